@@ -12,7 +12,7 @@ from core.table.cells import is_unnamed
 from core.table.columns import Column, unknown_column
 from core.table.draft import ColumnDraft, draft_column
 from core.table.spec import TableSpec
-from core.table.targets import blank_dropped, read_target
+from core.table.targets import blank_dropped_rows, read_target
 
 NO_NAME = "an index, without a name"
 NO_CELLS = "of lists, records or bytes"
@@ -46,7 +46,7 @@ def draft_spec(table: Any, target: str, name: str, prices: Source | None) -> Spe
     if table.num_rows == 0:
         raise RefusedError([Refusal("table", "must have at least one row")])
     asked = TableSpec(target, missing_target="drop")
-    _, is_kept = blank_dropped(columns, asked, table.num_rows)
+    _, is_kept = blank_dropped_rows(columns, asked, table.num_rows)
     columns = {name: column[is_kept] for name, column in columns.items()}
     classes, targets, refusals = read_target(columns[target], asked)
     if refusals:

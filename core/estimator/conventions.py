@@ -21,7 +21,7 @@ from core.session.state import Aim
 from core.table.catalogue import Catalogue
 from core.table.check import read_features
 from core.table.columns import Columns, scale_weights
-from core.table.costs import plain
+from core.table.costs import as_python
 from core.table.dataset import ClassLabel, Dataset
 from core.table.spec import TableSpec
 from core.training.algorithms import ALGORITHMS
@@ -52,11 +52,13 @@ def read_params(name: object, given: Mapping[str, object]) -> TrainingWish:
         refusals.append(Refusal("algorithm", str(error), found))
         algorithm = BoostParams().algorithm
     names = parameters(BoostParams).keys() - {"algorithm", "seed"}
-    plain_given = {name: plain(given[name]) for name in names}
+    plain_given = {name: as_python(given[name]) for name in names}
     fixed, auto, unknown = part_auto(algorithm, plain_given)
     values, wrong = check_parameters(BoostParams, fixed, "params")
     refusals += [*unknown, *wrong]
-    folds, rare, listed = (plain(given[name]) for name in ("folds", "rare", "missing"))
+    folds, rare, listed = (
+        as_python(given[name]) for name in ("folds", "rare", "missing")
+    )
     refusals += check_parameters(TrainingSpec, {"folds": folds}, "validation")[1]
     if folds == 1:
         refusals.append(Refusal("validation.folds", "must be 0 or at least 2", "1"))
@@ -81,7 +83,7 @@ def read_marks(raw: object) -> tuple[tuple[str, ...], list[Refusal]]:
     if not isinstance(raw, Sequence) or isinstance(raw, str):
         return (), [Refusal("missing", "must be a list", describe(raw))]
     marks, refusals = [], []
-    for position, one in enumerate(map(plain, raw)):
+    for position, one in enumerate(map(as_python, raw)):
         number = as_number(one, float)
         if isinstance(one, str) or math.isfinite(number):
             marks.append(text_of(one).strip())
@@ -93,7 +95,7 @@ def read_marks(raw: object) -> tuple[tuple[str, ...], list[Refusal]]:
 
 def read_seed(random_state: object, draw: Callable[[], int]) -> int:
     """Return an integer as it is, as a spec's `seed`; else one that is drawn."""
-    given = plain(random_state)
+    given = as_python(random_state)
     if not isinstance(given, int) or isinstance(given, bool):
         return draw()
     try:
@@ -113,7 +115,7 @@ def read_aim(
         rule = f"{ONE_RULE}, with a number"
         raise RefusedError([Refusal(where, rule, describe(raw))])
     unknown = [name for name in raw if name not in parameters(Aim)]
-    given = {name: plain(value) for name, value in raw.items()}
+    given = {name: as_python(value) for name, value in raw.items()}
     values, refusals = check_parameters(Aim, given, where)
     refusals += [Refusal(where, ONE_RULE, describe(name)) for name in unknown]
     if refusals:

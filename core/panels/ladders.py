@@ -26,7 +26,7 @@ from core.panels.stopping import fit_stopping
 from core.panels.trees import choose_limits
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
-from core.table.gaps import fill_gaps, find_informative
+from core.table.gaps import fill_gaps, informative_features
 from core.table.thinning import thin_classes
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams, EffortName
@@ -85,11 +85,11 @@ def fit_ladder(
         How many rows, sets and predictors are tried: see `EFFORTS`.
     least_missing : int
         Least number of fitted rows without a value for a missing value to count as
-        information: see `find_informative`. Other gaps are filled.
+        information: see `informative_features`. Other gaps are filled.
     """
     knobs = EFFORTS[effort]
     dataset = thin_classes(dataset, knobs.fit_rows)
-    dataset = fill_gaps(dataset, find_informative(dataset, least_missing))
+    dataset = fill_gaps(dataset, informative_features(dataset, least_missing))
     load_solver()
     with threadpool_limits(limits=1, user_api="blas"):
         few = pick_few(knobs, PanelRows(dataset, seed))

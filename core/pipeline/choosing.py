@@ -13,7 +13,7 @@ from core.model.votes import hypothesis_votes, raw_votes
 from core.simulation.curves import evaluate
 from core.table.binning import bin_values
 from core.table.dataset import Dataset
-from core.table.folds import part_rows
+from core.table.folds import split_rows
 from core.training.algorithms import ALGORITHMS, make_ensemble, name_rule
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
@@ -103,7 +103,7 @@ def hold_out(
 ) -> tuple[Dataset, Dataset]:
     """Split off a third of the rows as held out; refuse where that can't be done."""
     parts = [
-        dataset.take(idxs) for idxs in part_rows(dataset, params.seed) if idxs.size
+        dataset.take(idxs) for idxs in split_rows(dataset, params.seed) if idxs.size
     ]
     if len(parts) < 2:
         rule = (

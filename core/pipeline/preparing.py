@@ -27,9 +27,9 @@ from core.table.columns import Columns
 from core.table.dataset import Dataset
 from core.table.labels import (
     GatheredLabels,
-    find_used,
     gather_labels,
     refuse_one_class,
+    usable_rows,
 )
 from core.table.targets import ErrorCosts
 from core.training.algorithms import ALGORITHMS
@@ -100,12 +100,12 @@ def prepare_columns(
     refusals += wrong
     if taker is None or refusals:
         raise RefusedError(refusals)
-    ignored, told = find_ignored(columns, spec.table, features)
+    ignored, column_notes = find_ignored(columns, spec.table, features)
     catalogue = Catalogue(tuple(features), spec.table.groups, spec.table.cost_unit)
     table, aside = taker.finish(catalogue)
     # Of the sample no row is set aside any more.
     notes = note_missing(table.sample, replace(spec, certify_share=None))
-    warnings += [*told, *taker.warnings, *notes]
+    warnings += [*column_notes, *taker.warnings, *notes]
     return PreparedTable(
         table, aside, error_costs, tuple(warnings), tuple(ignored), taker.row_idxs
     )
@@ -125,7 +125,7 @@ class ColumnTaker:
         *,
         keeps_codes: bool,
     ) -> None:
-        used, self.warnings = find_used(labels)
+        used, self.warnings = usable_rows(labels)
         rows = Dataset(
             catalogue=Catalogue(()),
             classes=labels.classes,

@@ -1,7 +1,7 @@
-"""A checked table as codes, a byte per cell; the values of some of its rows are kept.
+"""Holds a checked table as codes, a byte per cell, and the values of a sample of rows.
 
-What boosts reads codes. All else that looks at values (choosing, panels, calibrations,
-curves) reads the sample, which of a table that is not large is all of it.
+Boosting reads the codes. All that needs values (choosing, panels, calibration, curves)
+reads the sample, which is the whole table unless that is large.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,13 +22,13 @@ from core.table.binning import (
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import ClassLabel, Dataset, LabelledRows
 
-# Of a larger table so many rows, evenly spaced: an error rate on them is known to .3
-# percent points.
+# Rows sampled from a larger table, evenly spaced. An error rate on so many has a 95 %
+# interval of about +-0.3 percentage points.
 SAMPLE_ROWS = 100_000
 
 
-#: Lays rows and their signed weights, (n_samples, n_outputs), out in shards elsewhere:
-#: a context, whose value `core.training.boosting.boost` takes.
+#: Lays rows and their signed weights, (n_samples, n_outputs), out in shards elsewhere.
+#: Returns a context manager; `core.training.boosting.boost` takes its value.
 LayOut = Callable[[Binned, FloatArray], Any]
 
 
@@ -36,12 +36,13 @@ LayOut = Callable[[Binned, FloatArray], Any]
 class BinnedTable(LabelledRows):
     """All rows of a table as codes, and the values of some.
 
-    `is_in` says which rows have a part in training, None: all. The others weigh
-    nothing: a fold is the table with weight 0 for the rows held out, so that all folds
-    share codes and cuts. `row_weights` are those of the whole. `ranges` (n_features, 2)
+    `is_in` says which rows are trained on, None: all. The others have weight 0: a fold
+    is the table with weight 0 for the rows held out, so that all folds share codes and
+    cuts. `row_weights` are the weights in the whole table. `ranges` (n_features, 2)
     are the least and the greatest value, NaN where there is none; `n_missing` counts
-    cells. `sample` has the rows at `sample_idxs`, ascending. `lay_out` is where
-    boosting has its rows, None: here; if there alone, `binned` has cuts without rows.
+    cells. `sample` has the rows at `sample_idxs`, ascending. `lay_out` puts rows into
+    shards elsewhere, None: boosting uses `binned`. If rows are only elsewhere, `binned`
+    has cuts and no rows.
     """
 
     catalogue: Catalogue
@@ -59,7 +60,7 @@ class BinnedTable(LabelledRows):
 
     @property
     def weights(self) -> FloatArray:
-        """Weight of each row, made anew each time it is asked for; they sum to 1."""
+        """Weight of each row, computed at each access; they sum to 1."""
         if self.is_in is None:
             return self.row_weights
         weights = np.where(self.is_in, self.row_weights, 0.0)
@@ -72,7 +73,7 @@ class BinnedTable(LabelledRows):
 
     @cached_property
     def dataset(self) -> Dataset:
-        """The rows of the sample that have weight."""
+        """The rows of the sample that are trained on."""
         if self.is_in is None:
             return self.sample
         return self.sample.take(np.flatnonzero(self.is_in[self.sample_idxs]))
@@ -87,7 +88,7 @@ class BinnedTable(LabelledRows):
 
 
 class ColumnSummary(NamedTuple):
-    """What is known of all values of a feature: its ends (or NaN), how many lack."""
+    """The least and greatest value of a feature (or NaN), and its missing cells."""
 
     ends: tuple[float, float]
     n_missing: int
@@ -101,7 +102,7 @@ def summarise(column: FloatArray) -> ColumnSummary:
 
 
 def code_table(dataset: Dataset, most: int | None = SAMPLE_ROWS) -> BinnedTable:
-    """Code a dataset; the values of `most` rows are kept, None: of all."""
+    """Code a dataset; keep the values of at most `most` rows, None: of all."""
     idxs = spread_evenly(dataset.n_samples, most)
     is_all = idxs.size == dataset.n_samples
     summaries = [summarise(column) for column in dataset.values.T]
@@ -116,7 +117,7 @@ def join_table(
     sample_idxs: IntArray,
     sample: Dataset,
 ) -> BinnedTable:
-    """Return rows, their codes and their sample as a table."""
+    """Return the table of rows, their codes and their sample."""
     return BinnedTable(
         catalogue=sample.catalogue,
         classes=rows.classes,
@@ -138,7 +139,7 @@ def spread_evenly(n_samples: int, most: int | None) -> IntArray:
 
 
 def as_small(targets: IntArray) -> IntArray:
-    """Return targets in as few bytes as they need: of a long table that is much."""
+    """Return targets in the smallest dtype that holds them, to save memory."""
     kind = np.min_scalar_type(int(targets.max(initial=0)))
     small: IntArray = targets.astype(kind)
     return small
@@ -154,9 +155,9 @@ class TableCoder:
     n_features : int
         How many features there may be.
     most : int or None
-        Of how many of the rows values are kept, evenly spaced; None: of all.
+        How many rows, evenly spaced, keep their values; None: all.
     keeps_codes : bool
-        Whether codes are kept too, or the cuts alone: rows are then coded elsewhere.
+        Whether codes are kept; if not, only the cuts are, and rows are coded elsewhere.
     """
 
     def __init__(
@@ -181,13 +182,13 @@ class TableCoder:
         coded = code_columns(column[:, None], is_category, self._labels.weights)
         n_kept = self._codes.shape[1]
         self._codes[len(self._coded)] = coded.codes[0, :n_kept]
-        # No view of the codes, which would keep them.
+        # A view would keep all codes in memory.
         self._coded.append(replace(coded, codes=np.empty((1, 0), np.uint8)))
         self._summaries.append(summarise(column))
         self._samples.append(column[self._idxs])
 
     def finish(self, catalogue: Catalogue) -> BinnedTable:
-        """Return the table, of which every feature was added."""
+        """Return the table once every feature was added."""
         labels, coded = self._labels, self._coded
         columns = CodedColumns(
             self._codes,
@@ -203,8 +204,8 @@ class TableCoder:
             catalogue=catalogue,
             values=np.column_stack(self._samples),
         )
-        # Sums over a single repeated weight are rounded otherwise, and kernels are
-        # compiled anew for targets of fewer bytes.
+        # A broadcast weight would be summed in another order, and other dtypes of
+        # targets would compile kernels again.
         sample = replace(
             sample,
             targets=sample.targets.astype(np.int64),

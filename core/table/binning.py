@@ -10,7 +10,7 @@ import numpy as np
 from core import kernels
 from core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from core.table.dataset import Dataset
-from core.table.packing import Packing, find_packing
+from core.table.packing import Packing, pack_features
 
 MAX_CODES = 254
 N_SOME = 500
@@ -128,7 +128,7 @@ class CodedColumns:
 def join_columns(columns: CodedColumns, is_category: BoolArray) -> Binned:
     """Return all features of a table with their lanes."""
     codes, n_codes, has_missing = columns.codes, columns.n_codes, columns.has_missing
-    packing = find_packing(codes, n_codes, has_missing)
+    packing = pack_features(codes, n_codes, has_missing)
     return Binned(codes, n_codes, is_category, has_missing, columns.cuts, packing)
 
 

@@ -1,4 +1,4 @@
-"""What features cost: the frozen catalogue of features and groups.
+"""Holds what features and groups cost: the frozen catalogue.
 
 Money is an integer number of micro-units (one unit = 1,000,000) everywhere.
 """
@@ -16,9 +16,9 @@ FeatureType = Literal["number", "boolean", "category"]
 
 NO_GROUP = -1
 
-# A category never seen in training: it is charged, and no stump can read it.
+# The code of a category never seen in training: charged for, but no stump reads it.
 UNSEEN = -1.0
-# What rare categories are joined into, where a spec wants it.
+# The category that rare ones are joined into, where a spec says so.
 OTHER = "other"
 
 
@@ -26,10 +26,10 @@ OTHER = "other"
 class Feature:
     """A column that costs something to read.
 
-    `cost` is in micro-units; a member of a bundle has none of its own (0).
-    `categories` are the values seen in training, sorted; code k is the k-th. With
-    `has_other` rare ones were joined into `OTHER`, and unknown ones are read as it.
-    `missing` are words and numbers, as text, that stand for a missing value.
+    `cost` is in micro-units, 0 for a member of a bundle. `categories` are the values
+    seen in training, sorted; code k is the k-th. With `has_other` rare categories were
+    joined into `OTHER`, and unknown ones are read as `OTHER`. `missing` are words and
+    numbers, as text, that mean a missing value.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Feature:
     categories: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     has_other: bool = False
-    #: least and greatest number of the training rows; None: not known, or no number
+    #: least and greatest number of the training rows; None: unknown, or not a number
     value_range: tuple[float, float] | None = None
 
     @property
@@ -52,7 +52,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Features that share a one-time fee, or, with a price, a bundle bought whole."""
+    """Features that share a one-time fee; with a price, a bundle, bought whole."""
 
     name: str
     fee: int = 0
@@ -114,10 +114,10 @@ class Catalogue(Derived):
     @cached_property
     def is_bundled(self) -> BoolArray:
         """Which features are members of a bundle; (n_features,)."""
-        assert NO_GROUP == -1, "a feature of no group finds the last place"
+        assert NO_GROUP == -1, "a feature without a group reads the last place"
         return np.append(self.is_bundle, False)[self.group_idxs]
 
     @cached_property
     def prices(self) -> Prices:
-        """The amounts as kernels read them."""
+        """The same amounts as a record for kernels."""
         return Prices(self.costs, self.group_idxs, self.fees, self.is_bundle)

@@ -1,6 +1,6 @@
-"""What a cell says: nothing, a number, true or false, or a word.
+"""Reads a cell as missing, a number, a boolean or a category.
 
-The one rule for tables, answers and options.
+The rules are the same for tables, answers and options of the command line.
 """
 
 import math
@@ -10,22 +10,23 @@ from collections.abc import Iterable
 
 from core.table.catalogue import OTHER, UNSEEN, Feature, FeatureType
 
-#: Begins the names of columns that have none, as pandas gives them.
+#: The beginning of the names that pandas makes up for columns without one.
 UNNAMED = "Unnamed: "
-# And as it calls an index in Parquet.
+# The beginning of the name that pandas gives an index in Parquet.
 INDEX = "__index_level_"
-#: Missing wherever they stand.
+#: These mean missing in a column of any type.
 MISSING_WORDS = (
     *("", "NA", "N/A", "n/a", "#N/A", "<NA>"),
     *("NaN", "nan", "null", "NULL", "?"),
 )
-#: Missing among numbers and booleans, in capitals too; a category may be called so.
+#: These mean missing in a column of numbers or booleans, in capitals too; a category
+#: may have such a name.
 GAP_WORDS = frozenset(
     {"-", "--", ".", "none", "missing", "na", "n/a", "n.a.", "#n/a", "<na>", "null"}
 )
 TRUE_WORDS = frozenset({"true", "t", "yes", "y"})
 FALSE_WORDS = frozenset({"false", "f", "no", "n"})
-# Numbers are numbers; these are read where a feature is known to be boolean.
+# These are booleans only where the feature's type is given as boolean.
 TRUE_NUMBERS = frozenset({"1", "1.0"})
 FALSE_NUMBERS = frozenset({"0", "0.0"})
 
@@ -38,7 +39,7 @@ MEASURE = re.compile(r"[<>~=$€£¥±≤≥ ]*[-+]?\d[\d., ]*( ?[%°µa-zA-Z/]{
 
 
 def tidy(cells: Iterable[str | None]) -> list[str | None]:
-    """Return cells without white space around them, words for missing as None."""
+    """Return cells without white space around them; None for a missing word."""
     cells = list(cells)
     tidied: dict[str | None, str | None] = {}
     for cell in set(cells):
@@ -48,21 +49,21 @@ def tidy(cells: Iterable[str | None]) -> list[str | None]:
 
 
 def is_gap(cell: str) -> bool:
-    """Whether a cell among numbers or booleans is missing."""
+    """Whether a cell means missing in a column of numbers or booleans."""
     return cell.lower() in GAP_WORDS
 
 
 def is_unnamed(name: str) -> bool:
-    """Whether a column has no name of its own: an index, most often."""
+    """Whether the name of a column was made up by pandas; it is often an index."""
     return name.startswith((UNNAMED, INDEX))
 
 
 def infer_cells(counts: Counter[str]) -> FeatureType:
-    """Return the type that tidied cells suggest, of which `counts` has those present.
+    """Return the type that tidied cells suggest; `counts` has those that are present.
 
-    Number where more than half of those that are present are numbers: the others are
-    then refused, so that one stray word makes no categories of numbers. Boolean where
-    all are true or false, else category.
+    Number where more than half of the cells are numbers: the others are refused later,
+    so that one stray word does not turn numbers into categories. Boolean where all
+    cells are true or false, else category.
     """
     known = {cell: count for cell, count in counts.items() if not is_gap(cell)}
     n_numbers = sum(n for cell, n in known.items() if parse_number(cell) is not None)
@@ -77,9 +78,9 @@ def infer_cells(counts: Counter[str]) -> FeatureType:
 
 
 def parse_number(cell: str) -> float | None:
-    """Return the number that a text is, None where it is none.
+    """Return a text as a number; None where it is no number.
 
-    ASCII digits without underscores.
+    Python's `float` reads it, but digits are ASCII, and underscores are refused.
     """
     try:
         return float(cell) if cell.isascii() and "_" not in cell else None
@@ -93,7 +94,7 @@ def number_text(number: float) -> str:
 
 
 def parse_boolean(cell: str) -> float | None:
-    """Return the boolean that a text is, also 0 or 1; None where it is none."""
+    """Return a text, such as yes, f or 1, as 1.0 or 0.0; None where it is neither."""
     word = cell.strip().lower()
     if word in TRUE_WORDS | TRUE_NUMBERS:
         return 1.0
@@ -101,7 +102,7 @@ def parse_boolean(cell: str) -> float | None:
 
 
 def is_date(cell: str) -> bool:
-    """Whether a text is a day of the calendar, with or without a time."""
+    """Whether a text looks like a date, with or without a time."""
     return DATE.fullmatch(cell) is not None
 
 
@@ -126,7 +127,7 @@ def missing_numbers(feature: Feature) -> set[float]:
 
 
 def read_cell(feature: Feature, cell: str | None) -> float | None:
-    """Return a tidied cell's value as in `Dataset.values`; None: of another type."""
+    """Return a tidied cell as in `Dataset.values`; None where it has another type."""
     if cell is None or is_blank(feature, cell):
         return math.nan
     if feature.type == "category":
@@ -135,11 +136,11 @@ def read_cell(feature: Feature, cell: str | None) -> float | None:
 
 
 def category_code(feature: Feature, category: str) -> float:
-    """Return the code of a category; `UNSEEN` where training did not see it."""
+    """Return the code of a category, `UNSEEN` if training did not see it."""
     known = feature.categories
     if category not in known:
-        # Models made before tables were tidied know white space.
-        known = tuple(one.strip() for one in known)
+        # Old models hold categories with white space around them.
+        known = tuple(known_category.strip() for known_category in known)
     if category in known:
         return float(known.index(category))
     return float(known.index(OTHER)) if feature.has_other else UNSEEN

@@ -1,6 +1,6 @@
-"""The only place where outside arrays become a `Dataset`, or are refused.
+"""Turns outside arrays into a `Dataset`, or refuses them; nothing else does.
 
-Rows for an ensemble that is already trained: `core.model.rows`.
+`core.model.rows` reads rows for an ensemble that is already trained.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,15 +23,13 @@ from core.table.columns import (
 from core.table.dataset import Dataset
 from core.table.labels import (
     GatheredLabels,
-    find_used,
     gather_labels,
     refuse_one_class,
+    usable_rows,
 )
 from core.table.patterns import by_name, matching, unmatched
 from core.table.spec import TableSpec, price_columns
-from core.table.targets import (
-    ErrorCosts,
-)
+from core.table.targets import ErrorCosts
 
 TYPE_REMEDY = (
     "; put what stands for a missing value in the feature's `missing`, or say type "
@@ -41,10 +39,7 @@ TYPE_REMEDY = (
 
 @dataclass(frozen=True)
 class CheckedTable:
-    """A dataset, how its classes' errors are weighed, and what to warn about.
-
-    `ignored` are the columns that have no part in it.
-    """
+    """A dataset with its error costs and warnings; `ignored` columns are not in it."""
 
     dataset: Dataset
     error_costs: ErrorCosts
@@ -54,7 +49,7 @@ class CheckedTable:
 
 @dataclass(frozen=True)
 class GatheredTable:
-    """What was read of a table, whole only if nothing is refused.
+    """The labels and features of a table, complete only if nothing is refused.
 
     `values` has a column for each feature.
     """
@@ -67,7 +62,7 @@ class GatheredTable:
 
 
 def gather_table(columns: Columns, spec: TableSpec) -> GatheredTable:
-    """Read a table as a spec wants it; what is wrong is gathered.
+    """Read a table as its spec says, and gather all refusals.
 
     Rows are numbered from 1, the header not counted. Refused are a missing or
     one-class target, unknown features, cells that are not of their feature's type,
@@ -93,20 +88,20 @@ def gather_table(columns: Columns, spec: TableSpec) -> GatheredTable:
 def choose_columns(
     columns: Columns, spec: TableSpec, n_rows: int
 ) -> tuple[list[Feature], list[Refusal]]:
-    """Return the features of a spec, and refusals of what no column is there for.
+    """Return the features of a spec, and refusals of names that no column has.
 
     Raises `RefusedError` where there is no row.
     """
     chosen, wrong = choose_features(columns, spec)
-    refusals = [*absent_columns(columns, spec), *wrong]
+    refusals = [*refuse_absent_columns(columns, spec), *wrong]
     if n_rows == 0:
         refusals.append(Refusal("table", "must have at least one row"))
         raise RefusedError(refusals)
     return chosen, refusals
 
 
-def absent_columns(columns: Columns, spec: TableSpec) -> Iterator[Refusal]:
-    """Refuse roles of columns that are not there, and names to ignore."""
+def refuse_absent_columns(columns: Columns, spec: TableSpec) -> Iterator[Refusal]:
+    """Refuse columns of roles, and names to ignore, that the table lacks."""
     for role, name in spec.roles.items():
         if name is not None and name not in columns:
             yield unknown_column(role, name, columns)
@@ -123,8 +118,8 @@ def read_features(
 ) -> tuple[list[Feature], list[str], list[Refusal]]:
     """Return the features with their types, warnings and refusals.
 
-    Values of a feature in which nothing is wrong are handed to `take`, one feature
-    after the other. Warnings speak of the rows kept.
+    `take` is called with each feature in which nothing is refused, and its values.
+    Warnings concern the rows that are kept.
     """
     features: list[Feature] = []
     warnings: list[str] = []
@@ -160,8 +155,8 @@ def finish_table(
     Raises `RefusedError` where the rows of positive weight are of one class.
     """
     labels = read.labels
-    ignored, told = find_ignored(columns, spec, read.features)
-    row_idxs, more = find_used(labels)
+    ignored, column_notes = find_ignored(columns, spec, read.features)
+    row_idxs, row_notes = usable_rows(labels)
     dataset = Dataset(
         catalogue=Catalogue(read.features, spec.groups, spec.cost_unit),
         classes=labels.classes,
@@ -173,14 +168,14 @@ def finish_table(
     if row_idxs is not None:
         dataset = dataset.take(row_idxs)
     refuse_one_class(dataset, spec)
-    warnings = (*read.warnings, *told, *more)
+    warnings = (*read.warnings, *column_notes, *row_notes)
     return CheckedTable(dataset, labels.error_costs, warnings, tuple(ignored))
 
 
 def find_ignored(
     columns: Columns, spec: TableSpec, features: Sequence[Feature]
 ) -> tuple[list[str], list[str]]:
-    """Return the columns that have no part in a table, and warnings of them."""
+    """Return the columns that are not used, and a warning of unexpected ones."""
     used = {*spec.roles.values(), *(feature.name for feature in features)}
     ignored = [name for name in columns if name not in used]
     expected = matching(spec.ignore, ignored)
@@ -189,17 +184,17 @@ def find_ignored(
         for name in ignored
         if name not in expected
     ]
-    told = [f"ignored columns: {', '.join(unexpected)}"] if unexpected else []
-    return ignored, told
+    warnings = [f"ignored columns: {', '.join(unexpected)}"] if unexpected else []
+    return ignored, warnings
 
 
 def choose_features(
     columns: Columns, spec: TableSpec
 ) -> tuple[list[Feature], list[Refusal]]:
-    """Take the features of the spec, or every column that has no other role."""
+    """Return the features of the spec, or every column that has no other role."""
     if spec.features is not None:
         return list(spec.features), []
-    names = [name for name in columns if not is_left_out(name, spec)]
+    names = [name for name in columns if not is_excluded(name, spec)]
     refusals = [
         unknown_column(role, name, columns)
         for role, named in (("costs", spec.costs), ("groups", spec.members))
@@ -210,7 +205,7 @@ def choose_features(
     costs = {
         name: cost
         for name, cost in by_name(spec.costs, names).items()
-        # "*" does not speak of those that are bought whole.
+        # A pattern of costs does not apply to members of bundles.
         if name in spec.costs or members.get(name) not in bundles
     }
     features, wrong = price_columns(names, costs, spec.groups, members)
@@ -229,12 +224,12 @@ def unused_columns(names: Sequence[str], spec: TableSpec) -> frozenset[str]:
     """Return the columns that neither are features nor have a role."""
     if spec.features is None:
         taken = spec.roles.values()
-        return frozenset(n for n in names if is_left_out(n, spec) and n not in taken)
+        return frozenset(n for n in names if is_excluded(n, spec) and n not in taken)
     used = {*spec.roles.values(), *(feature.name for feature in spec.features)}
     return frozenset(names) - used
 
 
-def is_left_out(name: str, spec: TableSpec) -> bool:
-    """Whether a column is no feature where a spec lists none."""
+def is_excluded(name: str, spec: TableSpec) -> bool:
+    """Whether a column is not made a feature by a spec that lists no features."""
     is_taken = name in spec.roles.values() or is_unnamed(name)
     return is_taken or bool(matching(spec.ignore, [name]))

@@ -1,4 +1,4 @@
-"""Columns of an outside table as values, weights and row groups, or what is wrong.
+"""Reads columns of an outside table as values, weights and row groups, or refuses them.
 
 Columns come as float64 arrays (NaN: missing) or as arrays of str and None.
 """
@@ -33,25 +33,25 @@ Column = npt.NDArray[np.float64] | npt.NDArray[np.object_]
 Columns = Mapping[str, Column]
 
 MAX_EXAMPLES = 3
-# Values by which most columns of fractions are known as such.
+# So many values are checked first: most columns of fractions have one there.
 N_FIRST = 1000
 TYPE_RULES: dict[FeatureType, str] = {
     "number": "must be a number, or empty",
     "boolean": "must be true or false, or empty",
 }
-# Text with as many values may be numbers that are written oddly.
+# Text with more distinct values than this may be numbers that are written oddly.
 MANY_CATEGORIES = 20
 
 
 def unknown_column(role: str, name: str, columns: Columns) -> Refusal:
-    """Refuse a name that no column has, with the nearest that one has."""
+    """Return the refusal of a name that no column has; it suggests the nearest name."""
     near = get_close_matches(name, list(columns), n=1)
     hint = f"; the nearest is {near[0]!r}" if near else ""
     return Refusal(role, f"must be a column of the table{hint}", repr(name))
 
 
 def refuse_size(task: str, needed: int, memory: int | None) -> list[Refusal]:
-    """Refuse a table for which a task would take more memory than there is, bytes."""
+    """Refuse a table for which a task needs more memory than there is; in bytes."""
     if memory is None or needed <= memory:
         return []
     rule = (
@@ -63,9 +63,9 @@ def refuse_size(task: str, needed: int, memory: int | None) -> list[Refusal]:
 
 @dataclass(frozen=True, eq=False)
 class Cells(Sequence[str | None]):
-    """The cells of a column as tidied text, each word of them once.
+    """The cells of a column as tidied text, stored as words and their numbers.
 
-    Row r has `words[numbers[r]]`; a word may stand twice. `numbers` (n_samples,).
+    Row r has `words[numbers[r]]`; a word may occur twice. `numbers` (n_samples,).
     """
 
     words: tuple[str | None, ...]
@@ -85,13 +85,13 @@ class Cells(Sequence[str | None]):
 
     @property
     def present(self) -> Counter[str]:
-        """How many rows have each word, missing ones aside."""
+        """How many rows have each word; missing cells are not counted."""
         counts = np.bincount(self.numbers, minlength=len(self.words)).tolist()
-        found: Counter[str] = Counter()
+        n_rows: Counter[str] = Counter()
         for word, count in zip(self.words, counts, strict=True):
             if word is not None and count:
-                found[word] += count
-        return found
+                n_rows[word] += count
+        return n_rows
 
     @property
     def is_missing(self) -> BoolArray:
@@ -105,19 +105,19 @@ def as_text(column: Column) -> Cells:
     """Return cells as tidied text; whole numbers without a decimal point."""
     if column.dtype == np.object_:
         places: dict[str | None, int] = {}
-        found = (places.setdefault(cell, len(places)) for cell in column)
-        numbers = np.fromiter(found, np.int32, len(column))
+        place_of = (places.setdefault(cell, len(places)) for cell in column)
+        numbers = np.fromiter(place_of, np.int32, len(column))
         return Cells(tuple(tidy(places)), numbers)
-    # Minus zero is zero.
+    # Adding 0.0 turns minus zero into zero.
     values, places_of = np.unique(column + 0.0, return_inverse=True)
-    words = (None if math.isnan(one) else number_text(one) for one in values.tolist())
+    words = (None if math.isnan(x) else number_text(x) for x in values.tolist())
     return Cells(tuple(words), places_of)
 
 
 def cell_refusal(
     name: str, rule: str, rows: IntArray, cells: Sequence[str | None] | dict[int, str]
 ) -> Refusal:
-    """Refuse cells of a column, naming the first few rows."""
+    """Return the refusal of cells of a column; it names the first few rows."""
     first, n_more = rows[:MAX_EXAMPLES].tolist(), len(rows[MAX_EXAMPLES:])
     tail = f" and {n_more} more" if n_more else ""
     shown = (f"{describe_cell(cells[row])} in row {row + 1}" for row in first)
@@ -127,29 +127,29 @@ def cell_refusal(
 
 
 def show_numbers(values: FloatArray, rows: IntArray) -> dict[int, str]:
-    """Return the numbers that a refusal of some rows shows."""
+    """Return, by row, the text of the numbers that a refusal of the rows shows."""
     return {row: str(values[row]) for row in rows[:MAX_EXAMPLES].tolist()}
 
 
 def describe_cell(cell: str | None) -> str:
-    """Show a wrong cell briefly."""
+    """Return a wrong cell as short text."""
     return "nothing" if cell is None else describe(cell)
 
 
 def infer_type(column: Column, missing: Collection[str] = ()) -> FeatureType:
-    """Return the type that a column suggests: numbers are that, 0 and 1 too."""
+    """Return the type that a column suggests; 0 and 1 are numbers too."""
     if column.dtype != np.object_:
         return "number"
     cells = as_text(column).present
     return infer_cells(
-        Counter({one: n for one, n in cells.items() if one not in missing})
+        Counter({word: n for word, n in cells.items() if word not in missing})
     )
 
 
 def read_feature(
     feature: Feature, column: Column, remedy: str = ""
 ) -> tuple[FloatArray, list[Refusal]]:
-    """Read a column by its feature's type and categories.
+    """Return the values of a column, read by its feature's type, and refusals.
 
     `remedy` ends the rule for cells of another type.
     """
@@ -163,7 +163,7 @@ def read_feature(
         if is_wrong.any():
             wrong = np.flatnonzero(is_wrong[cells.numbers])
     else:
-        # Not copied where nothing changes: a column may be long.
+        # A column may be long, so it is copied only where something changes.
         values = np.asarray(column, np.float64)
         blanks = [*missing_numbers(feature)]
         if blanks:
@@ -185,9 +185,10 @@ def read_feature(
 def learn_categories(
     feature: Feature, column: Column, rare: int = 0
 ) -> tuple[Feature, list[Refusal]]:
-    """Return a category feature with the values present, at most `MAX_CODES`.
+    """Return a category feature with the values present as its categories.
 
-    Those of fewer than `rare` rows are joined into `OTHER`.
+    Categories of fewer than `rare` rows are joined into `OTHER`. More than `MAX_CODES`
+    are refused.
     """
     counts = as_text(column).present
     present = {cell for cell in counts if not is_blank(feature, cell)}
@@ -203,7 +204,7 @@ def learn_categories(
 
 
 def remedy_for(categories: Sequence[str]) -> str:
-    """Say what else than categories words look like, and what to do; "": nothing."""
+    """Return what dates or measures among categories are, and the remedy; "": none."""
     half = len(categories) / 2
     if sum(map(is_date, categories)) > half:
         return (
@@ -215,7 +216,7 @@ def remedy_for(categories: Sequence[str]) -> str:
 
 
 def column_warnings(feature: Feature, values: FloatArray) -> list[str]:
-    """Say what is odd about a column although it is legal."""
+    """Return warnings about a column that is odd, but accepted."""
     name = feature.name
     least = np.fmin.reduce(values, initial=math.nan)
     greatest = np.fmax.reduce(values, initial=math.nan)
@@ -223,9 +224,9 @@ def column_warnings(feature: Feature, values: FloatArray) -> list[str]:
         return [f"{name}: every value is missing, so it is never bought"]
     if least == greatest:
         return [f"{name}: constant, so it is never bought"]
-    # Sorting takes long: what has no room for so many values is not sorted.
+    # Sorting takes long. Whole numbers in a narrow range repeat.
     has_room = greatest - least >= values.size - 1 and values.size > 20
-    if has_room and is_each_its_own(feature, values):
+    if has_room and is_unique_per_row(feature, values):
         return [f"{name}: looks like an identifier, each row has its own value"]
     remedy = remedy_for(feature.categories)
     if remedy:
@@ -233,8 +234,8 @@ def column_warnings(feature: Feature, values: FloatArray) -> list[str]:
     return []
 
 
-def is_each_its_own(feature: Feature, values: FloatArray) -> bool:
-    """Whether no value of a category, or of whole numbers, stands twice or lacks."""
+def is_unique_per_row(feature: Feature, values: FloatArray) -> bool:
+    """Whether whole numbers or categories differ in every row; none is missing."""
     is_whole = feature.type == "number" and not np.any(values[:N_FIRST] % 1 != 0)
     if not is_whole and feature.type != "category":
         return False
@@ -255,7 +256,7 @@ def read_weights(
 def read_raw_weights(
     columns: Columns, spec: TableSpec, n_rows: int
 ) -> tuple[FloatArray, list[Refusal]]:
-    """Read the weights of the rows as they are; 1 without a column."""
+    """Read the weights of the rows without scaling them; 1 without a column."""
     if spec.weight is None or spec.weight not in columns:
         return np.ones(n_rows), []
     values, refusals = read_feature(Feature(spec.weight), columns[spec.weight])
@@ -268,11 +269,11 @@ def read_raw_weights(
 
 
 def scale_weights(weights: FloatArray) -> FloatArray:
-    """Scale weights to sum to 1, also those whose sum no double holds.
+    """Scale weights to sum to 1, even where their sum would overflow.
 
-    Beside the largest the smallest may become 0.
+    Weights that are tiny compared with the largest may become 0.
     """
-    # By a power of 2 first, which changes no digit.
+    # Scaling by a power of 2 first is exact.
     bounded = np.ldexp(weights, -np.frexp(weights.max())[1])
     scaled: FloatArray = bounded / bounded.sum()
     return scaled

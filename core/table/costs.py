@@ -1,4 +1,4 @@
-"""Costs and groups of columns as plain Python values: they become a catalogue."""
+"""Reads costs, groups and budgets from plain Python values, or refuses them."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from core.table.patterns import WILDCARD, by_name, matching
 from core.table.prices import read_amount
 from core.table.spec import check_fee, check_member_lists, price_columns
 
-# Of a list of budgets that are shown.
+# Refusals that are shown of a list of budgets.
 MAX_REFUSALS = 5
 
 GROUP_FIELDS = ("name", "fee", "price", "label", "members")
@@ -30,13 +30,13 @@ class CostReader:
         if len(self.columns) < 2 * len(names):
             self.refuse("X", "must have one column of each name", list(names))
 
-    def refuse(self, where: str, rule: str, *found: object) -> None:
-        """Note a broken rule."""
-        shown = describe(found[0]) if found else ""
+    def refuse(self, where: str, rule: str, *received: object) -> None:
+        """Add a refusal; at most one received value is shown."""
+        shown = describe(received[0]) if received else ""
         self.refusals.append(Refusal(where, rule, shown))
 
     def amount(self, raw: object, where: str, *, is_needed: bool = False) -> int | None:
-        """Return an amount in micro-units; None where it is none, or left out."""
+        """Return an amount in micro-units; None where it is left out or refused."""
         try:
             return None if raw is None and not is_needed else read_amount(raw)
         except ValueError as error:
@@ -44,8 +44,8 @@ class CostReader:
             return None
 
     def find(self, raw: object, where: str) -> str | None:
-        """Return the name of a column by its position or name; a pattern as it is."""
-        key = plain(raw)
+        """Return the name of a column, by name or position, or a pattern unchanged."""
+        key = as_python(raw)
         is_key = isinstance(key, int | str) and not isinstance(key, bool)
         if is_key and key in self.columns:
             return self.columns[key]
@@ -55,11 +55,11 @@ class CostReader:
         return None
 
     def read_costs(self, raw: object) -> dict[str, int]:
-        """Return the costs that are given, in micro-units."""
+        """Return costs in micro-units, by name or pattern."""
         if raw is None:
             return {}
         if not isinstance(raw, Mapping):
-            listed = plain(raw)
+            listed = as_python(raw)
             if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
                 self.refuse("costs", "must be a list or a mapping", listed)
                 return {}
@@ -75,13 +75,13 @@ class CostReader:
                 continue
             if name in costs:
                 self.refuse("costs", "a feature has one cost", name)
-            amount = self.amount(plain(cost), f"costs.{name}", is_needed=True)
+            amount = self.amount(as_python(cost), f"costs.{name}", is_needed=True)
             costs[name] = amount or 0
         return costs
 
     def read_groups(self, raw: object) -> tuple[list[Group], dict[str, str]]:
         """Return the groups, and the group of each member."""
-        listed = plain([] if raw is None else raw)
+        listed = as_python([] if raw is None else raw)
         if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
             self.refuse("groups", "must be a list", listed)
             return [], {}
@@ -100,68 +100,68 @@ class CostReader:
         return groups, by_name(group_of, self.names)
 
     def read_group(self, entry: object, position: int) -> tuple[Group, list[str]]:
-        """Return one group and its members."""
+        """Return one group and the names of its members."""
         where, name = f"groups[{position}]", f"group {position}"
         if not isinstance(entry, Mapping):
             self.refuse(where, "must be an object", entry)
             return Group(name), []
-        given = {str(key): plain(value) for key, value in entry.items()}
-        for key in given:
+        fields = {str(key): as_python(value) for key, value in entry.items()}
+        for key in fields:
             if key not in GROUP_FIELDS:
                 rule = f"unknown field; expected {', '.join(GROUP_FIELDS)}"
                 self.refuse(where, rule, key)
-        fee, price = given.get("fee"), given.get("price")
+        fee, price = fields.get("fee"), fields.get("price")
         self.refusals += check_fee(where, fee, price)  # type: ignore[arg-type]  # null or not
-        texts = {key: given.get(key) for key in ("name", "label")}
+        texts = {key: fields.get(key) for key in ("name", "label")}
         for key, text in texts.items():
             if text is not None and not isinstance(text, str):
                 self.refuse(f"{where}.{key}", "must be a string", text)
-        listed = given.get("members", [])
+        listed = fields.get("members", [])
         members = listed if isinstance(listed, list | tuple) else [listed]
         if not members:
             self.refuse(f"{where}.members", "must name a feature")
-        found = [self.find(one, f"{where}.members") for one in members]
+        names = [self.find(member, f"{where}.members") for member in members]
         group = Group(
             name=str(texts["name"] or name),
             fee=self.amount(fee, f"{where}.fee") or 0,
             price=self.amount(price, f"{where}.price"),
             label=None if texts["label"] is None else str(texts["label"]),
         )
-        return group, [name for name in found if name is not None]
+        return group, [known for known in names if known is not None]
 
 
 def read_catalogue(names: Sequence[str], costs: object, groups: object) -> Catalogue:
-    """Return what columns cost; raise `RefusedError` with every broken rule.
+    """Return the catalogue of columns; raise `RefusedError` with every broken rule.
 
     `costs` is a sequence of numbers, a mapping of position or name to number, or None;
-    `groups` a sequence of mappings, or None. These are as a spec's, but for `members`,
-    positions or names, which each must have, and `name`, which may be left out. Names
-    may be patterns, as in a spec.
+    `groups` is a sequence of mappings, or None. A group has the fields of a spec's
+    group, but its `name` is optional, and `members` (positions or names) is required.
+    Names may be patterns, as in a spec.
     """
     reader = CostReader(names)
     listed, group_of = reader.read_groups(groups)
     named = reader.read_costs(costs)
     bundles = {group.name for group in listed if group.is_bundle}
-    given = {
+    cost_of = {
         name: cost
         for name, cost in by_name(named, names).items()
-        # "*" does not speak of those that are bought whole.
+        # A pattern of costs does not apply to members of bundles.
         if name in named or group_of.get(name) not in bundles
     }
-    features, refusals = price_columns(names, given, listed, group_of)
+    features, refusals = price_columns(names, cost_of, listed, group_of)
     if reader.refusals or refusals:
         raise RefusedError(reader.refusals + refusals)
     return Catalogue(tuple(features), tuple(listed))
 
 
 def read_budgets(raw: object, where: str) -> list[int | None]:
-    """Return amounts in micro-units, None where unlimited; one alone is no list."""
-    listed = plain(raw)
+    """Return a list of budgets in micro-units, None where unlimited."""
+    listed = as_python(raw)
     if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
         raise RefusedError([Refusal(where, "must be a list", describe(listed))])
     reader = CostReader(())
     limits = [
-        reader.amount(without_infinity(plain(one)), f"{where}[{position}]")
+        reader.amount(without_infinity(as_python(one)), f"{where}[{position}]")
         for position, one in enumerate(listed)
     ]
     if reader.refusals:
@@ -176,7 +176,7 @@ def read_row_budgets(raw: object, n_rows: int) -> list[int | None]:
 
     One amount is the budget of every row.
     """
-    listed = plain(raw)
+    listed = as_python(raw)
     if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
         return [read_budget(listed)] * n_rows
     if len(listed) != n_rows:
@@ -187,7 +187,7 @@ def read_row_budgets(raw: object, n_rows: int) -> list[int | None]:
 
 def read_budget(raw: object) -> int | None:
     """Return a budget in micro-units, None where unlimited."""
-    budget = without_infinity(plain(raw))
+    budget = without_infinity(as_python(raw))
     try:
         return None if budget is None else read_amount(budget)
     except ValueError as error:
@@ -199,15 +199,16 @@ def without_infinity(budget: object) -> object:
     return None if budget == math.inf else budget
 
 
-def plain(raw: object) -> object:
-    """Return NumPy's numbers and arrays as Python's; other values as they are.
+def as_python(raw: object) -> object:
+    """Return NumPy numbers and arrays as Python numbers and lists.
 
-    A float of any width stands for its shortest decimal form.
+    Other values are returned as they are. A float of any width is read by its shortest
+    decimal form.
     """
     if isinstance(raw, np.floating):
         return float(str(raw))
     if isinstance(raw, np.generic):
         return raw.item()
     if hasattr(raw, "__array__"):
-        return [plain(one) for one in np.atleast_1d(np.asarray(raw))]
+        return [as_python(one) for one in np.atleast_1d(np.asarray(raw))]
     return raw

@@ -1,4 +1,4 @@
-"""A checked table: features, classes, rows and their weights."""
+"""Holds a checked table: features, classes, rows and their weights."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -11,19 +11,19 @@ from core.table.catalogue import Catalogue
 
 @dataclass(frozen=True, slots=True)
 class ClassLabel:
-    """A class as it stands in the table, and as it is shown to people."""
+    """A class: its label in the table, and the text shown to people."""
 
     label: str
     display: str
 
 
 class LabelledRows:
-    """Rows whose classes are known, whatever else is known of them.
+    """Rows with their classes, weights and row groups, without values.
 
     `targets` holds class positions; of two classes the second is the positive one.
-    Where a row may belong to several classes at once (multi-label) it is (n_samples,
-    n_classes), 1 for each that the row belongs to, else 0. `weights` sum to 1.
-    `row_groups` numbers the rows that belong together; None: each stands for itself.
+    Where a row may belong to several classes at once (multi-label) its shape is
+    (n_samples, n_classes), 1 for each class of the row, else 0. `weights` sum to 1.
+    Rows of the same number in `row_groups` belong together; None: no rows do.
     """
 
     catalogue: Catalogue
@@ -35,7 +35,7 @@ class LabelledRows:
 
         @property
         def weights(self) -> FloatArray:
-            """Weight of each row; together 1."""
+            """Weight of each row; they sum to 1."""
 
     @property
     def n_samples(self) -> int:
@@ -49,7 +49,7 @@ class LabelledRows:
 
     @property
     def row_group_idxs(self) -> IntArray:
-        """Row group of each row, numbered without gaps; by default a row is one."""
+        """Row group of each row, numbered without gaps; by default its own."""
         if self.row_groups is None:
             return np.arange(self.n_samples)
         return np.unique(self.row_groups, return_inverse=True)[1]
@@ -73,8 +73,8 @@ class LabelledRows:
         if self.is_multilabel:
             shares: FloatArray = self.weights @ (self.targets == 1)
             return shares
-        counted = np.bincount(self.targets, self.weights, len(self.classes))
-        return counted.astype(np.float64)
+        sums = np.bincount(self.targets, self.weights, len(self.classes))
+        return sums.astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,9 @@ class Dataset(LabelledRows):
     """A checked table.
 
     `values` is float64 (n_samples, n_features): numbers as they are, booleans 0 or
-    1, categories as codes into `Feature.categories` (`UNSEEN` for any other, in
-    rows that training did not see), NaN where missing. Weights are positive.
+    1, categories as codes into `Feature.categories` (`UNSEEN` for any other
+    category, which only rows outside training have), NaN where missing. Weights are
+    positive.
     """
 
     catalogue: Catalogue
@@ -106,5 +107,5 @@ class Dataset(LabelledRows):
 
 
 def count_outputs(n_classes: int, is_multilabel: bool) -> int:
-    """How many numbers a vote has: 1 for two classes, else one per class."""
+    """Return how many numbers a vote has: 1 for two classes, else one per class."""
     return 1 if n_classes == 2 and not is_multilabel else n_classes

@@ -1,4 +1,4 @@
-"""What a spec should say of a column that nobody has described yet."""
+"""Drafts the spec of a column from its cells: type, missing words, reason to ignore."""
 
 import re
 from collections import Counter
@@ -20,16 +20,16 @@ from core.table.cells import (
 from core.table.columns import Column, as_text, learn_categories, read_feature
 from core.table.leaks import score_column
 
-# Of what it would take to be certain, a column that says so much is suspected.
+# A column with at least this `score_column` may be a leak.
 LEAK = 0.95
 NEARLY_EMPTY = 0.95
-# Words among so few different numbers are categories.
+# A column of words and at most so many distinct numbers is read as categories.
 FEW_NUMBERS = 20
 MAX_STRAYS = 50
-# Codes for missing that people use; they stand outside of what else is there.
+# Numbers that people write for a missing value, outside the range of the others.
 NEGATIVE_CODES = (-7.0, -8.0, -9.0, -99.0, -999.0, -9999.0, -99999.0)
 POSITIVE_CODES = (99.0, 999.0, 9999.0, 99999.0)
-# Least counts of categories that are tried, and the most that may be left then.
+# Values of `rare` that are tried, and the most categories that may be left.
 RARES = (5, 10, 20, 50, 100, 200, 500, 1000)
 KEPT_CATEGORIES = 100
 # Last words of the names of identifiers.
@@ -44,10 +44,10 @@ REPEATED = "an identifier that repeats; as `group_by` it keeps its rows together
 
 @dataclass(frozen=True)
 class ColumnDraft:
-    """What a spec should say of a column, and what a person should know of it.
+    """The drafted spec of a column, and notes for a person.
 
-    `missing` and `rare` are for the feature; `reason` says why a column is to be
-    ignored, "": it is a feature.
+    `missing` and `rare` are fields of the feature. `reason` says why the column should
+    be ignored; "": it is a feature.
     """
 
     name: str
@@ -61,16 +61,16 @@ class ColumnDraft:
 def draft_column(
     name: str, column: Column, targets: IntArray, n_classes: int
 ) -> ColumnDraft:
-    """Return what a column should be, as far as its cells tell.
+    """Return the draft that the cells of a column suggest.
 
     Parameters
     ----------
     column : array, shape (n_samples,)
         float64 with NaN, or str and None.
     targets : int64 array, shape (n_samples,)
-        Class positions, for columns that say too much of them.
+        Class positions; a column that predicts them too well gets a note.
     """
-    kind, missing, notes = read_kind(column)
+    kind, missing, notes = draft_type(column)
     feature = Feature(name, type=kind, missing=missing)
     rare = 0
     if kind == "category":
@@ -82,14 +82,14 @@ def draft_column(
         codes = suspect_codes(values)
         missing += tuple(map(number_text, codes))
         values = np.where(np.isin(values, codes), np.nan, values)
-        notes += [f"{number_text(one)} is taken for missing" for one in codes]
-    reason = find_reason(name, kind, values)
-    notes += [] if reason else find_oddities(values, targets, n_classes)
+        notes += [f"{number_text(code)} is taken for missing" for code in codes]
+    reason = reason_to_ignore(name, kind, values)
+    notes += [] if reason else list_oddities(values, targets, n_classes)
     return ColumnDraft(name, kind, missing, rare, reason, tuple(notes))
 
 
-def read_kind(column: Column) -> tuple[FeatureType, tuple[str, ...], list[str]]:
-    """Return a column's type, stray words that are to be missing, and notes."""
+def draft_type(column: Column) -> tuple[FeatureType, tuple[str, ...], list[str]]:
+    """Return a column's type, words among numbers to read as missing, and notes."""
     if column.dtype != np.object_:
         return "number", (), []
     cells = as_text(column)
@@ -112,29 +112,26 @@ def read_kind(column: Column) -> tuple[FeatureType, tuple[str, ...], list[str]]:
 
 
 def draft_categories(feature: Feature, column: Column) -> tuple[Feature, int, str]:
-    """Return a feature with categories, the count that joins rare ones, or a reason.
-
-    The reason says why the column is to be ignored.
-    """
+    """Return the feature with its categories, its `rare`, and a reason to ignore it."""
     counts = as_text(column).present
     n_rows, n_categories = counts.total(), len(counts)
     if 2 * sum(map(is_date, counts)) > n_categories:
         return feature, 0, DATES
-    reason = name_rows(feature.name, n_categories, n_rows)
+    reason = identifier_reason(feature.name, n_categories, n_rows)
     if reason:
         return feature, 0, reason
     rare = 0
     if n_categories > MAX_CODES:
         kept = {least: [n for n in counts.values() if n >= least] for least in RARES}
-        few = (one for one in RARES if len(kept[one]) <= KEPT_CATEGORIES)
-        rare = next(few, 0)
+        enough = (least for least in RARES if len(kept[least]) <= KEPT_CATEGORIES)
+        rare = next(enough, 0)
         if 2 * sum(kept.get(rare, ())) < n_rows:
             return feature, 0, f"free text: {n_categories} values, few of them common"
     return learn_categories(feature, column, rare)[0], rare, ""
 
 
-def name_rows(name: str, n_distinct: int, n_rows: int) -> str:
-    """Return why words or whole numbers are an identifier; "": they are none."""
+def identifier_reason(name: str, n_distinct: int, n_rows: int) -> str:
+    """Return why words or whole numbers are an identifier; "": they are not."""
     if n_rows <= LEAST_ROWS:
         return ""
     if n_distinct == n_rows:
@@ -143,36 +140,37 @@ def name_rows(name: str, n_distinct: int, n_rows: int) -> str:
 
 
 def has_id_name(name: str) -> bool:
-    """Whether a column is called as identifiers are: "patient_id", "RowNr"."""
+    """Whether a column has the name of an identifier: "patient_id", "RowNr"."""
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+", name)
     return bool(words) and words[-1].lower() in ID_WORDS
 
 
 def suspect_codes(values: FloatArray) -> list[float]:
-    """Return numbers that people write for missing, and that stand apart.
+    """Return numbers that probably mean missing, such as -999, outside the other range.
 
-    Negative ones where nothing else is negative; positive ones further from the rest
-    than that is wide. One that might be measured, too, stands twice at least.
+    A negative code counts if no other value is negative; a positive code if its
+    distance from the other values exceeds their range. A code of -100 or above must
+    occur at least twice.
     """
     distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     suspects = [
-        one
-        for one, count in zip(distinct.tolist(), counts.tolist(), strict=True)
-        if one in NEGATIVE_CODES + POSITIVE_CODES and (one < -100 or count > 1)
+        code
+        for code, count in zip(distinct.tolist(), counts.tolist(), strict=True)
+        if code in NEGATIVE_CODES + POSITIVE_CODES and (code < -100 or count > 1)
     ]
     rest = distinct[~np.isin(distinct, suspects)]
     if rest.size == 0:
         return []
     least, most = float(rest[0]), float(rest[-1])
     return [
-        one
-        for one in suspects
-        if (one < 0 <= least) or (one > 0 and one > 2 * most - least)
+        code
+        for code in suspects
+        if (code < 0 <= least) or (code > 0 and code > 2 * most - least)
     ]
 
 
-def find_reason(name: str, kind: FeatureType, values: FloatArray) -> str:
-    """Return why a column is to be ignored; "": it is a feature."""
+def reason_to_ignore(name: str, kind: FeatureType, values: FloatArray) -> str:
+    """Return why a column should be ignored; "": it is a feature."""
     present = values[~np.isnan(values)]
     if present.size == 0:
         return "empty"
@@ -181,20 +179,19 @@ def find_reason(name: str, kind: FeatureType, values: FloatArray) -> str:
         return "constant"
     if kind != "number" or np.any(present % 1 != 0):
         return ""
-    reason = name_rows(name, n_distinct, present.size)
-    # Whole numbers that all differ may be measured, unless they are almost in a row.
+    reason = identifier_reason(name, n_distinct, present.size)
+    # Whole numbers that all differ may be measured, unless they are nearly consecutive.
     is_dense = np.ptp(present) < 2 * present.size
     return reason if is_dense or has_id_name(name) else ""
 
 
-def find_oddities(values: FloatArray, targets: IntArray, n_classes: int) -> list[str]:
-    """Return what a person should look at, although the column is a feature."""
+def list_oddities(values: FloatArray, targets: IntArray, n_classes: int) -> list[str]:
+    """Return notes on a feature that is nearly empty or may leak the target."""
     notes = []
     empty = float(np.isnan(values).mean())
     if empty >= NEARLY_EMPTY:
         notes.append(f"{100 * empty:.0f} % of its values are missing")
-    told = score_column(values, targets, n_classes)
-    if told >= LEAK:
+    if score_column(values, targets, n_classes) >= LEAK:
         notes.append(
             "says nearly all of the target by itself; if it is known only after the "
             "answer, put it in `ignore`"

@@ -1,4 +1,4 @@
-"""Rows parted into folds, or into rows to train on and rows to hold out."""
+"""Splits rows into folds, or into rows to train on and rows to hold out."""
 
 from typing import Literal
 
@@ -10,24 +10,24 @@ from core.table.dataset import LabelledRows
 
 Deal = Literal["exact", "hashed"]
 
-# Of more rows the shares of the classes are even without being dealt out.
+# In a longer table random folds have nearly equal shares of each class.
 EXACT_ROWS = 1_000_000
 
-# Rows that are dealt at a time: 8 MB.
+# Rows that are drawn at a time: 8 MB.
 CHUNK = 1 << 20
 
-# So that folds are drawn otherwise than all else that a seed decides.
+# A stream of its own: folds are independent of all else that the seed decides.
 FOLD_STREAM = 2
 
 
 def deal_folds(
     rows: LabelledRows, folds: int, seed: int, deal: Deal | None = None
 ) -> tuple[npt.NDArray[np.int8], int]:
-    """Return the fold of each row, and how many folds there are; 0: no fold.
+    """Return the fold of each row, and the number of folds, 0 where none can be made.
 
     `exact` is as `make_folds`. `hashed` draws the fold of each row, or row group, from
-    a counter, so that it takes a byte per row and says nothing of the others. None:
-    `exact` of at most `EXACT_ROWS` rows.
+    a counter, independently of the others; it needs one byte per row. None: `exact`
+    for at most `EXACT_ROWS` rows, else `hashed`.
     """
     fold_of = np.zeros(rows.n_samples, np.int8)
     if folds < 2:
@@ -43,9 +43,9 @@ def deal_folds(
 def hash_folds(
     rows: LabelledRows, folds: int, seed: int
 ) -> tuple[npt.NDArray[np.int8], int]:
-    """Draw the fold of each row or row group; no fold where some can't be left out.
+    """Draw the fold of each row or row group; return 0 folds where one is unfit.
 
-    Each fold has a row, and leaves rows of two classes to train on.
+    A fold is fit if it has a row and the other folds have rows of two classes.
     """
     random = np.random.Philox(key=np.array([seed, FOLD_STREAM], np.uint64))
     groups = None if rows.row_groups is None else rows.row_group_idxs
@@ -58,20 +58,20 @@ def hash_folds(
     n_classes = len(rows.classes)
     counts = np.zeros((folds, n_classes), np.int64)
     for label in range(n_classes):
-        its = np.bincount(fold_of[rows.targets == label], minlength=folds)
-        counts[:, label] = its
-    left = counts.sum(axis=0) - counts
+        fold_of_class = fold_of[rows.targets == label]
+        counts[:, label] = np.bincount(fold_of_class, minlength=folds)
+    n_others = counts.sum(axis=0) - counts
     is_fit = bool(counts.sum(axis=1).all())
-    is_fit = is_fit and bool(((left > 0).sum(axis=1) >= 2).all())
+    is_fit = is_fit and bool(((n_others > 0).sum(axis=1) >= 2).all())
     return fold_of, folds if is_fit else 0
 
 
 def make_folds(dataset: LabelledRows, folds: int, seed: int) -> list[IntArray]:
-    """Part the rows into folds, each class spread evenly, row groups kept whole.
+    """Return stratified folds; rows of one row group stay in one fold.
 
     There are fewer folds where the second largest class has fewer rows (or groups), so
-    that at least two classes are always left to train on. Returns the row positions of
-    each fold, ascending; no fold where fewer than 2 are possible.
+    that at least two classes are always left to train on. A fold is an ascending array
+    of row positions. There is no fold where fewer than 2 are possible.
     """
     generator = np.random.default_rng(seed)
     n_classes = len(dataset.classes)
@@ -85,8 +85,8 @@ def make_folds(dataset: LabelledRows, folds: int, seed: int) -> list[IntArray]:
         fold_of = np.empty(dataset.n_samples, dtype=np.int64)
         fold_of[order] = np.arange(dataset.n_samples) % n_folds
     else:
-        # Row groups are dealt out by their shares of the classes: each fold gets
-        # its part, and what remains to train on has two classes.
+        # Row groups are sorted by their class shares and dealt in turn: every fold has
+        # its part of each class, and the others have at least two classes.
         row_groups = dataset.row_group_idxs
         shares = class_shares(row_groups, dataset.targets, n_classes)
         n_folds = min(folds, int(np.sort((shares > 0).sum(axis=0))[-2]))
@@ -101,7 +101,7 @@ def make_folds(dataset: LabelledRows, folds: int, seed: int) -> list[IntArray]:
 
 
 def class_shares(row_groups: IntArray, targets: IntArray, n_classes: int) -> FloatArray:
-    """Share of each class among the rows of each row group; (n_row_groups, n_classes).
+    """Return the share of each class in each row group; (n_row_groups, n_classes).
 
     Row groups are numbered without gaps.
     """
@@ -114,11 +114,11 @@ def class_shares(row_groups: IntArray, targets: IntArray, n_classes: int) -> Flo
     return shares
 
 
-def part_rows(dataset: LabelledRows, seed: int) -> tuple[IntArray, IntArray]:
-    """Two thirds of each class to train on, the rest to set thresholds with.
+def split_rows(dataset: LabelledRows, seed: int) -> tuple[IntArray, IntArray]:
+    """Return positions of two thirds of each class to train on, and of the rest.
 
-    Rows of one group stay together. Of a class of two rows (or groups) each part
-    has one, wherever the classes don't share row groups.
+    Thresholds are set on the rest. Rows of one group stay together. If a class has two
+    rows (or groups), each part has one, unless classes share row groups.
     """
     row_groups = dataset.row_group_idxs
     n_row_groups = int(row_groups.max()) + 1

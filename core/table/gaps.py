@@ -1,6 +1,6 @@
-"""Missing cells: where they are information about a case, and what fills the others.
+"""Decides in which features missing cells are information, and fills all others.
 
-Only training fills cells, and only for panels; what reads answers is elsewhere.
+Cells are filled only in training, and only for panels; answers are never filled.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,13 +12,13 @@ import numpy as np
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.table.dataset import Dataset
 
-# Each class that missing cells speak for has such a part of the least cases.
+# Each overrepresented class needs a quarter of the least number of cases.
 CLASS_PART = 4
 
-# Sums of weights are rounded: those that differ by less are equal.
+# Sums of weights that differ by less, relatively, are equal but for rounding.
 SLACK = 1e-9
 
-# Features that a note names of each kind.
+# A note names at most so many features of each kind.
 MAX_NAMED = 8
 
 
@@ -26,22 +26,22 @@ class Gap(NamedTuple):
     """The rows in which a feature is missing."""
 
     n_rows: int
-    #: row groups, each of which counts as one; rows where there are none
+    #: number of row groups; of rows where there are no row groups
     n_cases: int
-    #: (n_classes,), the cases of each class
+    #: (n_classes,), number of cases of each class
     by_class: IntArray
     #: (n_classes,), whether the class has a larger share of these rows than of all
-    is_spoken_for: BoolArray
+    is_overrepresented: BoolArray
 
-    def find_scarce(self, least_missing: int) -> IntArray:
-        """Return the classes that the gap speaks for with too few cases."""
+    def scarce_classes(self, least_missing: int) -> IntArray:
+        """Return the overrepresented classes that have too few cases in the gap."""
         is_scarce = CLASS_PART * self.by_class < least_missing
-        return np.flatnonzero(self.is_spoken_for & is_scarce)
+        return np.flatnonzero(self.is_overrepresented & is_scarce)
 
     def is_informative(self, least_missing: int) -> bool:
-        """Whether so many cases are missing that this counts as information."""
+        """Whether there are enough cases for the gap to count as information."""
         is_enough = self.n_cases >= least_missing
-        return is_enough and not self.find_scarce(least_missing).size
+        return is_enough and not self.scarce_classes(least_missing).size
 
 
 def measure_gaps(dataset: Dataset) -> Iterator[tuple[int, Gap]]:
@@ -50,7 +50,7 @@ def measure_gaps(dataset: Dataset) -> Iterator[tuple[int, Gap]]:
     Parameters
     ----------
     dataset : Dataset
-        Of one class per row.
+        Has one class per row.
     """
     n_classes, weights = len(dataset.classes), dataset.weights
     priors = dataset.priors / weights.sum()
@@ -68,23 +68,23 @@ def measure_gaps(dataset: Dataset) -> Iterator[tuple[int, Gap]]:
                 n_rows=rows.size,
                 n_cases=np.unique(groups).size,
                 by_class=np.bincount(cases % n_classes, minlength=n_classes),
-                is_spoken_for=shares > shares.sum() * priors * (1.0 + SLACK),
+                is_overrepresented=shares > shares.sum() * priors * (1.0 + SLACK),
             ),
         )
 
 
-def find_informative(dataset: Dataset, least_missing: int) -> BoolArray:
+def informative_features(dataset: Dataset, least_missing: int) -> BoolArray:
     """Return the features whose missing cells count as information.
 
-    A feature is missing in at least `least_missing` cases, and of each class that
-    this speaks for (its share of these rows is larger than its share of all, by
-    weight) there are a quarter as many. Rows of weight 0 are no cases, and rows of one
-    row group are one.
+    Such a feature is missing in at least `least_missing` cases, and in a quarter as
+    many of each class that is overrepresented there: whose share of these rows, by
+    weight, exceeds its share of all rows. Rows of weight 0 are not counted, and the
+    rows of one row group are one case.
 
     Parameters
     ----------
     dataset : Dataset
-        Of one class per row.
+        Has one class per row.
     least_missing : int
         1 or more.
 
@@ -100,23 +100,22 @@ def find_informative(dataset: Dataset, least_missing: int) -> BoolArray:
 
 
 def fill_gaps(dataset: Dataset, is_informative: BoolArray) -> Dataset:
-    """Fill the missing cells that are no information; the dataset stays as it is.
+    """Return the dataset with those missing cells filled that are not information.
 
-    Numbers are filled with the weighted lower median of the values that are present,
-    which is one of them; booleans and categories with the value of most weight, the
-    lowest of equals.
+    Numbers are filled with the weighted lower median of the present values, booleans
+    and categories with the value of most weight, the lowest of equals.
 
     Parameters
     ----------
     dataset : Dataset
     is_informative : bool array, shape (n_features,)
-        The features that are left alone.
+        The features that are not filled.
 
     Returns
     -------
     Dataset
-        The same one where nothing is to be filled. A feature without any value stays
-        without.
+        The same object where nothing is to be filled. A feature without any value is
+        not filled.
     """
     has_gaps = np.array([np.isnan(one).any() for one in dataset.values.T], np.bool_)
     idxs = np.flatnonzero(has_gaps & ~is_informative).tolist()
@@ -125,7 +124,7 @@ def fill_gaps(dataset: Dataset, is_informative: BoolArray) -> Dataset:
     values = dataset.values.copy()
     for idx in idxs:
         is_missing = np.isnan(values[:, idx])
-        values[is_missing, idx] = find_filler(
+        values[is_missing, idx] = filling_value(
             values[~is_missing, idx],
             dataset.weights[~is_missing],
             is_number=dataset.catalogue.features[idx].type == "number",
@@ -133,8 +132,10 @@ def fill_gaps(dataset: Dataset, is_informative: BoolArray) -> Dataset:
     return replace(dataset, values=values)
 
 
-def find_filler(present: FloatArray, weights: FloatArray, *, is_number: bool) -> float:
-    """Return the lower median of values or the most frequent one; NaN of none.
+def filling_value(
+    present: FloatArray, weights: FloatArray, *, is_number: bool
+) -> float:
+    """Return the weighted lower median or the mode of values; NaN if there are none.
 
     present, weights : float64 arrays, shape (n_present,)
     """
@@ -149,41 +150,41 @@ def find_filler(present: FloatArray, weights: FloatArray, *, is_number: bool) ->
 
 
 def note_gaps(dataset: Dataset, least_missing: int) -> str:
-    """Say in which features missing cells count as information, and in which not.
+    """Return a sentence on which features' missing cells count as information.
 
-    Returns "" where none is missing. A feature without any value is not named.
+    "" where none is missing. A feature without any value is not named.
     """
-    telling, silent = [], []
+    informative, uninformative = [], []
     for idx, gap in measure_gaps(dataset):
         name = dataset.catalogue.features[idx].name
         if gap.n_rows == dataset.n_samples:
             continue
         if gap.is_informative(least_missing):
-            telling.append(name)
+            informative.append(name)
         else:
-            silent.append(f"{name} ({describe_gap(gap, dataset, least_missing)})")
-    if not telling:
-        return f"Missing values say nothing in {name_first(silent)}." if silent else ""
-    note = f"Missing values count as information in {name_first(telling)}"
-    return (
-        f"{note}; in {name_first(silent)} they say nothing." if silent else f"{note}."
-    )
+            shown = describe_gap(gap, dataset, least_missing)
+            uninformative.append(f"{name} ({shown})")
+    without = name_first(uninformative)
+    if not informative:
+        return f"Missing values say nothing in {without}." if without else ""
+    note = f"Missing values count as information in {name_first(informative)}"
+    return f"{note}; in {without} they say nothing." if without else f"{note}."
 
 
 def describe_gap(gap: Gap, dataset: Dataset, least_missing: int) -> str:
-    """Say how often a feature is missing, and what there are too few of."""
+    """Return how often a feature is missing, and what there are too few of."""
     text = f"{gap.n_rows:,} of {dataset.n_samples:,} rows"
     if gap.n_rows < least_missing:
         return text
     if gap.n_cases < least_missing:
         return f"{text}, of {gap.n_cases:,} groups"
-    scarce = int(gap.find_scarce(least_missing)[0])
+    scarce = int(gap.scarce_classes(least_missing)[0])
     n_scarce, shown = gap.by_class[scarce], dataset.classes[scarce].display
     return f"{text}, {n_scarce:,} of class {shown}"
 
 
 def name_first(names: Sequence[str]) -> str:
-    """Return the first few names."""
+    """Return the first names and how many more there are."""
     n_more = len(names) - MAX_NAMED
     more = f" and {n_more:,} more" if n_more > 0 else ""
     return ", ".join(names[:MAX_NAMED]) + more

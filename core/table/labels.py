@@ -1,4 +1,4 @@
-"""What a table says of its rows beside their features: classes, weights, groups."""
+"""Reads the classes, weights and row groups of a table: all but its features."""
 
 from dataclasses import dataclass
 
@@ -11,18 +11,18 @@ from core.table.dataset import ClassLabel, LabelledRows
 from core.table.spec import TableSpec
 from core.table.targets import (
     ErrorCosts,
-    blank_dropped,
-    lay_error_costs,
+    blank_dropped_rows,
+    error_cost_matrix,
     read_target,
 )
 
 
 @dataclass(frozen=True)
 class GatheredLabels:
-    """What was read of a table's rows but its features.
+    """Classes, weights and row groups of a table's rows.
 
-    `targets` has the position of each row's class; `is_kept` says whether a row has
-    one: the others are dropped.
+    `targets` has the position of each row's class. Rows without a class are dropped:
+    `is_kept` is False there.
     """
 
     classes: tuple[ClassLabel, ...]
@@ -35,21 +35,21 @@ class GatheredLabels:
 
     @property
     def kept(self) -> BoolArray | slice:
-        """The rows that have a class, as an index; of all nothing is copied."""
+        """Index of the rows that have a class; a slice, not a copy, where all have."""
         return slice(None) if self.is_kept.all() else self.is_kept
 
 
 def gather_labels(
     columns: Columns, spec: TableSpec, n_rows: int
 ) -> tuple[GatheredLabels, Columns]:
-    """Read classes, weights and row groups; return them, and what is left to read.
+    """Read classes, weights and row groups; return them and the columns.
 
-    In that, rows that are dropped say nothing.
+    In the returned columns the cells of dropped rows are missing.
     """
     refusals: list[Refusal] = []
     classes: tuple[ClassLabel, ...] = ()
     targets: IntArray = np.zeros(n_rows, np.int64)
-    columns, is_kept = blank_dropped(columns, spec, n_rows)
+    columns, is_kept = blank_dropped_rows(columns, spec, n_rows)
     if spec.target in columns:
         classes, targets, wrong = read_target(columns[spec.target], spec)
         refusals += wrong
@@ -57,7 +57,7 @@ def gather_labels(
     refusals += wrong
     row_groups, wrong = read_row_groups(columns, spec)
     refusals += wrong
-    error_costs, wrong = lay_error_costs(spec, classes)
+    error_costs, wrong = error_cost_matrix(spec, classes)
     refusals += wrong
     labels = GatheredLabels(
         classes, targets, weights, row_groups, error_costs, is_kept, tuple(refusals)
@@ -65,8 +65,8 @@ def gather_labels(
     return labels, columns
 
 
-def find_used(labels: GatheredLabels) -> tuple[IntArray | None, list[str]]:
-    """Return the rows that are trained on, None: all; and warnings of the others."""
+def usable_rows(labels: GatheredLabels) -> tuple[IntArray | None, list[str]]:
+    """Return the positions of the rows to train on (None: all), and warnings."""
     warnings = []
     is_weighty = labels.weights > 0
     n_dropped = int((~labels.is_kept).sum())
@@ -81,7 +81,7 @@ def find_used(labels: GatheredLabels) -> tuple[IntArray | None, list[str]]:
 
 
 def refuse_one_class(rows: LabelledRows, spec: TableSpec) -> None:
-    """Refuse rows of one class; weights are positive."""
+    """Raise `RefusedError` where all rows, of positive weight, are of one class."""
     if np.unique(rows.targets).size < 2:
         rule = "must have two classes among the rows of positive weight"
         raise RefusedError([Refusal(spec.target, rule)])

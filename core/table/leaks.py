@@ -1,20 +1,20 @@
-"""Columns that say nearly all of the target by themselves: leaks, most often."""
+"""How well one column alone predicts the target; a column that does is often a leak."""
 
 import numpy as np
 
 from core.arrays import FloatArray, IntArray
 
-# Rows that are looked at, evenly spread.
+# Of a longer table so many rows, evenly spaced, are read.
 MAX_ROWS = 20_000
-# Of a number, values per bin, at least.
+# A bin of numbers has at least so many values on average.
 ROWS_PER_BIN = 20
 MAX_BINS = 254
-# A class with fewer rows is ordered by anything.
+# A class with fewer rows may be ordered well by chance.
 LEAST_ROWS = 20
 
 
 def score_column(values: FloatArray, targets: IntArray, n_classes: int) -> float:
-    """Return what a column alone says of the target, from 0 (nothing) to 1 (all).
+    """Return how well a column alone predicts the target, from 0 to 1 (exactly).
 
     Parameters
     ----------
@@ -25,17 +25,16 @@ def score_column(values: FloatArray, targets: IntArray, n_classes: int) -> float
 
     Notes
     -----
-    The greater of two figures. The share of the prior's errors that are gone when each
-    half of the rows says what the other half's majority says at the same value, or
-    in the same bin. And of two classes twice the distance of the area under the curve
-    from one half (Hanley and McNeil 1982), over the rows that are present.
+    The greater of two statistics: Goodman and Kruskal's (1954) lambda, cross-validated
+    on two halves (`error_reduction`), and for two classes the size of Somers' D
+    (`somers_d`).
     """
     step = -(-values.size // MAX_ROWS)
     values, targets = values[::step], targets[::step]
-    told = told_by_halves(cut_values(values), targets, n_classes)
+    score = error_reduction(cut_values(values), targets, n_classes)
     if n_classes == 2:
-        told = max(told, told_by_order(values, targets))
-    return told
+        score = max(score, abs(somers_d(values, targets)))
+    return score
 
 
 def cut_values(values: FloatArray) -> IntArray:
@@ -49,8 +48,13 @@ def cut_values(values: FloatArray) -> IntArray:
     return np.where(np.isnan(values), cuts.size + 1, bins)
 
 
-def told_by_halves(bins: IntArray, targets: IntArray, n_classes: int) -> float:
-    """Return the share of errors that majorities of bins take away."""
+def error_reduction(bins: IntArray, targets: IntArray, n_classes: int) -> float:
+    """Return how much smaller the error is with the column than without it.
+
+    Goodman and Kruskal's (1954) lambda, cross-validated: each half of the rows is
+    predicted as the most frequent class of the other half in the same bin. Without the
+    column every row is predicted as the most frequent class of all. Never below 0.
+    """
     n_rows = targets.size
     prior = np.bincount(targets, minlength=n_classes)
     n_errors = n_rows - prior.max()
@@ -62,13 +66,21 @@ def told_by_halves(bins: IntArray, targets: IntArray, n_classes: int) -> float:
         is_known = half == side
         counts = np.zeros((int(bins.max()) + 1, n_classes), np.int64)
         np.add.at(counts, (bins[is_known], targets[is_known]), 1)
-        said = np.where(counts.any(axis=1), counts.argmax(axis=1), prior.argmax())
-        n_right += int((said[bins[~is_known]] == targets[~is_known]).sum())
+        modes = np.where(counts.any(axis=1), counts.argmax(axis=1), prior.argmax())
+        n_right += int((modes[bins[~is_known]] == targets[~is_known]).sum())
     return max(0.0, 1.0 - (n_rows - n_right) / int(n_errors))
 
 
-def told_by_order(values: FloatArray, targets: IntArray) -> float:
-    """Return how well values order two classes; 0 where either has few rows."""
+def somers_d(values: FloatArray, targets: IntArray) -> float:
+    """Return Somers' D of the values for two classes: 2 AUROC - 1, from -1 to 1.
+
+    Missing values are left out. 0 where a class has fewer than `LEAST_ROWS` rows or
+    where most values are missing.
+
+    Notes
+    -----
+    The area under the ROC curve is computed from mean ranks (Hanley and McNeil 1982).
+    """
     is_present = ~np.isnan(values)
     present, classes = values[is_present], targets[is_present]
     n_second = int((classes == 1).sum())
@@ -77,5 +89,5 @@ def told_by_order(values: FloatArray, targets: IntArray) -> float:
         return 0.0
     _, places, counts = np.unique(present, return_inverse=True, return_counts=True)
     ranks = np.cumsum(counts) - (counts - 1) / 2
-    above = ranks[places][classes == 1].sum() - n_second * (n_second + 1) / 2
-    return abs(2.0 * float(above) / (n_first * n_second) - 1.0)
+    n_ordered = ranks[places][classes == 1].sum() - n_second * (n_second + 1) / 2
+    return 2.0 * float(n_ordered) / (n_first * n_second) - 1.0

@@ -1,4 +1,4 @@
-"""Features with few codes, joined in lanes: one pass over a byte serves them all."""
+"""Packs features with few codes into one byte, so that one pass reads them all."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ N_JOINT = 256
 
 @dataclass(frozen=True)
 class Packing:
-    """Lanes of codes, each of one feature or of several with few codes.
+    """Lanes of codes, each for one feature or for several features with few codes.
 
-    As in `core.kernels.CodedTable`, where `codes` are called `packed`.
+    The layout is that of `core.kernels.CodedTable`, where `codes` are called `packed`.
     """
 
     codes: CodeArray
@@ -38,23 +38,23 @@ class Packing:
     def lay(
         self, codes: CodeArray, n_codes: IntArray, has_missing: BoolArray
     ) -> "Packing":
-        """Return the same lanes of other rows, which have these codes."""
+        """Return the same lanes with the codes of other rows."""
         packed = np.empty((self.codes.shape[0], codes.shape[1]), dtype=np.uint8)
         members, starts = self.members, self.starts
         kernels.pack_codes(codes, n_codes, has_missing, members, starts, packed)
         return Packing(packed, members, starts)
 
     def lanes_of(self, feature_idxs: IntArray) -> IntArray:
-        """Return the lanes that hold some features, each once, ascending."""
+        """Return the lanes that hold any of the features, each once, ascending."""
         if feature_idxs.size == self.members.size:
             return self.lanes
         return np.unique(self.lane_of[feature_idxs])
 
 
-def find_packing(
+def pack_features(
     codes: CodeArray, n_codes: IntArray, has_missing: BoolArray
 ) -> Packing:
-    """Join features with few codes: each lane is filled up with those of fewest.
+    """Pack features into lanes: the one with most codes, then those with fewest.
 
     `codes` (n_features, n_samples); `n_codes` and `has_missing` (n_features,).
     """
@@ -72,5 +72,5 @@ def find_packing(
     lanes = joint + alone[::-1]
     members = np.array([idx for lane in lanes for idx in lane], dtype=np.int64)
     starts = np.cumsum([0, *(len(lane) for lane in lanes)])
-    nothing = np.empty((len(joint), 0), dtype=np.uint8)
-    return Packing(nothing, members, starts).lay(codes, n_codes, has_missing)
+    no_rows = np.empty((len(joint), 0), dtype=np.uint8)
+    return Packing(no_rows, members, starts).lay(codes, n_codes, has_missing)

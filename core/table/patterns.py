@@ -1,4 +1,4 @@
-"""Names of columns with `*` for any letters, also none: "lab_*"."""
+"""Matches names of columns against patterns: in "lab_*" the `*` is any text."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -9,34 +9,34 @@ Value = TypeVar("Value")
 
 
 def is_match(pattern: str, name: str) -> bool:
-    """Whether a pattern names a column; nothing but `*` has a meaning of its own."""
-    parts = map(re.escape, pattern.split(WILDCARD))
-    return re.fullmatch(".*".join(parts), name, re.DOTALL) is not None
+    """Whether a pattern matches a name; `*` is the only special character."""
+    literals = map(re.escape, pattern.split(WILDCARD))
+    return re.fullmatch(".*".join(literals), name, re.DOTALL) is not None
 
 
 def matching(patterns: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Return the names that any of the patterns names, in their order."""
+    """Return the names that match any of the patterns, in the order of the names."""
     listed = list(patterns)
-    return [name for name in names if any(is_match(one, name) for one in listed)]
+    return [name for name in names if any(is_match(p, name) for p in listed)]
 
 
 def unmatched(patterns: Iterable[str], names: Collection[str]) -> list[str]:
-    """Return the patterns that name nothing."""
-    return [one for one in patterns if one not in names and not matching([one], names)]
+    """Return the patterns that match no name."""
+    return [p for p in patterns if p not in names and not matching([p], names)]
 
 
-def by_name(given: Mapping[str, Value], names: Iterable[str]) -> dict[str, Value]:
-    """Return what is given for each name.
+def by_name(values: Mapping[str, Value], names: Iterable[str]) -> dict[str, Value]:
+    """Return the value of each name from a mapping of names and patterns to values.
 
-    The name itself wins over patterns; of these the one with the most letters, then
-    the first.
+    The name itself wins over patterns. Among patterns the one with the most letters
+    wins, then the first. Names that nothing matches are left out.
     """
-    patterns = [one for one in given if WILDCARD in one]
-    patterns.sort(key=lambda one: one.count(WILDCARD) - len(one))
-    found: dict[str, Value] = {}
+    patterns = [key for key in values if WILDCARD in key]
+    patterns.sort(key=lambda pattern: pattern.count(WILDCARD) - len(pattern))
+    value_of: dict[str, Value] = {}
     for name in names:
-        fitting = (one for one in patterns if is_match(one, name))
-        chosen = name if name in given else next(fitting, None)
-        if chosen is not None:
-            found[name] = given[chosen]
-    return found
+        matches = (pattern for pattern in patterns if is_match(pattern, name))
+        key = name if name in values else next(matches, None)
+        if key is not None:
+            value_of[name] = values[key]
+    return value_of

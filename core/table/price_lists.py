@@ -1,4 +1,4 @@
-"""Other prices for the features and groups of a catalogue: a price list."""
+"""Applies a price list: other prices for the features and groups of a catalogue."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -17,9 +17,10 @@ GROUP_RULE = "must name a group of the model"
 
 @dataclass(frozen=True)
 class PriceList:
-    """What features and groups cost elsewhere, in micro-units.
+    """Prices that replace those of a catalogue, in micro-units.
 
-    `costs` by feature; `groups` are those whose fee, or price as a bundle, is another.
+    `costs` by feature; `groups` are those with another fee, or another price as a
+    bundle.
     """
 
     costs: Mapping[str, int]
@@ -31,7 +32,7 @@ def apply_prices(
 ) -> Catalogue:
     """Return a catalogue at the prices of a list; the unit of its costs stays.
 
-    A feature that no hypothesis reads, and a group, keep what they cost where the list
+    Groups, and features that no hypothesis reads, keep their price where the list
     leaves them out.
 
     Parameters
@@ -44,9 +45,9 @@ def apply_prices(
     Raises
     ------
     RefusedError
-        A feature that is read has no cost; a name that the catalogue lacks, or that
-        stands twice; a cost for a member of a bundle; a fee for a bundle, or a price
-        for another group; amounts whose sum exceeds `MAX_TOTAL`.
+        A feature that is read has no cost; the catalogue lacks a name; a name occurs
+        twice; a member of a bundle has a cost; a bundle has a fee, or another group a
+        price; the sum of all amounts exceeds `MAX_TOTAL`.
     """
     refusals = [
         *check_costs(catalogue, is_used, prices, where),
@@ -55,7 +56,7 @@ def apply_prices(
     if refusals:
         raise RefusedError(refusals)
     groups = {group.name: group for group in prices.groups}
-    made = replace(
+    repriced = replace(
         catalogue,
         features=tuple(
             replace(one, cost=prices.costs.get(one.name, one.cost))
@@ -67,10 +68,10 @@ def apply_prices(
             for named in [groups.get(one.name, one)]
         ),
     )
-    if sum(amounts_of(made)) > MAX_TOTAL:
+    if sum(all_amounts(repriced)) > MAX_TOTAL:
         rule = f"must add up to at most {MAX_TOTAL // MICROS_PER_UNIT} units"
         raise RefusedError([Refusal(where, rule)])
-    return made
+    return repriced
 
 
 def check_costs(
@@ -93,7 +94,7 @@ def check_costs(
 def check_groups(
     catalogue: Catalogue, prices: PriceList, where: str
 ) -> Iterator[Refusal]:
-    """Refuse unknown groups, and a fee where there is a price, or the other way."""
+    """Refuse unknown and repeated groups, a bundle's fee and another group's price."""
     own = {group.name: group for group in catalogue.groups}
     seen = set[str]()
     for position, group in enumerate(prices.groups):
@@ -109,23 +110,22 @@ def check_groups(
         seen.add(group.name)
 
 
-def is_in_proportion(one: Catalogue, other: Catalogue) -> bool:
-    """Whether all amounts of a catalogue are those of another times one number.
+def is_in_proportion(first: Catalogue, second: Catalogue) -> bool:
+    """Whether all amounts of one catalogue are those of the other times a factor.
 
-    Then every rule makes the same choices at both: what a budget buys at one, the
-    budget times that number buys at the other. The number is positive: to have all for
-    nothing is another matter.
+    The factor is positive. Then every rule makes the same choices at both, if budgets
+    are multiplied by the same factor.
     """
-    ones, others = amounts_of(one), amounts_of(other)
-    total, other_total = sum(ones), sum(others)
+    amounts, other_amounts = all_amounts(first), all_amounts(second)
+    total, other_total = sum(amounts), sum(other_amounts)
     if (total > 0) != (other_total > 0):
         return False
     return all(
         amount * other_total == other_amount * total
-        for amount, other_amount in zip(ones, others, strict=True)
+        for amount, other_amount in zip(amounts, other_amounts, strict=True)
     )
 
 
-def amounts_of(catalogue: Catalogue) -> list[int]:
-    """Return all costs, fees and prices of bundles; exact, however large."""
+def all_amounts(catalogue: Catalogue) -> list[int]:
+    """Return all costs, fees and prices of bundles as Python integers."""
     return [*catalogue.costs.tolist(), *catalogue.fees.tolist()]

@@ -1,4 +1,4 @@
-"""What a feature costs to obtain now, in exact integer micro-units."""
+"""Computes what a feature costs to obtain now, in exact integer micro-units."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from core.table.catalogue import NO_GROUP, Catalogue
 
 MICROS_PER_UNIT = 1_000_000
 MAX_UNITS = 1_000_000_000
-# So that no sum of prices leaves 64 bits.
+# Sums of prices must not overflow 64 bits.
 MAX_TOTAL = 2**62
 PLAIN_DECIMAL = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,2})?", re.ASCII | re.I)
 AMOUNT_RULE = f"must be a number from 0 to {MAX_UNITS} with at most 6 decimals"
@@ -27,12 +27,12 @@ class Paid:
 
 
 def to_micros(amount: object) -> int:
-    """Turn an amount of money, in units, into micro-units, exactly.
+    """Convert an amount of money from units to micro-units, exactly.
 
-    A Decimal, int, float or str. A float stands for its shortest decimal form, so 2.1
-    is 2.1; a string is digits with at most one point and a short exponent. Raises
-    ValueError for anything that is not a number (booleans included), is negative, is
-    not finite, has more than 6 decimals or exceeds `MAX_UNITS`.
+    The amount is a Decimal, int, float or str. A float is read by its shortest decimal
+    form, so 2.1 is 2.1; a string is digits with at most one point and a short exponent.
+    Raises ValueError for anything that is not a number (booleans included), is
+    negative, is not finite, has more than 6 decimals or exceeds `MAX_UNITS`.
     """
     if isinstance(amount, bool) or not isinstance(amount, Decimal | int | float | str):
         raise ValueError(AMOUNT_RULE)
@@ -50,7 +50,7 @@ def to_micros(amount: object) -> int:
 
 
 def read_amount(raw: object) -> int:
-    """Return an amount in micro-units; text is none, unlike at the command line."""
+    """Return an amount in micro-units; refuse text, which only `to_micros` reads."""
     if isinstance(raw, str):
         raise ValueError(AMOUNT_RULE)
     return to_micros(raw)
@@ -62,7 +62,7 @@ def from_micros(micros: int) -> float:
 
 
 def pay(catalogue: Catalogue, paid: Paid, feature_idxs: Iterable[int]) -> Paid:
-    """Mark features as charged, and with them the fees of their groups."""
+    """Return what is paid once features are charged: these, and their groups' fees."""
     idxs = frozenset(feature_idxs)
     if not catalogue.groups:
         return Paid(paid.feature_idxs | idxs)
@@ -89,7 +89,7 @@ def price(catalogue: Catalogue, paid: Paid, feature_idx: int) -> int:
 def buy(
     catalogue: Catalogue, paid: Paid, feature_idxs: Iterable[int]
 ) -> tuple[int, Paid]:
-    """Return what features charge one after the other, and what is paid then."""
+    """Return the price of features bought in this order, and what is paid then."""
     total = 0
     for feature_idx in feature_idxs:
         total += price(catalogue, paid, feature_idx)
@@ -103,7 +103,7 @@ def rule_costs(
     cost_floor: int | None = None,
     already: Sequence[int] = (),
 ) -> FloatArray:
-    """c(h) as the rules of training weigh it, for h on each feature in turn.
+    """Return the cost c(h) that the rules of training use, for h on each feature.
 
     The catalogue costs of its features, paid or not (Huang et al. 2015, section 4),
     each once, plus the fees of groups not yet paid; for members of a bundle the
@@ -112,8 +112,8 @@ def rule_costs(
     they would win every round).
 
     `is_group_paid` (n_groups,); `cost_floor` in micro-units, positive; `already` are
-    features that the hypothesis reads besides (trees and products). What is returned,
-    (n_features,), is in micro-units, all zero where every cost of the catalogue is.
+    features that the hypothesis also reads (trees and products). The costs returned,
+    (n_features,), are in micro-units, all zero where every cost of the catalogue is.
     """
     costs = catalogue.costs.astype(np.float64)
     read = list(already)
@@ -139,5 +139,5 @@ def smallest_cost(catalogue: Catalogue) -> int:
 
 
 def total_cost(catalogue: Catalogue) -> int:
-    """Return the price of everything, in micro-units."""
+    """Return the price of all features with all fees and bundles, in micro-units."""
     return int(catalogue.costs.sum()) + int(catalogue.fees.sum())

@@ -1,4 +1,4 @@
-"""What a column holds, in brief: for a person who says what it costs."""
+"""Summarises a column as a histogram or word counts, for a person to look at."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ N_BARS = 12
 
 @dataclass(frozen=True, slots=True)
 class ColumnSketch:
-    """Missing cells, different values, and how many rows have which.
+    """The share of missing cells, the number of distinct values, and a bar chart.
 
-    `missing` is a share of the rows. `bars` are rows: of a number in `N_BARS` equal
-    steps between its `ends`; of others by word, most frequent first, the `words` that
-    stand at them.
+    `bars` count rows. For numbers they are a histogram of `N_BARS` equal steps between
+    the `ends`. For other types there is one bar for each of the `words`, the most
+    frequent first.
     """
 
     missing: float
@@ -31,22 +31,22 @@ class ColumnSketch:
 
 
 def sketch_column(feature: Feature, column: Column) -> ColumnSketch:
-    """Return what a column holds, read as a feature that has no categories yet.
+    """Return the sketch of a column, read as a feature that has no categories yet.
 
     Parameters
     ----------
     feature : Feature
-        Its type, and what stands for a missing value.
+        Its type, and the words that mean a missing value.
     column : array, shape (n_samples,)
-        float64 with NaN, or str and None; at least one cell. A cell that is not of the
-        type counts as missing.
+        float64 with NaN, or str and None; at least one cell. A cell of another type
+        counts as missing.
     """
     if feature.type == "number":
         values, _ = read_feature(feature, column)
         return sketch_numbers(values)
     cells = as_text(column)
     present = cells.present.items()
-    counts = Counter({one: n for one, n in present if not is_blank(feature, one)})
+    counts = Counter({word: n for word, n in present if not is_blank(feature, word)})
     shown = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:N_BARS]
     return ColumnSketch(
         missing=(len(cells) - counts.total()) / len(cells),
@@ -57,13 +57,13 @@ def sketch_column(feature: Feature, column: Column) -> ColumnSketch:
 
 
 def sketch_numbers(values: FloatArray) -> ColumnSketch:
-    """Return what numbers hold; NaN is missing, and so are infinite ones here."""
+    """Return the sketch of numbers; NaN and infinite values count as missing."""
     present = values[np.isfinite(values)]
     missing = (values.size - present.size) / values.size
     if not present.size:
         return ColumnSketch(missing, 0)
     ends = float(present.min()), float(present.max())
-    # The difference of two doubles may be more than any double.
+    # Scaled, since the difference of two doubles may overflow.
     scale = max(abs(ends[0]), abs(ends[1])) or 1.0
     bars, _ = np.histogram(present / scale, N_BARS)
     n_distinct = np.unique(present).size

@@ -1,4 +1,4 @@
-"""What is asked of a table: its columns' roles, what they cost, how classes weigh."""
+"""Describes how to read a table: roles and costs of columns, costs of errors."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,14 +18,14 @@ MissingTarget = Literal["refuse", "drop"]
 
 @dataclass(frozen=True)
 class TableSpec:
-    """What is asked of a table.
+    """How to read a table.
 
-    `features` None: every column but the target, with `costs` where given, else 1.
-    Features in `untyped` take the type that their column suggests. `members` gives,
-    by feature, the group that names it. Names in `costs`, `members` and `ignore` may be
-    patterns (`core.table.patterns`). `missing` stand for a missing value in every
-    feature. Categories of fewer rows than `rare`, or `rares` by feature, are joined.
-    Rows without a target are refused, or dropped.
+    `features` None: every column without another role, with its cost in `costs`, by
+    default 1. Features in `untyped` have the type that their column suggests. `members`
+    has the group of each feature that a group names. Names in `costs`, `members` and
+    `ignore` may be patterns (`core.table.patterns`). Words in `missing` mean a missing
+    value in every feature. Categories of fewer rows than `rare`, or `rares` by
+    feature, are joined. Rows without a target are refused or dropped.
     """
 
     target: str
@@ -49,7 +49,7 @@ class TableSpec:
 
     @property
     def text_columns(self) -> frozenset[str]:
-        """Columns whose cells must be read as they are written."""
+        """Columns that must be read as text, not as numbers."""
         named = {self.target, self.group_by} - {None}
         typed = {
             feature.name
@@ -60,7 +60,7 @@ class TableSpec:
 
     @property
     def roles(self) -> dict[str, str | None]:
-        """The column of each role but that of a feature."""
+        """The column of each role except features; None where no column has it."""
         return {"target": self.target, "weight": self.weight, "group_by": self.group_by}
 
 
@@ -88,7 +88,7 @@ def price_columns(
     groups: Sequence[Group],
     members: Mapping[str, str],
 ) -> tuple[list[Feature], list[Refusal]]:
-    """Return columns as features, with the costs and the groups that name them."""
+    """Return columns as features with their costs and groups, and refusals."""
     bundles = {group.name for group in groups if group.is_bundle}
     features, refusals = [], []
     for name in names:
@@ -109,7 +109,7 @@ def check_fee(where: str, fee: int | None, price: int | None) -> Iterator[Refusa
 def check_member_lists(
     names: list[str], member_lists: list[list[str]]
 ) -> Iterator[Refusal]:
-    """Refuse groups of one name, and features that are members twice."""
+    """Refuse groups with the same name, and features that are members twice."""
     seen_names: set[str] = set()
     seen: set[str] = set()
     for position, (name, members) in enumerate(zip(names, member_lists, strict=True)):
@@ -126,7 +126,7 @@ def check_member_lists(
 
 
 def check_features(spec: TableSpec) -> Iterator[Refusal]:
-    """Refuse features that don't fit together or to their groups."""
+    """Refuse features that contradict one another, their groups or `ignore`."""
     if spec.features is None:
         return
     if spec.costs:
@@ -159,7 +159,7 @@ def check_features(spec: TableSpec) -> Iterator[Refusal]:
 
 
 def check_memberships(spec: TableSpec, names: set[str]) -> Iterator[Refusal]:
-    """Refuse members that are no features, and groups without any."""
+    """Refuse members that are not features, and groups without members."""
     for member in unmatched(spec.members, names):
         yield Refusal("groups", "a member must be a feature", repr(member))
     filled = {feature.group for feature in spec.features or ()}

@@ -1,4 +1,4 @@
-"""What is to be predicted: classes, what errors among them cost, rows without one."""
+"""Reads the target: its classes, the costs of errors, and rows without a class."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,10 @@ ErrorCosts = tuple[tuple[float, ...], ...] | None
 def read_target(
     column: Column, spec: TableSpec
 ) -> tuple[tuple[ClassLabel, ...], IntArray, list[Refusal]]:
-    """Read the classes in the order of their labels; of two the second is positive."""
+    """Read the classes in the order of their labels, and the class of each row.
+
+    Of two classes the second is the positive one.
+    """
     cells = as_text(column)
     refusals = []
     missing = np.flatnonzero(cells.is_missing)
@@ -29,11 +32,11 @@ def read_target(
     labels = sorted(cells.present)
     if not 2 <= len(labels) <= MAX_CLASSES:
         shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
-        found = f"{len(labels)} ({shown})" if labels else "none"
+        received = f"{len(labels)} ({shown})" if labels else "none"
         rule = f"must have 2 to {MAX_CLASSES} classes"
         if len(labels) > MAX_CLASSES:
             rule += ", not numbers: part them into ranges"
-        refusals.append(Refusal(f"target {spec.target}", rule, found))
+        refusals.append(Refusal(f"target {spec.target}", rule, received))
         return (), np.zeros(len(cells), np.int64), refusals
     refusals += check_labels(labels, spec)
     if len(labels) == 2 and spec.positive == labels[0]:
@@ -47,10 +50,10 @@ def read_target(
 
 
 def check_labels(labels: Sequence[str], spec: TableSpec) -> Iterator[Refusal]:
-    """Refuse labels that no row has, and a positive one of many classes."""
+    """Refuse labels that no row has, and `positive` with more than two classes."""
     positive = [] if spec.positive is None else [spec.positive]
-    for field, given in (("positive", positive), ("classes", list(spec.displays))):
-        for label in given:
+    for field, named in (("positive", positive), ("classes", list(spec.displays))):
+        for label in named:
             if label not in labels:
                 rule = f"must be one of the classes {', '.join(labels)}"
                 yield Refusal(field, rule, repr(label))
@@ -59,33 +62,36 @@ def check_labels(labels: Sequence[str], spec: TableSpec) -> Iterator[Refusal]:
         yield Refusal("positive", rule, repr(spec.positive))
 
 
-def lay_error_costs(
+def error_cost_matrix(
     spec: TableSpec, classes: tuple[ClassLabel, ...]
 ) -> tuple[ErrorCosts, list[Refusal]]:
-    """Lay the costs of errors out by class position; what is not given costs 0."""
+    """Return the costs of errors, rows by true class, columns by predicted class.
+
+    An error that the spec does not list costs 0. None where it lists none.
+    """
     if spec.error_costs is None or not classes:
         return None, []
     labels = [one.label for one in classes]
     named = {
         *spec.error_costs,
-        *(said for row in spec.error_costs.values() for said in row),
+        *(predicted for row in spec.error_costs.values() for predicted in row),
     }
     rule = f"must name the classes {', '.join(labels)}"
     wrong = sorted(named - set(labels))
     refusals = [Refusal("error_costs", rule, repr(label)) for label in wrong]
     rows = [spec.error_costs.get(true, {}) for true in labels]
     return tuple(
-        tuple(float(row.get(said, 0.0)) for said in labels) for row in rows
+        tuple(float(row.get(predicted, 0.0)) for predicted in labels) for row in rows
     ), refusals
 
 
-def blank_dropped(
+def blank_dropped_rows(
     columns: Columns, spec: TableSpec, n_rows: int
 ) -> tuple[Columns, BoolArray]:
-    """Return columns in which rows to drop say nothing, and the rows to keep.
+    """Return the columns with blank cells in dropped rows, and which rows are kept.
 
-    These rows have no target where the spec drops such. They keep their places, so
-    that a refusal names a row as the table has it.
+    A row without a target is dropped where the spec says so. It keeps its place, so
+    that a refusal names each row by its number in the table.
     """
     is_kept = np.ones(n_rows, np.bool_)
     if spec.missing_target == "drop" and spec.target in columns:
@@ -98,9 +104,10 @@ def blank_dropped(
 
 
 class BlankedColumns(Mapping[str, Column]):
-    """Columns in which some rows say nothing, each blanked once it is asked for.
+    """Columns with some rows blank; a column is blanked when it is read.
 
-    `blanks` are what some columns, such as that of weights, say there instead.
+    `blanks` has the text of blank cells by column (weights need a number); missing
+    for all other columns.
     """
 
     def __init__(
@@ -117,7 +124,7 @@ class BlankedColumns(Mapping[str, Column]):
         number = math.nan if blank is None else float(blank)
         return np.where(self._is_kept, column, number)
 
-    # That of a mapping would read the column.
+    # The default of Mapping would read the column.
     def __contains__(self, name: object) -> bool:
         return name in self._columns
 

@@ -1,4 +1,4 @@
-"""Fewer rows of a large table, which stand for all of them."""
+"""Samples rows of a large table by class and weighs them to represent all rows."""
 
 from dataclasses import replace
 
@@ -9,31 +9,31 @@ from core.table.dataset import Dataset
 
 
 def thin_classes(dataset: Dataset, most: int) -> Dataset:
-    """Take so many of the rows at most, those of each class evenly spaced.
+    """Return at most `most` rows, those of each class evenly spaced.
 
-    Half of the rows are dealt to the classes in equal parts, so that a small class
-    keeps more of its rows than a large one, if need be all; the other half in
-    proportion to what is left of them. Where a class loses rows, the others weigh
-    more: together all classes weigh what they did.
+    Half of the places are shared equally among the classes, so that a small class
+    keeps a larger share of its rows, possibly all of them. The other half is shared in
+    proportion to the rows that are left. Where a class loses rows, its other rows
+    weigh more, so that the total weight of each class stays.
 
     Parameters
     ----------
     dataset : Dataset
-        Of one class per row.
+        Has one class per row.
     most : int
-        Not less than two rows for each class.
+        At least two rows for each class.
 
     Notes
     -----
-    To take all of a small class and some of a large one, and to weigh them back, is
-    sampling by outcome (Manski and Lerman 1977).
+    This is choice-based (case-control) sampling with weights that correct for it
+    (Manski and Lerman 1977).
     """
     if dataset.n_samples <= most:
         return dataset
     row_idxs = np.concatenate(
         [
             idxs[np.linspace(0, idxs.size - 1, n_kept).round().astype(np.int64)]
-            for idxs, n_kept in deal(dataset, most)
+            for idxs, n_kept in allocate_rows(dataset, most)
         ]
     )
     taken = dataset.take(np.sort(row_idxs))
@@ -45,8 +45,8 @@ def thin_classes(dataset: Dataset, most: int) -> Dataset:
     return replace(taken, weights=weights / weights.sum())
 
 
-def deal(dataset: Dataset, most: int) -> list[tuple[IntArray, int]]:
-    """Return the rows of each class that has any, and how many of them are kept."""
+def allocate_rows(dataset: Dataset, most: int) -> list[tuple[IntArray, int]]:
+    """Return, for each class that has rows, their positions and how many to keep."""
     n_classes = len(dataset.classes)
     counts = np.bincount(dataset.targets, minlength=n_classes)
     kept = np.minimum(counts, most // (2 * n_classes))

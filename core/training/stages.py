@@ -10,7 +10,7 @@ from core.model.ensemble import Cascade, Stage
 from core.model.hypotheses import Hypothesis
 from core.model.votes import hypothesis_votes
 from core.table.dataset import Dataset
-from core.table.folds import part_rows
+from core.table.folds import split_rows
 from core.training.params import BoostParams
 
 # Votes are summed in another order when a session is played.
@@ -58,7 +58,7 @@ class Stager:
 
     def __init__(self, dataset: Dataset, params: BoostParams) -> None:
         self.params = params
-        seen, unseen = part_rows(dataset, params.seed)
+        seen, unseen = split_rows(dataset, params.seed)
         self.training, self.held_out = (
             begin(rows.values, rows.targets == 1, rows.weights * rows.n_samples)
             for rows in (dataset.take(seen), dataset.take(unseen))

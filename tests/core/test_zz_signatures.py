@@ -16,7 +16,7 @@ from core.simulation.simulate import walk
 from core.table.binning import Binned, bin_values
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel, Dataset
-from core.table.packing import find_packing
+from core.table.packing import pack_features
 from core.training.baselines import BASELINES
 from core.training.boosting import boost, initial_weights, make_weights
 from core.training.feature_sampling import SearchName
@@ -105,7 +105,7 @@ def exercise_large(n_outputs: int) -> None:
     n_codes, none = np.full(n_features, 254), np.zeros(n_features, np.bool_)
     cuts = (np.arange(253.0),) * n_features
     binned = Binned(
-        codes, n_codes, none, none, cuts, find_packing(codes, n_codes, none)
+        codes, n_codes, none, none, cuts, pack_features(codes, n_codes, none)
     )
     signed = np.full((n_samples, n_outputs), 1 / n_samples / n_outputs)
     for search in ("all", "lazy"):

@@ -10,7 +10,7 @@ from core.estimator.classifier import BudgetedBoostingClassifier
 from core.panels.ladders import fit_ladder
 from core.pipeline.parts import add_panels
 from core.table.catalogue import Catalogue, Feature
-from core.table.gaps import fill_gaps, find_informative
+from core.table.gaps import fill_gaps, informative_features
 from core.training.params import BoostParams
 from core.work import end_of
 from tests.panels import shorten
@@ -95,7 +95,7 @@ def test_parameter_reaches_panels_of_a_training(least, expected):
 def test_rows_that_are_fitted_to_are_counted_not_all_of_the_table():
     dataset = table(30, 30, n_rows=30_000)
 
-    assert find_informative(dataset, 20).all()
+    assert informative_features(dataset, 20).all()
     assert lacking(fit(dataset)) == frozenset()
 
 

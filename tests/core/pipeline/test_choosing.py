@@ -24,7 +24,7 @@ from core.simulation.curves import evaluate
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import Dataset
-from core.table.folds import part_rows
+from core.table.folds import split_rows
 from core.training.algorithms import make_ensemble
 from core.training.params import BoostParams
 from core.training.rounds import Round
@@ -53,7 +53,7 @@ def end_of(generator):
 
 def held_out_errors(dataset, params, budgets):
     """Errors of one choice on the rows that tuning holds out."""
-    seen, unseen = part_rows(dataset, params.seed)
+    seen, unseen = split_rows(dataset, params.seed)
     training = dataset.take(seen)
     rounds = run(training, params)
     ensemble = make_ensemble(training, params, rounds)

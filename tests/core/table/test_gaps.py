@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.table.catalogue import Catalogue, Feature
-from core.table.gaps import fill_gaps, find_informative, note_gaps
+from core.table.gaps import fill_gaps, informative_features, note_gaps
 from tests.small import random_dataset, table_of
 
 NAN = math.nan
@@ -25,7 +25,7 @@ def gappy(*n_missing, sizes=(40, 20), **fields):
 
 
 def is_informative(dataset, least_missing=20):
-    (found,) = find_informative(dataset, least_missing).tolist()
+    (found,) = informative_features(dataset, least_missing).tolist()
     return found
 
 
@@ -149,7 +149,7 @@ def test_informative_features_are_those_of_the_naive_twin(
 ):
     dataset = random_table(seed, n_classes, grouped)
 
-    found = find_informative(dataset, least)
+    found = informative_features(dataset, least)
 
     assert found.tolist() == naive_informative(dataset, least)
 
@@ -159,11 +159,11 @@ def test_order_of_rows_changes_nothing(seed, least):
     dataset = random_table(seed, 3, grouped=False)
     order = np.random.default_rng(seed).permutation(40)
 
-    found = find_informative(dataset, least)
+    found = informative_features(dataset, least)
     filled = fill_gaps(dataset, found).values
 
     mixed = dataset.take(order)
-    np.testing.assert_array_equal(find_informative(mixed, least), found)
+    np.testing.assert_array_equal(informative_features(mixed, least), found)
     np.testing.assert_array_equal(fill_gaps(mixed, found).values, filled[order])
 
 
@@ -171,7 +171,7 @@ def test_order_of_rows_changes_nothing(seed, least):
 def test_fewer_count_as_information_the_more_rows_it_takes(seed, least):
     dataset = random_table(seed, 2, grouped=False)
 
-    more, fewer = (find_informative(dataset, one) for one in (least, least + 1))
+    more, fewer = (informative_features(dataset, one) for one in (least, least + 1))
 
     assert (more | ~fewer).all()
 
@@ -179,7 +179,7 @@ def test_fewer_count_as_information_the_more_rows_it_takes(seed, least):
 @given(seed=st.integers(0, 10_000), least=st.integers(1, 12))
 def test_gaps_are_filled_as_by_the_naive_twin(seed, least):
     dataset = random_table(seed, 3, grouped=False)
-    informative = find_informative(dataset, least)
+    informative = informative_features(dataset, least)
     before = dataset.values.copy()
 
     filled = fill_gaps(dataset, informative)

@@ -9,7 +9,7 @@ from core.errors import RefusedError
 from core.pipeline.check import check_training
 from core.pipeline.spec import TrainingSpec
 from core.table.spec import TableSpec
-from core.table.targets import blank_dropped
+from core.table.targets import blank_dropped_rows
 
 
 def text(*cells):
@@ -75,7 +75,7 @@ def test_nothing_is_said_where_no_row_lacks_a_target():
 def test_rows_to_drop_say_nothing_once_a_column_is_asked_for():
     spec = TableSpec("y", weight="w", group_by="g", missing_target="drop")
 
-    blanked, is_kept = blank_dropped(COLUMNS, spec, 5)
+    blanked, is_kept = blank_dropped_rows(COLUMNS, spec, 5)
 
     assert is_kept.tolist() == [True, True, False, True, True]
     assert (list(blanked), len(blanked), "a" in blanked) == (list(COLUMNS), 5, True)

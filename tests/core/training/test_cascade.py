@@ -15,7 +15,7 @@ from core.session import machine
 from core.session.policies.cascade import stage_votes
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import Dataset
-from core.table.folds import part_rows
+from core.table.folds import split_rows
 from core.training.algorithms import make_ensemble
 from core.training.cascade import grow_cascade, lay_cascade
 from core.training.stages import Stager
@@ -36,7 +36,7 @@ def test_third_of_each_class_is_held_out(n_samples):
     targets = (np.arange(n_samples) < n_samples // 3 + 1).astype(np.int64)
     dataset = make_dataset(np.zeros((n_samples, 1)), targets, 2)
 
-    seen, unseen = part_rows(dataset, seed=n_samples)
+    seen, unseen = split_rows(dataset, seed=n_samples)
 
     assert sorted([*seen, *unseen]) == list(range(n_samples))
     for target in (0, 1):
@@ -53,7 +53,7 @@ def test_units_are_kept_whole(seed):
     row_groups = np.sort(random.integers(0, 40, 90)) * 3
     dataset = rare(seed, 90, row_groups=row_groups)
 
-    seen, unseen = part_rows(dataset, seed)
+    seen, unseen = split_rows(dataset, seed)
 
     assert not set(row_groups[seen]) & set(row_groups[unseen])
     n_row_groups = np.unique(row_groups).size
@@ -63,7 +63,7 @@ def test_units_are_kept_whole(seed):
 def test_gaps_between_units_change_nothing():
     row_groups = np.arange(90) // 3
     parts = [
-        part_rows(rare(1, 90, row_groups=numbers), seed=2)[0].tolist()
+        split_rows(rare(1, 90, row_groups=numbers), seed=2)[0].tolist()
         for numbers in (row_groups, row_groups * 7 + 5)
     ]
 
@@ -73,8 +73,8 @@ def test_gaps_between_units_change_nothing():
 def test_seed_decides_which_rows_are_held_out():
     dataset = rare()
 
-    assert part_rows(dataset, 1)[1].tolist() == part_rows(dataset, 1)[1].tolist()
-    assert part_rows(dataset, 1)[1].tolist() != part_rows(dataset, 2)[1].tolist()
+    assert split_rows(dataset, 1)[1].tolist() == split_rows(dataset, 1)[1].tolist()
+    assert split_rows(dataset, 1)[1].tolist() != split_rows(dataset, 2)[1].tolist()
 
 
 @pytest.mark.slow
@@ -86,7 +86,7 @@ def test_stages_keep_the_wanted_rates_on_held_out_rows(seed, learner):
     dataset.values[random.random((500, 4)) < 0.1] = math.nan
     params = params_of(seed=seed, learner=learner, leaves=3, factors=2)
     ensemble = make_ensemble(dataset, params, list(grow_cascade(dataset, params)))
-    held_out = dataset.take(part_rows(dataset, seed)[1])
+    held_out = dataset.take(split_rows(dataset, seed)[1])
     n_survived = np.array(judged(ensemble, held_out.values))[:, 1]
     weights = held_out.weights * held_out.n_samples
 
@@ -161,7 +161,7 @@ def test_later_stages_are_trained_on_what_passes_the_earlier():
     rounds = list(grow_cascade(dataset, params))
     cascade = lay_cascade(dataset, params, rounds)
     length = cascade.stages[0].length
-    seen = dataset.take(part_rows(dataset, 4)[0])
+    seen = dataset.take(split_rows(dataset, 4)[0])
     scores = np.zeros(seen.n_samples)
     for one in rounds[:length]:
         scores += one.alpha * hypothesis_votes(one.hypothesis, seen.values, 1)[:, 0]

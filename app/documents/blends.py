@@ -80,7 +80,7 @@ def build_blend(shape: BlendShape, columns: Columns | None) -> Blend:
     """Return a blend; `columns` are those of its space, None where it has its own."""
     if shape.columns is not None:
         columns = shape.columns
-    assert columns is not None, "`check_panels` has found some"
+    assert columns is not None, "`check_columns` refuses a blend without any"
     return Blend(columns, build_trees(shape.trees), shape.ridges, shape.weights)
 
 

@@ -113,7 +113,7 @@ Label = Annotated[
     str, BeforeValidator(read_label, json_schema_input_type=_TEXT | int | bool)
 ]
 Mark = Annotated[str, BeforeValidator(read_mark, json_schema_input_type=_TEXT | float)]
-# With a schema of its own, and so one name in every client that is generated.
+# Named in the schema, so that generated clients have one type for it.
 Policy = TypeAliasType(
     "Policy",
     Annotated[

@@ -62,17 +62,17 @@ def mend(raw: Any, error: ValidationError, shape: type[BaseModel]) -> Any:
 
 def fields_at(shape: type[BaseModel], place: Place) -> dict[str, Any]:
     """Return the fields of the object at a path, none if it has no shape."""
-    found: type[BaseModel] | None = shape
+    current: type[BaseModel] | None = shape
     for part in place:
-        if isinstance(part, str) and found is not None:
-            field = found.model_fields.get(part)
-            found = None if field is None else shape_in(field.annotation)
-    return {} if found is None else found.model_fields
+        if isinstance(part, str) and current is not None:
+            field = current.model_fields.get(part)
+            current = None if field is None else shape_in(field.annotation)
+    return {} if current is None else current.model_fields
 
 
 def shape_in(kind: Any) -> type[BaseModel] | None:
     """Return the shape that the type of a field contains, or None."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return kind
-    found = (shape_in(one) for one in get_args(kind))
-    return next((one for one in found if one is not None), None)
+    shapes = (shape_in(one) for one in get_args(kind))
+    return next((one for one in shapes if one is not None), None)

@@ -167,9 +167,9 @@ def build_ensemble(document: ModelDocument, catalogue: Catalogue) -> Ensemble:
         hypotheses=tuple(one.build(catalogue.features) for one in document.hypotheses),
         alphas=tuple(one.alpha or 0.0 for one in document.hypotheses),
         calibrations=tuple(
-            (policy, found)
+            (policy, calibration)
             for policy in POLICIES
-            if (found := document.calibrations.get(policy)) is not None
+            if (calibration := document.calibrations.get(policy)) is not None
         ),
         is_multilabel=bool(document.is_multilabel),
         panels=build_panels(document.panels),

@@ -89,7 +89,7 @@ def build_panels(shape: PanelLadderShape | None) -> PanelLadder | None:
 
 def build_space(columns: Columns) -> Columns:
     """Return columns with the row of each in their covariance."""
-    assert columns.covariance is not None, "`check_space` has found it"
+    assert columns.covariance is not None, "`check_space` requires it"
     places = np.arange(columns.codes.size)
     places[len(columns.covariance) :] = ALONE
     return replace(columns, places=places)

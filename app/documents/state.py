@@ -35,10 +35,10 @@ class StopShape(shape_of(StopRule, base=StoredShape)):  # type: ignore[misc]  # 
         self, write: SerializerFunctionWrapHandler
     ) -> dict[str, Any]:
         """Leave out the certificate where none is asked for, as older versions did."""
-        told: dict[str, Any] = write(self)
-        if told["disagreement"] is None:
-            del told["disagreement"], told["delta"]
-        return told
+        document: dict[str, Any] = write(self)
+        if document["disagreement"] is None:
+            del document["disagreement"], document["delta"]
+        return document
 
 
 class AimShape(StoredShape):

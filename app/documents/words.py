@@ -82,7 +82,7 @@ def explain_values(kind: Any) -> Any:
     return Field(description=f"{'; '.join(words)}.")
 
 
-# Each has a schema of its own, and so one name in every client that is generated.
+# Named in the schema, so that generated clients have one type for each.
 TrainingState = TypeAliasType(
     "TrainingState",
     Annotated[records.TrainingState, explain_values(records.TrainingState)],

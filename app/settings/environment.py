@@ -112,8 +112,8 @@ def wrong_callers(settings: Settings) -> Iterator[Refusal]:
             yield Refusal("ASKLESS_HOSTS", HOSTS, repr(host))
             break
     for origin in settings.origins:
-        found = ORIGIN.fullmatch(origin)
-        if found is None or found[1] != found[1].lower() or not host_of(found[1]):
+        match = ORIGIN.fullmatch(origin)
+        if match is None or match[1] != match[1].lower() or not host_of(match[1]):
             yield Refusal("ASKLESS_ORIGINS", ORIGINS, repr(origin))
             break
 

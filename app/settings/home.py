@@ -49,9 +49,11 @@ def prepare(settings: Settings) -> None:
 def local_folders(settings: Settings) -> list[Path]:
     """Return the local folders that the service writes to."""
     url = sa.make_url(settings.url)
-    found = [Path(url.database).parent] if settings.is_embedded and url.database else []
+    folders = []
+    if settings.is_embedded and url.database:
+        folders.append(Path(url.database).parent)
     uploads = settings.blobs_url.removeprefix("file://")
-    return found if "://" in uploads else [*found, Path(uploads)]
+    return folders if "://" in uploads else [*folders, Path(uploads)]
 
 
 def files_of(settings: Settings) -> Iterator[Path]:

@@ -185,11 +185,11 @@ class Settings(BaseSettings):
     address: str | None = Field(
         default=None,
         pattern=r"^https?://[^\s/]+(/\S*)?$",
-        description="What people open in a browser, told at the start.",
+        description="What people open in a browser; printed at the start.",
     )
     demo: bool = Field(
         default=False,
-        description="Have a tenant `demo` with three models, and tell its key.",
+        description="Have a tenant `demo` with three models, and print its key.",
     )
     hosts: list[str] = Field(
         default=[], description="Host names to answer to; loopback names always."

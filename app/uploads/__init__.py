@@ -24,7 +24,7 @@ def read_columns(
 ) -> dict[str, Column]:
     """Read a table.
 
-    `text` names columns whose cells are wanted as written. Others come as float64
+    `text` names columns whose cells stay as written. Others come as float64
     where every cell is a number, white space and gaps aside (`core.table.cells`), else
     as text. `bounds`: see `read_table`.
     """
@@ -81,7 +81,7 @@ def refuse_long_cells(table: Any, most: int | None) -> None:
 
 def find_long(cells: Any, most: int) -> list[int]:
     """Return the rows, from 0, of the first two texts with more than `most` bytes."""
-    found: list[int] = []
+    long_rows: list[int] = []
     start = 0
     for chunk in cells.chunks:
         is_coded = pa.types.is_dictionary(chunk.type)
@@ -92,9 +92,9 @@ def find_long(cells: Any, most: int) -> list[int]:
         if pc.any(is_long).as_py():
             is_long = is_long.take(chunk.indices) if is_coded else is_long
             rows = pc.indices_nonzero(is_long)[:2].to_pylist()
-            found += [start + row for row in rows]
+            long_rows += [start + row for row in rows]
         start += len(chunk)
-    return found[:2]
+    return long_rows[:2]
 
 
 def is_measured(kind: Any) -> bool:

@@ -66,12 +66,12 @@ class StreamedTable(Mapping[str, Column]):
         for listed in files:
             file = find_file(listed.system, listed.path)
             with file.open() as opened:
-                footer, its_schema = opened.metadata, opened.schema_arrow
+                footer, file_schema = opened.metadata, opened.schema_arrow
             self.files.append(file)
             self._footers[file.path] = footer
             refuse_more(footer.num_columns, bounds.columns, "columns")
-            schema = schema or its_schema
-            refuse_schema(file, its_schema, self.files[0], schema)
+            schema = schema or file_schema
+            refuse_schema(file, file_schema, self.files[0], schema)
             for number in range(footer.num_row_groups):
                 stop = self.n_rows + footer.row_group(number).num_rows
                 self.spans.append(RowGroup(file, number, self.n_rows, stop))
@@ -97,7 +97,7 @@ class StreamedTable(Mapping[str, Column]):
         except pa.ArrowException:
             kind = str(self._fields[name].type)
             raise RefusedError([Refusal(f"column {name}", TYPE_RULE, kind)]) from None
-        # The library frees what it has read only when told to.
+        # The library keeps freed memory until it is asked to release it.
         pa.default_memory_pool().release_unused()
         return column
 
@@ -165,19 +165,19 @@ class StreamedTable(Mapping[str, Column]):
         """Yield cells of the row groups with some rows, each with its first row."""
         field, last = self._fields[name], self.n_rows if stop is None else stop
         is_coded = self._is_coded and is_texts(field.type)
-        wanted = [one for one in self.spans if one.start < last and start < one.stop]
-        for path, spans in groupby(wanted, lambda span: span.file.path):
-            its = list(spans)
-            with its[0].file.open(
+        groups = [one for one in self.spans if one.start < last and start < one.stop]
+        for path, spans in groupby(groups, lambda span: span.file.path):
+            in_file = list(spans)
+            with in_file[0].file.open(
                 self._footers[path], [field.name] * is_coded
             ) as opened:
-                read = read_groups(opened, its, field.name)
+                read = read_groups(opened, in_file, field.name)
                 yield from (
                     (first, cells)
                     for first, cells in read
                     if first < last and start < first + len(cells)
                 )
-            its[0].file.refuse_changed()
+            in_file[0].file.refuse_changed()
 
 
 def open_table(

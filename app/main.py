@@ -182,6 +182,6 @@ async def live(app: FastAPI) -> AsyncIterator[None]:
 
 def make_ready(is_warm: threading.Event) -> None:
     """Compile the kernels, or load them, before a request has to wait for it."""
-    warm_up()
+    warm_up(many_rows=False)
     is_warm.set()
     logs.log("kernels.warm")

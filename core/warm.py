@@ -1,8 +1,8 @@
 """Compile, or load from the cache, every kernel before a request needs it."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
+from itertools import product
 
 import numpy as np
 
@@ -31,37 +31,48 @@ LARGE = 2100, 70
 
 
 @cache
-def warm_up(*, is_backwards: bool = False) -> None:
+def warm_up(*, panels_first: bool = False, many_rows: bool = True) -> None:
     """Train on a few rows of two and of three classes, and play their sessions.
 
     The real path, so that each kernel is compiled for the types it is used with. A
-    second call in the same process finds all of it compiled, and does nothing. Two
-    processes that begin at either end compile half of the kernels each, and load the
-    rest, which the other one has cached.
+    second call in the same process finds all of it compiled, and does nothing.
+
+    Parameters
+    ----------
+    panels_first : bool
+        The order. Two processes share the work where one begins with panels and the
+        other with boosting: each loads what the other has compiled by then.
+    many_rows : bool
+        Whether to compile also what only trainings on many rows need.
     """
-    steps: list[Callable[[], None]] = [
-        *(partial(warm_boosting, 2, params) for params in PARAMS),
-        *(partial(warm_boosting, 3, params) for params in PARAMS),
-        warm_many_rows,
-        partial(warm_panels, 3),
-        partial(warm_panels, 2),
-    ]
-    for step in reversed(steps) if is_backwards else steps:
+    large = [warm_many_rows] if many_rows else []
+    if panels_first:
+        steps = [warm_panels, *large, warm_boosting, warm_panel_sessions]
+    else:
+        steps = [warm_boosting, warm_panels, warm_panel_sessions, *large]
+    for step in steps:
         step()
 
 
-def warm_boosting(n_classes: int, params: BoostParams) -> None:
+def warm_boosting() -> None:
     """Compile what rounds of boosting need, and sessions of what they make."""
-    rows = make_rows(12, n_classes)
-    play_policies(make_ensemble(rows, params, boost_rows(rows, params)), rows)
+    for n_classes, params in product((2, 3), PARAMS):
+        rows = make_rows(12, n_classes)
+        play_policies(make_ensemble(rows, params, boost_rows(rows, params)), rows)
 
 
-def warm_panels(n_classes: int) -> None:
-    """Compile what fitting panels needs, and their sessions."""
-    rows = make_rows(12, n_classes)
-    params = PARAMS[0]
-    ensemble = make_ensemble(rows, params, boost_rows(rows, params))
-    play_policies(replace(ensemble, panels=end_of(fit_ladder(rows))), rows)
+def warm_panels() -> None:
+    """Compile what fitting panels needs."""
+    for n_classes in (2, 3):
+        end_of(fit_ladder(make_rows(12, n_classes)))
+
+
+def warm_panel_sessions() -> None:
+    """Compile what sessions by panels need."""
+    for n_classes in (2, 3):
+        rows, params = make_rows(12, n_classes), PARAMS[0]
+        ensemble = make_ensemble(rows, params, boost_rows(rows, params))
+        play_policies(replace(ensemble, panels=end_of(fit_ladder(rows))), rows)
 
 
 def warm_many_rows() -> None:

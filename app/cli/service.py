@@ -37,7 +37,8 @@ def show_demo(
     bound = bind(host, port) if serve else None
     with opened() as settings:
         migrate_database(settings)
-        with compiling_beside():
+        # What trainings on many rows need is compiled by the worker.
+        with compiling_beside(many_rows=False):
             model = run_demo(output)
         seed_model(settings, model)
         if bound is not None:
@@ -81,8 +82,8 @@ def migrate() -> None:
 
 
 def compile_kernels() -> None:
-    with compiling_beside():
-        warm_up(is_backwards=True)
+    with compiling_beside(many_rows=True):
+        warm_up(panels_first=True)
     output.print("the kernels are compiled")
 
 

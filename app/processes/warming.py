@@ -10,16 +10,19 @@ from core.warm import warm_up
 
 
 @contextmanager
-def compiling_beside() -> Iterator[None]:
+def compiling_beside(*, many_rows: bool) -> Iterator[None]:
     """Let a child compile all kernels, once the block has to compile one.
 
     A first start spends most of its time compiling, which takes one core. What either
-    process has compiled, the other one loads. At the end of the block all is compiled.
+    process has compiled, the other one loads. The block's end waits for the child.
+    `many_rows` as in `core.warm.warm_up`.
     """
     children: list[Child] = []
-    with kernels.watch_compiling(
-        lambda: children.append(Child.start(forkserver(warm), warm))
-    ):
+
+    def start_child() -> None:
+        children.append(Child.start(forkserver(warm), warm, many_rows))
+
+    with kernels.watch_compiling(start_child):
         try:
             yield
             for child in children:
@@ -29,7 +32,7 @@ def compiling_beside() -> Iterator[None]:
                 child.end()
 
 
-def warm(channel: Connection) -> None:
-    """Be the child: compile, or load, every kernel."""
+def warm(channel: Connection, many_rows: bool) -> None:
+    """Be the child: compile, or load, every kernel, those of boosting first."""
     del channel
-    warm_up()
+    warm_up(many_rows=many_rows)

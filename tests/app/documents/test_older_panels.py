@@ -79,11 +79,14 @@ def test_older_model_asks_and_spends_as_before(model, session):
 
 
 @EACH
-def test_older_model_predicts_the_same_bits_as_before(model, session):
+def test_older_model_predicts_as_before(model, session):
     steps = play(model, session)
 
-    before = [tuple(one["probabilities"]) for one in session["steps"]]
-    assert [one["probabilities"] for one in steps] == before
+    # The last bit of a matrix product depends on the processor.
+    before = [
+        pytest.approx(one["probabilities"], rel=1e-12) for one in session["steps"]
+    ]
+    assert [list(one["probabilities"]) for one in steps] == before
 
 
 def test_older_model_is_written_as_it_was_read_but_for_shares(model):

@@ -1,6 +1,6 @@
-"""Datasets: read once, kept as a blob and a row, deleted when nothing uses them.
+"""Reads, stores and deletes datasets: a blob and a row each.
 
-Tables that stay where they are have a row alone, and nothing here touches their files.
+A table that stays where it is has only a row; its files are never written.
 
 A blob is written before the row that names it and removed after it, so a crash may
 leave a blob without a row, never a row without its blob.
@@ -14,7 +14,8 @@ from typing import IO
 
 from app.documents.fields import MAX_NAME
 from app.errors import BlobGoneError, ConflictError
-from app.processes.limited import IsWanted, is_always_wanted
+from app.processes.limited import IsWanted as IsWanted
+from app.processes.limited import is_always_wanted
 from app.records import StoredDataset
 from app.service import limits
 from app.service.sources import find_reference
@@ -69,39 +70,41 @@ def open_source(
     db: Transaction, blobs: Blobs, dataset_id: str
 ) -> AbstractContextManager[TableSource]:
     """Open a dataset's bytes, if it has some; afterwards no transaction is open."""
-    found = datasets.get(db, dataset_id)
-    referred = find_referred(db, found)
-    # On SQLite the one that found it would keep every writer waiting for the parser.
+    dataset = datasets.get(db, dataset_id)
+    referred = find_referred(db, dataset)
+    # On SQLite an open transaction would make every writer wait for the parser.
     db.rollback()
     if referred is not None:
         return nullcontext(referred)
     try:
-        stream: IO[bytes] = blobs.open(found.blob)
+        stream: IO[bytes] = blobs.open(dataset.blob)
     except BlobGoneError:
         detail = "The file of this dataset is gone."
         raise ConflictError("conflict", detail) from None
     return stream
 
 
-def find_referred(db: Transaction, found: StoredDataset) -> ReferredTable | None:
-    """Return what is known of a table that stays where it is; None: it was uploaded."""
-    reference = find_reference(db, found)
+def find_referred(db: Transaction, dataset: StoredDataset) -> ReferredTable | None:
+    """Return the facts and files of a table that stays where it is; None: uploaded."""
+    reference = find_reference(db, dataset)
     if reference is None:
         return None
-    return ReferredTable(TableFacts(found.n_rows, found.columns), reference)
+    return ReferredTable(TableFacts(dataset.n_rows, dataset.columns), reference)
 
 
 def clean(name: str) -> str:
-    """Make a file's name fit to store; where the file lay is no part of it."""
+    """Return a file's name without its folder, shortened and printable."""
     name = name.replace("\\", "/").rpartition("/")[2]
-    shown = "".join(one for one in name if one.isprintable())[:MAX_NAME].strip()
+    shown = "".join(letter for letter in name if letter.isprintable())[
+        :MAX_NAME
+    ].strip()
     return shown or DEFAULT_NAME
 
 
 def store(
     db: Transaction, blobs: Blobs, upload: Upload, now: datetime
 ) -> StoredDataset:
-    """Store a table: its blob is there at once, and gone if the rest is given up."""
+    """Store a table; its blob is written at once, and removed on a rollback."""
     limits.check_table(db, upload.facts.n_rows, len(upload.facts.columns))
     limits.check_upload(db, upload.stream.seek(0, SEEK_END))
     dataset_id = datasets.make_id()
@@ -128,7 +131,7 @@ def store_link(db: Transaction, link: Link, now: datetime) -> StoredDataset:
     made = StoredDataset(
         id=dataset_id,
         name=link.name,
-        # No such blob is there: code that knows of no links finds the dataset's lost.
+        # There is no such blob: to code without links the dataset is lost.
         blob=dataset_id,
         n_bytes=link.table.n_bytes,
         n_rows=facts.n_rows,
@@ -141,13 +144,13 @@ def store_link(db: Transaction, link: Link, now: datetime) -> StoredDataset:
 
 
 def delete(db: Transaction, dataset_id: str) -> StoredDataset:
-    """Delete a row that no training in progress uses.
+    """Delete the row of a dataset that no training in progress uses.
 
-    Its blob is for the caller to remove, once this is committed.
+    The caller removes its blob after the commit.
     """
-    found = datasets.get_locked(db, dataset_id)
+    dataset = datasets.get_locked(db, dataset_id)
     if datasets.is_in_use(db, dataset_id):
         detail = "A training that is queued or running uses this dataset."
         raise ConflictError("dataset-in-use", detail)
     datasets.delete(db, dataset_id)
-    return found
+    return dataset

@@ -1,6 +1,6 @@
-"""Limits of keys: refused before anything is stored. Calls without a key have none.
+"""Checks the limits of keys before anything is stored. Calls without a key have none.
 
-Uploads alone may pass theirs together: one that is written is not yet counted.
+Only uploads at the same time may exceed theirs: one in progress is not counted.
 """
 
 from app.errors import LimitError
@@ -10,8 +10,8 @@ from app.store.database.transactions import Transaction
 from core.errors import Refusal, RefusedError
 from core.pipeline.spec import TrainingSpec
 
-# More sessions of a key than are ever being started at a time.
-AT_A_TIME = 500
+# More sessions than one key ever starts at the same time.
+MAX_CONCURRENT_STARTS = 500
 
 
 def limits_of(db: Transaction) -> Limits:
@@ -22,12 +22,12 @@ def check_table(db: Transaction, n_rows: int, n_columns: int) -> None:
     """Refuse a table of more rows or columns than the key may send."""
     limits = limits_of(db)
     refusals = [
-        Refusal("table", f"must have at most {most} {noun}, the limit of this key")
-        for noun, found, most in (
+        Refusal("table", f"must have at most {limit} {noun}, the limit of this key")
+        for noun, count, limit in (
             ("rows", n_rows, limits.rows),
             ("columns", n_columns, limits.columns),
         )
-        if most is not None and found > most
+        if limit is not None and count > limit
     ]
     if refusals:
         raise RefusedError(refusals)
@@ -36,7 +36,7 @@ def check_table(db: Transaction, n_rows: int, n_columns: int) -> None:
 def check_spec(db: Transaction, spec: TrainingSpec) -> None:
     """Refuse a spec of more rounds than the key may ask for.
 
-    By default too: a spec need not name them, and `auto` tries up to a number of ours.
+    The default counts too: a spec may leave them out, and `auto` tries that many.
     """
     most = limits_of(db).rounds
     if most is not None and spec.boost.rounds > most:
@@ -64,13 +64,13 @@ def check_training(db: Transaction) -> None:
 def check_session(db: Transaction, at: Moment) -> None:
     """Refuse a session more than a key may have open or waiting.
 
-    For the transaction that stores it, which does not end before.
+    Call it in the transaction that stores the session.
     """
     most = limits_of(db).sessions
     if most is None:
         return
-    # Far below the limit nobody waits for another.
-    near = most - AT_A_TIME
+    # Far below the limit no caller waits for another.
+    near = most - MAX_CONCURRENT_STARTS
     if near > 0 and not usage.has_sessions(db, near):
         return
     usage.wait_turn(db, "sessions")

@@ -1,4 +1,4 @@
-"""Where a dataset's cells are, for workers: in a blob, or in files elsewhere."""
+"""Locates a dataset's cells: in a blob, or in files elsewhere."""
 
 from app.errors import BlobGoneError
 from app.records import StoredDataset
@@ -19,8 +19,8 @@ def find_cells(db: Transaction, dataset_id: str | None) -> CellSource:
 
 
 def find_reference(db: Transaction, dataset: StoredDataset) -> TableReference | None:
-    """Return where a table stays, and its files; None: it was uploaded."""
+    """Return the address and files of a table that was not uploaded; else None."""
     if dataset.url is None:
         return None
-    files = (NotedFile(*one) for one in datasets.get_files(db, dataset.id))
+    files = (NotedFile(*row) for row in datasets.get_files(db, dataset.id))
     return TableReference(dataset.url, tuple(files))

@@ -1,1 +1,1 @@
-"""Jobs: the queue, its attempts, and what each kind of job is asked and gives."""
+"""Jobs: the queue, its attempts, and the orders and results of each kind."""

@@ -1,4 +1,4 @@
-"""The queue as workers see it: a job is claimed, kept alive, given back or ended.
+"""The queue as workers use it: claim a job, keep it alive, release it or end it.
 
 Only the present attempt at a job can write. An older one gets `SupersededError`.
 """
@@ -18,7 +18,7 @@ is_cancelling = jobs.is_cancelling
 # Whether there is anything to claim or to sweep: these need no write transaction.
 is_any_queued, silent_tenants = jobs.is_any_queued, jobs.silent_tenants
 LOST = "lost"
-# No end is expected before so much is done.
+# The least share done from which an end is estimated.
 LEAST_SHARE = 0.02
 Problem = dict[str, Any]
 
@@ -35,7 +35,7 @@ def claim(db: Transaction, holder: str, now: datetime) -> StoredJob | None:
 def estimate(db: Transaction, job: StoredJob, now: datetime) -> dict[str, object]:
     """Return the place of a queued job, and when a running one is expected to end.
 
-    The rest is expected to go on at the pace so far.
+    The rest is assumed to take as long per share as the part done.
     """
     place = end = None
     if job.state == "queued":
@@ -49,7 +49,7 @@ def estimate(db: Transaction, job: StoredJob, now: datetime) -> dict[str, object
 def advance(
     db: Transaction, claimed: StoredJob, share: float, now: datetime, **more: object
 ) -> bool:
-    """Write how much is done; False where the job is cancelled by now.
+    """Store the share done; return False if the job was cancelled meanwhile.
 
     `more` are further fields of its event.
     """
@@ -64,35 +64,35 @@ def advance(
 
 def succeed(
     db: Transaction,
-    found: StoredJob,
+    job: StoredJob,
     now: datetime,
     model_id: str | None,
     **result: object,
 ) -> None:
     """End a locked job that has made or applied a model."""
     fields = {"share": 1.0, "model_id": model_id, "error": None} | result
-    jobs.end(db, found, "succeeded", now, **fields)
+    jobs.end(db, job, "succeeded", now, **fields)
 
 
 def fail(db: Transaction, claimed: StoredJob, problem: Problem, now: datetime) -> None:
     """End a job with the reason why it has no result."""
-    found = hold(db, claimed, now)
-    if found is not None:
-        jobs.end(db, found, "failed", now, error=problem)
+    job = hold(db, claimed, now)
+    if job is not None:
+        jobs.end(db, job, "failed", now, error=problem)
 
 
 def release(db: Transaction, claimed: StoredJob, now: datetime) -> None:
     """Put a job back into the queue, so that another worker goes on with it."""
-    found = hold(db, claimed, now)
-    if found is not None:
-        jobs.requeue(db, found, "queued", now)
+    job = hold(db, claimed, now)
+    if job is not None:
+        jobs.requeue(db, job, "queued", now)
 
 
 def lose(db: Transaction, claimed: StoredJob, max_attempts: int, now: datetime) -> None:
-    """Put a job back whose process has died, or give it up."""
-    found = hold(db, claimed, now)
-    if found is not None:
-        give_up(db, found, max_attempts, now)
+    """Requeue a job whose process has died; fail it after `max_attempts`."""
+    job = hold(db, claimed, now)
+    if job is not None:
+        give_up(db, job, max_attempts, now)
 
 
 def hold(
@@ -104,16 +104,16 @@ def hold(
 ) -> StoredJob | None:
     """Lock and return a job, which must still be at the attempt claimed.
 
-    None: it was to be cancelled, and now is. Raises SupersededError.
+    Return None if it was being cancelled; it then is. Raises SupersededError.
     """
-    found = jobs.get_locked(db, claimed.id)
+    job = jobs.get_locked(db, claimed.id)
     states = ("running", "cancelling", *(["succeeded"] if is_ended_too else []))
-    if found.attempt != claimed.attempt or found.state not in states:
+    if job.attempt != claimed.attempt or job.state not in states:
         raise SupersededError(claimed.id)
-    if found.state == "cancelling":
-        jobs.end(db, found, "cancelled", now)
+    if job.state == "cancelling":
+        jobs.end(db, job, "cancelled", now)
         return None
-    return found
+    return job
 
 
 def sweep(
@@ -121,7 +121,7 @@ def sweep(
 ) -> list[tuple[str, str]]:
     """Take a tenant's jobs from silent workers; return each id with its new state."""
     silent = jobs.lock_silent(db, timeout_s)
-    return [(one.id, give_up(db, one, max_attempts, now)) for one in silent]
+    return [(job.id, give_up(db, job, max_attempts, now)) for job in silent]
 
 
 def give_up(db: Transaction, job: StoredJob, max_attempts: int, now: datetime) -> str:
@@ -139,7 +139,7 @@ def give_up(db: Transaction, job: StoredJob, max_attempts: int, now: datetime) -
 
 
 def refused(error: RefusedError) -> Problem:
-    """Say which data was refused, never the values."""
+    """Return a problem that lists the refused fields, never their values."""
     errors = [{"field": one.field, "rule": one.told} for one in error.refusals]
     detail = "The dataset and the order don't fit each other."
     return problem_document("invalid-request", detail, errors=errors)
@@ -156,8 +156,8 @@ def internal() -> Problem:
 
 
 def out_of_memory(most: int | None) -> Problem:
-    said = "the memory of the machine" if most is None else f"the {most} bytes allowed"
-    detail = f"It needed more than {said}. Take fewer rows or columns."
+    limit = "the memory of the machine" if most is None else f"the {most} bytes allowed"
+    detail = f"It needed more than {limit}. Take fewer rows or columns."
     return problem_document("out-of-memory", detail)
 
 

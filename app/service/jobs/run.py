@@ -1,4 +1,4 @@
-"""What a job works on, and what a run of it is, whatever its kind."""
+"""The inputs, steps and runs of a job, the same for all kinds."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -31,7 +31,7 @@ class JobSource(NamedTuple):
 
 @dataclass(frozen=True)
 class Workshop:
-    """What jobs are computed with.
+    """The tools and the cluster that jobs are computed with.
 
     `place` is the cluster where trainings on datasets that stay in their place are
     boosted, as `n_shards`; None: they are boosted in this process.
@@ -44,7 +44,7 @@ class Workshop:
 
 
 class JobStep(Protocol):
-    """What was computed since the step before."""
+    """The results computed since the previous step."""
 
     @property
     def is_last(self) -> bool: ...
@@ -57,12 +57,12 @@ class JobRun(Protocol):
     """A job in this process's memory."""
 
     def pull(self, step_s: float) -> JobStep:
-        """Compute for so many seconds, then return what is to be stored."""
+        """Compute for `step_s` seconds, then return the step to store."""
 
 
-#: Reads the table of a job; at its end, what holds rows elsewhere is let go.
+#: Reads the table of a job; leaving the context frees rows held elsewhere.
 Open = Callable[[Workshop, JobSource, StoredJob], AbstractContextManager[Any]]
-#: Makes a run of what `Open` has read, and of what earlier attempts have stored.
+#: Makes a run of the table read by `Open` and the steps of earlier attempts.
 Begin = Callable[[Transaction, StoredJob, Any], JobRun]
 
 

@@ -31,7 +31,7 @@ get, page, show, cancel = NOUN.get, NOUN.page, NOUN.show, NOUN.cancel
 
 @dataclass(frozen=True)
 class JobOrder:
-    """What a model is to be applied to a table for."""
+    """A request to apply a model to a table."""
 
     kind: JobKind
     model_id: str
@@ -62,14 +62,19 @@ def check(
 
     Of a table that stays where it is the worker reads the cells.
     """
-    wanted = order.kind, model, order.raw
+    arguments = order.kind, model, order.raw
     if isinstance(stream, ReferredTable):
-        check_named(stream.facts, *wanted)
+        check_named(stream.facts, *arguments)
         return order, stream.facts
-    found: CheckedOrder = run_limited(
-        reader.limits, stream, check_file, reader.bounds, *wanted, is_wanted=is_wanted
+    checked: CheckedOrder = run_limited(
+        reader.limits,
+        stream,
+        check_file,
+        reader.bounds,
+        *arguments,
+        is_wanted=is_wanted,
     )
-    return replace(order, warnings=found.warnings), found.facts
+    return replace(order, warnings=checked.warnings), checked.facts
 
 
 def start(
@@ -99,21 +104,21 @@ def delete(db: Transaction, job_id: str) -> list[str]:
 
     They are removed once this is committed.
     """
-    found = JOBS.get_locked(db, job_id)
-    if found.state not in FINAL_STATES:
+    job = JOBS.get_locked(db, job_id)
+    if job.state not in FINAL_STATES:
         detail = "The job has not ended. Cancel it first."
         raise ConflictError("conflict", detail)
-    jobs.delete(db, found)
-    return [blob_name(job_id, one) for one in (found.result or {}).get("formats", [])]
+    jobs.delete(db, job)
+    return [blob_name(job_id, one) for one in (job.result or {}).get("formats", [])]
 
 
 def find_result(db: Transaction, job_id: str, form: str | None) -> tuple[str, str]:
     """Return the blob of a result and its format, the usual one where none is named."""
-    found = get(db, job_id)
-    if found.result is None:
-        detail = f"The job has no result: it is {found.state}."
+    job = get(db, job_id)
+    if job.result is None:
+        detail = f"The job has no result: it is {job.state}."
         raise ConflictError("conflict", detail)
-    formats: list[str] = found.result["formats"]
+    formats: list[str] = job.result["formats"]
     if form is not None and form not in formats:
         raise RefusedError([Refusal("format", f"must be one of {', '.join(formats)}")])
     chosen = form or formats[0]
@@ -123,5 +128,5 @@ def find_result(db: Transaction, job_id: str, form: str | None) -> tuple[str, st
 def named_blobs(db: Transaction, names: list[str]) -> set[str]:
     """Return those of some blobs that are results of jobs, of whatever tenant."""
     ids = {name.partition(".")[0] for name in names}
-    found = jobs.finished_jobs(db, ids)
-    return {name for name in names if name.partition(".")[0] in found}
+    finished = jobs.finished_jobs(db, ids)
+    return {name for name in names if name.partition(".")[0] in finished}

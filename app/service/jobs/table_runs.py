@@ -1,4 +1,4 @@
-"""Jobs that apply a model to a table: computed, from the rows to the result's blobs."""
+"""Computes jobs that apply a model to a table, from the rows to the result's blobs."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -43,10 +43,10 @@ class TableStep:
         """Write the progress or the result; False where the job is cancelled by now."""
         if self.result is None:
             return queue.advance(db, claimed, self.share, now)
-        found = queue.hold(db, claimed, now, is_ended_too=True)
-        if found is not None and found.state == "running":
-            queue.succeed(db, found, now, found.asked_model, result=self.result)
-        return found is not None
+        job = queue.hold(db, claimed, now, is_ended_too=True)
+        if job is not None and job.state == "running":
+            queue.succeed(db, job, now, job.asked_model, result=self.result)
+        return job is not None
 
 
 @dataclass

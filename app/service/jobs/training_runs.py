@@ -1,4 +1,4 @@
-"""Trainings: computed by a worker, from the rows to the model."""
+"""Computes trainings in a worker, from the rows to the model."""
 
 import json
 import time
@@ -167,8 +167,10 @@ def advance(
 
 def save(db: Transaction, claimed: StoredJob, document: str, now: datetime) -> bool:
     """Store the model, once; False where the training is cancelled by now."""
-    found = queue.hold(db, claimed, now, is_ended_too=True)
-    if found is not None and found.state == "running":
-        made = models.insert(db, found.name, document, now, found.id, found.refit_of)
-        queue.succeed(db, found, now, made.id)
-    return found is not None
+    training = queue.hold(db, claimed, now, is_ended_too=True)
+    if training is not None and training.state == "running":
+        made = models.insert(
+            db, training.name, document, now, training.id, training.refit_of
+        )
+        queue.succeed(db, training, now, made.id)
+    return training is not None

@@ -45,7 +45,7 @@ def check(
 
 
 def validate(check_order: Callable[[], tuple[Order, TableFacts]]) -> bodies.Verdict:
-    """Say all that is wrong with a spec and a table instead of raising it."""
+    """Return all errors of a spec and a table instead of raising them."""
     try:
         return bodies.Verdict.of(check_order()[0].table, valid=True, errors=[])
     except RefusedError as error:

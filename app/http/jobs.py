@@ -17,13 +17,12 @@ from app.http.plumbing.orders import (
     Desk,
     Prepared,
     TableOrder,
-    Wanted,
     body_of,
     read_order,
 )
 from app.http.plumbing.retries import RetriedRoute
 from app.records import JobKind
-from app.service.datasets import TableSource
+from app.service.datasets import IsWanted, TableSource
 from app.service.jobs import table_jobs as service
 
 router = APIRouter(tags=["jobs"], route_class=RetriedRoute)
@@ -103,7 +102,7 @@ def prepare(kind: JobKind) -> Any:
         if not isinstance(raw, dict):
             raise forms.missing("order", "must be an object")
 
-        def check(stream: TableSource, is_wanted: Wanted) -> tuple[Any, Any]:
+        def check(stream: TableSource, is_wanted: IsWanted) -> tuple[Any, Any]:
             with desk.open() as db:
                 model = service.find_model(db, loaded, id)
             order = service.JobOrder(kind, id, raw)

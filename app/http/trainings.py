@@ -16,12 +16,11 @@ from app.http.plumbing.orders import (
     Desk,
     Prepared,
     TableOrder,
-    Wanted,
     body_of,
     read_order,
 )
 from app.http.plumbing.retries import RetriedRoute
-from app.service.datasets import TableSource
+from app.service.datasets import IsWanted, TableSource
 from app.service.jobs import trainings as service
 
 router = APIRouter(prefix="/train", tags=["trainings"], route_class=RetriedRoute)
@@ -45,7 +44,7 @@ async def prepare(
     """Read and check a table before there is a transaction; none waits for that."""
     raw = parse_spec(sent.text)
 
-    def check(stream: TableSource, is_wanted: Wanted) -> tuple[Outcome, Any]:
+    def check(stream: TableSource, is_wanted: IsWanted) -> tuple[Outcome, Any]:
         act = partial(service.check, desk.reader, raw, stream, is_wanted)
         return (service.validate(act), None) if validate_only else act()
 

@@ -17,7 +17,15 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from app.errors import ConflictError, UnknownKeyError
-from app.http.plumbing.auth import ANYBODY, FOUND, READING, RECHECK_S, Guard, Seen, keep
+from app.http.plumbing.auth import (
+    ANYBODY,
+    PAGE_CALLER,
+    READING,
+    RECHECK_S,
+    CachedKey,
+    Guard,
+    keep,
+)
 from app.http.plumbing.deps import reading
 from app.pages.environment import TOKEN
 from app.records import Caller, StoredKey
@@ -103,7 +111,7 @@ async def enter(request: Request) -> None:
     if caller is not None:
         guard.count(caller)
         request.scope["log_fields"]["key"] = caller.key_id
-    request.scope[FOUND] = caller or ANYBODY
+    request.scope[PAGE_CALLER] = caller or ANYBODY
 
 
 async def find_caller(guard: Guard, engine: sa.Engine, cookie: str) -> Caller | None:
@@ -114,7 +122,7 @@ async def find_caller(guard: Guard, engine: sa.Engine, cookie: str) -> Caller | 
     try:
         if seen is None or time.monotonic() - seen.at > RECHECK_S:
             key = await run_in_threadpool(read_key, engine, cookie, now)
-            seen = Seen(key, time.monotonic())
+            seen = CachedKey(key, time.monotonic())
             keep(guard.seen, name, seen)
         return keys.caller_of(seen.key, guard.limits, now)
     except UnknownKeyError:

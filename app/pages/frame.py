@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from app.http.plumbing.auth import FOUND
+from app.http.plumbing.auth import PAGE_CALLER
 from app.pages.callers import COOKIE, PATH, cookie_of, form_token, set_cookie
 from app.pages.environment import environment
 from core.errors import RefusedError
@@ -41,7 +41,7 @@ def render(
     """Return a page; templates always have `errors` (rules by field) and `typed`."""
     is_ours = request.url.path.startswith(PATH)
     cookie = cookie_of(request) if is_ours else ""
-    caller = request.scope.get(FOUND)
+    caller = request.scope.get(PAGE_CALLER)
     known: dict[str, Any] = {
         "errors": {},
         "typed": {},
@@ -62,7 +62,7 @@ def render(
 
 def navigation(request: Request) -> list[tuple[str, str, bool]]:
     """Return the name and address of each main page, and whether it is open now."""
-    here, caller = request.url.path, request.scope.get(FOUND)
+    here, caller = request.url.path, request.scope.get(PAGE_CALLER)
     return [
         (name, address, here == address or is_below(here, address))
         for name, address, scope in NAVIGATION

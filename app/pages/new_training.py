@@ -16,7 +16,7 @@ from app.documents.text import parse_spec
 from app.errors import ConflictError, ForbiddenError, LimitError
 from app.http.plumbing.auth import needs
 from app.http.plumbing.deps import After, Changer, Changes, Now
-from app.http.plumbing.orders import Desk, OrderDesk, TableOrder, Wanted
+from app.http.plumbing.orders import Desk, OrderDesk, TableOrder
 from app.http.plumbing.retries import Retry
 from app.http.plumbing.turns import in_turn
 from app.pages.callers import Typed
@@ -30,6 +30,7 @@ from app.pages.spec_forms import (
 from app.pages.training_form import ask_target, plain_text, show_form
 from app.records import StoredDataset
 from app.service import datasets
+from app.service.datasets import IsWanted
 from app.service.jobs import trainings
 from app.store.database.transactions import Transaction
 from app.uploads.parsing import DraftedTable, TableSource
@@ -85,7 +86,7 @@ async def draft(
     """Read a table as one that nobody has described yet."""
     name = PurePath(table.name).name.split(".")[0].strip() or DEFAULT_NAME
 
-    def act(is_wanted: Wanted) -> DraftedTable:
+    def act(is_wanted: IsWanted) -> DraftedTable:
         with desk.open() as db:
             stored = datasets.open_source(db, request.app.state.blobs, table.id)
         with stored as source:
@@ -199,7 +200,7 @@ async def judge(
 ) -> trainings.Order:
     """Check a spec with its table."""
 
-    def check(stream: TableSource, is_wanted: Wanted) -> Any:
+    def check(stream: TableSource, is_wanted: IsWanted) -> Any:
         return trainings.check(desk.reader, raw, stream, is_wanted)
 
     # The desk takes the id out before the spec is checked.

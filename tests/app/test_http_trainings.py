@@ -388,7 +388,7 @@ def test_all_streams_of_a_process_share_one_poller() -> None:
 
     assert found[:4] == [[1, 2, 3], [1, 2, 3], [2, 3], [3]]
     assert source.n_fetches <= 3
-    assert watch.followed == {}
+    assert watch.feeds == {}
 
 
 def test_documented_spec_is_the_one_that_is_read() -> None:

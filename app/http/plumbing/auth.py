@@ -1,7 +1,7 @@
-"""Who calls, and whether they may: keys, scopes and the rate of requests.
+"""Authenticates and admits callers: keys, scopes and the rate of requests.
 
-Keys are asked for unless the service listens on loopback alone. There a call without a
-key is one of the first tenant, and may do anything.
+Keys are required unless the service listens on loopback alone. There a call without a
+key belongs to the first tenant, and may do anything.
 """
 
 import math
@@ -34,8 +34,8 @@ USE_NOTED_EVERY = timedelta(minutes=5)
 READING = ("GET", "HEAD", "OPTIONS")
 ANYBODY = Caller(DEFAULT_TENANT, None, frozenset(keys.SCOPES), Limits())
 
-# In a request's scope: who calls; and who looks at a page, found by its cookie.
-CALLER, FOUND = "caller", "found_caller"
+# Names in a request's scope: the caller; and a page's caller, known by its cookie.
+CALLER, PAGE_CALLER = "caller", "found_caller"
 
 #: What the OpenAPI document calls it.
 KEY = "key"
@@ -47,7 +47,7 @@ bearer = HTTPBearer(
 )
 
 
-class Seen(NamedTuple):
+class CachedKey(NamedTuple):
     """A key, and when it was read."""
 
     key: StoredKey
@@ -77,14 +77,14 @@ class Guard:
 
     limits: Limits
     must_ask: bool
-    seen: OrderedDict[bytes, Seen] = field(default_factory=OrderedDict)
+    seen: OrderedDict[bytes, CachedKey] = field(default_factory=OrderedDict)
     buckets: OrderedDict[str, Bucket] = field(default_factory=OrderedDict)
     lock: Lock = field(default_factory=Lock)
 
     async def admit(self, engine: Callable[[], sa.Engine], token: str | None) -> Caller:
-        """Return who calls.
+        """Return the caller whose key this is.
 
-        Raises UnknownKeyError, or HTTPException (429) for one who calls too often.
+        Raises UnknownKeyError, or HTTPException (429) when they call too often.
         """
         if token is None:
             if self.must_ask:
@@ -98,15 +98,15 @@ class Guard:
 
     async def find(self, engine: Callable[[], sa.Engine], token: str) -> StoredKey:
         digest = sha256(token.encode()).digest()
-        found = self.seen.get(digest)
-        if found is None or time.monotonic() - found.at > RECHECK_S:
+        cached = self.seen.get(digest)
+        if cached is None or time.monotonic() - cached.at > RECHECK_S:
             key = await run_in_threadpool(self.read, engine(), token)
-            found = Seen(key, time.monotonic())
-            keep(self.seen, digest, found)
-        return found.key
+            cached = CachedKey(key, time.monotonic())
+            keep(self.seen, digest, cached)
+        return cached.key
 
     def read(self, engine: sa.Engine, token: str) -> StoredKey:
-        """Read a key from the database, and now and then note that it is used."""
+        """Read a key from the database, and sometimes note that it is used."""
         now = datetime.now(UTC)
         with transaction(engine, None, is_read=True) as db:
             key = keys.identify(db, token)
@@ -145,9 +145,9 @@ def keep(kept: OrderedDict[Any, Any], name: object, value: object) -> None:
 async def authenticate(
     request: Request, credentials: HTTPAuthorizationCredentials | None
 ) -> Caller:
-    found: Caller | None = request.scope.get(FOUND)
-    if found is not None:
-        return found
+    page_caller: Caller | None = request.scope.get(PAGE_CALLER)
+    if page_caller is not None:
+        return page_caller
     guard: Guard = request.app.state.guard
     token = None if credentials is None else credentials.credentials
     if token is None and "authorization" in request.headers:
@@ -176,9 +176,9 @@ def needs(noun: str) -> Any:
 
 
 def caller_of(request: Request) -> Caller:
-    """Return who calls, as `needs` found it, or the cookie of a page."""
+    """Return the caller that `needs` or the cookie of a page has identified."""
     scope = request.scope
-    caller: Caller = scope[CALLER] if CALLER in scope else scope[FOUND]
+    caller: Caller = scope[CALLER] if CALLER in scope else scope[PAGE_CALLER]
     return caller
 
 

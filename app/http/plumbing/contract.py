@@ -1,7 +1,7 @@
-"""The OpenAPI document: what the framework can't know of the calls.
+"""Completes the OpenAPI document with what the framework can't know.
 
-Which problems a call may answer follows from its shape; a route says what is its own by
-`problems`. A status is listed with each type of problem that it may have.
+Most problems that a call may answer follow from its shape; a route adds its own with
+`problems`. Each status is listed with the types of problem that it may have.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 COMPONENTS = "#/components/"
 OWN = "x-problems"
-# What the framework says of wrong requests, and never answers here.
+# The framework's schemas of wrong requests, which are never answered here.
 FRAMEWORKS = ("HTTPValidationError", "ValidationError")
 # Headers by status, and what they say.
 HEADERS = {
@@ -56,21 +56,23 @@ REPLAYED: Json = {
 
 
 def problems(*kinds: str) -> Json:
-    """Return what a route's `openapi_extra` has for problems of its own."""
+    """Return the entry of a route's `openapi_extra` for problems of its own."""
     return {OWN: list(kinds)}
 
 
 def complete(
     document: Json, bodies: Iterable[type[BaseModel]], nouns: Mapping[str, str]
 ) -> Json:
-    """Add to a document what is missing; `bodies` are named by no route's signature.
+    """Complete a document; `bodies` are models that no route's signature names.
 
-    `nouns` are the first half of the scope that calls of a tag need.
+    `nouns` maps a tag to the first half of the scope that its calls need.
     """
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
-    wanted: list[tuple[Any, Any]] = [(one, "validation") for one in (Problem, *bodies)]
-    _, made = models_json_schema(wanted, ref_template=f"{COMPONENTS}schemas/{{model}}")
-    for name, schema in made["$defs"].items():
+    models: list[tuple[Any, Any]] = [(one, "validation") for one in (Problem, *bodies)]
+    _, definitions = models_json_schema(
+        models, ref_template=f"{COMPONENTS}schemas/{{model}}"
+    )
+    for name, schema in definitions["$defs"].items():
         schemas.setdefault(name, schema)
     for schema in schemas.values():
         drop_defaults(schema)
@@ -78,16 +80,16 @@ def complete(
         schemas.pop(name, None)
     shared = document["components"].setdefault("responses", {})
     for path, method, operation in operations(document):
-        tell_scope(method, operation, nouns)
+        add_scope(method, operation, nouns)
         drop_items(operation)
         drop_null(operation)
-        tell_of_tags(operation)
+        add_tags(operation)
         if method == "post":
             operation.setdefault("parameters", []).append(RETRY)
         answered = [*operation.pop(OWN, ()), *common_kinds(path, method, operation)]
-        for status, told in by_status(answered).items():
-            name = "Or".join(map(component_name, told))
-            shared[name] = response_of(told) | headers_of(status)
+        for status, kinds in by_status(answered).items():
+            name = "Or".join(map(component_name, kinds))
+            shared[name] = response_of(kinds) | headers_of(status)
             ref = {"$ref": f"{COMPONENTS}responses/{name}"}
             operation["responses"][status] = ref
         responses = sorted(operation["responses"].items())
@@ -96,11 +98,11 @@ def complete(
             for status, one in responses
         }
         if method == "post":
-            tell_of_replays(operation)
+            add_replays(operation)
     return document
 
 
-def tell_scope(method: str, operation: Json, nouns: Mapping[str, str]) -> None:
+def add_scope(method: str, operation: Json, nouns: Mapping[str, str]) -> None:
     """Name the scope that a key needs for a call."""
     for tag in operation.get("tags", ()):
         if tag in nouns:
@@ -108,8 +110,8 @@ def tell_scope(method: str, operation: Json, nouns: Mapping[str, str]) -> None:
             operation["security"] = [{KEY: [f"{nouns[tag]}:{right}"]}]
 
 
-def tell_of_tags(operation: Json) -> None:
-    """Say of a call that takes tags which tag its answer has."""
+def add_tags(operation: Json) -> None:
+    """Add the `ETag` header to the answers of a call that takes tags."""
     names = {one["name"] for one in operation.get("parameters", ())}
     if "if-none-match" in names:
         operation["responses"]["304"] = {"description": "The caller has it."}
@@ -118,8 +120,8 @@ def tell_of_tags(operation: Json) -> None:
             response["headers"] = TAGGED
 
 
-def tell_of_replays(operation: Json) -> None:
-    """Say of a POST that its answer may be one that was given before."""
+def add_replays(operation: Json) -> None:
+    """Add the header of a POST that marks an answer as replayed."""
     for response in operation["responses"].values():
         if "$ref" not in response:
             response["headers"] = response.get("headers", {}) | REPLAYED
@@ -155,11 +157,11 @@ def common_kinds(path: str, method: str, operation: Json) -> Iterator[str]:
 
 
 def by_status(kinds: Iterable[str]) -> dict[str, list[str]]:
-    """Return types of problems by their status, each once."""
-    found: dict[str, list[str]] = {}
+    """Group types of problems by their status, each once."""
+    grouped: dict[str, list[str]] = {}
     for kind in dict.fromkeys(kinds):
-        found.setdefault(str(KINDS[kind].status), []).append(kind)
-    return found
+        grouped.setdefault(str(KINDS[kind].status), []).append(kind)
+    return grouped
 
 
 def component_name(kind: str) -> str:
@@ -168,7 +170,7 @@ def component_name(kind: str) -> str:
 
 def response_of(kinds: Iterable[str]) -> Json:
     """Return the response of a status: its types of problems, with an example each."""
-    told = "\n".join(f"- `/problems/{kind}`: {KINDS[kind].title}." for kind in kinds)
+    titles = "\n".join(f"- `/problems/{kind}`: {KINDS[kind].title}." for kind in kinds)
     examples = {
         kind: {
             "summary": KINDS[kind].title,
@@ -180,30 +182,30 @@ def response_of(kinds: Iterable[str]) -> Json:
     }
     schema = {"$ref": f"{COMPONENTS}schemas/{Problem.__name__}"}
     return {
-        "description": f"A problem document (RFC 9457) of type\n\n{told}",
+        "description": f"A problem document (RFC 9457) of type\n\n{titles}",
         "content": {MEDIA_TYPE: {"schema": schema, "examples": examples}},
     }
 
 
 def headers_of(status: str) -> Json:
-    """Return the headers of a response of a status; none of most."""
+    """Return the headers of responses with a status; most have none."""
     schema = {"type": "string"}
-    told = HEADERS.get(status, {})
-    found = {
-        name: {"description": what, "schema": schema} for name, what in told.items()
+    headers = {
+        name: {"description": description, "schema": schema}
+        for name, description in HEADERS.get(status, {}).items()
     }
-    return {"headers": found} if found else {}
+    return {"headers": headers} if headers else {}
 
 
 def drop_defaults(schema: Json) -> None:
     """Leave out defaults that are objects: generators of clients can't write them."""
-    for one in schema.get("properties", {}).values():
-        if isinstance(one.get("default"), dict):
-            del one["default"]
+    for field in schema.get("properties", {}).values():
+        if isinstance(field.get("default"), dict):
+            del field["default"]
 
 
 def drop_items(operation: Json) -> None:
-    """Describe a stream of events as the text it is: OpenAPI 3.1 has no word for it."""
+    """Describe a stream of events as text: OpenAPI 3.1 has no schema for it."""
     for response in operation["responses"].values():
         for content in response.get("content", {}).values():
             if content.pop("itemSchema", None) is not None:
@@ -211,7 +213,7 @@ def drop_items(operation: Json) -> None:
 
 
 def drop_null(operation: Json) -> None:
-    """Let no parameter be null: one that is not sent is left out."""
+    """Drop null from the types of parameters: one that is not sent is left out."""
     for parameter in operation.get("parameters", ()):
         schema = parameter["schema"]
         match [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]:

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator
 
 
 def read_day(raw: object) -> date:
-    """Return a day that is written as one."""
+    """Return the day that a text such as 2026-11-20 names."""
     if isinstance(raw, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", raw, re.ASCII):
         return date.fromisoformat(raw)
     raise ValueError("must be a day, such as 2026-11-20")
@@ -23,18 +23,18 @@ def day(what: str) -> Any:
 Day = Annotated[date, BeforeValidator(read_day, json_schema_input_type=date)]
 
 
-def begin(one: date) -> datetime:
+def begin(day: date) -> datetime:
     """Return the first moment of a day."""
-    return datetime.combine(one, time(), UTC)
+    return datetime.combine(day, time(), UTC)
 
 
-def end(one: date) -> datetime:
+def end(day: date) -> datetime:
     """Return the first moment after a day; of the calendar's last day, its last."""
-    if one == date.max:
+    if day == date.max:
         return datetime.max.replace(tzinfo=UTC)
-    return begin(one) + timedelta(days=1)
+    return begin(day) + timedelta(days=1)
 
 
-def days_before(one: date, n_days: int) -> date:
-    """Return the day so many days before another, or the calendar's first."""
-    return date.fromordinal(max(one.toordinal() - n_days, 1))
+def days_before(day: date, n_days: int) -> date:
+    """Return the day `n_days` before `day`, or the calendar's first."""
+    return date.fromordinal(max(day.toordinal() - n_days, 1))

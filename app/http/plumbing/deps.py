@@ -1,4 +1,4 @@
-"""Dependencies of routes: transactions, the clock, what the application holds."""
+"""Dependencies of routes: transactions, the clock, attributes of the application."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -29,7 +29,7 @@ Made = TypeVar("Made")
 
 
 # `async`, although they wait for nothing: each `def` would cost a trip to a thread.
-def held(name: str) -> Any:
+def state_attribute(name: str) -> Any:
     """Depend on an attribute of the application's state."""
 
     async def get(request: Request) -> Any:
@@ -78,9 +78,9 @@ async def get_log_fields(request: Request) -> dict[str, Any]:
 
 async def get_db(request: Request, caller: Called) -> AsyncIterator[Transaction]:
     engine = request.app.state.engine
-    opened = transaction(engine, caller.tenant_id, caller=caller)
+    context = transaction(engine, caller.tenant_id, caller=caller)
     retry = await find_retry(request)
-    async with ended_in_a_thread(opened) as db:
+    async with closed_in_a_thread(context) as db:
         if retry is None:
             yield db
             return
@@ -90,8 +90,8 @@ async def get_db(request: Request, caller: Called) -> AsyncIterator[Transaction]
 
 
 async def get_read_db(request: Request, caller: Called) -> AsyncIterator[Transaction]:
-    opened = reading(request.app.state.engine, caller.tenant_id)
-    async with ended_in_a_thread(opened) as db:
+    context = reading(request.app.state.engine, caller.tenant_id)
+    async with closed_in_a_thread(context) as db:
         yield db
 
 
@@ -151,8 +151,8 @@ async def get_erasing_db(
 ) -> AsyncIterator[Transaction]:
     """Open a transaction for erasing; empty the database's log after it."""
     engine = request.app.state.engine
-    opened = transaction(engine, caller.tenant_id, caller=caller)
-    async with ended_in_a_thread(opened) as db:
+    context = transaction(engine, caller.tenant_id, caller=caller)
+    async with closed_in_a_thread(context) as db:
         yield db
     # A worker tries again where a reader is in the way.
     await to_thread.run_sync(empty_log, engine, limiter=CapacityLimiter(1))
@@ -182,36 +182,36 @@ async def replay_early(request: Request, caller: Called) -> AsyncIterator[None]:
             await stack.enter_async_context(read_form(request))
         retry = await find_retry(request)
         if retry is not None:
-            opened = reading(request.app.state.engine, caller.tenant_id)
-            async with ended_in_a_thread(opened) as db:
+            context = reading(request.app.state.engine, caller.tenant_id)
+            async with closed_in_a_thread(context) as db:
                 await in_a_thread(retry.look, db)
         yield
 
 
-async def in_a_thread(act: Callable[..., object], *what: object) -> None:
+async def in_a_thread(act: Callable[..., object], *arguments: object) -> None:
     """Run a function in a thread that belongs to no shared limit."""
-    await to_thread.run_sync(act, *what, limiter=CapacityLimiter(1))
+    await to_thread.run_sync(act, *arguments, limiter=CapacityLimiter(1))
 
 
 @asynccontextmanager
-async def ended_in_a_thread(
-    opened: AbstractContextManager[Transaction],
+async def closed_in_a_thread(
+    context: AbstractContextManager[Transaction],
 ) -> AsyncIterator[Transaction]:
     """Open a transaction, which waits for nothing, and end it in a thread.
 
-    The thread is none of those that routes share: they may wait for the connection that
-    this transaction holds, and waiting for one of them would be a deadlock.
+    The thread is none of those that routes share: they may all wait for the connection
+    that this transaction holds, and waiting for one of them would be a deadlock.
     """
-    db = opened.__enter__()
+    db = context.__enter__()
     try:
         yield db
     except BaseException as error:
         traceback = error.__traceback__
         with CancelScope(shield=True):
-            await in_a_thread(opened.__exit__, type(error), error, traceback)
+            await in_a_thread(context.__exit__, type(error), error, traceback)
         raise
     with CancelScope(shield=True):
-        await in_a_thread(opened.__exit__, None, None, None)
+        await in_a_thread(context.__exit__, None, None, None)
 
 
 # Scope "function": the commit precedes the response.
@@ -227,12 +227,12 @@ ReadDb = Annotated[
 # First among a route's dependencies.
 ReplaysEarly = Depends(replay_early)
 # `app.store.blobs.Blobs`, of which only the service knows more than the name.
-Uploads = Annotated[Any, held("blobs")]
+Uploads = Annotated[Any, state_attribute("blobs")]
 # `app.uploads.parsing.TableReader`.
-Reader = Annotated[Any, held("reader")]
-OurSettings = Annotated[Any, held("settings")]
-Engine = Annotated[sa.Engine, held("engine")]
-Loaded = Annotated[LoadedModels, held("loaded")]
+Reader = Annotated[Any, state_attribute("reader")]
+OurSettings = Annotated[Any, state_attribute("settings")]
+Engine = Annotated[sa.Engine, state_attribute("engine")]
+Loaded = Annotated[LoadedModels, state_attribute("loaded")]
 Now = Annotated[datetime, Depends(get_now)]
 At = Annotated[Moment, Depends(get_moment)]
 LogFields = Annotated[dict[str, Any], Depends(get_log_fields)]
@@ -240,7 +240,7 @@ LogFields = Annotated[dict[str, Any], Depends(get_log_fields)]
 Limit = Annotated[int, Query(ge=1, le=200, description="Most items to give.")]
 
 
-def place(pattern: str) -> Any:
+def cursor(pattern: str) -> Any:
     """Return the query parameter `after` of a list; `pattern` is for the document."""
     return Query(
         min_length=1,
@@ -251,5 +251,5 @@ def place(pattern: str) -> Any:
     )
 
 
-After = Annotated[str | None, place(r"^[0-9]{1,17}_[A-Za-z0-9_]{1,60}$")]
-AfterEntry = Annotated[str | None, place("^[0-9]{1,18}$")]
+After = Annotated[str | None, cursor(r"^[0-9]{1,17}_[A-Za-z0-9_]{1,60}$")]
+AfterEntry = Annotated[str | None, cursor("^[0-9]{1,18}$")]

@@ -1,4 +1,4 @@
-"""The outermost layer: request ids, body limits, one line in the log per request."""
+"""The outermost layer: adds request ids, limits bodies, logs each request."""
 
 import re
 import time
@@ -23,14 +23,14 @@ UPLOADS = frozenset(
 # JSON that may be as large as an upload.
 DOCUMENTS = frozenset((("POST", "/models"),))
 TOO_LARGE = "The body is larger than the {limit} bytes that this address accepts."
-# What a method is called that HTTP does not have: callers may invent any number.
+# Other methods share one label: callers may invent any number of them.
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 OTHER = "other"
 # No browser is to guess that an answer is a page or a script.
 NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 # A field of the log line: the request gets no line.
 UNLOGGED = "unlogged"
-# To look whether a caller is still there takes 20 microseconds.
+# Checking whether a caller is still there takes 20 microseconds.
 LOOK_AFTER_S = 0.05
 
 Recorder = Callable[["Exchange"], None]
@@ -38,7 +38,7 @@ Recorder = Callable[["Exchange"], None]
 
 @dataclass
 class Exchange:
-    """One request: what its line in the log says, and the status it has come to."""
+    """One request: the fields of its line in the log, and its status so far."""
 
     request_id: str
     method: str
@@ -46,7 +46,7 @@ class Exchange:
     send: Send
     #: most bytes of its body
     limit: int
-    #: whether nothing of its body is to come
+    #: whether its whole body was received
     is_read: bool
     is_gone: bool = False
     size: int = 0
@@ -56,8 +56,8 @@ class Exchange:
     started: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0
 
-    async def receive_on(self) -> Message:
-        """Refuse a body that turns out longer than allowed while it comes in."""
+    async def receive_limited(self) -> Message:
+        """Receive the next message; refuse a body longer than the limit."""
         message = await self.receive()
         self.is_gone = message["type"] == "http.disconnect"
         self.is_read = not message.get("more_body", False)
@@ -67,20 +67,20 @@ class Exchange:
                 raise HTTPException(413, TOO_LARGE.format(limit=self.limit))
         return message
 
-    async def send_on(self, message: Message) -> None:
+    async def send_marked(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             is_gone = await self.has_hung_up()
             self.status = GONE if is_gone else message["status"]
-            named = (b"x-request-id", self.request_id.encode())
+            id_header = (b"x-request-id", self.request_id.encode())
             others = [one for one in message["headers"] if one != NO_SNIFFING]
-            message = {**message, "headers": [*others, NO_SNIFFING, named]}
+            message = {**message, "headers": [*others, NO_SNIFFING, id_header]}
         await self.send(message)
 
     async def has_hung_up(self) -> bool:
-        """Whether the caller is gone when the answer begins; waits for nothing."""
+        """Return whether the caller is gone when the answer begins, without waiting."""
         is_quick = time.perf_counter() - self.started < LOOK_AFTER_S
         if self.is_gone or is_quick or not self.is_read:
-            # To ask would take a part of a body, or tell the caller to send it.
+            # Checking would consume a part of a body, or make the caller send it.
             return self.is_gone
         with CancelScope() as scope:
             scope.cancel()
@@ -104,25 +104,25 @@ class Edge:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        given = headers.get("x-request-id", "")
+        sent_id = headers.get("x-request-id", "")
         exchange = Exchange(
-            given if REQUEST_ID.fullmatch(given) else f"req_{token_hex(8)}",
+            sent_id if REQUEST_ID.fullmatch(sent_id) else f"req_{token_hex(8)}",
             scope["method"] if scope["method"] in METHODS else OTHER,
             receive,
             send,
             limit=self.limit_of(scope, headers),
-            is_read=not stated(headers) and "transfer-encoding" not in headers,
+            is_read=not content_length(headers) and "transfer-encoding" not in headers,
         )
         scope.update(request_id=exchange.request_id, log_fields=exchange.fields)
         answer: ASGIApp = self.app
-        if stated(headers) > exchange.limit:
+        if content_length(headers) > exchange.limit:
             detail = TOO_LARGE.format(limit=exchange.limit)
             answer = problem(scope, "too-large", detail)
         elif "\x00" in scope["path"]:
             # No database takes it as a key, and nothing has such a name.
             answer = problem(scope, "not-found")
         try:
-            await answer(scope, exchange.receive_on, exchange.send_on)
+            await answer(scope, exchange.receive_limited, exchange.send_marked)
         except Exception:
             # What is logged already needs no second line of the server's.
             if "error" not in exchange.fields:
@@ -131,10 +131,10 @@ class Edge:
             self.record_end(scope, exchange)
 
     def limit_of(self, scope: Scope, headers: Headers) -> int:
-        """Return the most bytes that a body may have; forms bring tables."""
-        place = (scope["method"], scope["path"].rstrip("/"))
+        """Return the most bytes that a body may have; forms may hold tables."""
+        address = (scope["method"], scope["path"].rstrip("/"))
         is_form = media_type(headers) == FORM
-        is_upload = place in DOCUMENTS or (place in UPLOADS and is_form)
+        is_upload = address in DOCUMENTS or (address in UPLOADS and is_form)
         return self.max_upload if is_upload else self.max_body
 
     def record_end(self, scope: Scope, exchange: Exchange) -> None:
@@ -155,7 +155,7 @@ class Edge:
         )
 
 
-def stated(headers: Headers) -> int:
-    """Return the length that a request says its body has."""
+def content_length(headers: Headers) -> int:
+    """Return the length that `Content-Length` states, or 0."""
     text = headers.get("content-length", "0")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0

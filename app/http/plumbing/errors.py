@@ -1,4 +1,4 @@
-"""The table from exceptions to problem documents (RFC 9457); no value is echoed."""
+"""Turns exceptions into problem documents (RFC 9457), which echo no value."""
 
 import errno
 import logging
@@ -38,14 +38,14 @@ from core.errors import (
 from core.table.prices import from_micros
 
 MEDIA_TYPE = "application/problem+json"
-# The last kind of a status is the one that says least.
+# The last kind of a status is the most general one.
 KIND_OF_STATUS = {one.status: kind for kind, one in KINDS.items()}
-# What FastAPI says of a body that it can't parse at all.
+# Field and rule for a body that FastAPI can't parse at all.
 MALFORMED = ("body", "must be well-formed, and encoded in UTF-8 where it is JSON")
 MAX_SHOWN = 240
 # The status of a request whose caller hung up before the answer.
 GONE = 499
-# What PostgreSQL says of a transaction that can't write, and files without space.
+# Codes of PostgreSQL for a read-only transaction, and of files without space.
 READ_ONLY = "25006"
 NO_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, "53100"))
 # How long a process is not ready after it found no space.
@@ -83,7 +83,7 @@ def on_refused(request: Request, error: RefusedError) -> Problem:
 
 
 def on_invalid(request: Request, error: RequestValidationError) -> Problem:
-    return invalid(request, (said(one) for one in error.errors()))
+    return invalid(request, (field_and_rule(one) for one in error.errors()))
 
 
 def on_over_budget(request: Request, error: OverBudgetError) -> Problem:
@@ -99,8 +99,10 @@ def on_over_budget(request: Request, error: OverBudgetError) -> Problem:
 
 def on_useless(request: Request, error: UselessAnswerError) -> Problem:
     feature, price = error.feature, from_micros(error.price)
-    told = request.scope, "useless-answer", str(error)
-    return problem(*told, feature=feature, price=price)
+    detail = str(error)
+    return problem(
+        request.scope, "useless-answer", detail, feature=feature, price=price
+    )
 
 
 def on_wrong_method(request: Request) -> Response:
@@ -145,13 +147,13 @@ def on_unavailable(request: Request, error: Exception) -> Problem:
     cause = getattr(error, "orig", None) or error
     if is_full(cause):
         request.app.state.full_until = time.monotonic() + FULL_FOR_S
-    said = (str(cause).splitlines() or [""])[0][:MAX_SHOWN]
-    note(request, "http.unavailable", error, logging.WARNING, cause=said)
+    cause_text = (str(cause).splitlines() or [""])[0][:MAX_SHOWN]
+    note(request, "http.unavailable", error, logging.WARNING, cause=cause_text)
     return problem(request.scope, "unavailable", headers={"Retry-After": "2"})
 
 
 def is_full(cause: object) -> bool:
-    """Whether a database or a folder has no space left."""
+    """Return whether a database or a folder has no space left."""
     codes = {getattr(cause, name, None) for name in ("errno", "sqlstate")}
     is_sqlite_full = getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
     return is_sqlite_full or not codes.isdisjoint(NO_SPACE)
@@ -214,8 +216,8 @@ HANDLERS: dict[int | type[Exception], Any] = {
 }
 
 
-def said(error: Mapping[str, Any]) -> tuple[str, str]:
-    """Put one of pydantic's errors as a field and its rule."""
+def field_and_rule(error: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the field and the broken rule of one of pydantic's errors."""
     kind = str(error["type"])
     if kind == "json_invalid":
         return MALFORMED
@@ -223,7 +225,7 @@ def said(error: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def field_of(place: list[Any]) -> str:
-    """Write a place in the request as people do: answers[0].value."""
+    """Return the path of a field in the request, such as `answers[0].value`."""
     first, *rest = place or ["body"]
     parts = rest if first in ("body", "query", "path", "header") and rest else place
     shown = tuple(safe(one) if isinstance(one, str) else one for one in parts)

@@ -1,4 +1,4 @@
-"""Streams of events: of trainings, and of jobs that apply a model."""
+"""Streams the events of trainings, and of jobs that apply a model."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
@@ -24,7 +24,7 @@ LastEvent = Annotated[int, Header(ge=0, description="Go on after this event.")]
 
 
 def unfinished(get: Callable[[Transaction, str], StoredJob]) -> Callable[..., str]:
-    """Return what answers 404 or 204 before a stream begins.
+    """Return a dependency that answers 404 or 204 before a stream begins.
 
     It keeps no connection while the stream lasts. 204 tells a browser that resumes not
     to come back.
@@ -62,8 +62,8 @@ async def stream(
     request: Request, id: str, last_event_id: int
 ) -> AsyncIterator[ServerSentEvent]:
     """Yield the events of a training or job until it has ended."""
-    async with aclosing(get_watch(request).follow(id, last_event_id)) as followed:
-        async for event in followed:
+    async with aclosing(get_watch(request).follow(id, last_event_id)) as events:
+        async for event in events:
             data = {**event.data, "at": event.at.isoformat()}
             yield ServerSentEvent(
                 data=TrainingEvent.model_validate(data),

@@ -19,7 +19,7 @@ class Heads:
         if scope["type"] != "http" or scope["method"] != "HEAD":
             await self.app(scope, receive, send)
             return
-        asked = {**scope, "method": "GET"}
+        get_scope = {**scope, "method": "GET"}
 
         async def send_head(message: Message) -> None:
             if message["type"] != "http.response.start":
@@ -31,14 +31,14 @@ class Heads:
                 rest.cancel()
 
         with CancelScope() as rest:
-            await self.app(asked, receive, send_head)
-        if "route" in asked:
-            scope["route"] = asked["route"]
+            await self.app(get_scope, receive, send_head)
+        if "route" in get_scope:
+            scope["route"] = get_scope["route"]
 
 
 def allowed(request: Request) -> list[str]:
     """Return the methods that an address has; GET brings HEAD, and all have OPTIONS."""
-    found = []
+    methods = []
     # What is mounted has made its own place the root.
     root = request.scope.get("app_root_path", "")
     for method in METHODS:
@@ -47,5 +47,5 @@ def allowed(request: Request) -> list[str]:
             one for one in request.app.routes if one.matches(scope)[0] is Match.FULL
         )
         if any(method == "GET" or not isinstance(one, Mount) for one in matched):
-            found.append(method)
-    return [*found, *(["HEAD"] if "GET" in found else []), "OPTIONS"]
+            methods.append(method)
+    return [*methods, *(["HEAD"] if "GET" in methods else []), "OPTIONS"]

@@ -1,4 +1,4 @@
-"""Figures for Prometheus: of this process, and of the whole installation's load.
+"""Counts figures for Prometheus: of this process, and of the installation's load.
 
 Labels are from closed sets.
 """
@@ -60,18 +60,18 @@ class Metrics:
             registry=self.registry,
         )
         self.load = {
-            name: Gauge(*told, registry=self.registry) for name, told in LOAD.items()
+            name: Gauge(*texts, registry=self.registry) for name, texts in LOAD.items()
         }
         self.load_due_at = 0.0
 
     def is_load_due(self) -> bool:
         return time.monotonic() >= self.load_due_at
 
-    def show(self, found: Load | None) -> None:
+    def show(self, load: Load | None) -> None:
         """Show the load as counted; None: the database is out of reach."""
         self.load_due_at = time.monotonic() + COUNT_EVERY_S
-        self.database_up.set(found is not None)
-        for name, count in ({} if found is None else asdict(found)).items():
+        self.database_up.set(load is not None)
+        for name, count in ({} if load is None else asdict(load)).items():
             self.load[name].set(count)
 
     def add(self, exchange: Exchange) -> None:

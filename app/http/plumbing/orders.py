@@ -1,4 +1,4 @@
-"""Orders that come with a table: as a form, or as JSON that names a stored one."""
+"""Reads orders with a table: a form with both, or JSON with a stored dataset's id."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
@@ -14,14 +14,13 @@ from app.http.plumbing.auth import Called
 from app.http.plumbing.deps import Reader, reading
 from app.http.plumbing.turns import in_turn
 from app.service import datasets
+from app.service.datasets import IsWanted
 from app.store.database.transactions import Transaction
 
 JSON = "application/json"
 T = TypeVar("T")
-#: Whether the caller still waits.
-Wanted = Callable[[], bool]
-#: What checks an order with its table; comes to the order, and the table's facts.
-Check = Callable[[datasets.TableSource, Wanted], tuple[T, Any]]
+#: Checks an order with its table; returns the order and the table's facts.
+Check = Callable[[datasets.TableSource, IsWanted], tuple[T, Any]]
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class TableOrder:
 
 
 def read_order(part: str) -> Callable[[Request], AsyncIterator[TableOrder]]:
-    """Return what reads an order, which in a form is the part of that name."""
+    """Return a dependency that reads an order; in a form it is the part `part`."""
 
     async def read_sent(request: Request) -> AsyncIterator[TableOrder]:
         if forms.media_type(request.headers) == forms.FORM:
@@ -54,7 +53,7 @@ def read_order(part: str) -> Callable[[Request], AsyncIterator[TableOrder]]:
 
 
 def body_of(part: str, form: str, call: str) -> dict[str, Any]:
-    """Return what a route's `openapi_extra` has for such a body; by schemas' names."""
+    """Return a route's `openapi_extra` for such a body, given the schemas' names."""
     schemas = "#/components/schemas/"
     return {
         "requestBody": {
@@ -104,10 +103,10 @@ class OrderDesk:
     ) -> Prepared[T]:
         """Open the table of an order, whose `dataset_id` is taken out, and check it.
 
-        What `check` finds of an upload is stored with it; None: it is not to be stored.
+        An upload is stored with the facts that `check` returns; not if they are None.
         """
 
-        def act(is_wanted: Wanted) -> Prepared[T]:
+        def act(is_wanted: IsWanted) -> Prepared[T]:
             if sent.upload is not None:
                 name, stream = sent.upload.filename, sent.upload.file
                 order, facts = check(stream, is_wanted)

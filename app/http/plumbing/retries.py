@@ -28,7 +28,7 @@ RULE = f"must have 1 to {MAX_LENGTH} printable characters of ASCII"
 KEPT_HEADERS = ("content-type", "location", "etag", "cache-control")
 # What an answer shows once, and no database keeps.
 SECRETS = ("token",)
-# Where a request's scope has them.
+# Their names in a request's scope.
 RETRY, RESPONSE = "askless.retry", "askless.response"
 CHUNK = 1 << 20
 
@@ -138,6 +138,6 @@ def without_secrets(response: Response) -> bytes:
     body = bytes(response.body)
     if not body or response.headers.get("cache-control") != "no-store":
         return body
-    told: dict[str, Any] = json.loads(body)
-    shown_once = dict.fromkeys(told.keys() & set(SECRETS))
-    return json.dumps(told | shown_once).encode()
+    fields: dict[str, Any] = json.loads(body)
+    shown_once = dict.fromkeys(fields.keys() & set(SECRETS))
+    return json.dumps(fields | shown_once).encode()

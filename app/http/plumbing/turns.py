@@ -1,4 +1,4 @@
-"""Read tables a few at a time, and only while their callers wait."""
+"""Limits how many tables are read at once, and stops when the caller hangs up."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,6 +10,7 @@ from fastapi import HTTPException, Request
 from starlette.requests import ClientDisconnect
 
 from app.errors import UnwantedError
+from app.service.datasets import IsWanted
 
 T = TypeVar("T")
 LOOK_EVERY_S = 0.5
@@ -17,8 +18,8 @@ BUSY = "Other tables are being read. Send this one again soon."
 RETRY_AFTER = {"Retry-After": "10"}
 
 
-async def in_turn(request: Request, read: Callable[[Callable[[], bool]], T]) -> T:
-    """Read in a thread once there is a place; 503 if there is none for long.
+async def in_turn(request: Request, read: Callable[[IsWanted], T]) -> T:
+    """Read in a thread once a place is free; 503 if that takes too long.
 
     `read` is handed a function that says whether the caller still waits.
     """
@@ -35,17 +36,17 @@ async def in_turn(request: Request, read: Callable[[Callable[[], bool]], T]) -> 
         places.release_on_behalf_of(request)
 
 
-async def while_wanted(request: Request, read: Callable[[Callable[[], bool]], T]) -> T:
-    """Read in a thread, which is told when the caller hangs up."""
+async def while_wanted(request: Request, read: Callable[[IsWanted], T]) -> T:
+    """Read in a thread; its `IsWanted` turns false when the caller hangs up."""
     gone = Event()
-    found: list[T] = []
+    results: list[T] = []
     errors: list[Exception] = []
 
     async def work() -> None:
         try:
             act = partial(read, lambda: not gone.is_set())
             # A thread of its own kind, so that no other request waits for this one.
-            found.append(await to_thread.run_sync(act, limiter=CapacityLimiter(1)))
+            results.append(await to_thread.run_sync(act, limiter=CapacityLimiter(1)))
         except UnwantedError:
             errors.append(ClientDisconnect())
         except Exception as error:  # To be raised as it is, not in a group.
@@ -61,4 +62,4 @@ async def while_wanted(request: Request, read: Callable[[Callable[[], bool]], T]
             gone.set()
     if errors:
         raise errors[0]
-    return found[0]
+    return results[0]

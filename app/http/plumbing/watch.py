@@ -1,4 +1,4 @@
-"""Follows the events of trainings: one poller for all the streams of a process."""
+"""Sends events of jobs to streams: one poller serves all streams of a process."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ POLL_S = 0.25
 
 @dataclass
 class EventFeed:
-    """One training's events from the first on, and who waits for more of them."""
+    """All events of one job so far, and the signal that wakes its streams."""
 
     events: list[JobEvent] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -27,70 +27,70 @@ class EventFeed:
     is_broken: bool = False
 
     def add(self, new: Sequence[JobEvent]) -> None:
-        """Add what comes next; numbers have no gaps, so a position is a number."""
+        """Add the new events; numbers have no gaps, so the count is the last one."""
         added = [event for event in new if event.number > len(self.events)]
         if added and added[0].number == len(self.events) + 1:
             self.events += added
             self.wake()
 
     def wake(self) -> None:
-        """Wake all who wait, and let the next ones wait anew."""
+        """Wake all waiting streams, and make a new signal for the next wait."""
         self.changed.set()
         self.changed = asyncio.Event()
 
 
 class Watch:
-    """Polls while anybody follows anything; `fetch` gives events after numbers."""
+    """Polls while a stream is open; `fetch` returns the events after known numbers."""
 
     def __init__(self, fetch: Fetch, is_stopping: Callable[[], bool]) -> None:
         self.fetch = fetch
         self.is_stopping = is_stopping
-        self.followed: dict[str, EventFeed] = {}
+        self.feeds: dict[str, EventFeed] = {}
         self.poller: asyncio.Task[None] | None = None
 
-    async def follow(self, training_id: str, after: int) -> AsyncGenerator[JobEvent]:
-        """Yield a training's events after a number, to its last one."""
+    async def follow(self, job_id: str, after: int) -> AsyncGenerator[JobEvent]:
+        """Yield a job's events after number `after`, up to its last one."""
         number = after
-        async with self.following(training_id) as followed:
-            while not followed.is_broken:
-                changed = followed.changed
-                for event in followed.events[number:]:
+        async with self.open_feed(job_id) as feed:
+            while not feed.is_broken:
+                changed = feed.changed
+                for event in feed.events[number:]:
                     number = event.number
                     yield event
-                if followed.events and followed.events[-1].type in FINAL_STATES:
+                if feed.events and feed.events[-1].type in FINAL_STATES:
                     return
                 await changed.wait()
 
     @asynccontextmanager
-    async def following(self, training_id: str) -> AsyncIterator[EventFeed]:
-        followed = self.followed.setdefault(training_id, EventFeed())
-        followed.n_clients += 1
+    async def open_feed(self, job_id: str) -> AsyncIterator[EventFeed]:
+        feed = self.feeds.setdefault(job_id, EventFeed())
+        feed.n_clients += 1
         if self.poller is None or self.poller.done():
             self.poller = asyncio.create_task(self.poll())
         try:
-            yield followed
+            yield feed
         finally:
-            followed.n_clients -= 1
-            if followed.n_clients == 0 and self.followed.get(training_id) is followed:
-                del self.followed[training_id]
+            feed.n_clients -= 1
+            if feed.n_clients == 0 and self.feeds.get(job_id) is feed:
+                del self.feeds[job_id]
 
     async def poll(self) -> None:
-        """Fetch what is new until nobody follows anything any more."""
+        """Fetch new events until no stream is open."""
         try:
-            while self.followed and not self.is_stopping():
-                await self.take_new()
+            while self.feeds and not self.is_stopping():
+                await self.fetch_new()
                 await asyncio.sleep(POLL_S)
         except SQLAlchemyError:
             LOGGER.exception("events.poll_failed")
         finally:
             # Streams must not outlive their poller; clients come back by themselves.
-            for followed in self.followed.values():
-                followed.is_broken = True
-                followed.wake()
-            self.followed.clear()
+            for feed in self.feeds.values():
+                feed.is_broken = True
+                feed.wake()
+            self.feeds.clear()
 
-    async def take_new(self) -> None:
-        known = {key: len(one.events) for key, one in self.followed.items()}
-        for key, new in (await run_in_threadpool(self.fetch, known)).items():
-            if key in self.followed:
-                self.followed[key].add(new)
+    async def fetch_new(self) -> None:
+        known = {job_id: len(feed.events) for job_id, feed in self.feeds.items()}
+        for job_id, new in (await run_in_threadpool(self.fetch, known)).items():
+            if job_id in self.feeds:
+                self.feeds[job_id].add(new)

@@ -19,7 +19,7 @@ from benchmarks.papers import selection_paths as paths
 from benchmarks.papers.runs import Measurement, Record
 from benchmarks.papers.selection_paths import Variant
 from core.arrays import FloatArray
-from core.selection.neighbours import neighbour_rights
+from core.selection.neighbours import neighbour_credits
 from core.selection.params import N_NEIGHBOURS, SelectionParams
 from core.selection.search import select
 from core.selection.subset import make_subset
@@ -179,7 +179,7 @@ def loo_rights(
     dataset: Dataset, features: Iterable[int], k: int = N_NEIGHBOURS
 ) -> FloatArray:
     """Where k nearest neighbours on some features are right, the row left out."""
-    return neighbour_rights(make_subset(make_table(dataset), features), k)
+    return neighbour_credits(make_subset(make_table(dataset), features), k)
 
 
 def loo_accuracy(

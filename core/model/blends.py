@@ -1,8 +1,8 @@
-"""Predictors of a panel, blended: trees and ridges, also where features are hidden.
+"""Defines blends of trees and ridges, which predict also where features are hidden.
 
-What is hidden says nothing of the case (it was refused, or never asked), as a missing
-cell may. It is marginalised: trees go both ways, ridges take the mean of what is hidden
-given what is known.
+Unlike a missing cell, a hidden feature (refused or never asked) says nothing about the
+case. It is marginalised: trees go both ways, ridges use the conditional mean given the
+known features.
 """
 
 from dataclasses import dataclass
@@ -19,20 +19,20 @@ from core.model.ranges import Number, Numbers
 
 KernelName = Literal["laplace", "gauss"]
 
-# Beyond this log odds no chance is told.
+# Log odds are clipped to this size.
 MAX_LOGIT = 30.0
 
 
 @dataclass(frozen=True, eq=False)
 class Trees(Arrays):
-    """Boosted trees: the log odds that a row begins with, and the steps of leaves."""
+    """Boosted trees: the initial log odds of a row, and the values of the leaves."""
 
     #: (n_outputs,)
     starts: FloatArray
     served: kernels.ServedTrees
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Copy what is mapped read-only: kernels are compiled for arrays of ours."""
+        """Copy read-only mapped arrays: kernels are compiled for writable ones."""
         served = (np.require(one, requirements="W") for one in state["served"])
         self.__dict__.update(state, served=kernels.ServedTrees(*served))
 
@@ -54,16 +54,16 @@ class Trees(Arrays):
 
 @dataclass(frozen=True, eq=False)
 class KernelRidge(Arrays, Derived):
-    """Kernel ridge regression on random features, and its way to log odds.
+    """Kernel ridge regression on random Fourier features, scaled to log odds.
 
-    The waves are drawn from the seed, so that no row of training is kept.
+    The frequencies are drawn from the seed, so that no row of training is kept.
     """
 
     kind: KernelName
-    #: the kernel is exp(-d/width) or exp(-(d/width)^2) of a distance d
+    #: the kernel is exp(-d/width) or exp(-(d/width)^2) at the distance d
     width: Annotated[float, Interval(gt=0, le=1e300)]
     seed: Annotated[int, Interval(ge=0, le=2**63 - 1)]
-    #: (n_columns,), what each is multiplied by before distances are taken
+    #: (n_columns,), factors of the columns in distances
     stretches: Numbers
     #: (2 * n_waves, n_outputs)
     coefficients: Numbers
@@ -78,11 +78,11 @@ class KernelRidge(Arrays, Derived):
         waves = draw_waves(self.kind, self.stretches.size, n_waves, self.seed)
         return waves * (self.stretches[:, None] / self.width)
 
-    def find_damping(self, hidden: HiddenColumns) -> FloatArray:
-        """Return what is left of each wave's mean; (2 * n_waves,).
+    def compute_damping(self, hidden: HiddenColumns) -> FloatArray:
+        """Return the damping factor of each wave; (2 * n_waves,).
 
-        The mean of cos(x w) and of sin(x w) where x is normal of variance V is that
-        of its mean times exp(-w' V w / 2).
+        If x is normal with mean m and variance V, the means of cos(x w) and sin(x w)
+        are cos(m w) and sin(m w), times exp(-w' V w / 2).
         """
         damping = np.exp(-hidden.spreads(self.waves) / 2.0)
         return np.concatenate((damping, damping))
@@ -91,17 +91,19 @@ class KernelRidge(Arrays, Derived):
         self, columns: FloatArray, damping: FloatArray | None = None
     ) -> FloatArray:
         """Return the log odds of rows; (..., n_columns) -> (..., n_outputs)."""
-        laid = lay_waves(columns, self.waves)
-        votes = (laid if damping is None else laid * damping) @ self.coefficients
+        features = wave_features(columns, self.waves)
+        if damping is not None:
+            features = features * damping
+        votes = features @ self.coefficients
         logits: FloatArray = self.slope * votes + self.offsets
         return logits
 
 
 def draw_waves(kind: KernelName, n_columns: int, n_waves: int, seed: int) -> FloatArray:
-    """Draw frequencies whose mean cosine is the kernel; (n_columns, n_waves).
+    """Draw the frequencies of random Fourier features; (n_columns, n_waves).
 
-    Rahimi and Recht (2007), in blocks of directions at right angles (Yu et al. 2016).
-    exp(-d) is a mean of Gaussian kernels, whose widths are those of a normal draw.
+    Rahimi and Recht (2007), in blocks of orthogonal directions (Yu et al. 2016). The
+    kernel exp(-d) is a mixture of Gaussian kernels with half-normal widths.
     """
     generator = np.random.default_rng(seed)
     blocks = []
@@ -117,8 +119,8 @@ def draw_waves(kind: KernelName, n_columns: int, n_waves: int, seed: int) -> Flo
     return waves
 
 
-def lay_waves(columns: Floats, waves: Floats) -> Floats:
-    """Return cosines and sines of rows, as precise as these; (..., 2 * n_waves)."""
+def wave_features(columns: Floats, waves: Floats) -> Floats:
+    """Return random Fourier features of rows, in their dtype; (..., 2 * n_waves)."""
     angles = columns @ waves
     n_waves = waves.shape[1]
     laid = np.empty((*angles.shape[:-1], 2 * n_waves), angles.dtype)
@@ -137,11 +139,11 @@ class LogisticRidge(Arrays):
     #: (n_outputs,)
     offsets: Numbers
 
-    def find_damping(self, hidden: HiddenColumns) -> FloatArray:
-        """Return what is left of each output's log odds; (n_outputs,).
+    def compute_damping(self, hidden: HiddenColumns) -> FloatArray:
+        """Return the damping factor of each output's log odds; (n_outputs,).
 
-        The mean chance where the log odds are normal of variance v is about that of
-        their mean over sqrt(1 + pi v / 8) (MacKay 1992).
+        If log odds are normal with mean m and variance v, the mean chance is about that
+        of the log odds m / sqrt(1 + pi v / 8) (MacKay 1992).
         """
         spreads = hidden.spreads(self.coefficients)
         return np.asarray(1.0 / np.sqrt(1.0 + np.pi / 8.0 * spreads))
@@ -156,35 +158,35 @@ class LogisticRidge(Arrays):
 
 @dataclass(frozen=True, eq=False)
 class Hiding:
-    """What follows of a blend from which features are hidden; found once."""
+    """What a blend precomputes for one set of hidden features."""
 
     #: (n_features,)
     is_hidden: BoolArray
     columns: HiddenColumns
-    #: of each ridge
+    #: one for each ridge
     dampings: tuple[FloatArray, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Blend(Arrays):
-    """Predictors, and what each of their log odds counts."""
+    """Predictors, and the weights of their log odds."""
 
     columns: Columns
     trees: Trees
     ridges: tuple[KernelRidge | LogisticRidge, ...]
-    #: (1 + n_ridges,), that of the trees first
+    #: (1 + n_ridges,), the weight of the trees first
     weights: FloatArray
 
     def hide(self, is_hidden: BoolArray) -> Hiding:
-        """Return what follows from hidden features, (n_features,)."""
+        """Return what is precomputed for hidden features, (n_features,)."""
         columns = self.columns.hide(is_hidden)
-        dampings = tuple(ridge.find_damping(columns) for ridge in self.ridges)
+        dampings = tuple(ridge.compute_damping(columns) for ridge in self.ridges)
         return Hiding(is_hidden, columns, dampings)
 
     def logits(self, values: FloatArray, hiding: Hiding | None = None) -> FloatArray:
         """Return the log odds of rows; (..., n_features) -> (..., n_outputs).
 
-        Even odds where huge numbers, which no training finds, leave none.
+        Where huge numbers overflow the log odds are 0.
         """
         columns = self.columns.lay(values)
         is_hidden: BoolArray | None = None
@@ -193,8 +195,8 @@ class Blend(Arrays):
             is_hidden, dampings = hiding.is_hidden, hiding.dampings
             columns = hiding.columns.fill(columns)
         total = self.weights[0] * self.trees.logits(values, is_hidden)
-        told = zip(self.weights[1:], self.ridges, dampings, strict=True)
-        for weight, ridge, damping in told:
+        weighted = zip(self.weights[1:], self.ridges, dampings, strict=True)
+        for weight, ridge, damping in weighted:
             if weight > 0:
                 total = total + weight * ridge.logits(columns, damping)
         logits: FloatArray = np.clip(arrays.make_finite(total), -MAX_LOGIT, MAX_LOGIT)
@@ -202,10 +204,10 @@ class Blend(Arrays):
 
 
 def to_chances(logits: FloatArray) -> FloatArray:
-    """Chance of each class; (..., n_outputs) -> (..., n_classes)."""
+    """Return the chance of each class; (..., n_outputs) -> (..., n_classes)."""
     if logits.shape[-1] == 1:
         above = 1.0 / (1.0 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT)))
         return np.concatenate((1.0 - above, above), axis=-1)
     chances = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    found: FloatArray = chances / chances.sum(axis=-1, keepdims=True)
-    return found
+    softmax: FloatArray = chances / chances.sum(axis=-1, keepdims=True)
+    return softmax

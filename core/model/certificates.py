@@ -1,4 +1,4 @@
-"""What sessions on rows set aside showed: early stops that differ, and true classes."""
+"""Holds counts from sessions on rows set aside, which certify stops and label sets."""
 
 import itertools
 from dataclasses import dataclass
@@ -8,17 +8,17 @@ from annotated_types import Interval, Len
 
 from core.model.ranges import Chance, Micros
 
-# How probable the label must be for a session to stop early: what is tried.
+# Thresholds that are tried: how probable the label must be to stop early.
 THRESHOLDS = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995)
 
-# Rows and lists of a certification: far beyond what a training makes, and little enough
-# for a session that weighs every rule by them.
+# Limits of a certification: far above what training makes, and small enough for a
+# session that tests every rule on it.
 MAX_ROWS, MAX_ITEMS = 2**16, 1000
 
 # Strata of spend: thirds of the budget.
 N_STRATA = 3
 
-# Probabilities that the true class is held against, for label sets.
+# Probabilities that the chance of the true class is compared with, for label sets.
 CHANCES = (
     *(0.0, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3),
     *(step / 100 for step in range(1, 100)),
@@ -28,7 +28,7 @@ CHANCES = (
 
 @dataclass(frozen=True, slots=True)
 class EarlyRule:
-    """A session stops once its label is so probable, in strata that are open."""
+    """A session stops in an open stratum once its label reaches the threshold."""
 
     threshold: Chance
     #: one per stratum of spend
@@ -42,7 +42,7 @@ EARLY_RULES = tuple(
     for threshold in THRESHOLDS
 )
 
-# Of each rule: answers in each stratum, then how many of them differ.
+# For each rule: sessions that stop in each stratum, then how many labels differ.
 Rows = Annotated[int, Interval(ge=0, le=MAX_ROWS)]
 Counts = tuple[Annotated[tuple[Rows, ...], Len(2 * N_STRATA, 2 * N_STRATA)], ...]
 
@@ -53,9 +53,9 @@ class Level:
 
     budget: Micros | None
     policy: str
-    #: spends from which on a session is in the second and in the third stratum
+    #: the least spends of the second and the third stratum
     bounds: Annotated[tuple[Micros, ...], Len(N_STRATA - 1, N_STRATA - 1)]
-    #: on rows of the folds, which say what to test first
+    #: on rows of the folds, which order the tests
     guide: Counts
     #: by rule, on rows of the folds
     guide_spends: tuple[Micros, ...]
@@ -71,9 +71,9 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Certification:
-    """Sessions of a model on rows that no part of its training saw.
+    """Counts of a model's sessions on rows that no part of its training saw.
 
-    No row is kept, only how many did what.
+    No row itself is kept.
     """
 
     #: rows set aside

@@ -1,4 +1,4 @@
-"""Values of features as standardised columns, also where some are hidden."""
+"""Turns values of features into standardised columns, and fills in hidden ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,10 +11,10 @@ from core import arrays
 from core.arrays import Arrays, BoolArray, FloatArray, IntArray
 from core.model.ranges import Numbers, Positions
 
-# Of a column: that of a number, and of one that says whether a value is missing.
+# Codes of columns: for a number, and for a column that marks missing values.
 NUMBER_CODE, MISSING_CODE = -1, -2
 
-# Of a column that is in no covariance.
+# The place of a column that is not in the covariance.
 ALONE = -1
 
 
@@ -23,23 +23,23 @@ class Columns(Arrays):
     """How the values of features become standardised columns.
 
     A number is clipped and scaled; a category has a column for each of its codes; a
-    feature with missing cells has one that says so. A missing value is 0, the mean.
+    feature with missing cells has one that marks them. A missing value is 0, the mean.
     """
 
     #: (n_columns,), the feature that each reads
     feature_idxs: Positions
-    #: (n_columns,), the code whose presence it tells, -1 of a number, -2: of missing
+    #: (n_columns,), the category's code, -1: the number itself, -2: marks missing
     codes: Annotated[IntArray, Interval(ge=-2, le=2**31)]
     #: (n_columns,)
     lows: Numbers
     highs: Numbers
     means: Numbers
-    #: what it is divided by
+    #: divisors, after the means were subtracted
     scales: Annotated[FloatArray, Interval(gt=0, le=1e300)]
-    #: (n_columns,), row of each in the covariance, or `ALONE`
+    #: (n_columns,), row of each column in the covariance, or `ALONE`
     places: IntArray | None = None
     #: (n_covaried, n_covaried), of the rows of training, shared by all columns of a
-    #: ladder; None: of a model made before it was kept
+    #: ladder; None in older models
     covariance: Numbers | None = None
 
     def take(self, feature_idxs: Sequence[int]) -> "Columns":
@@ -55,11 +55,11 @@ class Columns(Arrays):
         return replace(self, **taken)
 
     def hide(self, is_hidden: BoolArray) -> "HiddenColumns":
-        """Return what is known of the columns of hidden features, (n_features,).
+        """Return the conditional distribution of the columns of hidden features.
 
-        The conditional mean and variance of a normal distribution: of columns S known
+        `is_hidden` (n_features,). The columns are taken as jointly normal: with S known
         and M hidden, x_M has the mean x_S B with B = C_SS^-1 C_SM, and the variance
-        V = C_MM - C_MS B. A column that is in no covariance goes with no other.
+        V = C_MM - C_MS B. A column not in the covariance is independent of all others.
         """
         is_out = is_hidden[self.feature_idxs]
         hidden = np.flatnonzero(is_out)
@@ -67,13 +67,14 @@ class Columns(Arrays):
             none = np.empty(0, np.int64)
             return HiddenColumns(hidden, none, none, np.empty((0, 0)), np.empty((0, 0)))
         is_covaried = self.places != ALONE
-        known, told = (np.flatnonzero(is_covaried & one) for one in (~is_out, is_out))
-        here, there = self.places[known], self.places[told]
+        known = np.flatnonzero(is_covaried & ~is_out)
+        predicted = np.flatnonzero(is_covaried & is_out)
+        here, there = self.places[known], self.places[predicted]
         across = self.covariance[np.ix_(here, there)]
         inner = self.covariance[np.ix_(here, here)]
         means: FloatArray = np.linalg.solve(inner, across).astype(np.float64)
         variance = self.covariance[np.ix_(there, there)] - across.T @ means
-        return HiddenColumns(hidden, told, known, means, variance)
+        return HiddenColumns(hidden, predicted, known, means, variance)
 
     def lay(self, values: FloatArray) -> FloatArray:
         """Return rows as columns; (..., n_features) -> (..., n_columns)."""
@@ -84,37 +85,37 @@ class Columns(Arrays):
         laid = np.where(self.codes >= 0, is_code, clipped)
         laid = np.where(self.codes == MISSING_CODE, is_missing, laid)
         laid = arrays.make_finite((laid - self.means) / self.scales)
-        # Of rows that stand alone each in one piece, as a single one is.
+        # Rows that come alone are contiguous, so that sums are rounded as for one row.
         return np.ascontiguousarray(laid) if values.ndim > 2 else laid
 
 
 @dataclass(frozen=True, eq=False)
 class HiddenColumns:
-    """Which columns are hidden, and what the others say of them."""
+    """Hidden columns, with their mean and variance given the known columns."""
 
-    #: (n_hidden,), their mean is 0 and their variance 1 but where more is told
+    #: (n_hidden,), mean 0 and variance 1, except those that are predicted
     hidden: IntArray
-    #: (n_told,), of the hidden ones
-    told: IntArray
-    #: (n_known,), by which they are told
+    #: (n_predicted,), hidden columns that are in the covariance
+    predicted: IntArray
+    #: (n_known,), the columns that predict them
     known: IntArray
-    #: (n_known, n_told), what makes the hidden ones' mean of the known ones
+    #: (n_known, n_predicted), coefficients of the conditional mean
     means: FloatArray
-    #: (n_told, n_told), how far they are from it
+    #: (n_predicted, n_predicted), conditional variance
     variance: FloatArray
 
     def fill(self, columns: FloatArray) -> FloatArray:
-        """Return columns whose hidden ones have their mean; (..., n_columns)."""
+        """Return columns with hidden ones replaced by their mean; (..., n_columns)."""
         filled = columns.copy()
         filled[..., self.hidden] = 0.0
         if self.known.size:
-            filled[..., self.told] = columns[..., self.known] @ self.means
+            filled[..., self.predicted] = columns[..., self.known] @ self.means
         return filled
 
     def spreads(self, directions: FloatArray) -> FloatArray:
-        """Return the variance along directions, (n_columns, n); (n,)."""
-        its, others = directions[self.told], directions[self.hidden]
-        along = (its * (self.variance @ its)).sum(axis=0)
-        alone = (others**2).sum(axis=0) - (its**2).sum(axis=0)
+        """Return the variance along directions; (n_columns, n) -> (n,)."""
+        inner, hidden = directions[self.predicted], directions[self.hidden]
+        along = (inner * (self.variance @ inner)).sum(axis=0)
+        alone = (hidden**2).sum(axis=0) - (inner**2).sum(axis=0)
         spreads: FloatArray = np.maximum(along, 0.0) + np.maximum(alone, 0.0)
         return spreads

@@ -1,4 +1,4 @@
-"""How answers differ from what training saw, by what a model keeps of its rows."""
+"""Measures drift: how answers differ from the values that training saw."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from core.arrays import BoolArray, FloatArray
 from core.model.columns import NUMBER_CODE
 from core.model.ensemble import Ensemble
 from core.model.figures import Estimate, wilson_interval
-from core.model.values import find_columns
+from core.model.values import panel_columns
 from core.table.catalogue import UNSEEN
 
-# A share of training is held to be at least this: of none there is no logarithm.
+# Shares in training are raised to at least this, since ln 0 is infinite.
 LEAST_SHARE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Values of one feature beside those of training; None: the model does not know."""
+    """Values of one feature compared with training; None: the model lacks a figure."""
 
     n_values: int
     #: share of numbers outside the range of training, or of categories it did not see
@@ -29,37 +29,37 @@ class Drift:
     psi: float | None
 
 
-def find_drift(ensemble: Ensemble, feature_idx: int, values: FloatArray) -> Drift:
+def measure_drift(ensemble: Ensemble, feature_idx: int, values: FloatArray) -> Drift:
     """Compare values (n_values,), one or more, with those of training.
 
-    Of a number: how many are outside the range, and the means. Of a boolean or
-    category: the population stability index sum (a - t) ln(a/t) over its values, a
-    their share here (half a case added to each) and t in training (Siddiqi 2006,
-    Credit Risk Scorecards); unseen categories are counted as outside instead.
+    For a number: the share outside the range, and the means. For a boolean or category:
+    the population stability index sum (a - t) ln(a/t) over its values, with a the share
+    here (half a case added to each) and t in training (Siddiqi 2006, Credit Risk
+    Scorecards); unseen categories count as outside and not in the index.
     """
     feature = ensemble.catalogue.features[feature_idx]
-    mean, shares = find_training(ensemble, feature_idx)
+    mean, shares = training_summary(ensemble, feature_idx)
     if feature.type == "number":
         outside = None
         if feature.value_range is not None:
             low, high = feature.value_range
-            outside = estimate((values < low) | (values > high))
+            outside = observed_share((values < low) | (values > high))
         return Drift(values.size, outside, float(values.mean()), mean, None)
-    outside = estimate(values == UNSEEN) if feature.type == "category" else None
-    psi = find_stability(values[values != UNSEEN], shares) if shares else None
+    outside = observed_share(values == UNSEEN) if feature.type == "category" else None
+    psi = stability_index(values[values != UNSEEN], shares) if shares else None
     return Drift(values.size, outside, None, None, psi)
 
 
-def find_training(
+def training_summary(
     ensemble: Ensemble, feature_idx: int
 ) -> tuple[float | None, dict[float, float]]:
     """Return the mean of a number, or the share of each value of another feature.
 
-    Panels keep these; one value of a feature may have no column of its own.
+    They are stored in the panels, where one value may have no column of its own.
     """
     feature = ensemble.catalogue.features[feature_idx]
     means: dict[int, float] = defaultdict(float)
-    for idx, code, (_, _, mean) in find_columns(ensemble):
+    for idx, code, (_, _, mean) in panel_columns(ensemble):
         if idx == feature_idx:
             means[code] = float(mean)
     if feature.type == "number":
@@ -74,8 +74,8 @@ def find_training(
     return None, shares | {float(code): 1.0 - sum(shares.values()) for code in rest}
 
 
-def find_stability(values: FloatArray, shares: dict[float, float]) -> float:
-    """Return the population stability index of values, by their shares in training."""
+def stability_index(values: FloatArray, shares: dict[float, float]) -> float:
+    """Return the population stability index of values against shares in training."""
     counts = np.array([np.count_nonzero(values == one) for one in shares])
     here = (counts + 0.5) / (counts.sum() + 0.5 * counts.size)
     there = np.maximum([*shares.values()], LEAST_SHARE)
@@ -83,7 +83,7 @@ def find_stability(values: FloatArray, shares: dict[float, float]) -> float:
     return float(((here - there) * np.log(here / there)).sum())
 
 
-def estimate(is_so: BoolArray) -> Estimate:
-    """Return the share of values of which something is so."""
-    share = float(np.mean(is_so))
-    return Estimate(share, wilson_interval(share, is_so.size))
+def observed_share(is_hit: BoolArray) -> Estimate:
+    """Return the share of True among values, with its interval."""
+    share = float(np.mean(is_hit))
+    return Estimate(share, wilson_interval(share, is_hit.size))

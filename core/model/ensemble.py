@@ -1,4 +1,4 @@
-"""The frozen ensemble: what training makes and sessions read."""
+"""Holds the frozen ensemble, which training makes and sessions read."""
 
 import itertools
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from core.table.dataset import ClassLabel, count_outputs
 from core.table.price_lists import PriceList, apply_prices
 from core.table.prices import total_cost
 
-# A calibration's coefficients stand at the shares 0, 1/4, 1/2, 3/4 and 1.
+# A calibration has coefficients at the shares 0, 1/4, 1/2, 3/4 and 1.
 N_KNOTS = 5
 
 Offset = Annotated[float, Interval(ge=-1e6, le=1e6)]
@@ -29,11 +29,11 @@ Slope = Annotated[float, Interval(ge=0, le=1e6)]
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How probabilities follow from the votes of one policy's sessions.
+    """Coefficients that turn the votes of one policy's sessions into probabilities.
 
     The logit of output l is offset_l(s) + slope(s)*G_l, with s the share of the whole
-    ensemble's alpha that is known. G is the vote F = sum(alpha h), of two classes 2F:
-    the odds that boosting aims at. Offsets and slope are linear in s between knots.
+    ensemble's alpha that is known. G is the vote F = sum(alpha h), for two classes 2F,
+    the log odds that boosting fits. Offsets and slope are linear in s between knots.
     """
 
     #: At each of the `N_KNOTS` knots one per output.
@@ -76,7 +76,7 @@ class Cascade:
 
 @dataclass(frozen=True, slots=True)
 class BudgetRange:
-    """Budgets from the end of the range before, and who asks best under them."""
+    """Budgets from the end of the range before, and the best policy under them."""
 
     #: in micro-units, within the range; None: the last range has no end
     up_to: Micros | None
@@ -109,19 +109,19 @@ class Ensemble(Derived):
     certification: Certification | None = None
 
     def policy_at(self, budget: int | None) -> str:
-        """Return who asks under a budget, in micro-units; None: unlimited."""
-        for one in self.ranges:
-            if one.up_to is None or (budget is not None and budget <= one.up_to):
-                return one.policy
+        """Return the policy under a budget, in micro-units; None: unlimited."""
+        for span in self.ranges:
+            if span.up_to is None or (budget is not None and budget <= span.up_to):
+                return span.policy
         return self.policy
 
     def at_prices(self, prices: PriceList, where: str) -> "Ensemble":
         """Return the ensemble with a catalogue at other prices.
 
-        Amounts that training learned, ends of ranges of budgets, those of a route and
-        what rules for going on weigh, move as the sum of all costs does. A
-        certification is of the prices of training. Raises `RefusedError` as
-        `apply_prices` does; `where` begins its fields.
+        Amounts that training learned (ends of ranges of budgets, budgets of a route,
+        prices in stopping rules) are scaled as the sum of all costs. A certification
+        holds only at the prices of training, so at others it is left out. Raises
+        `RefusedError` as `apply_prices` does; `where` begins its fields.
         """
         catalogue = apply_prices(self.catalogue, self.is_used, prices, where)
         total, new_total = total_cost(self.catalogue), total_cost(catalogue)
@@ -138,17 +138,17 @@ class Ensemble(Derived):
             panels = replace(panels, stopping=stopping)
         if panels is not None and panels.route is not None and total > 0:
             panels = replace(panels, route=panels.route.scale(total, new_total))
-        made = replace(
+        repriced = replace(
             self,
             catalogue=catalogue,
             ranges=ranges,
             panels=panels,
             certification=self.certification if catalogue == self.catalogue else None,
         )
-        # Arrays follow from what hypotheses read and say, not from what that costs.
-        kept = self.__dict__.keys() - self.__getstate__().keys()
-        made.__dict__.update({name: self.__dict__[name] for name in kept})
-        return made
+        # Cached arrays depend on hypotheses, not on prices, so they are kept.
+        cached = self.__dict__.keys() - self.__getstate__().keys()
+        repriced.__dict__.update({name: self.__dict__[name] for name in cached})
+        return repriced
 
     @property
     def n_outputs(self) -> int:
@@ -181,33 +181,33 @@ class Ensemble(Derived):
 
     @cached_property
     def readers(self) -> tuple[IntArray, IntArray]:
-        """Hypotheses by the feature they read: where each part starts, and all.
+        """Hypotheses sorted by the feature they read: starts, and positions.
 
-        (n_features + 1,) and one entry for each pair of hypothesis and feature.
+        (n_features + 1,), and one entry for each pair of hypothesis and feature.
         """
-        parts: list[list[int]] = [[] for _ in self.catalogue.features]
+        by_feature: list[list[int]] = [[] for _ in self.catalogue.features]
         for position, hypothesis in enumerate(self.hypotheses):
             for feature_idx in hypothesis.feature_idxs:
-                parts[feature_idx].append(position)
-        starts = np.cumsum([0, *(len(part) for part in parts)])
-        return starts, np.array([h for part in parts for h in part], np.int64)
+                by_feature[feature_idx].append(position)
+        starts = np.cumsum([0, *map(len, by_feature)])
+        return starts, np.array([*itertools.chain(*by_feature)], np.int64)
 
     @cached_property
     def segments(self) -> kernels.Segments:
         """One value from each segment between the cuts of each feature's stumps.
 
-        A tree or product of one stump is one here. A category that no cut names is
-        infinity, where there is one. Nothing where a feature has no stump.
+        A tree or product of one stump counts as a stump. Infinity stands for all
+        categories without a cut, if there is one. A feature without stumps has none.
         """
         cuts_by_feature: dict[int, list[float]] = {}
-        for one in self.hypotheses:
-            if len(one.stumps) == 1:
-                stump = one.stumps[0]
+        for hypothesis in self.hypotheses:
+            if len(hypothesis.stumps) == 1:
+                stump = hypothesis.stumps[0]
                 cuts_by_feature.setdefault(stump.feature_idx, []).append(stump.cut)
         segments = [np.empty(0)] * len(self.catalogue.features)
-        for feature_idx, its_cuts in cuts_by_feature.items():
+        for feature_idx, feature_cuts in cuts_by_feature.items():
             feature = self.catalogue.features[feature_idx]
-            cuts = np.unique(np.array(its_cuts, dtype=np.float64))
+            cuts = np.unique(np.array(feature_cuts, dtype=np.float64))
             has_rest = feature.type != "category" or cuts.size < len(feature.categories)
             segments[feature_idx] = np.append(cuts, [np.inf] * has_rest)
         starts = np.cumsum([0, *(part.size for part in segments)])
@@ -215,7 +215,7 @@ class Ensemble(Derived):
 
     @cached_property
     def stages(self) -> kernels.Stages:
-        """Where the stages of the cascade end, and the least votes that pass them."""
+        """The ends of the cascade's stages, and the least votes that pass them."""
         stages = self.cascade.stages if self.cascade else ()
         return kernels.Stages(
             np.array([stage.length for stage in stages], dtype=np.int64),
@@ -224,7 +224,7 @@ class Ensemble(Derived):
 
     @cached_property
     def stage_scores(self) -> tuple[FloatArray, ...]:
-        """What each vote counts for in each stage of the cascade; (n_votes,) each."""
+        """The weighted votes of each stage of the cascade; (n_votes,) each."""
         scores, positions = [], np.arange(len(self.hypotheses))
         for start, stop in itertools.pairwise((0, *self.stages.ends)):
             is_inside = (positions >= start) & (positions < stop)

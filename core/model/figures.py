@@ -1,4 +1,4 @@
-"""What rows with known classes say of probabilities and labels: figures as values."""
+"""Holds figures of predictive quality, measured on rows with known classes."""
 
 import math
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from annotated_types import Interval
 
 from core.model.ranges import Share
 
-# Of the standard normal distribution, for intervals of 95 %.
+# 97.5 % quantile of the standard normal distribution, for intervals of 95 %.
 QUANTILE = 1.959963984540054
 
 
 def wilson_interval(share: float, n_rows: float) -> tuple[float, float]:
-    """Return the interval of 95 % of a share observed on independent rows.
+    """Return Wilson's 95 % confidence interval of a share of independent rows.
 
     Notes
     -----
@@ -31,10 +31,10 @@ def wilson_interval(share: float, n_rows: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure from some rows, and its interval of 95 % for other rows of the kind."""
+    """A figure measured on some rows, with its 95 % confidence interval."""
 
     value: float
-    #: None where the rows are too few to tell
+    #: None where there are too few rows
     interval: tuple[float, float] | None
 
 
@@ -44,35 +44,35 @@ CostEstimate = Annotated[Estimate, Interval(ge=0, le=1e18)]
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """Rows with chances alike: what was said of them, and what came."""
+    """Rows with similar predicted chances: the mean chance and the observed share."""
 
-    #: of the rows' weight
+    #: share of the rows' weight
     share: Share
     mean_chance: Share
-    #: how often what was said came true
+    #: share of the rows in which the predicted class was true
     observed: ShareEstimate
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How good chances and labels are at the end of sessions under one budget.
+    """Predictive quality at the end of sessions under one budget.
 
-    Of two classes the chance is that of the second, the positive one. Of several each
-    class is held against the rest, and the mean over the classes is told; calibration
-    is then that of the label's chance. None: the rows are of one class only.
+    With two classes the chance is that of the second, the positive one. With several,
+    figures are means over the classes, each against the rest, and calibration is that
+    of the label's chance. None: the rows are of one class only.
     """
 
-    #: chance that a case of the class has a higher chance than one of the rest
+    #: area under the ROC curve
     auroc: ShareEstimate | None
     #: mean -ln of the true class's chance
     log_loss: CostEstimate
-    #: half the mean squared distance of chances and truth, 0 to 1
+    #: Brier score: half the mean squared distance of chances and truth, 0 to 1
     brier: ShareEstimate
-    #: mean distance of chances and observed shares over `reliability`
+    #: expected calibration error: mean |chance - observed share| over `reliability`
     calibration_error: ShareEstimate
-    #: of cases of the class, how many are labelled so
+    #: share of the class's cases that are labelled so
     sensitivity: ShareEstimate | None
-    #: of cases of the rest, how many are not labelled so
+    #: share of all other cases that are not labelled so
     specificity: ShareEstimate | None
     #: mean cost of the labels' errors; None without error costs
     expected_cost: CostEstimate | None

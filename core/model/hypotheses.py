@@ -1,4 +1,4 @@
-"""Weak hypotheses: each kind is one class, and no other file asks which kind one is."""
+"""Defines the weak hypotheses: stumps, trees and products, one class for each kind."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ class Hypothesis(ABC):
 
     __slots__ = ()
 
-    #: Whether it votes only where all its features are known. Else each answer may
-    #: bring a vote.
+    #: Whether it abstains until all its features are known. If not, each answer may
+    #: change its vote.
     needs_all_features: ClassVar[bool] = False
 
     @property
@@ -36,20 +36,20 @@ class Hypothesis(ABC):
     @property
     def feature_idxs(self) -> tuple[int, ...]:
         """The features it may read, each once, in the order of asking."""
-        return tuple(dict.fromkeys(one.feature_idx for one in self.stumps))
+        return tuple(dict.fromkeys(stump.feature_idx for stump in self.stumps))
 
     @property
     def sole_stump(self) -> "Stump | None":
-        """The stump that it is, or None where it is more than that."""
+        """The stump itself if the hypothesis is one stump, else None."""
         return None
 
     @abstractmethod
     def lay(self, paths: PathBuilder) -> None:
-        """Write its nodes and votes; the first node is its root."""
+        """Write the nodes and votes of the hypothesis; the first node is its root."""
 
     @abstractmethod
     def cast(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
-        """Return its votes on every row of a coded table.
+        """Return the votes of the hypothesis on every row of a coded table.
 
         Parameters
         ----------
@@ -66,8 +66,8 @@ class Hypothesis(ABC):
     def find_codes(self, binned: Binned) -> tuple[int, ...]:
         """Return the code of each stump's cut, one of the table's cuts."""
         return tuple(
-            int(np.searchsorted(binned.cuts[one.feature_idx], one.cut))
-            for one in self.stumps
+            int(np.searchsorted(binned.cuts[stump.feature_idx], stump.cut))
+            for stump in self.stumps
         )
 
 
@@ -122,7 +122,7 @@ class Stump(Hypothesis):
         ways : sequence of 2 int
             Where to go above the cut, and below.
         here : int
-            Position of the vote that stands where the value is missing.
+            Position of the vote that counts where the value is missing.
         next_factor : int
             A node of the next factor of a product; -1: none.
         """
@@ -154,10 +154,10 @@ class Tree(Hypothesis):
     """Stumps asked one after the other; the last one that can be read votes.
 
     The first is the root. `children` gives, for each, the positions of the stumps
-    asked next above and below its cut, `LEAF` where its own vote stands. Where the
-    root can't be read the tree abstains; where a later one can't, the vote of the
-    one before stands. Below its cut a stump votes the opposite, or what `below_votes`
-    gives for it (trees that were not boosted).
+    asked next above and below its cut, `LEAF` where its own vote is final. Where the
+    root's value is missing the tree abstains; where a later one is missing, the vote
+    of the stump before counts. Below its cut a stump votes the opposite, or its entry
+    of `below_votes` (trees that were not boosted).
     """
 
     # By `field`: else the inherited property would count as a default.
@@ -179,7 +179,7 @@ class Tree(Hypothesis):
             stump.lay_node(paths, ways, heres[position])
 
     def cast(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
-        """Return the votes of a boosted tree: those where a row's path ends."""
+        """Return the votes of a boosted tree, for each row where its path ends."""
         # Each row's position among the votes: 0 none, 2 s + 1 above stump s, 2 s + 2
         # below it.
         ends = np.zeros(binned.n_samples, dtype=np.int64)
@@ -207,7 +207,7 @@ class Product(Hypothesis):
     stumps: tuple[Stump, ...] = field()
 
     def lay(self, paths: PathBuilder) -> None:
-        """Write, after the first stump's node, one node for each sign so far."""
+        """Write one node for the first stump and two, one per sign, for the others."""
         product_votes = np.prod([stump.votes for stump in self.stumps], axis=0)
         ends = paths.add_votes(tuple(product_votes.tolist()))
         for position, stump in enumerate(self.stumps):
@@ -241,7 +241,7 @@ def lay_paths(
     n_outputs : int
         Numbers in a vote.
     alphas : sequence of float, optional
-        What the vote of each hypothesis counts; by default 1.
+        The weight of each hypothesis's vote; by default 1.
     """
     paths, roots, owners = PathBuilder(n_outputs), [], [0]
     for position, hypothesis in enumerate(hypotheses):

@@ -1,4 +1,4 @@
-"""A model: an ensemble with its curve and its card."""
+"""Holds a model: an ensemble with its curve and its card."""
 
 import math
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ from core.model.ranges import Count, MeanCost, Micros, Share
 
 @dataclass(frozen=True, slots=True)
 class SpendSteps:
-    """What a model spends under budgets between those of its curve, in micro-units."""
+    """Mean spends at more budgets than those of the curve, in micro-units."""
 
-    #: ascending, as in `Curve`; one for each at which something else is bought
+    #: ascending, as in `Curve`; one for each at which purchases change
     budgets: Annotated[tuple[Micros | None, ...], Len(1)]
     mean_spends: Annotated[tuple[MeanCost, ...], Len(1)]
 
@@ -24,44 +24,43 @@ class SpendSteps:
 class Curve:
     """Error and spend against budget; money in micro-units, None is unlimited.
 
-    Errors and `predictive` are of held-out rows: of the ensembles of the folds in the
-    curve of a model, of the rows that were given in one that `evaluate` draws. Spends,
-    `questions` and `purchases` are of the model itself, played on `n_played` rows. A
-    fold's ensemble buys other sets of features at other prices, which nobody pays.
+    Errors and `predictive` are measured on held-out rows: by the ensembles of the folds
+    in a model's curve, on the rows passed in a curve by `evaluate`. Spends, `questions`
+    and `purchases` come from playing the model itself on `n_played` rows, since a
+    fold's ensemble may buy other features at other prices.
     """
 
     budgets: tuple[Micros | None, ...]
     errors: tuple[Share, ...]
     errors_calibrated: tuple[Share, ...]
-    #: by the model itself where `n_played` says so
+    #: by the model itself, if `n_played` is known
     mean_spends: tuple[MeanCost, ...]
     #: likewise
     max_spends: tuple[Micros, ...]
-    #: rows that errors are of
+    #: number of rows that errors are measured on
     n_samples: Count
-    #: rows of equal weight, each on its own, that would say as much as these rows;
-    #: None: all of them
+    #: effective number of independent rows of equal weight; None: `n_samples`
     n_effective: Annotated[float, Interval(gt=0, le=2**53)] | None = None
-    #: under each budget; None: not measured, as by versions before
+    #: under each budget; None: not measured, as in older versions
     predictive: tuple[Figures, ...] | None = None
-    #: under each budget the share of sessions that ask for each feature; None likewise
+    #: under each budget the share of sessions that ask for each feature; None: as above
     purchases: tuple[tuple[Share, ...], ...] | None = None
-    #: under each budget the mean number of questions, a bundle being one; None likewise
+    #: under each budget the mean number of questions, a bundle is one; None: as above
     questions: tuple[Annotated[float, Interval(ge=0, le=2**53)], ...] | None = None
-    #: rows that the model itself was played on for spends, questions and purchases;
-    #: None: these are of the rows that errors are of, as in versions before
+    #: number of rows that the model itself was played on for spends, questions and
+    #: purchases; None: the rows that errors are measured on, as in older versions
     n_played: Count | None = None
-    #: mean spends under more budgets; None likewise
+    #: mean spends under more budgets; None: as above
     steps: SpendSteps | None = None
 
     def place_at(self, budget: int | None) -> int:
-        """Return the position of the largest of the budgets that is within this one."""
+        """Return the position of the largest budget that is not above this one."""
         return find_place(self.budgets, budget)
 
     def spend_at(self, budget: int | None) -> float:
         """Return the mean spend under any budget, in micro-units.
 
-        Between two budgets that were played it is that of the smaller one.
+        Between two budgets of the curve it is the mean spend at the smaller one.
         """
         if self.steps is None:
             return self.mean_spends[self.place_at(budget)]
@@ -69,21 +68,22 @@ class Curve:
 
     @property
     def betters(self) -> tuple[int | None, ...]:
-        """Position of a smaller budget that surely errs less, by budget; None: none."""
+        """Position of a smaller, significantly better budget for each; None: none."""
         return tuple(self.find_better(place) for place in range(len(self.budgets)))
 
     def find_better(self, place: int) -> int | None:
-        """Return the position of a smaller budget that surely errs less than another.
+        """Return the position of a smaller budget with a significantly lower error.
 
-        Of several the one of least calibrated error; None where there is none. Surely:
-        by more than one standard error of the difference of two shares, as if they
-        were of different rows. Of the same rows it is smaller, so that this is
-        cautious. Where errors have costs, the smaller budget must not cost more.
+        Of several the one of least calibrated error; None where there is none. Its
+        error is lower by more than one standard error of the difference of two shares
+        of independent rows. The rows are the same, so the true standard error is
+        smaller: the test is conservative. Where errors have costs, the expected cost at
+        the smaller budget must not be higher.
 
         Notes
         -----
-        To each share one right and one wrong row are added, as Agresti and Caffo (2000)
-        do: else one wrong row in a hundred would be more than luck beside none.
+        One right and one wrong row are added to each share (Agresti and Caffo 2000).
+        Without them one error in a hundred would differ significantly from none.
         """
         ours, cost = self.errors_calibrated[place], self._cost_at(place)
         better = [
@@ -96,10 +96,10 @@ class Curve:
         return min(better, key=self.errors_calibrated.__getitem__, default=None)
 
     def _spread(self, share: float) -> float:
-        """Return the standard error of a share of the rows, two of them added."""
+        """Return the standard error of a share of the rows, with two rows added."""
         n_rows = self.n_samples if self.n_effective is None else self.n_effective
-        moved = (n_rows * share + 1.0) / (n_rows + 2.0)
-        return math.sqrt(moved * (1.0 - moved) / (n_rows + 2.0))
+        adjusted = (n_rows * share + 1.0) / (n_rows + 2.0)
+        return math.sqrt(adjusted * (1.0 - adjusted) / (n_rows + 2.0))
 
     def _cost_at(self, place: int) -> float:
         """Return the mean cost of errors under a budget; 0 where they have none."""
@@ -107,10 +107,10 @@ class Curve:
         return 0.0 if cost is None else cost.value
 
     def best_budget(self, budget: int | None) -> int | None:
-        """Return the budget to predict under where one may spend so much.
+        """Return the budget to predict under if at most `budget` may be spent.
 
-        That is the budget itself, unless a smaller one of the curve surely errs less
-        than the point that the budget lies on (`betters`).
+        It is the budget itself, or a smaller one of the curve whose error is
+        significantly lower (`betters`).
         """
         if is_smaller(budget, self.budgets[0]):
             return budget
@@ -119,18 +119,18 @@ class Curve:
 
     @property
     def intervals(self) -> tuple[tuple[float, float], ...]:
-        """Interval of 95 % of each calibrated error, for other rows of the kind."""
+        """95 % confidence interval of each calibrated error."""
         n_rows = self.n_samples if self.n_effective is None else self.n_effective
         return tuple(wilson_interval(one, n_rows) for one in self.errors_calibrated)
 
 
-def is_smaller(one: int | None, other: int | None) -> bool:
+def is_smaller(budget: int | None, other: int | None) -> bool:
     """Return whether a budget is smaller than another; None is unlimited."""
-    return one is not None and (other is None or one < other)
+    return budget is not None and (other is None or budget < other)
 
 
 def find_place(budgets: tuple[int | None, ...], budget: int | None) -> int:
-    """Return the position of the largest of some budgets that is within another."""
+    """Return the position of the largest of some budgets that is not above another."""
     limits = [math.inf if one is None else one for one in budgets]
     within = math.inf if budget is None else budget
     return max(place for place, one in enumerate(limits) if one <= within)
@@ -138,10 +138,10 @@ def find_place(budgets: tuple[int | None, ...], budget: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """An ensemble with what a reader of it needs.
+    """An ensemble with its name, target, parameters, curve and card.
 
     `target` names the column it predicts, `params` are those of the training, `curve`
-    comes from its held-out rows, and the `card` holds facts about both.
+    is measured on held-out rows, and `card` holds facts about model and training.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""Sets of features to buy, each with a blend that predicts from exactly these.
+"""Holds panels: sets of features to buy, each with a blend that predicts from it.
 
-And from any part of them: what is hidden is marginalised, see `core.model.blends`.
+A blend predicts from any part of its set too: hidden features are marginalised.
 """
 
 from collections.abc import Sequence
@@ -16,14 +16,13 @@ from core.model.columns import Columns
 from core.model.routes import MAIN, Route
 from core.model.stopping import Stopping
 
-# What a panel loses without a member where training did not say: never worth it.
-UNSAID = 1e6
+# Rise of the loss without a member where training did not measure it: prohibitive.
+UNKNOWN_RISE = 1e6
 
-# What hiding one more feature adds to what the rises of all come to.
+# With each further hidden feature the sum of the rises grows by this share.
 SUPERADDED = 0.15
 
-# Of so many sets of known or hidden features a ladder keeps what follows from them:
-# cases that are asked alike know alike.
+# Sets of known or hidden features whose results a ladder caches: many cases share one.
 MAX_KEPT = 512
 
 
@@ -32,15 +31,14 @@ class Panel(Arrays):
     """A set of features, in the order in which they are asked."""
 
     feature_idxs: tuple[int, ...]
-    #: log-loss on rows that its blend was not fitted to; no set that was chosen for a
-    #: larger budget has a larger one, and no part of such a set a smaller one
+    #: log-loss on held-out rows, made monotone: no set chosen for a larger budget has a
+    #: larger loss, and no part of such a set a smaller one
     loss: float
-    #: of the features those whose missing values are information
+    #: the features whose missing values are information
     may_lack: frozenset[int]
-    #: None: the class shares, of a panel without features
+    #: None: a panel without features, which predicts the class shares
     blend: Blend | None = None
-    #: by how much the loss rises without each feature; None: a model made before it
-    #: was kept
+    #: by how much the loss rises without each feature; None in older models
     rises: tuple[float, ...] | None = None
 
     def logits(
@@ -48,8 +46,8 @@ class Panel(Arrays):
     ) -> FloatArray:
         """Return the log odds of rows; (..., n_features) -> (..., n_outputs).
 
-        `starts` are those of the class shares. Of shape (n_rows, 1, n_features) each
-        row is rounded as if it came alone.
+        `starts` are the log odds of the class shares. With the shape
+        (n_rows, 1, n_features) each row is rounded as if it came alone.
         """
         if self.blend is None:
             return np.tile(starts, (*values.shape[:-1], 1))
@@ -58,7 +56,7 @@ class Panel(Arrays):
 
 @dataclass(frozen=True, eq=False)
 class PanelLadder(Arrays, Derived):
-    """Panels from nothing to the dearest that helps; the first are preferred."""
+    """Panels from none to all features that help; the preferred ones come first."""
 
     panels: tuple[Panel, ...]
     #: (n_outputs,), log odds of the class shares
@@ -86,7 +84,7 @@ class PanelLadder(Arrays, Derived):
 
     @cached_property
     def is_read(self) -> BoolArray:
-        """Which features some panel reads; (n_read,)."""
+        """Which features any panel reads; (n_read,)."""
         return np.asarray(self.members.any(axis=0), np.bool_)
 
     @cached_property
@@ -96,7 +94,7 @@ class PanelLadder(Arrays, Derived):
 
     @cached_property
     def may_lack(self) -> BoolArray:
-        """Of which features a missing value is information; (n_read,)."""
+        """Which features' missing values are information; (n_read,)."""
         may_lack = np.zeros(self.n_read, np.bool_)
         for panel in self.panels:
             may_lack[list(panel.may_lack)] = True
@@ -104,7 +102,7 @@ class PanelLadder(Arrays, Derived):
 
     @cached_property
     def losses(self) -> FloatArray:
-        """Loss of each panel, all of it known; (n_panels,)."""
+        """Loss of each panel if all its features are known; (n_panels,)."""
         return np.array([panel.loss for panel in self.panels])
 
     @cached_property
@@ -113,7 +111,7 @@ class PanelLadder(Arrays, Derived):
         rises = np.zeros(self.members.shape)
         for panel, row in zip(self.panels, rises, strict=True):
             row[list(panel.feature_idxs)] = (
-                UNSAID if panel.rises is None else panel.rises
+                UNKNOWN_RISE if panel.rises is None else panel.rises
             )
         return rises
 
@@ -127,10 +125,10 @@ class PanelLadder(Arrays, Derived):
 
     @cached_property
     def floors(self) -> FloatArray:
-        """Least loss that a panel may be told to have; (n_panels, n_read + 1).
+        """Lower bound of a panel's expected loss; (n_panels, n_read + 1).
 
-        By the last place of its order that is known: it is no better than the shortest
-        of its beginnings with a panel of its own that has all that is known.
+        By the last place in its order that is known. The bound is the loss of the
+        shortest beginning of the order that has all that is known and is a panel.
         """
         parts = [MAIN] * len(self.panels)
         if self.route is not None:
@@ -147,14 +145,14 @@ class PanelLadder(Arrays, Derived):
 
     @cached_property
     def gains(self) -> tuple[FloatArray, FloatArray]:
-        """What each panel gains on the class shares, and what the best of its part."""
+        """Loss below that of the class shares: each panel, and best of its part."""
         losses = self.losses
         gains = np.maximum(losses[self.is_for(MAIN)].max() - losses, 0.0)
         parts = [MAIN] * gains.size if self.route is None else self.route.parts
         return gains, np.array([gains[self.is_for(one)].max() for one in parts])
 
     def prepare(self) -> None:
-        """Compute now what else the first answers would wait for."""
+        """Compute cached arrays in advance, so that the first answers are fast."""
         blends = (panel.blend for panel in self.panels if panel.blend is not None)
         ridges = (ridge for blend in blends for ridge in blend.ridges)
         _ = self.members, self.floors, self.ranks, self.rises
@@ -167,12 +165,11 @@ class PanelLadder(Arrays, Derived):
         return self.route.is_for(part)
 
     def expect_losses(self, is_known: BoolArray) -> FloatArray:
-        """Return what each panel is expected to lose; (n_read,) -> (n_panels,).
+        """Return the expected loss of each panel; (n_read,) -> (n_panels,).
 
-        Its loss on held-out rows, and what it rises by without each feature that is
-        not known: the sum, and `SUPERADDED` more for each but the first, since features
-        stand in for one another. At least the loss of its shortest beginning that has
-        all that is known.
+        It is the loss on held-out rows plus the rises for features that are not known.
+        Their sum is raised by the share `SUPERADDED` for each but the first, since
+        features can replace one another. It is at least the bound in `floors`.
         """
         losses: FloatArray = self._losses_by_known(is_known.tobytes())
         return losses
@@ -193,9 +190,9 @@ class PanelLadder(Arrays, Derived):
         return lru_cache(maxsize=MAX_KEPT)(expect)
 
     def expect_best(self, is_known: BoolArray, part: int = MAIN) -> FloatArray:
-        """Return the least that is expected with each feature known besides; (n_read,).
+        """Return the least expected loss if one more feature is known; (n_read,).
 
-        Of the panels of a part that have the feature, whichever would predict.
+        For each feature it is the least over the panels of a part that have it.
         """
         lasts = (self.ranks * is_known).max(axis=1, initial=0)
         lasts = np.maximum(lasts[:, None], self.ranks)
@@ -209,12 +206,12 @@ class PanelLadder(Arrays, Derived):
         return np.asarray(np.where(is_out, np.inf, losses).min(axis=0))
 
     def find_panel(self, is_known: BoolArray, part: int = MAIN) -> int:
-        """Return the panel of a part that predicts from what is known; (n_features,).
+        """Return the panel of a part that predicts from known features, (n_features,).
 
-        For each number of answers that are passed over, it is the panel of fewest
-        hidden features (of several the preferred one); of these the one that is
-        expected to lose least. So what is known just as a panel has it is its own. Of
-        an older model it is the preferred panel of which nothing is hidden.
+        Candidates: for each number of ignored answers the panel with fewest hidden
+        features, the preferred one of several. The candidate of least expected loss
+        predicts, but a panel that matches the known features exactly always wins. In
+        an older model it is the preferred panel without hidden features.
         """
         if not self.can_hide:
             return self.find_whole(is_known, part)
@@ -238,15 +235,17 @@ class PanelLadder(Arrays, Derived):
         return lru_cache(maxsize=MAX_KEPT)(find)
 
     def find_whole(self, is_known: BoolArray, part: int = MAIN) -> int:
-        """Return the preferred panel of a part of which all is known; (n_features,)."""
+        """Return the preferred panel of a part whose features are all known."""
         is_lacking = (self.members & ~is_known[: self.n_read]).any(axis=1)
         return int(np.argmin(is_lacking | ~self.is_for(part)))
 
-    def tell(self, number: int, values: FloatArray, is_known: BoolArray) -> FloatArray:
+    def predict_logits(
+        self, number: int, values: FloatArray, is_known: BoolArray
+    ) -> FloatArray:
         """Return the log odds of rows by a panel; (..., n_features), (n_features,).
 
-        In all of them the same features are known: a value, or a cell whose missing is
-        information. The others are hidden.
+        The known features are the same in all rows: they have a value, or a missing
+        cell that is information. The others are hidden.
         """
         panel = self.panels[number]
         is_lacking = self.members[number] & ~is_known[: self.n_read]
@@ -257,7 +256,7 @@ class PanelLadder(Arrays, Derived):
 
     @cached_property
     def _hidings(self) -> Any:
-        """What is kept of panels and hidden features."""
+        """A cached function from a panel and its hidden features to their `Hiding`."""
 
         def find(number: int, lacking: bytes, n_features: int) -> Hiding:
             blend, is_hidden = self.panels[number].blend, np.zeros(n_features, np.bool_)
@@ -270,9 +269,10 @@ class PanelLadder(Arrays, Derived):
     def find_next(
         self, is_known: BoolArray, ahead: Sequence[int], part: int = MAIN
     ) -> int:
-        """Return the panel of a part that predicts next, as features become known.
+        """Return the next panel of a part that predicts as features become known.
 
-        That of now where none does.
+        `ahead` lists the features in order. If the panel never changes, it is that of
+        now.
         """
         now = self.find_panel(is_known, part)
 

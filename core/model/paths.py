@@ -1,4 +1,4 @@
-"""The arrays of nodes that kernels follow, as hypotheses write themselves into them."""
+"""Builds the arrays of nodes and votes that kernels follow."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,10 +10,10 @@ from core.kernels import Paths
 
 @dataclass
 class PathBuilder:
-    """Nodes and votes of hypotheses, written one hypothesis after the other.
+    """Collects the nodes and votes of hypotheses, one hypothesis after the other.
 
-    `core.kernels.Paths` says what they mean. A place to go to is the position of a
-    node, or `~vote`, where `vote` is the position of a vote.
+    `core.kernels.Paths` describes the arrays. A destination is the position of a node,
+    or `~vote`, where `vote` is the position of a vote.
     """
 
     n_outputs: int
@@ -22,7 +22,7 @@ class PathBuilder:
     votes: list[tuple[int, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin with the vote of those that abstain, 0 for each output."""
+        """Begin with the vote of a hypothesis that abstains, 0 for each output."""
         self.votes = [(0,) * self.n_outputs]
 
     def add_votes(

@@ -1,6 +1,6 @@
-"""Numbers of a model with the ranges that a stored one must keep.
+"""Defines the ranges of a model's numbers.
 
-What reads a model from outside checks them; inside core nothing does.
+They are checked where a stored model is read, and nowhere inside core.
 """
 
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Features whose values say which panels a case is asked."""
+"""Defines routes: the values of root features decide which panels a case is asked."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -7,7 +7,7 @@ import numpy as np
 
 from core.arrays import Arrays, BoolArray, FloatArray, IntArray
 
-# Of panels that are for every case, and of a case of which nothing is said.
+# The part of panels for every case, and of a case whose root values decide nothing.
 MAIN = -1
 
 SplitKind = Literal["cuts", "codes", "largest"]
@@ -15,21 +15,21 @@ SplitKind = Literal["cuts", "codes", "largest"]
 
 @dataclass(frozen=True, eq=False)
 class Split(Arrays):
-    """How the values of root features part cases.
+    """How the values of root features split cases into parts.
 
-    A number by its cuts, a category by its codes; several numbers that come at one
-    price, as the columns of a one-hot code, by which of them is the largest.
+    A number splits by its cuts, a category by its codes. Several numbers of one bundle,
+    such as the columns of a one-hot code, split by which of them is the largest.
     """
 
     #: the root: one feature, or several of one bundle
     feature_idxs: tuple[int, ...]
     kind: SplitKind
-    #: cuts, ascending, or the code of each part; of "largest" none
+    #: cuts, ascending, or the code of each part; empty for "largest"
     points: FloatArray
 
     @property
     def n_parts(self) -> int:
-        """Number of parts, also of those that no case may be in."""
+        """Number of parts, also those without any case."""
         if self.kind == "largest":
             return len(self.feature_idxs)
         return self.points.size + int(self.kind == "cuts")
@@ -37,7 +37,7 @@ class Split(Arrays):
     def find_parts(self, values: FloatArray) -> IntArray:
         """Return the part of each row; (n_rows, n_features) -> (n_rows,).
 
-        `MAIN` where the root is missing, or a code that is none of the parts.
+        `MAIN` where the root is missing, or where its code is not among the parts.
         """
         read = values[:, list(self.feature_idxs)]
         if self.kind == "largest":
@@ -52,35 +52,35 @@ class Split(Arrays):
 
 @dataclass(frozen=True, eq=False)
 class Route(Arrays):
-    """A split that says which of a ladder's panels a case is asked, and when it does.
+    """A split of cases, the panels for each part, and the budgets where it applies.
 
-    Sessions of some budgets ask the root first, and then the panels of its part.
+    Sessions within these budgets ask the root first, then the panels of its part.
     """
 
     split: Split
-    #: (n_panels,), the part that a panel is for, or `MAIN`; these come first
+    #: (n_panels,), the part that a panel is for, or `MAIN`; the main panels come first
     parts: IntArray
-    #: budgets under which cases are parted, in micro-units; None: there is no end
+    #: range of budgets under which cases are split, in micro-units; None: no upper end
     least_budget: int
     up_to: int | None
 
     def is_in_force(self, budget: int | None) -> bool:
-        """Return whether cases of a budget are parted; None: unlimited."""
+        """Return whether the route applies under a budget; None: unlimited."""
         if budget is None:
             return self.up_to is None
         is_below = self.up_to is None or budget <= self.up_to
         return self.least_budget <= budget and is_below
 
     def find_part(self, values: FloatArray) -> int:
-        """Return the part of a case whose panels it is asked, or `MAIN`.
+        """Return the part of a case, or `MAIN` where the part has no panels.
 
-        `values` (n_features,), missing where nothing is known.
+        `values` (n_features,), NaN where not known.
         """
         part = int(self.split.find_parts(values[None, :])[0])
         return part if part in self.parts else MAIN
 
     def scale(self, total: int, new_total: int) -> "Route":
-        """Return the route where all costs come to another total."""
+        """Return the route with budgets scaled by new_total / total of all costs."""
         up_to = None if self.up_to is None else self.up_to * new_total // total
         least = self.least_budget * new_total // total
         return replace(self, least_budget=least, up_to=up_to)

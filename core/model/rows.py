@@ -1,4 +1,4 @@
-"""Rows of an outside table for an ensemble that is already trained."""
+"""Reads rows of an outside table for an ensemble that is already trained."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from core.table.prices import Paid, buy
 
 
 class BlockValues(NamedTuple):
-    """Values of some rows for an ensemble, and what is odd about them."""
+    """Values of some rows for an ensemble, and counts of unseen categories."""
 
     #: (n_rows, n_features)
     values: FloatArray
@@ -32,21 +32,21 @@ class BlockValues(NamedTuple):
 def check_rows(
     columns: Columns, ensemble: Ensemble, most: int | None = None
 ) -> tuple[FloatArray, list[str]]:
-    """Turn a table into values for an ensemble that is already trained.
+    """Return the values of a table for an ensemble that is already trained.
 
     A category that training did not see is `UNSEEN`. A column may be absent if no
     hypothesis reads it, or if it alone costs more than `most`, the most that will be
     spent, in micro-units (None: no limit). Returns the values, (n_rows, n_features),
     and warnings; raises `RefusedError` with every broken rule.
     """
-    found = check_block(columns, ensemble, most)
-    return found.values, warn_unseen(ensemble, found.n_unseen)
+    block = check_block(columns, ensemble, most)
+    return block.values, warn_unseen(ensemble, block.n_unseen)
 
 
 def check_block(
     columns: Columns, ensemble: Ensemble, most: int | None = None
 ) -> BlockValues:
-    """Turn some rows of a table into values; see `check_rows`."""
+    """Return the values of some rows of a table; see `check_rows`."""
     n_rows = len(next(iter(columns.values()))) if columns else 0
     refusals = refuse_empty(n_rows)
     values = np.full((n_rows, len(ensemble.catalogue.features)), np.nan)
@@ -62,8 +62,8 @@ def check_block(
 def refuse_cells(
     columns: Columns, ensemble: Ensemble, most: int | None
 ) -> list[Refusal]:
-    """Return what is wrong with a table's columns, which are read one by one."""
-    return [one for _, wrong in read_cells(columns, ensemble, most) for one in wrong]
+    """Return the refusals of a table's columns, holding one column at a time."""
+    return [r for _, wrong in read_cells(columns, ensemble, most) for r in wrong]
 
 
 def refuse_empty(n_rows: int) -> list[Refusal]:
@@ -75,7 +75,7 @@ def refuse_empty(n_rows: int) -> list[Refusal]:
 def read_cells(
     columns: Columns, ensemble: Ensemble, most: int | None
 ) -> Iterator[tuple[FloatArray | None, list[Refusal]]]:
-    """Yield the values of each feature, None where it is absent, and what is wrong."""
+    """Yield the values of each feature, None where it is absent, and refusals."""
     for idx, feature in enumerate(ensemble.catalogue.features):
         column = find_column(columns, feature.name)
         if column is not None:
@@ -87,7 +87,7 @@ def read_cells(
 
 
 def warn_unseen(ensemble: Ensemble, n_unseen: IntArray) -> list[str]:
-    """Say how many rows have categories that training did not see."""
+    """Return warnings of rows with categories that training did not see."""
     pairs = zip(ensemble.catalogue.features, n_unseen.tolist(), strict=True)
     return [
         f"{feature.name}: {count} rows with categories that training did not see; "
@@ -98,9 +98,9 @@ def warn_unseen(ensemble: Ensemble, n_unseen: IntArray) -> list[str]:
 
 
 def mark_needed(ensemble: Ensemble) -> BoolArray:
-    """Return which features rows are played with; (n_features,).
+    """Return which features sessions may reveal; (n_features,).
 
-    Those that are used, and what comes with them in a bundle.
+    They are the features that the ensemble reads, and others of the same bundles.
     """
     bundles = {one.name for one in ensemble.catalogue.groups if one.price is not None}
     groups = [feature.group for feature in ensemble.catalogue.features]
@@ -115,19 +115,19 @@ def mark_needed(ensemble: Ensemble) -> BoolArray:
 
 
 def find_column(columns: Columns, name: str) -> Column | None:
-    """Return a column; models made before names were tidied know white space."""
-    found: Column | None = columns.get(name, columns.get(name.strip()))
-    return found
+    """Return a column by name; old models have names with white space around them."""
+    column: Column | None = columns.get(name, columns.get(name.strip()))
+    return column
 
 
 def is_payable(ensemble: Ensemble, feature_idx: int, most: int | None) -> bool:
-    """Return whether an amount, in micro-units, pays a feature and its group."""
+    """Return whether `most`, in micro-units, pays for a feature and its group."""
     amount, _ = buy(ensemble.catalogue, Paid(), (feature_idx,))
     return most is None or amount <= most
 
 
 def check_targets(columns: Columns, ensemble: Ensemble, target: str) -> IntArray:
-    """Read the true classes of rows for an ensemble; all must be known to it."""
+    """Return the true class of each row; refuse classes that the ensemble lacks."""
     column = find_column(columns, target)
     if column is None:
         raise RefusedError([unknown_column("target", target, columns)])

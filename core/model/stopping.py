@@ -1,4 +1,4 @@
-"""When a case goes on from a panel to a dearer one: the rules that training learned."""
+"""Holds the learned rules that say when a case goes on to a dearer panel."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -14,10 +14,10 @@ ErrorCosts = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True, eq=False)
 class StoppingRule(Arrays):
-    """From which panel a case goes on to which, at one price of an error.
+    """For each panel a target panel and a threshold, at one price of an error.
 
-    A case that a panel predicts goes on to the panel's target if the error cost to be
-    expected of it is above the panel's threshold. Else it stops.
+    A case goes on from a panel to its target if the case's expected error cost is
+    above the panel's threshold; else it stops.
     """
 
     #: error cost that a micro-unit has to save
@@ -25,14 +25,14 @@ class StoppingRule(Arrays):
     #: mean spend, in micro-units, and mean error cost on held-out rows
     spend: MeanCost
     error: MeanCost
-    #: (n_panels,), positions of panels; its own: no case goes on
+    #: (n_panels,), positions of panels; a panel's own position: no case goes on
     targets: Positions
     #: (n_panels,)
     thresholds: Annotated[FloatArray, Interval(ge=-1, le=1e18)]
-    #: (n_panels,), of going on, in micro-units
+    #: (n_panels,), price of going on to the target, in micro-units
     prices: Amounts
-    #: (n_panels,), what share of the error cost to be expected is left at the end, of
-    #: held-out rows that went on
+    #: (n_panels,), share of the expected error cost that is left at the end, measured
+    #: on held-out rows that went on
     left: Shares
 
     def scale(self, factor: float) -> "StoppingRule":
@@ -47,17 +47,19 @@ class StoppingRule(Arrays):
 
 @dataclass(frozen=True, eq=False)
 class Stopping(Arrays):
-    """The rules of a ladder, the cheapest first; what they cost falls convexly."""
+    """The rules of a ladder, the cheapest first; error is convex in spend."""
 
     #: (n_panels,), mean error cost of each panel on held-out rows
     errors: Costs
     rules: Annotated[tuple[StoppingRule, ...], Len(1)]
 
 
-def expect_costs(chances: FloatArray, error_costs: ErrorCosts | None) -> FloatArray:
-    """Error cost to be expected of the label of least; (..., n_classes) -> (...).
+def least_expected_costs(
+    chances: FloatArray, error_costs: ErrorCosts | None
+) -> FloatArray:
+    """Return the expected error cost of the best label; (..., n_classes) -> (...).
 
-    Without costs of its own an error costs 1: it is the chance of an error.
+    Without `error_costs` each error costs 1, so that it is the chance of an error.
     """
     if error_costs is None:
         return np.asarray(1.0 - chances.max(axis=-1))

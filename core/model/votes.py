@@ -1,4 +1,4 @@
-"""Votes of an ensemble on many rows, and the classes that they point to."""
+"""Computes the votes of an ensemble on many rows, and the classes they elect."""
 
 import numpy as np
 
@@ -9,29 +9,29 @@ from core.model.hypotheses import Hypothesis, lay_paths
 
 TIE = 1e-12
 
-# Ensembles of trees that vote alike: a chance is a share of votes, not of odds.
+# Trees of these have equal votes: a chance is a share of votes, not a logit.
 FORESTS = ("bagging", "random_forest")
 
 
 def class_scores(votes: FloatArray) -> FloatArray:
-    """Votes (..., n_outputs) as one score per class, (..., n_classes)."""
+    """Return votes as one score per class; (..., n_outputs) -> (..., n_classes)."""
     if votes.shape[-1] > 1:
         return votes
     return np.concatenate((-votes, votes), axis=-1)
 
 
 def raw_votes(ensemble: Ensemble, votes: FloatArray) -> IntArray:
-    """Class position of votes sum(alpha h), (..., n_outputs) -> (...).
+    """Return the class position of votes sum(alpha h); (..., n_outputs) -> (...).
 
-    What rounding could have made counts as a tie, which goes to the class of the
-    larger prior, then of the higher position.
+    Differences within rounding count as a tie, which goes to the class of the larger
+    prior, then of the higher position.
     """
     tolerance = 2.0 * TIE * float(ensemble.alpha_sums[-1])
     return argbest(ensemble, class_scores(votes), tolerance)
 
 
 def argbest(ensemble: Ensemble, gains: FloatArray, tolerance: float) -> IntArray:
-    """Class of the largest gain, (..., n_classes) -> (...); ties as in `raw_votes`."""
+    """Return the class of largest gain, ties as in `raw_votes`; (...)."""
     best = np.empty(gains.shape[:-1], np.int64)
     rows = np.ascontiguousarray(gains).reshape(-1, gains.shape[-1])
     kernels.pick_best(rows, ensemble.preference, tolerance, best.reshape(-1))
@@ -39,7 +39,7 @@ def argbest(ensemble: Ensemble, gains: FloatArray, tolerance: float) -> IntArray
 
 
 def label_votes(ensemble: Ensemble, margins: FloatArray) -> BoolArray:
-    """Which labels a multi-label ensemble votes for; ties as their priors say."""
+    """Return which labels a multi-label ensemble votes for; ties go by the priors."""
     is_likely = ensemble.class_priors > 0.5
     return np.where(np.abs(margins) <= TIE, is_likely, margins > 0)
 
@@ -47,7 +47,7 @@ def label_votes(ensemble: Ensemble, margins: FloatArray) -> BoolArray:
 def hypothesis_votes(
     hypothesis: Hypothesis, values: FloatArray, n_outputs: int
 ) -> FloatArray:
-    """Votes of one hypothesis, +1, -1 or 0, on every row; (n_rows, n_outputs)."""
+    """Return one hypothesis's votes, +1, -1 or 0, on rows; (n_rows, n_outputs)."""
     paths = lay_paths([hypothesis], n_outputs)
     votes, alphas = np.zeros((values.shape[0], n_outputs)), np.zeros(values.shape[0])
     kernels.add_votes(values, paths, votes, alphas)
@@ -55,16 +55,16 @@ def hypothesis_votes(
 
 
 def divide(votes: FloatArray | IntArray, totals: FloatArray | IntArray) -> FloatArray:
-    """Votes (..., n_outputs) divided by totals (...); 0 where the total is."""
+    """Return votes (..., n_outputs) over totals (...); 0 where the total is 0."""
     totals = totals[..., None]
     return np.divide(votes, totals, out=np.zeros(votes.shape), where=totals > 0)
 
 
 def full_votes(ensemble: Ensemble, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Votes of every row by all hypotheses.
+    """Return the votes of all hypotheses on every row, and the alphas that voted.
 
-    Returns sum(alpha h(x)), (n_rows, n_outputs), and the sum of the alphas that voted,
-    (n_rows,).
+    They are sum(alpha h(x)), (n_rows, n_outputs), and the sum of alpha over hypotheses
+    that did not abstain, (n_rows,).
     """
     votes = np.zeros((values.shape[0], ensemble.n_outputs))
     alphas = np.zeros(values.shape[0])

@@ -14,7 +14,7 @@ from core.model.blends import (
     KernelRidge,
     LogisticRidge,
     draw_waves,
-    lay_waves,
+    wave_features,
 )
 from core.model.columns import HiddenColumns
 from core.panels.chances import (
@@ -116,8 +116,8 @@ def fit_kernel(
     )
 
     def hide(hidden: HiddenColumns, fold: int, row_idxs: IntArray) -> FloatArray:
-        laid = lay_waves(hidden.fill(columns[row_idxs]), found.waves)
-        votes = (laid * found.find_damping(hidden)) @ by_fold[fold]
+        laid = wave_features(hidden.fill(columns[row_idxs]), found.waves)
+        votes = (laid * found.compute_damping(hidden)) @ by_fold[fold]
         logits: FloatArray = slope * votes + offsets
         return logits
 
@@ -140,7 +140,7 @@ def lay_weighed(columns: FloatArray, waves: FloatArray, roots: FloatArray) -> La
     short_roots = roots.astype(np.float32)
 
     def lay(row_idxs: IntArray) -> Floats:
-        return lay_waves(short[row_idxs], short_waves) * short_roots[row_idxs]
+        return wave_features(short[row_idxs], short_waves) * short_roots[row_idxs]
 
     return lay
 
@@ -191,7 +191,7 @@ def fit_logistic(
 
     def hide(hidden: HiddenColumns, fold: int, row_idxs: IntArray) -> FloatArray:
         one, filled = by_fold[fold], hidden.fill(columns[row_idxs])
-        return one.logits(filled, one.find_damping(hidden))
+        return one.logits(filled, one.compute_damping(hidden))
 
     return HeldOutRidge(judged, replace(whole, coefficients=coefficients), hide)
 

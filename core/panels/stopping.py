@@ -10,7 +10,7 @@ from core import kernels
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.blends import to_chances
 from core.model.panels import Panel
-from core.model.stopping import ErrorCosts, Stopping, StoppingRule, expect_costs
+from core.model.stopping import ErrorCosts, Stopping, StoppingRule, least_expected_costs
 from core.panels.following import Walkers, follow_rule
 from core.panels.rows import PanelRows
 from core.panels.spread import spread
@@ -143,7 +143,7 @@ def judge_panels(
     labels = (chances @ costs).argmin(axis=-1)
     return JudgedPanels(
         prices=price_ways(rows.dataset.catalogue, panels),
-        risks=expect_costs(chances, error_costs),
+        risks=least_expected_costs(chances, error_costs),
         losses=costs[rows.targets, labels],
         weights=rows.weights / rows.weights.sum(),
     )

@@ -1,4 +1,4 @@
-"""AdaBoost on a subset, from the weights of the rows or from D of iFS2Boost."""
+"""Boosts on a subset by AdaBoost, from the rows' weights or from iFS2Boost's D'."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from core.selection.table import MAX_EDGE, MIN_EDGE, TIE
 
 @dataclass(frozen=True)
 class Fit:
-    """What boosting on a subset came to.
+    """The result of boosting on a subset.
 
     `zs` (rounds,): Z (or Z') after each round. `concentration` is the largest sum of
     squared initial weights of an output: 1/n_samples where they are equal. `sums`
@@ -28,9 +28,9 @@ class Fit:
     sums: FloatArray
 
 
-# A weak learner on a subset: from D, the weight of a single row of each group, to votes
-# on each group by a hypothesis fitted without the row voted on, from -1 to +1, 0 a tie.
-# Both are (n_groups, n_outputs). What it casts depends on the weights alone.
+# A weak learner on a subset. It takes D, the weight of one row of each group, and
+# returns leave-one-out votes on each group, from -1 to +1, 0 on a tie. Both are
+# (n_groups, n_outputs). Votes depend on the weights alone.
 Vote = Callable[[FloatArray], FloatArray]
 
 
@@ -43,9 +43,9 @@ def boost_subset(subset: Subset, params: SelectionParams) -> Fit:
     -----
     r = sum_i D(i) y_i h(x_i), alpha = 1/2 ln((1 + r)/(1 - r)), r at most 1 - 1e-9,
     D(i) <- D(i) exp(-alpha y_i h(x_i)) / Z_t (Sebban and Nock 1999, figure 1). A
-    output ends before T rounds once r <= 1e-12 (that hypothesis is dropped; r < 0
-    comes from leaving out the row voted on, and to turn the vote round would make a
-    class that is everywhere in balance look perfectly known) or r reaches 1.
+    output ends before T rounds once r reaches 1 or r <= 1e-12. In the latter case the
+    hypothesis is dropped: r < 0 comes from leaving out the row voted on, and reversing
+    the vote would make a class that is in balance everywhere look perfectly known.
     """
     table, groups = subset.table, make_groups(subset)
     signs = table.signs[groups.rows]
@@ -77,7 +77,7 @@ def boost_subset(subset: Subset, params: SelectionParams) -> Fit:
 
 
 def make_voter(subset: Subset, groups: Groups, params: SelectionParams) -> Vote:
-    """Return how the weak learner votes on a subset."""
+    """Return the weak learner's vote function on a subset."""
     if params.learner == "stump":
         return make_stumps(subset, groups).vote
     signs = subset.table.signs[groups.rows]
@@ -86,19 +86,19 @@ def make_voter(subset: Subset, groups: Groups, params: SelectionParams) -> Vote:
 
 
 def weigh_clear(D: FloatArray, signs: FloatArray, groups: Groups) -> FloatArray:
-    """Favour the rows whose description has a clear class: D' of iFS2Boost.
+    """Return D' of iFS2Boost: more weight to rows whose description has a clear class.
 
-    D, `signs` and what is returned are (n_groups, n_outputs). D' sums to 1 over rows;
-    it is D itself where no description has a clear class.
+    D, `signs` and D' are (n_groups, n_outputs). D' sums to 1 over rows; it is D itself
+    where no description has a clear class.
 
     Notes
     -----
     D'(x') = D(x') c(x') / sum_x'' D(x'') c(x''), c(x) = Delta(x) / |x|, with |x| the
     weight of the rows of description x and Delta(x) the difference between its two
-    classes. Sebban and Nock's (1999) double sum (section 4, garbled) is this: of all
-    descriptions the predicate pi lets only that of x' through. Since c does not
-    change from round to round, D'_t is what AdaBoost makes of D'_1: it is enough to
-    start there, and Z' = sum_i D'_1(i) exp(-y_i F(x_i)) is the product of all Z'_t.
+    classes. This is Sebban and Nock's (1999) double sum (section 4, garbled): their
+    predicate pi keeps only the description of x'. Since c is the same in all rounds,
+    AdaBoost started from D'_1 yields every D'_t, and
+    Z' = sum_i D'_1(i) exp(-y_i F(x_i)) is the product of all Z'_t.
     """
     masses = groups.counts[:, None] * D
     totals = np.add.reduceat(masses, groups.starts, axis=0)

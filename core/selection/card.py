@@ -1,4 +1,4 @@
-"""What is told of a selection: for model cards and programs."""
+"""Describes a selection as a dictionary for model cards and programs."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from core.table.catalogue import Catalogue
 def describe_selection(
     catalogue: Catalogue, params: SelectionParams, selection: Selection
 ) -> dict[str, Any]:
-    """Return how it was selected, the subset by name, and the path to it.
+    """Return the parameters, the subset's names, and all steps of a selection.
 
-    Amounts of money in micro-units. `value`, `gain` and `needed` as in
+    Money is in micro-units. `value`, `gain` and `needed` are those of
     `core.selection.search.SelectionStep`.
     """
     names = [feature.name for feature in catalogue.features]

@@ -1,4 +1,4 @@
-"""Nearest neighbours on a subset: how they vote, and how often they are right."""
+"""Classifies by nearest neighbours on a subset: votes and leave-one-out accuracy."""
 
 from dataclasses import dataclass
 
@@ -15,8 +15,8 @@ class Neighbours:
 
     Notes
     -----
-    h(x_i) = sum_j D(j) y_j / sum_j D(j) over the neighbours j of i, i itself not
-    among them; 0 where none has any weight. The share, not its sign: in a description
+    h(x_i) = sum_j D(j) y_j / sum_j D(j) over the neighbours j of i, without i itself;
+    0 where none has any weight. The vote is this share, not its sign: in a description
     in balance the sign of the others' votes is always against the row voted on.
     """
 
@@ -26,7 +26,7 @@ class Neighbours:
     starts: IntArray
 
     def vote(self, D: FloatArray) -> FloatArray:
-        """Vote on each group by its neighbours."""
+        """Return the vote on each group; (n_groups, n_outputs), as D."""
         groups = self.groups
         masses = groups.counts[:, None] * D
         votes = np.hstack((masses * self.signs, masses))
@@ -42,13 +42,13 @@ class Neighbours:
 
 
 def find_neighbours(subset: Subset, n_neighbours: int) -> tuple[IntArray, IntArray]:
-    """Find the descriptions that vote on each description, its own among them.
+    """Return the descriptions that vote on each description, its own included.
 
     Every row as near as the k-th nearest *other* row votes, so ties need no order.
-    Rows of one description have the same neighbours but for themselves.
+    Rows of one description have the same neighbours, except themselves.
 
-    Returns descriptions, those of the first description first, and where those of each
-    description begin, (n_descriptions,).
+    The first array lists the voting descriptions of the first description, then of the
+    second, and so on; the second, (n_descriptions,), says where each list begins.
     """
     cells, distances = subset.cells, subset.distances
     counts = np.bincount(cells)
@@ -56,7 +56,7 @@ def find_neighbours(subset: Subset, n_neighbours: int) -> tuple[IntArray, IntArr
     radii = np.zeros(counts.size)
     if counts.min() <= k:
         between_rows = distances[np.ix_(cells, cells)]
-        # Loaded where it is needed: it takes every command as long as all the rest.
+        # Imported here, since importing it doubles the start time of every command.
         from sklearn.neighbors import NearestNeighbors
 
         nearest = NearestNeighbors(n_neighbors=k, metric="precomputed")
@@ -75,32 +75,33 @@ def empty_accuracy(table: SelectionTable) -> float:
 def neighbour_accuracy(subset: Subset, n_neighbours: int) -> float:
     """Return the leave-one-out accuracy of k nearest neighbours on a subset.
 
-    The yardstick of Sebban and Nock's (1999) table 1. Neighbours vote with their
-    weights in the dataset. Without a feature the largest class.
+    It is the measure in Sebban and Nock's (1999) table 1. Neighbours vote with their
+    weights in the dataset. Without a feature every row is predicted as the largest
+    class.
     """
-    return float(subset.table.weights @ neighbour_rights(subset, n_neighbours))
+    return float(subset.table.weights @ neighbour_credits(subset, n_neighbours))
 
 
-def neighbour_rights(subset: Subset, n_neighbours: int) -> FloatArray:
-    """Return 1 where a row's neighbours name its class, 1/q on a tie, else 0."""
+def neighbour_credits(subset: Subset, n_neighbours: int) -> FloatArray:
+    """Return 1 where neighbours predict a row's class, 1/q if q tie, else 0."""
     table = subset.table
     n_classes = len(table.dataset.classes)
     own = (table.dataset.targets[:, None] == np.arange(n_classes)).astype(np.float64)
     own *= table.weights[:, None]
     if not subset.feature_idxs:
-        return find_rights(table, np.tile(own.sum(axis=0), (len(own), 1)))
+        return row_credits(table, np.tile(own.sum(axis=0), (len(own), 1)))
     neighbours, starts = find_neighbours(subset, n_neighbours)
     by_cell = np.zeros((subset.distances.shape[0], n_classes))
     np.add.at(by_cell, subset.cells, own)
     votes = np.add.reduceat(by_cell[neighbours], starts, axis=0)
-    return find_rights(table, votes[subset.cells] - own)
+    return row_credits(table, votes[subset.cells] - own)
 
 
-def find_rights(table: SelectionTable, scores: FloatArray) -> FloatArray:
-    """Return 1 where a row's class has the highest score, 1/q on a tie, else 0."""
+def row_credits(table: SelectionTable, scores: FloatArray) -> FloatArray:
+    """Return 1 where a row's class has the highest score, 1/q if q tie, else 0."""
     tops = scores.max(axis=1, keepdims=True)
     is_top = scores >= tops - TIE * np.abs(tops)
     targets = table.dataset.targets
     is_right = is_top[np.arange(targets.size), targets]
-    rights: FloatArray = is_right / is_top.sum(axis=1)
-    return rights
+    shares: FloatArray = is_right / is_top.sum(axis=1)
+    return shares

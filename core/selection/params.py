@@ -1,4 +1,4 @@
-"""How to select."""
+"""Defines the parameters of a selection."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -9,17 +9,18 @@ SelectionMethod = Literal["fs2boost", "ifs2boost", "sfs"]
 SelectionLearner = Literal["knn", "stump"]
 SelectionCriterion = Literal["z", "z_prime"]
 
-# The paper gives no k; what others do is in docs/evidence.md.
+# The paper gives no k; docs/evidence.md compares with others.
 N_NEIGHBOURS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class SelectionParams:
-    """How to select; `significance` is that of the test of `find_needed`.
+    """Parameters of a selection; `needed_gain` uses the `significance`.
 
-    `criterion` is what `ifs2boost` compares subsets by (the others have one each):
-    `z_prime` weighs the rows by each subset's own D', as the paper does, `z` alike for
-    every subset, which keeps closer to the subsets of `fs2boost`. A spec can't set it.
+    `criterion` is what `ifs2boost` compares subsets by (other methods have only one):
+    `z_prime` weighs the rows by each subset's own D', as the paper does; `z` weighs
+    them equally for all subsets, which selects more like `fs2boost`. A spec can't set
+    it.
     """
 
     method: Annotated[

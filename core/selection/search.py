@@ -1,6 +1,6 @@
-"""Step by step: which feature is added next, and whether one is.
+"""Searches forward: each step adds the best feature, or ends the selection.
 
-A generator that yields after every subset it tried; to cancel, stop pulling.
+`select` is a generator that yields after every subset; to cancel, stop pulling.
 """
 
 import math
@@ -13,7 +13,7 @@ from core.arrays import FloatArray
 from core.errors import Refusal, RefusedError
 from core.parameters import check_parameters
 from core.selection.boosting import boost_subset
-from core.selection.neighbours import empty_accuracy, find_rights, neighbour_accuracy
+from core.selection.neighbours import empty_accuracy, neighbour_accuracy, row_credits
 from core.selection.params import SelectionLearner, SelectionMethod, SelectionParams
 from core.selection.subset import Subset, extend, make_subset
 from core.selection.table import TIE, SelectionTable, make_table
@@ -59,12 +59,12 @@ class SelectionProgress:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A subset in the order of choice, and how it came about.
+    """The selected features in the order of choice, and the steps to them.
 
     `cost` in micro-units, groups and bundles included. `empty_value` is the Z, Z' or
     accuracy of no feature at all; `steps` ends with the refused one, if any was.
     `accuracy` is the leave-one-out accuracy of k nearest neighbours on the subset,
-    whatever the learner. `n_hypotheses` were fitted in all.
+    whatever the learner. `n_hypotheses` counts all that were fitted.
     """
 
     method: SelectionMethod
@@ -90,7 +90,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class FeatureScore:
-    """A candidate's Z, Z' or accuracy, and what that took; see `Fit`."""
+    """A candidate's Z, Z' or accuracy; the other fields are those of `Fit`."""
 
     feature_idx: int
     value: float
@@ -111,7 +111,7 @@ def select(
     Each step tries every feature s not in E and takes the best one, the lowest index
     of several (within 1e-9): `sfs` that of the largest leave-one-out accuracy, as
     long as it rises; `fs2boost` that of the least Z = sum_i D_1(i) exp(-y_i F(x_i)),
-    F being T rounds of AdaBoost on E + s, as long as Z falls markedly (`find_needed`);
+    F being T rounds of AdaBoost on E + s, as long as Z falls markedly (`needed_gain`);
     `ifs2boost` likewise by Z' (`weigh_clear`). With K > 2 classes Z is the mean of K
     problems of one class against all others.
 
@@ -165,12 +165,12 @@ def select(
 
 
 def selection_bytes(n_samples: int) -> int:
-    """Memory that `select` takes at its peak: five numbers for each pair of rows."""
+    """Return the peak memory of `select`: five numbers for each pair of rows."""
     return 5 * 8 * n_samples**2
 
 
 def measure(subset: Subset, params: SelectionParams) -> FeatureScore:
-    """Find the Z, Z' or accuracy of a subset that is not empty."""
+    """Compute the Z, Z' or accuracy of a subset that is not empty."""
     table, feature_idx = subset.table, subset.feature_idxs[-1]
     if params.method == "sfs" and params.learner == "knn":
         accuracy = neighbour_accuracy(subset, params.n_neighbours)
@@ -180,7 +180,7 @@ def measure(subset: Subset, params: SelectionParams) -> FeatureScore:
     if params.method == "sfs":
         is_single = table.n_outputs == 1
         scores = np.hstack((-fit.sums, fit.sums)) if is_single else fit.sums
-        value = float(table.weights @ find_rights(table, scores))
+        value = float(table.weights @ row_credits(table, scores))
     return FeatureScore(feature_idx, value, fit.concentration, fit.n_hypotheses)
 
 
@@ -191,7 +191,7 @@ def next_step(
     value: float,
     trials: Sequence[FeatureScore],
 ) -> SelectionStep:
-    """Choose among the candidates, and whether to add the best; `value`: before."""
+    """Choose the best candidate and whether to add it; `value`: without it."""
     values = np.array([trial.value for trial in trials])
     if params.method == "sfs":
         best = trials[find_best(-values)]
@@ -199,11 +199,11 @@ def next_step(
     else:
         best = trials[find_best(np.maximum(values, table.least_z))]
         n_tests = 2 * len(trials) * table.n_outputs
-        # What is below the least Z counts as that. Under D' a row voted wrongly weighs
+        # A Z below the least Z counts as the least. Under D' a wrongly voted row weighs
         # sum D'^2 on average, which is more.
         least_z = max(table.least_z, best.concentration)
         gain = math.log(max(value, least_z) / max(best.value, least_z))
-        needed = find_needed(best.concentration, n_tests, params.significance)
+        needed = needed_gain(best.concentration, n_tests, params.significance)
     chosen = [*(step.feature_idx for step in steps), best.feature_idx]
     before = steps[-1].n_hypotheses if steps else 0
     return SelectionStep(
@@ -237,8 +237,8 @@ def find_best(values: FloatArray) -> int:
     return int(np.flatnonzero(values <= values.min() + TIE)[0])
 
 
-def find_needed(concentration: float, n_tests: int, significance: float) -> float:
-    """Return the fall of ln Z that is marked.
+def needed_gain(concentration: float, n_tests: int, significance: float) -> float:
+    """Return the fall of ln Z that chance alone does not explain.
 
     Notes
     -----

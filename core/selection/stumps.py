@@ -1,4 +1,4 @@
-"""The best stump on a subset, chosen without the row it votes on."""
+"""Votes by the best stump on a subset, chosen without the row voted on."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class Stumps:
     Without row i the edge of h is gamma_h - D(i) y_i h(x_i). So it suffices to know
     the largest gamma_h among the stumps that vote +1, -1 and 0 on the row: for a
     column, running maxima over its thresholds from both ends. A stump against all
-    values of a constant is needed, else no subset could equal the empty one.
+    values of a constant is needed: without it no subset could equal the empty one.
     """
 
     groups: Groups
@@ -30,7 +30,7 @@ class Stumps:
     is_cut: BoolArray
 
     def vote(self, D: FloatArray) -> FloatArray:
-        """Vote on each group by the best stump of the other rows."""
+        """Return the vote on each group by the best stump of the other rows."""
         own = D * self.signs
         masses = self.groups.counts[:, None] * own
         votes = [
@@ -40,7 +40,7 @@ class Stumps:
         return np.column_stack(votes)
 
     def vote_output(self, own: FloatArray, masses: FloatArray) -> FloatArray:
-        """Vote in one output; `masses` are signed weights of whole groups."""
+        """Return the votes of one output; `masses` are signed weights of groups."""
         n_columns, n_codes = self.is_cut.shape
         column_idxs = np.arange(n_columns)
         slots = self.codes + column_idxs * (n_codes + 1)
@@ -65,7 +65,7 @@ class Stumps:
 
 
 def make_stumps(subset: Subset, groups: Groups) -> Stumps:
-    """Lay out the columns of a subset for its stumps."""
+    """Return the columns of a subset as its stumps read them."""
     table, rows = subset.table, groups.rows
     columns = [c[rows] for idx in subset.feature_idxs for c in table.columns[idx]]
     codes = np.array(columns, np.int64).reshape(-1, rows.size).T
@@ -80,10 +80,10 @@ def make_stumps(subset: Subset, groups: Groups) -> Stumps:
 
 
 def best_by_code(below: FloatArray, above: FloatArray) -> FloatArray:
-    """Per column and code the largest edge of a stump that votes one way there.
+    """Return, by column and code, the largest edge of a stump with one vote there.
 
-    `below` holds the edges of the stumps that do if their cut is below the code,
-    `above` of those that do if it is above; the last code (missing) has none.
+    `below` holds the edges of stumps that vote so if their cut is below the code,
+    `above` if it is above; the last code (missing) has none.
     """
     n_columns, n_codes = below.shape
     best = np.full((n_columns, n_codes + 1), -np.inf)

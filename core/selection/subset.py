@@ -1,4 +1,4 @@
-"""Subsets of the features: which rows they tell apart, and how far apart."""
+"""Groups rows by their values in a subset of features, and measures distances."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -51,8 +51,8 @@ class Subset:
         return distances
 
     def settle(self) -> None:
-        """Find the distances and let go of the parents', n_descriptions^2 each."""
-        assert self.distances is not None, "kept from now on"
+        """Cache the distances and free those of all parents, n_descriptions^2 each."""
+        assert self.distances is not None, "cached from now on"
         ancestor = self.parent
         while ancestor is not None:
             vars(ancestor).pop("distances", None)
@@ -61,10 +61,10 @@ class Subset:
 
 @dataclass(frozen=True)
 class Groups:
-    """Rows that no subset's hypothesis tells apart: one description, class, weight.
+    """Groups of rows with the same description, class and weight.
 
-    Boosting gives them the same weight in every round, so it is done once for all.
-    They are sorted by description; `starts` says where each description begins.
+    Boosting gives the rows of a group the same weight in every round, so it computes
+    once per group. Groups are sorted by description; `starts` says where each begins.
     """
 
     of_row: IntArray
@@ -75,7 +75,7 @@ class Groups:
 
 
 def make_subset(table: SelectionTable, feature_idxs: Iterable[int] = ()) -> Subset:
-    """Return some features; without any there is one description for all rows."""
+    """Return the subset of some features; without any all rows have one description."""
     cells = np.zeros(table.dataset.n_samples, np.int64)
     subset = Subset(table, (), cells, np.zeros(1, np.int64))
     for feature_idx in feature_idxs:
@@ -84,7 +84,7 @@ def make_subset(table: SelectionTable, feature_idxs: Iterable[int] = ()) -> Subs
 
 
 def extend(subset: Subset, feature_idx: int) -> Subset:
-    """Add a feature to a subset."""
+    """Return a subset with one feature more."""
     codes = subset.table.codes[:, feature_idx]
     joint = subset.cells * (int(codes.max()) + 1) + codes
     _, rows, cells = np.unique(joint, return_index=True, return_inverse=True)
@@ -94,7 +94,7 @@ def extend(subset: Subset, feature_idx: int) -> Subset:
 
 
 def make_groups(subset: Subset) -> Groups:
-    """Gather the rows that are alike."""
+    """Return the groups of rows with the same description, class and weight."""
     kinds = subset.table.kinds
     joint = subset.cells * (int(kinds.max()) + 1) + kinds
     _, rows, of_row, counts = np.unique(

@@ -1,4 +1,4 @@
-"""Datasets as selection reads them: codes, scaled numbers, classes as signs."""
+"""Prepares a dataset for selection: codes, scaled numbers, classes as signs."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,21 +8,21 @@ import numpy as np
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.table.dataset import Dataset
 
-# When an edge counts as none, and as whole.
+# Edges from which on an edge counts as 0, and as 1.
 MIN_EDGE = 1e-12
 MAX_EDGE = 1 - 1e-9
 
-# When a Z counts as 0: more than that of a perfect hypothesis, whose alpha is that of
-# `MAX_EDGE`.
+# A Z below this counts as 0; a perfect hypothesis, whose alpha is that of `MAX_EDGE`,
+# has a smaller Z.
 MIN_Z = 1e-4
 
-# Sums that differ by less are equal: their terms were added in different orders.
+# Sums that differ by less are equal but for rounding.
 TIE = 1e-9
 
 
 @dataclass(frozen=True)
 class SelectionTable:
-    """A dataset as selection reads it.
+    """A dataset prepared for selection.
 
     `codes` (n_samples, n_features): position of each value among the distinct ones
     of its feature, a missing cell as one more. `scaled`: numbers in [0, 1], NaN where
@@ -48,31 +48,30 @@ class SelectionTable:
 
     @property
     def least_z(self) -> float:
-        """Where Z counts as 0: a row of average weight, voted wrongly, gives more.
+        """The Z below which Z counts as 0; one wrongly voted row gives a larger Z.
 
-        Z' is compared by it too, though its rows have other weights: one bound for all
-        subsets, or two whose Z' is 0 would not tie. The test of the step raises it to
-        that of the D' at hand (`next_step`).
+        The bound also applies to Z', whose rows have other weights: with one bound for
+        all subsets those whose Z' is 0 tie. `next_step` raises it to that of its D'.
         """
         return max(float(self.weights @ self.weights), MIN_Z)
 
     @property
     def n_outputs(self) -> int:
-        """Number of two-class problems."""
+        """Number of two-class problems: 1 for two classes, else one per class."""
         return int(self.signs.shape[1])
 
     @cached_property
     def kinds(self) -> IntArray:
-        """Rows of one kind have the same class and weight; (n_samples,)."""
+        """A number for each row, the same for rows of one class and weight."""
         _, weight_idxs = np.unique(self.weights, return_inverse=True)
         return self.dataset.targets * (int(weight_idxs.max()) + 1) + weight_idxs
 
     @cached_property
     def columns(self) -> tuple[tuple[IntArray, ...], ...]:
-        """Per feature what its stumps cut: codes in ascending order, -1 missing.
+        """Columns of codes that each feature's stumps cut, -1 where missing.
 
         A number and a boolean have one column, a category one per value (that value
-        against the rest); of two values one column says it all.
+        against the rest), but only one for two values.
         """
         columns = []
         for idx, feature in enumerate(self.dataset.catalogue.features):
@@ -81,15 +80,15 @@ class SelectionTable:
             if feature.type == "category":
                 n_values = int(codes.max()) + 1
                 values = range(n_values if n_values > 2 else n_values - 1)
-                parts = [np.where(is_missing, -1, codes == value) for value in values]
-                columns.append(tuple(parts))
+                masks = [np.where(is_missing, -1, codes == value) for value in values]
+                columns.append(tuple(masks))
             else:
                 columns.append((codes,))
         return tuple(columns)
 
 
 def make_table(dataset: Dataset) -> SelectionTable:
-    """Code and scale the values of a dataset."""
+    """Return a dataset with its values coded and scaled."""
     values = dataset.values
     is_missing = np.isnan(values)
     codes = np.empty(values.shape, np.int64)
@@ -101,7 +100,7 @@ def make_table(dataset: Dataset) -> SelectionTable:
     filled = np.where(is_missing, np.inf, values).min(axis=0, initial=np.inf)
     lows = np.where(np.isfinite(filled), filled, 0.0)
     highs = np.where(is_missing, -np.inf, values).max(axis=0, initial=-np.inf)
-    # Halves, since the difference of two finite numbers may not be finite.
+    # Computed by halves, since the difference of two finite numbers may overflow.
     ranges = np.where(highs > lows, highs / 2 - lows / 2, 1.0)
     ranges = np.where(ranges > 0, ranges, 1.0)
     has_one_output = len(dataset.classes) == 2

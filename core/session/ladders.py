@@ -8,7 +8,7 @@ from core.model.blends import to_chances
 from core.model.ensemble import Ensemble
 from core.model.panels import PanelLadder
 from core.model.routes import MAIN, Route
-from core.model.stopping import expect_costs
+from core.model.stopping import least_expected_costs
 from core.model.votes import TIE
 from core.session.answers import bundle_members
 from core.session.position import Position, once
@@ -200,7 +200,7 @@ def find_logits(position: Position) -> FloatArray:
     """Return the log odds by the panel that predicts; (n_outputs,)."""
     ladder, number = ladder_of(position.ensemble), find_predictor(position)
     values = position.case.values[None, :]
-    logits: FloatArray = ladder.tell(number, values, find_known(position))[0]
+    logits: FloatArray = ladder.predict_logits(number, values, find_known(position))[0]
     return logits
 
 
@@ -213,7 +213,7 @@ def find_left(errors: FloatArray, now: int, then: int) -> float:
 def find_risk(position: Position) -> float:
     """Return the expected error cost, given what is known."""
     chances = to_chances(find_logits(position))
-    return float(expect_costs(chances, position.ensemble.error_costs))
+    return float(least_expected_costs(chances, position.ensemble.error_costs))
 
 
 def find_open(position: Position, number: int) -> list[int]:
@@ -276,7 +276,7 @@ class LogitCache:
         """Return the log odds of rows of a position; (n_rows, n_outputs)."""
         number, known = find_predictor(position), find_known(position)
         if hides_any(position):
-            return self.ladder.tell(number, self.values[row_idxs], known)
+            return self.ladder.predict_logits(number, self.values[row_idxs], known)
         return self.predict_whole(number, row_idxs, known)
 
     def predict_whole(
@@ -292,6 +292,8 @@ class LogitCache:
         logits, is_there = self.kept[number]
         lacking = row_idxs[~is_there[row_idxs]]
         if lacking.size:
-            logits[lacking] = self.ladder.tell(number, self.values[lacking], known)
+            logits[lacking] = self.ladder.predict_logits(
+                number, self.values[lacking], known
+            )
             is_there[lacking] = True
         return logits[row_idxs]

@@ -140,7 +140,7 @@ def test_covariance_of_no_column_is_read_as_columns_that_go_with_no_other(docume
     (space,) = model_from_json(document).ensemble.panels.spaces
 
     assert (space.places < 0).all()
-    assert space.hide(np.ones(4, np.bool_)).told.size == 0
+    assert space.hide(np.ones(4, np.bool_)).predicted.size == 0
 
 
 @pytest.mark.parametrize("n_spaces", [2, 3])

@@ -17,7 +17,7 @@ from app.store import models, outcomes
 from app.store.database.transactions import Transaction
 from app.store.outcomes import StoredOutcome
 from core.errors import Refusal, RefusedError
-from core.model.drift import find_drift
+from core.model.drift import measure_drift
 from core.model.ensemble import Ensemble
 from core.model.figures import wilson_interval
 from core.simulation.figures import ScoredRows, estimate_mean, figures_at
@@ -132,7 +132,7 @@ def features_of(
         if known or answers:
             n_answers = max(len(answers), 1)
             shares = {one: share(answers.count(one), n_answers) for one in IN_VAIN}
-            drift = find_drift(ensemble, idx, np.array(known)) if known else None
+            drift = measure_drift(ensemble, idx, np.array(known)) if known else None
             features.append(
                 bodies.MonitoredFeature.of(
                     feature=feature.name, answers=len(answers), drift=drift, **shares

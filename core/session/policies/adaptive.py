@@ -7,7 +7,7 @@ import numpy as np
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.blends import to_chances
 from core.model.ensemble import Ensemble
-from core.model.stopping import Stopping, StoppingRule, expect_costs
+from core.model.stopping import Stopping, StoppingRule, least_expected_costs
 from core.model.votes import TIE
 from core.session.ladders import (
     LogitCache,
@@ -122,7 +122,7 @@ class Adaptive(PanelPolicy):
         known = find_known(position)
         logits = cache.predict_whole(find_whole(position), row_idxs, known)
         costs = position.ensemble.error_costs
-        goes_on = expect_costs(to_chances(logits), costs) > way.threshold
+        goes_on = least_expected_costs(to_chances(logits), costs) > way.threshold
         return find_open(position, way.panel)[0], goes_on
 
 
@@ -193,8 +193,8 @@ def find_whole_risk(position: Position) -> float:
     if number == find_predictor(position):
         return find_risk(position)
     values, known = position.case.values[None, :], find_known(position)
-    chances = to_chances(ladder.tell(number, values, known)[0])
-    return float(expect_costs(chances, position.ensemble.error_costs))
+    chances = to_chances(ladder.predict_logits(number, values, known)[0])
+    return float(least_expected_costs(chances, position.ensemble.error_costs))
 
 
 def find_detour(

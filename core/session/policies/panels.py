@@ -162,7 +162,7 @@ class PanelPolicy(Policy):
         rows = np.tile(after.case.values, (values.size, 1, 1))
         rows[:, 0, feature_idx] = values
         number, known = find_predictor(after), find_known(after)
-        return to_chances(ladder_of(ensemble).tell(number, rows, known)[:, 0])
+        return to_chances(ladder_of(ensemble).predict_logits(number, rows, known)[:, 0])
 
     def chances(self, ensemble: Ensemble, standing: Standing) -> FloatArray:
         """Return the probability of each class; (..., n_classes)."""

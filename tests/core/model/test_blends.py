@@ -61,7 +61,7 @@ def test_kernel_ridge_tells_the_mean_over_what_is_hidden(columns, kind, idxs):
     laid = random.normal(size=6)
     hidden = columns.hide(flags(*idxs))
 
-    told = ridge.logits(hidden.fill(laid), ridge.find_damping(hidden))
+    told = ridge.logits(hidden.fill(laid), ridge.compute_damping(hidden))
 
     drawn = ridge.logits(draw(columns, idxs, laid))
     errors = drawn.std(axis=0) / math.sqrt(N_DRAWS)
@@ -75,7 +75,7 @@ def test_logistic_ridge_tells_about_the_mean_chance_over_what_is_hidden(columns,
     laid = random.normal(size=6)
     hidden = columns.hide(flags(*idxs))
 
-    told = to_chances(ridge.logits(hidden.fill(laid), ridge.find_damping(hidden)))
+    told = to_chances(ridge.logits(hidden.fill(laid), ridge.compute_damping(hidden)))
 
     drawn = to_chances(ridge.logits(draw(columns, idxs, laid))).mean(axis=0)
     # MacKay's approximation is good to two hundredths.
@@ -196,7 +196,7 @@ def test_blend_adds_up_its_predictors_with_features_hidden(columns, rows):
     filled = columns.hide(flags(0, 3)).fill(columns.lay(rows))
     parts = [blend.trees.logits(rows, flags(0, 3))]
     parts += [
-        one.logits(filled, one.find_damping(hiding.columns)) for one in blend.ridges
+        one.logits(filled, one.compute_damping(hiding.columns)) for one in blend.ridges
     ]
     np.testing.assert_allclose(told, np.einsum("p,pnk->nk", blend.weights, parts))
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.model.columns import Columns
-from core.model.drift import find_drift
+from core.model.drift import measure_drift
 from core.model.figures import wilson_interval
 from core.table.catalogue import UNSEEN, Catalogue, Feature
 from tests.panels import make_ladder
@@ -46,7 +46,7 @@ def replace_columns(columns: Columns) -> Columns:
 
 
 def test_a_number_has_its_means_and_what_is_outside(ensemble):
-    found = find_drift(ensemble, 0, np.array([30.0, 90.0, 60.0, 10.0]))
+    found = measure_drift(ensemble, 0, np.array([30.0, 90.0, 60.0, 10.0]))
 
     assert (found.mean, found.training_mean, found.psi) == (47.5, 50.0, None)
     assert found.outside.value == 0.5
@@ -54,7 +54,7 @@ def test_a_number_has_its_means_and_what_is_outside(ensemble):
 
 
 def test_a_number_of_which_nothing_is_known_has_its_mean_alone(ensemble):
-    found = find_drift(ensemble, 4, np.array([1.0, 2.0]))
+    found = measure_drift(ensemble, 4, np.array([1.0, 2.0]))
 
     assert (found.n_values, found.mean) == (2, 1.5)
     assert (found.outside, found.training_mean) == (None, None)
@@ -67,7 +67,7 @@ def test_index_is_of_the_shares_here_and_in_training(ensemble, feature_idx, shar
     values = np.array([0.0, 0.0, 0.0, 1.0])
     here = (3.5 / 5, 1.5 / 5)
 
-    found = find_drift(ensemble, feature_idx, values)
+    found = measure_drift(ensemble, feature_idx, values)
 
     expected = sum((a - t) * math.log(a / t) for a, t in zip(here, shares, strict=True))
     assert found.psi == pytest.approx(expected)
@@ -77,18 +77,18 @@ def test_index_is_of_the_shares_here_and_in_training(ensemble, feature_idx, shar
 def test_unseen_categories_are_outside_and_no_part_of_the_index(ensemble):
     values = np.array([UNSEEN, 0.0, 1.0, 1.0, 1.0])
 
-    found = find_drift(ensemble, 1, values)
-    without = find_drift(ensemble, 1, values[1:])
+    found = measure_drift(ensemble, 1, values)
+    without = measure_drift(ensemble, 1, values[1:])
 
     assert found.outside.value == 0.2
     assert found.psi == without.psi
 
 
 def test_shares_that_are_not_all_known_have_no_index(ensemble):
-    assert find_drift(ensemble, 3, np.array([0.0, 1.0])).psi is None
+    assert measure_drift(ensemble, 3, np.array([0.0, 1.0])).psi is None
 
 
 def test_a_model_without_panels_knows_no_shares():
-    found = find_drift(ensemble_of([], CATALOGUE), 2, np.array([0.0, 1.0]))
+    found = measure_drift(ensemble_of([], CATALOGUE), 2, np.array([0.0, 1.0]))
 
     assert (found.outside, found.psi) == (None, None)

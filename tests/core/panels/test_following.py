@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.model.blends import to_chances
-from core.model.stopping import Stopping, StoppingRule, expect_costs
+from core.model.stopping import Stopping, StoppingRule, least_expected_costs
 from core.panels.following import Walkers, find_predictor_of, follow_rule
 from core.panels.stopping import NO_WAY, price_ways, stay_at
 from core.simulation.simulate import walk
@@ -68,7 +68,7 @@ def walkers_of(ensemble, values):
         ensemble.catalogue,
         ladder.panels,
         np.isnan(values),
-        expect_costs(to_chances(np.array(logits)), None),
+        least_expected_costs(to_chances(np.array(logits)), None),
         np.repeat(np.arange(len(logits), dtype=float)[:, None], len(values), axis=1),
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core import kernels
-from core.model.blends import KernelRidge, lay_waves, to_chances
+from core.model.blends import KernelRidge, to_chances, wave_features
 from core.panels import blending
 from core.panels.blending import fit_ridges, make_panel, score_trees
 from core.panels.chances import mean_loss, to_logits
@@ -136,10 +136,10 @@ def test_held_out_kernel_ridge_hides_columns_by_their_damped_means(
     assert isinstance(ridge, KernelRidge)
     roots = np.sqrt(rows.weights)[:, None]
     means = rows.weights @ wanted / rows.weights.sum()
-    inputs = lay_waves(laid, ridge.waves) * roots
+    inputs = wave_features(laid, ridge.waves) * roots
     found = solve(inputs[kept], ((wanted - means) * roots)[kept], 0.3)
-    waves = lay_waves(hidden.fill(laid[fold[:5]]), ridge.waves)
-    votes = (waves * ridge.find_damping(hidden)) @ found
+    waves = wave_features(hidden.fill(laid[fold[:5]]), ridge.waves)
+    votes = (waves * ridge.compute_damping(hidden)) @ found
     # Waves are laid in single precision.
     np.testing.assert_allclose(told, ridge.slope * votes + ridge.offsets, atol=2e-3)
 
@@ -162,7 +162,7 @@ def test_held_out_logistic_ridge_hides_columns_as_that_without_the_fold(n_classe
 
     fold = held_out.folds[2]
     ridge = solve_logistic(rows, laid, min(LOGISTIC_HOLDS, key=lose), fold)
-    expected = ridge.logits(hidden.fill(laid[fold]), ridge.find_damping(hidden))
+    expected = ridge.logits(hidden.fill(laid[fold]), ridge.compute_damping(hidden))
     np.testing.assert_allclose(told, expected, atol=1e-3)
 
 

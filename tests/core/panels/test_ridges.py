@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from core.model.blends import draw_waves, lay_waves, to_chances
+from core.model.blends import draw_waves, to_chances, wave_features
 from core.panels.chances import fit_link, mean_loss
 from core.panels.ridges import (
     LOGISTIC_HOLDS,
@@ -50,7 +50,7 @@ def test_kernel_ridge_is_that_of_the_hold_whose_held_out_rows_lose_least(
 
     assert ridge.kind == kind
 
-    inputs, wanted = lay_waves(laid, ridge.waves), target_votes(rows)
+    inputs, wanted = wave_features(laid, ridge.waves), target_votes(rows)
     roots = np.sqrt(rows.weights)[:, None]
     means = rows.weights @ wanted / rows.weights.sum()
     told = []
@@ -93,7 +93,7 @@ def test_mean_cosine_of_many_waves_is_the_kernel(kind, power, n_columns):
     points[:, 0] = distances
     waves = draw_waves(kind, n_columns, 20_000, seed=3)
 
-    laid = lay_waves(points, waves)
+    laid = wave_features(points, waves)
 
     # Four standard deviations of a mean of 20,000 cosines.
     expected = np.exp(-(distances**power))

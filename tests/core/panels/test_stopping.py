@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.model.blends import to_chances
 from core.model.panels import Panel
-from core.model.stopping import expect_costs
+from core.model.stopping import least_expected_costs
 from core.panels.following import Walkers, follow_rule
 from core.panels.rows import PanelRows
 from core.panels.stopping import (
@@ -167,7 +167,7 @@ def test_easy_rows_lend_their_money_to_hard_ones():
     assert 1.2 * UNIT < best.spend <= 1.25 * UNIT
     assert best.targets.tolist() == [0, 0, 1]
     # A hard row goes on, an easy one doesn't.
-    assert expect_costs(np.array([0.5, 0.5]), None) > best.thresholds[1]
+    assert least_expected_costs(np.array([0.5, 0.5]), None) > best.thresholds[1]
     assert 1 / (1 + math.exp(4)) < best.thresholds[1]
     assert best.prices.tolist() == [0, UNIT, UNIT]
     assert best.left[1] < 0.1
@@ -210,7 +210,7 @@ def test_stated_spend_is_what_rows_spend_that_follow_the_rule():
         rows.dataset.catalogue,
         panels,
         np.isnan(rows.dataset.values),
-        expect_costs(chances, None),
+        least_expected_costs(chances, None),
         np.zeros(chances.shape[:2]),
     )
     for rule in stopping.rules:
@@ -264,7 +264,7 @@ def test_error_costs_decide_labels_and_what_a_stop_may_cost():
     # With nothing known it is cheaper to say the second class of all rows.
     share = float(np.mean(rows.targets == 0))
     assert stopping.errors[2] == pytest.approx(share)
-    assert expect_costs(np.array([[0.9, 0.1]]), costs) == pytest.approx([0.9])
+    assert least_expected_costs(np.array([[0.9, 0.1]]), costs) == pytest.approx([0.9])
 
 
 def test_several_classes_have_rules_too():

@@ -20,13 +20,13 @@ from core.selection.boosting import boost_subset, weigh_clear
 from core.selection.neighbours import (
     find_neighbours,
     neighbour_accuracy,
-    neighbour_rights,
+    neighbour_credits,
 )
 from core.selection.params import SelectionParams
 from core.selection.search import (
     FeatureScore,
     Selection,
-    find_needed,
+    needed_gain,
     next_step,
     select,
 )
@@ -148,7 +148,7 @@ def test_accuracy_is_that_of_the_plain_twin(dataset, n_neighbours):
 def test_accuracy_is_the_weight_of_the_rows_that_are_right(dataset, n_neighbours):
     everything = range(dataset.values.shape[1])
 
-    rights = neighbour_rights(subset_of(dataset, everything), n_neighbours)
+    rights = neighbour_credits(subset_of(dataset, everything), n_neighbours)
 
     accuracy = neighbour_accuracy(subset_of(dataset, everything), n_neighbours)
     assert rights @ dataset.weights == pytest.approx(accuracy)
@@ -158,7 +158,7 @@ def test_accuracy_is_the_weight_of_the_rows_that_are_right(dataset, n_neighbours
 def test_without_a_feature_the_rows_of_the_largest_class_are_right():
     dataset = make_dataset([[0, 1, 2]], [0, 1, 1])
 
-    assert neighbour_rights(subset_of(dataset, ()), 1).tolist() == [0.0, 1.0, 1.0]
+    assert neighbour_credits(subset_of(dataset, ()), 1).tolist() == [0.0, 1.0, 1.0]
 
 
 def test_accuracy_is_scikit_learns_where_nothing_is_tied():
@@ -481,7 +481,7 @@ def test_z_never_exceeds_1_and_falls_from_round_to_round(dataset):
 
 
 def test_a_marked_fall_is_the_formulas():
-    needed = find_needed(1 / 1000, 20, 0.05)
+    needed = needed_gain(1 / 1000, 20, 0.05)
 
     assert needed == pytest.approx(math.log(20 / 0.05) / 1000)
 

@@ -1,4 +1,4 @@
-"""Early stops and label sets with a guarantee, from sessions on rows set aside."""
+"""Certifies early stops and label sets from sessions on rows set aside."""
 
 import math
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from core.model.certificates import (
 from core.model.ensemble import Ensemble
 from core.session.state import State
 
-# Of label sets, the least and the greatest that may be asked for.
+# The least and the greatest coverage of label sets that a session may request.
 COVERAGES = 0.5, 0.999
 
-# Outcomes that rows set aside don't have: their missing cells are `unavailable`.
+# Outcomes that sessions on rows set aside never have.
 HIDDEN = frozenset({"refused", "unknown"})
 
 Lack = Literal[
@@ -37,9 +37,9 @@ Lack = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Sessions set aside that stopped within a range of spend."""
+    """Sessions on rows set aside that stopped within a range of spend."""
 
-    #: in micro-units; the stratum goes up to the next one's
+    #: in micro-units; the stratum ends where the next one begins
     least_spend: int
     #: whether a session may stop early here
     is_open: bool
@@ -52,13 +52,13 @@ class Certificate:
     """When a session may stop early, or why it never does; money in micro-units."""
 
     lack: Lack | None
-    #: under which the sessions set aside were played
+    #: budget under which rows set aside were played
     budget: int | None = None
-    #: how probable the label must be; None: there is no early stop
+    #: least probability of the label; None: there is no early stop
     threshold: float | None = None
     n_samples: int = 0
     strata: tuple[Stratum, ...] = ()
-    #: mean spends of the sessions set aside, with early stops and without
+    #: mean spends on rows set aside, with early stops and without
     mean_spend: int | None = None
     mean_spend_whole: int | None = None
 
@@ -71,22 +71,22 @@ class Certificate:
 
 
 def find_certificate(ensemble: Ensemble, state: State) -> Certificate:
-    """Return the certificate of a session that asks for one.
+    """Return the certificate that a session requests.
 
     Notes
     -----
-    With probability 1 - delta over the rows set aside, of sessions to come at most a
-    share alpha stop with another label than they would end with: of those that stop in
-    each stratum of spend, and so of all. Rows and sessions must be exchangeable, and
-    the session asked as those were: nothing known beforehand, only what is asked is
-    answered, and no answer refused or unknown.
+    With probability 1 - delta over the rows set aside, at most a share alpha of future
+    sessions stop with another label than they would end with. This holds in each
+    stratum of spend, and so for all. Rows and sessions must be exchangeable, and the
+    session must be played as those were: nothing known beforehand, only asked
+    features answered, and no answer refused or unknown.
 
     Learn then test (Angelopoulos, Bates, Candes, Jordan and Lei 2021) with their split
-    fixed sequence: rows of the folds order the rules, and rows set aside test one
-    after the other, up to the first that fails. That a rule errs too often in some
-    open stratum is tested by the largest of the strata's exact binomial p-values
-    (Berger 1982), so that strata cost nothing. Of the rules that pass, the one that
-    spends least is taken.
+    fixed sequence testing: rows of the folds order the rules, and rows set aside test
+    them in this order, up to the first that fails. The hypothesis that a rule errs too
+    often in some open stratum is tested by the largest of the strata's exact binomial
+    p-values (Berger 1982), which needs no correction for several strata. Of the rules
+    that pass, the one that spends least is used.
     """
     alpha, delta = state.stop.disagreement, state.stop.delta
     assert alpha is not None, "a certificate is asked for"
@@ -123,9 +123,9 @@ def find_certificate(ensemble: Ensemble, state: State) -> Certificate:
 def find_level(
     ensemble: Ensemble, state: State
 ) -> tuple[Level, None] | tuple[None, Lack]:
-    """Return the sessions set aside that are like a session, or why there are none.
+    """Return the level that a session is comparable with, or why there is none.
 
-    Those of the largest budget that is not above the session's.
+    It is the level of the largest budget that is not above the session's.
     """
     certification = ensemble.certification
     if certification is None:
@@ -152,7 +152,7 @@ def find_level(
 def find_rule(
     certification: Certification, level: Level, alpha: float, delta: float
 ) -> int | None:
-    """Return the position of the rule to stop by; None where the first one fails."""
+    """Return the position of the rule to stop by; None where no rule passes."""
     if certification.n_guide == 0:
         return None
     scale = certification.n_samples / certification.n_guide
@@ -174,10 +174,10 @@ def order_rules(
     scale: float,
     alpha: float,
 ) -> list[int]:
-    """Return the positions of rules, those likeliest to pass first.
+    """Return the positions of rules, the likeliest to pass first.
 
-    What seems to spend no less than a likelier one is left out: each test may be the
-    one that fails.
+    A rule that spends no less on the guide than a likelier one is left out, since each
+    further test may fail and end the sequence.
     """
     expected = [
         find_p_value(scale_counts(counts, scale), rule.opens, alpha)
@@ -191,7 +191,7 @@ def order_rules(
 
 
 def scale_counts(counts: tuple[int, ...], scale: float) -> tuple[int, ...]:
-    """Return what counts on the guide let expect of the rows set aside, warily."""
+    """Return cautious estimates of the counts on rows set aside from the guide's."""
     sizes = [math.floor(scale * one) for one in counts[:N_STRATA]]
     pairs = zip(counts[:N_STRATA], counts[N_STRATA:], sizes, strict=True)
     differing = (math.ceil((d + 0.5) / (n + 1.0) * size) for n, d, size in pairs)
@@ -201,16 +201,16 @@ def scale_counts(counts: tuple[int, ...], scale: float) -> tuple[int, ...]:
 def find_p_value(
     counts: tuple[int, ...], opens: tuple[bool, ...], alpha: float
 ) -> float:
-    """Return the p-value of a rule's erring too often in some open stratum.
+    """Return the p-value of "the rule errs too often in some open stratum".
 
-    Where no session stops early none differs: such a stratum needs no test.
+    In a closed stratum no session stops early, so it needs no test.
     """
     pairs = zip(opens, counts[:N_STRATA], counts[N_STRATA:], strict=True)
     return max(binomial_tail(d, n, alpha) for is_open, n, d in pairs if is_open)
 
 
 def binomial_tail(n_hits: int, n_trials: int, chance: float) -> float:
-    """Return the chance of at most so many hits in independent trials; 1 of none."""
+    """Return the binomial chance of at most `n_hits` hits; 1 without trials."""
     if n_hits >= n_trials:
         return 1.0
     hits = np.arange(n_hits + 1)
@@ -223,10 +223,10 @@ def binomial_tail(n_hits: int, n_trials: int, chance: float) -> float:
 def find_label_set(
     ensemble: Ensemble, state: State, probabilities: tuple[float, ...], label: int
 ) -> tuple[int, ...] | None:
-    """Return the classes that hold the true one with the coverage a session asks for.
+    """Return a set of classes that has the true one with the requested coverage.
 
-    None where the session is not like those set aside. `probabilities` and `label` are
-    those of its end.
+    None where the session is not comparable with those on rows set aside.
+    `probabilities` and `label` are those of its end.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Decide whether any further answer can change the prediction."""
+"""Decides whether any further answer can change the prediction."""
 
 import numpy as np
 
@@ -18,9 +18,9 @@ from core.session.probability import (
 
 
 def is_vote_certain(position: Position, length: int | None) -> bool:
-    """Whether no answer of the plan can change the vote, nor the label.
+    """Whether no answer of the plan can change the vote or the label.
 
-    `length` is that of the plan; None: the vote is that of whatever can be paid.
+    `length` is that of the plan; None: the vote is that of all affordable features.
 
     Notes
     -----
@@ -57,7 +57,7 @@ def is_vote_certain(position: Position, length: int | None) -> bool:
 def keeps_lead(position: Position, length: int | None, winner: int) -> bool:
     """Whether the winning class of several stays ahead, whatever the answers.
 
-    Within the tolerance of a tie it must be the one that ties prefer.
+    If its lead may fall to a tie, the tie must go to the winner.
     """
     ensemble = position.ensemble
     tolerance = TIE * float(ensemble.alpha_sums[-1])
@@ -73,7 +73,7 @@ def keeps_lead(position: Position, length: int | None, winner: int) -> bool:
 
 
 def is_binary_label_fixed(ensemble: Ensemble, ends: FloatArray, share: float) -> bool:
-    """Whether every forecast of two classes that answers can lead to has one label.
+    """Whether all reachable forecasts of two classes have the same label.
 
     `ends` (2, 1) are the least and the greatest vote, `share` is the least share known.
     """
@@ -92,11 +92,11 @@ def is_binary_label_fixed(ensemble: Ensemble, ends: FloatArray, share: float) ->
 def is_label_fixed(
     position: Position, length: int | None, votes: FloatArray, share: float
 ) -> bool:
-    """Whether every forecast of several classes that answers can lead to has one label.
+    """Whether all reachable forecasts of several classes have the same label.
 
-    One if the label of now costs less than each other one even where the odds of each
-    class against its own favour the other most. `length` as in `is_vote_certain`;
-    `votes` (n_outputs,) and `share`, the least that is known, are those of now.
+    They have if the current label costs less than each other one even at those odds of
+    each class against it that favour the other label most. `length` as in
+    `is_vote_certain`; `votes` (n_outputs,) and `share`, the least known, are current.
     """
     ensemble = position.ensemble
     if ensemble.error_costs is not None and is_share(ensemble, FULL_VOTE):
@@ -109,7 +109,7 @@ def is_label_fixed(
         position.bound(one - ensemble.paths.votes[:, label], length)
         for one in ensemble.paths.votes.T
     ]
-    # Where no class falls behind the label for sure, all may tie, for the priors.
+    # Unless some class surely stays behind the label, all may tie; the priors decide.
     may_tie = min(high for _, high in ranges) >= -TIE * float(ensemble.alpha_sums[-1])
     if may_tie and int(decide(ensemble, ensemble.class_priors)) != label:
         return False
@@ -131,9 +131,9 @@ def is_label_fixed(
 def relative_logits(
     ensemble: Ensemble, label: int, ends: FloatArray, share: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Least and greatest logit of each class less that of the label; (n_classes,) each.
+    """Return the least and greatest logit of each class, minus that of the label.
 
-    `ends` (2, n_classes): least and greatest vote of each class less that of the label.
+    Both are (n_classes,). `ends` (2, n_classes) are the same differences of votes.
     """
     shares = reachable_knots(share)[:, None]
     scores = np.broadcast_to(ends, (shares.size, *ends.shape))

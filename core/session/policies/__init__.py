@@ -1,4 +1,4 @@
-"""Policies choose the next feature: one file each, and the table `POLICIES`."""
+"""Lists the policies, which choose the next feature: one file each, and `POLICIES`."""
 
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
@@ -30,7 +30,7 @@ def served_by(ensemble: Ensemble) -> list[str]:
 
 
 def check_policy(name: str, ensemble: Ensemble, where: str) -> str:
-    """Refuse a policy that there is not, or not for this ensemble."""
+    """Return the policy's name; refuse one that does not exist for this ensemble."""
     policies = served_by(ensemble)
     if name in policies:
         return name
@@ -39,9 +39,10 @@ def check_policy(name: str, ensemble: Ensemble, where: str) -> str:
 
 
 def default_policy(ensemble: Ensemble, budget: int | None, aim: Aim | None) -> str:
-    """Return who asks unless a caller says who: of those that take aims the first.
+    """Return the policy to use where the caller names none.
 
-    Without an aim, or where no policy takes one, the one preferred at the budget.
+    With an aim it is the first policy that takes aims; without one, or where no policy
+    does, the policy preferred at the budget.
     """
     if aim is not None:
         for name in served_by(ensemble):

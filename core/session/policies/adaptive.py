@@ -30,12 +30,12 @@ from core.session.walks import Cases
 
 
 class Way(NamedTuple):
-    """A panel to go on to."""
+    """A panel to go on to, and when that is worth its price."""
 
     panel: int
-    #: above which error cost to be expected it is worth its price
+    #: the expected error cost above which the panel is worth its price
     threshold: float
-    #: what share of that is left then
+    #: share of the expected error cost that is left after the panel
     left: float
 
 
@@ -49,11 +49,12 @@ class Mixture(NamedTuple):
 class Adaptive(PanelPolicy):
     """Follow the rule that training learned for an aim.
 
-    A rule says from each panel to which one a case goes on, if the error cost to be
-    expected of it is above a threshold. Between two rules of a mean budget or a wanted
-    error lies a mixture of them: a session follows one of both by its seed. Without an
-    aim it is the rule that spends most, so that only what saves nothing is not bought.
-    Rules know no refusals: where something is hidden a case goes on as by `panels`.
+    A rule has a target panel for each panel; a case goes on to it if the case's
+    expected error cost is above a threshold. A mean budget or a wanted error between
+    those of two rules is met by a mixture: each session follows one of the two, by its
+    seed. Without an aim it is the rule that spends most, so that all that saves any
+    error is bought. Rules are not learned for refusals: where a feature is hidden a
+    case goes on as by `panels`.
     """
 
     name = "adaptive"
@@ -63,7 +64,7 @@ class Adaptive(PanelPolicy):
         return ensemble.panels is not None and ensemble.panels.stopping is not None
 
     def look_ahead(self, ensemble: Ensemble, aim: Aim | None) -> Outlook:
-        """Return what sessions of an aim come to; None: of the rule that errs least."""
+        """Return the mean spend and error of an aim; None: the rule that errs least."""
         stopping = rules_of(ensemble)
         number, share = find_mixture(stopping, aim)
         one, other = stopping.rules[number], stopping.rules[number + (share > 0)]
@@ -88,7 +89,7 @@ class Adaptive(PanelPolicy):
         return super().choose_panel(position) if way is None else way.panel
 
     def expect_errors(self, position: Position) -> tuple[float, float]:
-        """Return the error cost to be expected now, and at the end if one goes on."""
+        """Return the expected error cost now, and at the end if the case goes on."""
         way, risk = find_way(position), find_risk(position)
         if way is not None:
             return risk, risk * way.left
@@ -97,7 +98,7 @@ class Adaptive(PanelPolicy):
         return risk, risk * find_left(errors, now, then)
 
     def is_rule_off(self, position: Position) -> bool:
-        """Return whether something is hidden that rules were learned with."""
+        """Return whether a feature is hidden, so that no rule applies."""
         return is_hidden_from(position)
 
     def part_rows(
@@ -112,7 +113,7 @@ class Adaptive(PanelPolicy):
     def find_goers(
         self, position: Position, row_idxs: IntArray, cache: LogitCache
     ) -> tuple[int | None, BoolArray]:
-        """Return what rows at a position are asked next, and which of them are."""
+        """Return the next feature at a position, and which rows are asked for it."""
         if is_hidden_from(position):
             return super().find_goers(position, row_idxs, cache)
         nobody = np.zeros(row_idxs.size, np.bool_)
@@ -155,7 +156,7 @@ def find_mixture(stopping: Stopping, aim: Aim | None) -> Mixture:
 
 
 def mix(reached: FloatArray, wish: float) -> Mixture:
-    """Return the mixture that reaches a wish; what each rule reaches ascends."""
+    """Return the mixture of rules whose mean is `wish`; `reached` ascends."""
     number = max(int(np.searchsorted(reached, wish, "right")) - 1, 0)
     if number + 1 == reached.size:
         return Mixture(number, 0.0)

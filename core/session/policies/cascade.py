@@ -18,8 +18,8 @@ from core.session.walks import Standing
 class CascadePolicy(Ordered):
     """Ask as `ordered` does, unless a stage is known to reject.
 
-    A stage is judged once all its hypotheses have voted or can't any more, if any of
-    them has: of a case without a single answer it says nothing, so it doesn't reject.
+    A stage is judged once each of its hypotheses has voted or can no longer vote. A
+    stage without any vote rejects nothing.
     """
 
     name = "cascade"
@@ -45,7 +45,7 @@ class CascadePolicy(Ordered):
         return replace(super().standing(position), marks=passed)
 
     def chances(self, ensemble: Ensemble, standing: Standing) -> FloatArray:
-        """Return the probability of each class among rows that came as far."""
+        """Return the share of each class among held-out rows that passed as far."""
         return stage_chances(ensemble, standing.marks)
 
     def votes(self, ensemble: Ensemble, standing: Standing) -> IntArray:
@@ -67,9 +67,9 @@ class CascadePolicy(Ordered):
 
 
 def stage_chances(ensemble: Ensemble, passed: IntArray) -> FloatArray:
-    """Probability of each class from the stages passed; (...) -> (..., 2).
+    """Return the probability of each class by the stages passed; (...) -> (..., 2).
 
-    Shares of held-out rows that came as far; `passed` as from `count_passed`.
+    They are shares of held-out rows that passed as far; `passed` is a `count_passed`.
     """
     cascade = ensemble.cascade
     assert cascade is not None, "the policy needs one"
@@ -80,9 +80,9 @@ def stage_chances(ensemble: Ensemble, passed: IntArray) -> FloatArray:
 
 
 def stage_votes(ensemble: Ensemble, passed: IntArray) -> IntArray:
-    """Class by the stages: the first once rejected, the second once all are passed.
+    """Return the class by the stages: the first if rejected, the second if all passed.
 
-    In between the more probable one.
+    In between it is the more probable one.
     """
     between = argbest(ensemble, stage_chances(ensemble, passed), TIE)
     n_stages = ensemble.stages.ends.size
@@ -92,11 +92,10 @@ def stage_votes(ensemble: Ensemble, passed: IntArray) -> IntArray:
 
 
 def count_passed(position: Position) -> int:
-    """How far a session has come: the stages up to the last that it has passed.
+    """Return the number of stages up to the last one passed; -1 - s if s rejected.
 
-    A stage in which no hypothesis has voted, its answers being missing, is gone past
-    but not passed: it counts once a later one is. -1 - s once stage s (from 0) has
-    rejected.
+    Stages count from 0. A stage without votes, since its answers are missing, is
+    skipped: it counts only once a later stage is passed.
     """
     ensemble, ends = position.ensemble, position.ends
     votes = ensemble.paths.votes[:, 0]
@@ -115,11 +114,10 @@ def count_passed(position: Position) -> int:
 
 
 def reachable_codes(position: Position) -> list[int]:
-    """Every value of `count_passed` that answers within reach can lead to.
+    """Return every value of `count_passed` that further answers may lead to.
 
-    The votes of each stage are bounded over all answers: they say which stages may be
-    passed, and which may reject. A stage in which nothing has voted yet may also be
-    gone past without any vote, which changes nothing.
+    Bounds of each stage's votes over all answers decide whether it may pass or reject.
+    A stage without votes so far may also be skipped, which changes nothing.
     """
     ensemble, ends = position.ensemble, position.ends
     passed, has_vote = count_passed(position), position.has_vote

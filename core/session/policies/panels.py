@@ -40,13 +40,12 @@ from core.session.walks import Cases, Standing, Walks, make_ends, open_session
 
 
 class PanelPolicy(Policy):
-    """Ask the features of the panel that is expected to lose least.
+    """Ask the features of the affordable panel of least expected loss.
 
-    Among those whose rest what remains pays. What is known or paid already costs
-    nothing more, so the panel is chosen anew after every answer; a feature that was
-    refused counts by what a panel loses without it. Where no panel is left to buy,
-    single features are asked that still help. Where a route is in force its root is
-    asked first, then the panels of the part that it says.
+    Features that are known or paid cost nothing more, so the panel is chosen again
+    after every answer; a refused feature raises the expected loss of its panels. Where
+    no panel is left to buy, single features are asked that still help. Where a route
+    applies its root is asked first, then the panels of the root's part.
     """
 
     name = ROUTED
@@ -70,7 +69,7 @@ class PanelPolicy(Policy):
     def could_ask(self, position: Position) -> list[int]:
         """Return the features of the panel to buy that have no answer yet.
 
-        The root comes before them where it says which panel that is.
+        Where a root decides which panel that is, its features come first.
         """
         if "could ask" not in position.kept:
             position.kept["could ask"] = self.seek_open(position)
@@ -78,7 +77,7 @@ class PanelPolicy(Policy):
         return open_idxs
 
     def seek_open(self, position: Position) -> list[int]:
-        """Find what `could_ask` returns."""
+        """Return the features of `could_ask`, computed anew."""
         roots = find_roots(position)
         if roots:
             ahead = [find_open(position, one) for one in choose_by_part(position)]
@@ -127,10 +126,10 @@ class PanelPolicy(Policy):
         return gain / max(n_added, 1) / whole
 
     def expect_errors(self, position: Position) -> tuple[float, float] | None:
-        """Return the error cost to be expected now, and once the panel is bought.
+        """Return the expected error cost now, and once the panel is bought.
 
-        What is left of it is that of held-out rows. Nothing is told where they say no
-        less is left, or where an answer is still to say which panel it is.
+        The share that is left is measured on held-out rows. None where it is not below
+        1, or where an open root still decides the panel.
         """
         stopping = ladder_of(position.ensemble).stopping
         if stopping is None or find_roots(position) or find_part(position) != MAIN:
@@ -150,8 +149,8 @@ class PanelPolicy(Policy):
     ) -> FloatArray:
         """Return the probability of each class after each of some answers alone.
 
-        What predicts hangs on which features are known, not on their values, except
-        where they are a route's root.
+        The predicting panel depends on which features are known, not on their values,
+        except for a route's root.
         """
         route = route_of(position)
         if route is not None and feature_idx in route.split.feature_idxs:
@@ -174,7 +173,7 @@ class PanelPolicy(Policy):
         return argbest(ensemble, to_chances(standing.scores), TIE)
 
     def is_certain(self, position: Position) -> bool:
-        """Return whether nothing is left to ask or to come: a blend has no bounds."""
+        """Return whether no question or result is left; a blend has no bounds."""
         is_coming = position.case.status == kernels.PENDING
         if (is_coming & position.ensemble.is_used).any():
             return False
@@ -237,7 +236,7 @@ class PanelPolicy(Policy):
     def find_goers(
         self, position: Position, row_idxs: IntArray, cache: LogitCache
     ) -> tuple[int | None, BoolArray]:
-        """Return what rows at a position are asked next, and which of them are."""
+        """Return the next feature at a position, and which rows are asked for it."""
         del cache
         feature_idx = self.find_next(position).feature_idx
         return feature_idx, np.full(row_idxs.size, feature_idx is not None)

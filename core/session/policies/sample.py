@@ -42,7 +42,7 @@ class Key(ISeedSequence):
 
 
 def uniforms(seed: int, stream: int) -> np.random.Generator:
-    """Counter-based randomness of a session: Philox keyed by seed and stream."""
+    """Return a session's random generator: Philox keyed by seed and stream."""
     key = Key(seed, stream)
     return np.random.Generator(
         np.random.Philox(key)  # type: ignore[arg-type]  # its stub knows one kind only
@@ -52,20 +52,19 @@ def uniforms(seed: int, stream: int) -> np.random.Generator:
 def draw_blocks(
     seed: int, streams: Sequence[int], goes_on: Callable[[], BoolArray]
 ) -> Iterator[FloatArray]:
-    """Yield the numbers of many sessions, (n_rows, n_draws), one block after the other.
+    """Yield the random numbers of many sessions, block by block; (n_rows, n_draws).
 
-    Those of `uniforms`; of rows that don't go on, (n_rows,), anything. It ends with the
-    last row.
+    They are those of `uniforms`, but undefined in rows where `goes_on()`, (n_rows,), is
+    False. The blocks end when no row goes on.
     """
     numbered = np.array(streams, np.uint64)
     stop = 0
-    while stop < MAX_DRAWS and (is_wanted := goes_on()).any():
+    while stop < MAX_DRAWS and (is_open := goes_on()).any():
         start, stop = stop, (stop // N_BLOCK + 1) * N_BLOCK if stop else N_FIRST
         numbers = np.empty((numbered.size, stop - start))
         # The numbers wrap, of which numpy would warn were the kernel not compiled.
         with np.errstate(over="ignore"):
-            wanted = np.uint64(seed), numbered, is_wanted, start
-            kernels.draw_uniforms(*wanted, numbers)
+            kernels.draw_uniforms(np.uint64(seed), numbered, is_open, start, numbers)
         yield numbers
 
 
@@ -124,9 +123,9 @@ class Sample(Policy):
         return self.find_next(position).n_draws
 
     def standing(self, position: Position) -> Standing:
-        """Return votes / draws that could vote, once decided the full vote.
+        """Return votes over draws that voted; once decided, the full vote.
 
-        `marks` are these draws, -1 for the full vote.
+        `marks` is the number of these draws, -1 for the full vote.
         """
         ensemble, state = position.ensemble, position.state
         if state.is_decided:
@@ -149,7 +148,7 @@ class Sample(Policy):
     def chances(self, ensemble: Ensemble, standing: Standing) -> FloatArray:
         """Return the probability of each class, by the calibration of draws.
 
-        That of the full vote where the vote is full.
+        Where the vote is full, its own calibration is used.
         """
         is_full = standing.marks < 0
         if is_full.all():
@@ -185,14 +184,14 @@ class Sample(Policy):
 
 
 def count_walked(ensemble: Ensemble, cases: Cases) -> int:
-    """Return under how many budgets the draws must be followed, the smallest first."""
+    """Return for how many of the smallest budgets the draws must be simulated."""
     is_free = cases.budgets >= total_cost(ensemble.catalogue)
     is_free &= not any(one.needs_all_features for one in ensemble.hypotheses)
     return is_free.size if cases.needs_ranks else int((~is_free).sum())
 
 
 def begin_walks(ensemble: Ensemble, ranks: IntArray) -> kernels.SampleState:
-    """Return how sessions begin; `ranks` (n_sessions, n_features) are 0."""
+    """Return the initial state of sessions; `ranks` (n_sessions, n_features) are 0."""
     n_sessions, n_hypotheses = ranks.shape[0], len(ensemble.hypotheses)
     return kernels.SampleState(
         status=np.zeros(ranks.shape, np.int64),

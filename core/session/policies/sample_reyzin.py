@@ -1,4 +1,4 @@
-"""The policy `sample_reyzin`: end at the first draw that is too dear, as the paper."""
+"""The policy `sample_reyzin`: end at the first draw that can't be paid."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The types of problems (RFC 9457): each once, for requests and for trainings."""
+"""The types of problems (RFC 9457), shared by requests and jobs."""
 
 from dataclasses import dataclass
 from typing import Any

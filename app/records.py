@@ -1,4 +1,4 @@
-"""The application's frozen nouns, as they pass between the layers."""
+"""The application's frozen records, which pass between its layers."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Datasets of a service: uploaded once, trained on as often as wanted."""
+"""Uploads, lists and deletes datasets of a service."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The estimator with what needs files: a trained one as a MODEL.json."""
+"""The estimator, which can also be saved as a MODEL.json."""
 
 from dataclasses import replace
 from pathlib import Path

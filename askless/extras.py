@@ -1,4 +1,4 @@
-"""What is there only with the server's packages; the client does without them."""
+"""Names that need the server's packages; the client does without them."""
 
 import sys
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""API keys of a tenant: made, listed, revoked."""
+"""Makes, lists and revokes API keys of a tenant."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""MODEL.json in Python: rows of a table predicted under a budget."""
+"""Predicts rows of a table under a budget with a MODEL.json."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

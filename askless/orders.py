@@ -1,4 +1,4 @@
-"""Orders that go with a table: sent as a form, or for a table uploaded before."""
+"""Sends orders with their table as a form, or with the id of a stored dataset."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a client raises."""
+"""Exceptions that a client raises."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Questions of a session, and what may be answered."""
+"""Questions of a session, and the answers that each accepts."""
 
 import math
 from collections.abc import Mapping

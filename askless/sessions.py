@@ -1,4 +1,4 @@
-"""Sessions: what they ask, what they are told, how they stand."""
+"""Sessions: their questions, answers, spend and predictions."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar

@@ -1,4 +1,4 @@
-"""Models of a service: listed, shown, exported, imported, deleted."""
+"""Lists, shows, exports, imports and deletes models of a service."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Tables: the list with the upload, each one's facts, deletion."""
+"""Pages of tables: list, upload, facts of one table, deletion."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""A spec and a table together: what they make, or every broken rule of both."""
+"""Checks a spec and a table together; reports every broken rule of both."""
 
 import re
 from collections.abc import Callable, Iterable

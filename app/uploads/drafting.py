@@ -1,4 +1,4 @@
-"""A first spec for a table that nobody has described yet: the command `init`."""
+"""Drafts a first spec from a table, for the command `init`."""
 
 import json
 from collections.abc import Iterator

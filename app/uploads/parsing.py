@@ -1,4 +1,4 @@
-"""Tables read and checked in child processes (`app.processes.limited`), within bounds.
+"""Reads and checks tables in child processes (`app.processes.limited`), within bounds.
 
 `TableReader` is for those who want a table; the other functions run in its children.
 """

@@ -1,4 +1,4 @@
-"""Schemas of certificates: when a session stops early, and what that rests on."""
+"""Schemas of certificates: when a session stops early, and the evidence for it."""
 
 from pydantic import Field
 

@@ -1,4 +1,4 @@
-"""Schemas of what is odd about answers, and of answers that are tried."""
+"""Schemas of doubtful answers, and of answers tried without being stored."""
 
 from pydantic import Field
 

@@ -1,4 +1,4 @@
-"""Schemas of explanations: what an answer did, and what the next one may do."""
+"""Schemas of explanations: the effect of an answer, and of possible next ones."""
 
 from pydantic import Field
 

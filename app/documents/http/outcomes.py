@@ -1,4 +1,4 @@
-"""Schemas of outcomes, and of what comes of them: the monitor of a model."""
+"""Schemas of outcomes, and of a model's monitor, which is computed from them."""
 
 from datetime import date, datetime
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Schemas of what a session may spend, and what sessions are to reach on average."""
+"""Schemas of what a session may spend, and of targets for the average session."""
 
 from pydantic import ConfigDict, Field
 

@@ -1,4 +1,4 @@
-"""What scikit-learn's conventions hand over, read as core's values or refused."""
+"""Reads arguments of scikit-learn's conventions as core's values, or refuses them."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ from core.training.rules import RULES
 
 
 class TrainingWish(NamedTuple):
-    """A training as an estimator's parameters ask for it."""
+    """A training as an estimator's parameters describe it."""
 
     boost: BoostParams
     #: parameters to be chosen
@@ -271,7 +271,7 @@ def find_positions(classes: list[Any], y: Any, n_rows: int) -> IntArray:
 
 
 def find_streams(rows: FloatArray) -> list[int]:
-    """Return each row's stream of draws: by its content, whatever its place."""
+    """Return each row's stream of draws, a hash of its values."""
     # -0.0 is 0.0, and all NaN are one.
     plain_rows = np.where(np.isnan(rows), np.nan, rows + 0.0)
     digests = [blake2b(row.tobytes(), digest_size=8).digest() for row in plain_rows]

@@ -1,6 +1,6 @@
-"""Tables as people hold them in Python, as columns: frames, arrays, lists by name.
+"""Reads Python tables (data frames, arrays, mappings of lists) as columns.
 
-What a column becomes is what the service makes of the same one in a file.
+A column is read exactly as the service reads the same one from a file.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -137,7 +137,7 @@ def is_number(cell: object) -> bool:
 
 
 def text_of(cell: object) -> str:
-    """Return a cell, or a class, as a table has it in writing."""
+    """Return a cell or a class as text, as it is written in a file."""
     if isinstance(cell, bool | np.bool_):
         return "true" if cell else "false"
     if isinstance(cell, float | np.floating) and cell % 1 == 0:

@@ -1,4 +1,4 @@
-"""Tables predicted under budgets: what the estimator and a loaded model share."""
+"""Predicts tables under budgets, for the estimator and for loaded models."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -69,7 +69,7 @@ class ErrorCurve:
 
 @dataclass(frozen=True, slots=True)
 class PlannedPurchase:
-    """What is bought at a time, with its price and the sum so far, in units."""
+    """Features bought together, with their price and the sum so far, in units."""
 
     features: tuple[Any, ...]
     price: float
@@ -77,7 +77,7 @@ class PlannedPurchase:
 
 
 class Served(NamedTuple):
-    """A model, and how the caller's words stand to those of its ensemble."""
+    """A model, and the caller's names for its classes and features."""
 
     model: Model
     #: the caller's class for each one of the ensemble; (n_classes,)

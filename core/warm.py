@@ -27,7 +27,7 @@ PARAMS = (
 )
 
 # Rows and features of a table so large that the parallel kernels run, too.
-LARGE = 2100, 70
+LARGE = 2500, 60
 
 
 @cache

@@ -63,7 +63,9 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if session.config.getoption("--rewrite-durations"):
+    # A process of pytest-xdist has seen some files only; the one that started it, all.
+    is_whole = not hasattr(session.config, "workerinput")
+    if is_whole and session.config.getoption("--rewrite-durations"):
         rounded = {file: round(took) for file, took in SECONDS.most_common()}
         text = json.dumps({file: took for file, took in rounded.items() if took})
         DURATIONS.write_text(text.replace(", ", ",\n") + "\n", encoding="utf-8")

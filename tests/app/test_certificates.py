@@ -258,7 +258,7 @@ def test_terminal_says_when_it_stops_early_or_why_not() -> None:
         for one in (certified(), clinic())
     ]
 
-    assert "from 60 % on; of 120 rows that took 2.00 CAD of 30.00 CAD" in texts[0]
+    assert "from 60 % on; for 120 rows that took 2.00 CAD of 30.00 CAD" in texts[0]
     assert "No early stop: The model has no rows" in texts[1]
     plain = machine.start(clinic(), None)
     assert said_by(say_certificate, clinic(), plain) == ""

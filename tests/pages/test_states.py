@@ -91,7 +91,7 @@ def signed_in_wrongly(page: Page, site: Site) -> None:
 def what_is_not_there(page: Page, site: Site) -> None:
     del site
     page.goto(f"/ui/models/{NAMES[1]}")
-    expect(page.get_by_role("heading")).to_contain_text("no such", ignore_case=True)
+    expect(page.get_by_role("heading")).to_contain_text("Not found")
 
 
 @state

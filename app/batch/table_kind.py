@@ -1,4 +1,4 @@
-"""What a kind of job is that applies a model to a whole table."""
+"""Defines `TableKind`: a kind of job that applies a model to a whole table."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass

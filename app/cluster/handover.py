@@ -1,4 +1,4 @@
-"""The codes of a shard in a file without a name, which its process maps."""
+"""Hands a shard's codes to its process through an unnamed, memory-mapped file."""
 
 import mmap
 import tempfile

@@ -1,4 +1,4 @@
-"""The shards of one run, in whichever processes.
+"""Exchanges messages with all shards of one run, whichever processes hold them.
 
 A `ShardExchange` sends the messages and replaces lost processes.
 """

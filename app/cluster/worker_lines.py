@@ -1,4 +1,4 @@
-"""The line to a shard on a worker of a cluster, and to its successors."""
+"""Connects to a shard on a cluster worker, and to the shards that replace it."""
 
 import secrets
 import time

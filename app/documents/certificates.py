@@ -1,4 +1,4 @@
-"""Checks of what rows set aside showed, as it stands in a model's document."""
+"""Checks that the certificates in a model's document are consistent."""
 
 from collections.abc import Iterator
 

@@ -55,7 +55,7 @@ class StumpShape(HypothesisShape):
     ) -> Iterator[Refusal]:
         if self.feature_idx >= len(features):
             yield Refusal(f"{where}.feature", f"must be from 0 to {len(features) - 1}")
-        elif not is_cut(self.cut, features[self.feature_idx]):
+        elif not is_valid_cut(self.cut, features[self.feature_idx]):
             yield Refusal(f"{where}.cut", "must be a category's position")
         if not is_votes(self.votes, n_outputs):
             yield Refusal(f"{where}.votes", f"must be {n_outputs} of -1 or 1")
@@ -156,7 +156,8 @@ def hypothesis_shape(one: Hypothesis, alpha: float | None = None) -> HypothesisS
     return SHAPES[type(one)].of_hypothesis(one, alpha)
 
 
-def is_cut(cut: float, feature: Feature) -> bool:
+def is_valid_cut(cut: float, feature: Feature) -> bool:
+    """Return whether a stump may cut there: any number, or a category's code."""
     return feature.type != "category" or cut in range(len(feature.categories))
 
 

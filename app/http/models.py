@@ -145,7 +145,7 @@ def plan(
     summary="MODEL.json",
 )
 def export(id: str, db: ReadDb, if_none_match: IfNoneMatch = None) -> Response:
-    """The same file that the command line writes."""
+    """Download a model as MODEL.json, as the command line writes it."""
     stored = service.export(db, id)
     headers = {"Content-Disposition": 'attachment; filename="MODEL.json"'}
     return answer(stored.document.encode(), if_none_match, headers)

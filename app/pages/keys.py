@@ -79,6 +79,7 @@ def page(
 
 @router.get("/new", dependencies=[needs("keys")])
 def ask(request: Request, caller: Called) -> HTMLResponse:
+    """Show the form of a new key; its random number makes sending it twice harmless."""
     require_write(caller)
     return show_form(request, caller, secrets.token_hex(16))
 

@@ -1,4 +1,4 @@
-"""Kernels compiled by two processes at once, each from its own end."""
+"""Compiles kernels in a child process beside this one: a first start is faster."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

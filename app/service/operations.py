@@ -16,7 +16,7 @@ from app.store.database import migrate as migrations
 from app.store.database.transactions import Transaction
 
 migrate = migrations.migrate
-beat, leave = workers.beat, workers.leave
+record_heartbeat, leave = workers.record_heartbeat, workers.leave
 read_clock = clock.read_clock
 READ_ONLY = sa.text(
     "SELECT pg_is_in_recovery() "

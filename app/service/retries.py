@@ -1,4 +1,4 @@
-"""Requests that are sent again are answered again, and do nothing twice.
+"""Answers a repeated request with its stored answer, so that nothing is done twice.
 
 An answer is stored in the transaction that made it. So a request that failed leaves
 none, and may be tried again.

@@ -26,7 +26,7 @@ def enter(db: Transaction, key_id: str, now: datetime) -> str:
 
 
 def identify(db: Transaction, cookie: str, now: datetime) -> StoredKey:
-    """Return the key of a browser; UnknownKeyError where it is not signed in."""
+    """Return the key signed in with this cookie; UnknownKeyError if there is none."""
     key_id = sign_ins.find_key(db, digest_of(cookie), now)
     found = None if key_id is None else keys.identify(db, key_id)
     if found is None:

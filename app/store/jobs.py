@@ -123,8 +123,8 @@ def claim(db: Transaction, holder: str) -> StoredJob | None:
     return None if row is None else ROWS.read(row)
 
 
-def beat(db: Transaction, claimed: StoredJob) -> bool:
-    """Write a heartbeat of an attempt; False: it is no longer the present one."""
+def record_heartbeat(db: Transaction, claimed: StoredJob) -> bool:
+    """Record a heartbeat; return whether the attempt still holds the job."""
     change = trainings.update().where(
         owned(trainings),
         trainings.c.id == claimed.id,

@@ -59,9 +59,9 @@ def count_trainings(db: Transaction) -> int:
 
 
 def has_sessions(db: Transaction, most: int) -> bool:
-    """Whether the key has at least `most` sessions whose rows say open or waiting.
+    """Whether at least `most` sessions of the key are not closed; quick.
 
-    It is quick. Expired sessions may be among them.
+    Expired sessions count too: False is certain, True is not.
     """
     return run(db, ENOUGH, {"key": key_of(db), "most": most}).first() is not None
 

@@ -20,7 +20,7 @@ workers = sa.Table(
 FORGOTTEN_AFTER = 100
 
 
-def beat(db: Transaction, holder: str, timeout_s: float) -> None:
+def record_heartbeat(db: Transaction, holder: str, timeout_s: float) -> None:
     """Write a worker's heartbeat; delete workers that have long been silent."""
     now = clock(db)
     is_worker = workers.c.id == holder

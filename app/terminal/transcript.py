@@ -92,7 +92,7 @@ def say_end(console: Console, ensemble: Ensemble, state: State) -> None:
     for position, one in enumerate(ensemble.classes):
         share = percent(forecast.probabilities[position])
         console.print(f"   {escape(one.display)}: {share}")
-    say_steps(console, ensemble, state, choose_class(forecast.probabilities))
+    print_answer_effects(console, ensemble, state, choose_class(forecast.probabilities))
     if forecast.label_set is not None:
         shown = ", ".join(ensemble.classes[idx].display for idx in forecast.label_set)
         coverage = percent(state.coverage or 0.0)
@@ -105,7 +105,7 @@ def say_end(console: Console, ensemble: Ensemble, state: State) -> None:
         )
 
 
-def say_steps(
+def print_answer_effects(
     console: Console, ensemble: Ensemble, state: State, class_idx: int
 ) -> None:
     """Print which answers spoke for a class and which against it."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from app.uploads.columns import to_words
+from app.uploads.columns import dictionary_to_column
 from core.table.columns import Column
 
 
@@ -40,7 +40,9 @@ def join_texts(parts: Iterable[Any], n_rows: int) -> Column:
         is_used[word_numbers(cells)] = True
     is_used[-1] = False
     texts = np.empty(len(words) + 1, np.object_)
-    texts[is_used] = to_words(words.filter(pa.array(is_used[:-1])), keep_text=True)
+    texts[is_used] = dictionary_to_column(
+        words.filter(pa.array(is_used[:-1])), keep_text=True
+    )
     start = 0
     for cells in joined.chunks:
         column[start : start + len(cells)] = texts[word_numbers(cells)]

@@ -78,7 +78,9 @@ def take_words(cells: Any, *, keep_text: bool) -> Column:
     n_words = len(cells.dictionary)
     numbers = cells.indices.cast(pa.int32()).fill_null(n_words).to_numpy()
     used = np.flatnonzero(np.bincount(numbers, minlength=n_words + 1)[:n_words])
-    words = to_words(cells.dictionary.take(pa.array(used)), keep_text=keep_text)
+    words = dictionary_to_column(
+        cells.dictionary.take(pa.array(used)), keep_text=keep_text
+    )
     gap = np.array([np.nan if words.dtype == np.float64 else None], words.dtype)
     places = np.full(n_words + 1, len(used))
     places[used] = np.arange(len(used))
@@ -86,8 +88,8 @@ def take_words(cells: Any, *, keep_text: bool) -> Column:
     return column
 
 
-def to_words(words: Any, *, keep_text: bool) -> Column:
-    """Turn the words of a dictionary into a column of their own."""
+def dictionary_to_column(words: Any, *, keep_text: bool) -> Column:
+    """Return the distinct values of a dictionary as a column: numbers or texts."""
     if not (pa.types.is_string(words.type) or pa.types.is_large_string(words.type)):
         return to_column(words, keep_text=keep_text)
     numbers = None if keep_text else as_numbers(words)

@@ -80,7 +80,7 @@ class Worker:
             self.attempts.end()
         if outcome == INTERRUPTED:
             self.held.outcome = outcome
-            self.hand_back(self.held)
+            self.requeue(self.held)
         if outcome is not None:
             self.let_go(self.held, outcome)
         return outcome
@@ -148,8 +148,8 @@ class Worker:
         except SupersededError:
             return "superseded"
 
-    def hand_back(self, held: HeldTraining) -> None:
-        """Hand back a training whose attempt met a database that was away."""
+    def requeue(self, held: HeldTraining) -> None:
+        """Return a training to the queue after its attempt lost the database."""
         training = held.training
         with (
             suppress(SupersededError),
@@ -184,7 +184,9 @@ class Worker:
     def report(self) -> None:
         """Store that this worker is alive, busy or not."""
         with transaction(self.engine, None) as db:
-            operations.beat(db, self.holder, self.settings.heartbeat_timeout_s)
+            operations.record_heartbeat(
+                db, self.holder, self.settings.heartbeat_timeout_s
+            )
 
     def leave(self) -> None:
         """Store that this worker has ended; its silence would say so later."""
@@ -198,7 +200,7 @@ class Worker:
         """
         most_s = self.settings.max_training_s
         with transaction(self.engine, held.training.tenant_id) as db:
-            is_ours = queue.beat(db, held.training)
+            is_ours = queue.record_heartbeat(db, held.training)
             is_late = is_ours and queue.is_overdue(db, held.training, most_s)
             held.n_cancelling += is_ours and queue.is_cancelling(db, held.training)
         if is_late:

@@ -1,4 +1,4 @@
-"""Ridge regression with folds left out: by products of rows, or of inputs."""
+"""Solves ridge regressions with folds left out: one way for few rows, one for many."""
 
 from collections.abc import Callable, Sequence
 

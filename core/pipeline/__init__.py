@@ -1,1 +1,1 @@
-"""From a dataset and a spec to a model: folds, the whole, honest figures."""
+"""Makes a model: trains on folds to measure its error, then on all rows."""

@@ -7,7 +7,13 @@ import numpy as np
 
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import N_KNOTS, Calibration
-from core.session.probability import PLAIN, apply_link, apply_near, near_knots, sigmoid
+from core.session.probability import (
+    PLAIN,
+    apply_knot_weights,
+    apply_link,
+    knot_weights,
+    sigmoid,
+)
 
 # Twice the cost, in rows, of moving a coefficient by 1 from the plain link. Weak enough
 # for a few hundred rows, strong enough to keep slopes finite on separable rows.
@@ -97,7 +103,7 @@ def fit(
     plain = np.hstack((offset.repeat(observed.scores.shape[1], axis=1), slope))
     link = plain if start is None else start.link
     room = (None, None) if has_offsets else (0.0, 0.0)
-    near = near_knots(observed.shares)
+    near = knot_weights(observed.shares)
     for _ in range(N_LOOKS):
         step = minimize(
             penalised_loss,
@@ -125,10 +131,10 @@ def penalised_loss(
     """Return the penalised log-loss and its gradient by the coefficients.
 
     `coefficients` are those of a link, one knot after the other; `near` are what
-    `near_knots` finds of the shares, which is the same at every step.
+    `knot_weights` finds of the shares, which is the same at every step.
     """
     link = coefficients.reshape(plain.shape)
-    losses, pulls = losses_of(apply_near(link, observed.scores, near), observed)
+    losses, pulls = losses_of(apply_knot_weights(link, observed.scores, near), observed)
     pulls *= observed.weights[:, None]
     by_slope = (pulls * observed.scores).sum(axis=1, keepdims=True)
     if pulls.shape[1] == 1:

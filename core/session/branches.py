@@ -1,4 +1,4 @@
-"""Rows whose sessions go the same way, and where their ways part."""
+"""Groups rows whose sessions are the same so far; splits them where they differ."""
 
 from dataclasses import dataclass, replace
 

@@ -77,19 +77,21 @@ def apply_link(link: FloatArray, scores: FloatArray, shares: FloatArray) -> Floa
     `link` (N_KNOTS, n_outputs + 1) has the offsets, and in its last column the slopes;
     one column of offsets is that of every output.
     """
-    return apply_near(link, scores, near_knots(shares))
+    return apply_knot_weights(link, scores, knot_weights(shares))
 
 
-def apply_near(link: FloatArray, scores: FloatArray, near: FloatArray) -> FloatArray:
-    """Do as `apply_link` with the weights of `near_knots`; (..., n_outputs)."""
+def apply_knot_weights(
+    link: FloatArray, scores: FloatArray, near: FloatArray
+) -> FloatArray:
+    """Do as `apply_link` with the weights of `knot_weights`; (..., n_outputs)."""
     there = np.einsum("...k,kl->...l", near, link)
     odds = 2.0 * scores if scores.shape[-1] == 1 else scores
     logits: FloatArray = there[..., :-1] + there[..., -1:] * odds
     return logits
 
 
-def near_knots(shares: FloatArray) -> FloatArray:
-    """Return the weight of each knot at each share; (..., N_KNOTS)."""
+def knot_weights(shares: FloatArray) -> FloatArray:
+    """Return weights that interpolate linearly between the knots; (..., N_KNOTS)."""
     distances = np.abs(shares[..., None] - KNOTS)
     return np.maximum(1.0 - (N_KNOTS - 1) * distances, 0.0)
 

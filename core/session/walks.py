@@ -1,4 +1,4 @@
-"""What many rows' sessions come to, and how to play them one by one."""
+"""Plays the sessions of many rows one by one, and holds how each one ends."""
 
 import math
 from collections.abc import Sequence

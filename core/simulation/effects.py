@@ -12,7 +12,7 @@ from core.model.values import middle_values, possible_values
 from core.model.votes import TIE
 from core.session.outline import outline
 from core.session.policies import POLICIES, default_policy
-from core.session.probability import FULL_VOTE, PLAIN, is_share, near_knots
+from core.session.probability import FULL_VOTE, PLAIN, is_share, knot_weights
 from core.simulation.simulate import class_probabilities, walk
 
 
@@ -108,7 +108,7 @@ def find_points(
     length = is_out.index(True) if True in is_out else len(hypotheses)
     share = ensemble.alpha_sums[length] / max(float(ensemble.alpha_sums[-1]), TIE)
     link = ensemble.calibration_arrays.get(FULL_VOTE, PLAIN)
-    *offsets, slope = (near_knots(np.array(share)) @ link).tolist()
+    *offsets, slope = (knot_weights(np.array(share)) @ link).tolist()
     base = np.broadcast_to(np.array(offsets), (ensemble.n_outputs,))
     factor = 2.0 * slope if ensemble.n_outputs == 1 else slope
     paths = lay_paths(hypotheses[:length], ensemble.n_outputs, ensemble.alphas[:length])

@@ -1,1 +1,1 @@
-"""What was brought: dataset, catalogue and prices, columns, folds, codes."""
+"""The user's table, checked: dataset, catalogue, prices, columns, folds, codes."""

@@ -97,7 +97,7 @@ def buy(
     return total, paid
 
 
-def rule_costs(
+def hypothesis_costs(
     catalogue: Catalogue,
     is_group_paid: BoolArray,
     cost_floor: int | None = None,

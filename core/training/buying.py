@@ -5,7 +5,7 @@ import numpy as np
 from core.arrays import FloatArray, IntArray
 from core.model.hypotheses import Hypothesis
 from core.table.catalogue import Catalogue
-from core.table.prices import Paid, buy, rule_costs, smallest_cost
+from core.table.prices import Paid, buy, hypothesis_costs, smallest_cost
 from core.training.learner import Scorer
 from core.training.params import BoostParams
 from core.training.rounds import Memory
@@ -36,7 +36,9 @@ class Buyer:
         # Without groups the costs of stumps never change.
         self._costs: FloatArray | None = None
         if not catalogue.groups:
-            self._costs = rule_costs(catalogue, self.is_group_paid, params.cost_floor)
+            self._costs = hypothesis_costs(
+                catalogue, self.is_group_paid, params.cost_floor
+            )
 
     def scorer(self) -> Scorer:
         """Return the rule's scores for the candidates of one round."""
@@ -52,7 +54,7 @@ class Buyer:
             nonlocal is_first
             costs = self._costs
             if costs is None or already:
-                costs = rule_costs(
+                costs = hypothesis_costs(
                     self.catalogue, is_group_paid, self.params.cost_floor, already
                 )
             all_paid = is_paid[feature_idxs]

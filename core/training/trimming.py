@@ -1,4 +1,4 @@
-"""Sums by code without what no scan reads, for shards that send them elsewhere.
+"""Trims a shard's sums by code to what the search for stumps reads, before sending.
 
 Of a stump's sums a lane of one feature leaves one number per code: signed quanta, and
 those of both classes together where the feature is missing, which no cut is about.

@@ -1,4 +1,4 @@
-"""The weights of one boosting run, wherever its shards are.
+"""Keeps the row weights of one boosting run, wherever its shards are.
 
 A round moves them; the stumps of largest edge are found from their sums by code.
 """

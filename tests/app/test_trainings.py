@@ -159,7 +159,7 @@ def test_superseded_attempt_writes_nothing(jobs: Jobs) -> None:
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
         queue.release(db, claimed, now())
     with transaction(jobs.engine) as db:
-        assert not queue.beat(db, claimed)
+        assert not queue.record_heartbeat(db, claimed)
 
     assert jobs.get(training.id).state == "running"
     assert count(jobs, model_rows) == 0

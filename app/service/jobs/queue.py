@@ -13,7 +13,7 @@ from app.store import jobs
 from app.store.database.transactions import Transaction
 from core.errors import RefusedError
 
-beat, is_overdue = jobs.beat, jobs.is_overdue
+record_heartbeat, is_overdue = jobs.record_heartbeat, jobs.is_overdue
 is_cancelling = jobs.is_cancelling
 # Whether there is anything to claim or to sweep: these need no write transaction.
 is_any_queued, silent_tenants = jobs.is_any_queued, jobs.silent_tenants
@@ -55,7 +55,7 @@ def advance(
     """
     if hold(db, claimed, now) is None:
         return False
-    jobs.beat(db, claimed)
+    jobs.record_heartbeat(db, claimed)
     jobs.change(db, claimed.id, share=share)
     fields = {"state": "running", "attempt": claimed.attempt} | more
     jobs.add_event(db, claimed.id, "progress", now, share, **fields)

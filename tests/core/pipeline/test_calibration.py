@@ -21,7 +21,7 @@ from core.pipeline.validation import (
     spread_rows,
     thin,
 )
-from core.session.probability import decide, near_knots
+from core.session.probability import decide, knot_weights
 from core.simulation.simulate import class_probabilities, class_votes, walk
 from core.table.catalogue import Catalogue, Feature
 from core.training.params import BoostParams
@@ -96,7 +96,7 @@ def test_change_of_the_loss_is_its_gradient():
             np.zeros(20, np.int64),
         )
         plain = np.repeat([[0.0, 1.0]], (n_outputs, 1), axis=1).repeat(N_KNOTS, axis=0)
-        near = near_knots(votes.shares)
+        near = knot_weights(votes.shares)
         point = plain.ravel() + generator.normal(size=plain.size)
 
         _, changes = penalised_loss(point, plain, votes, near)

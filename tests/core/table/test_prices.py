@@ -10,9 +10,9 @@ from core.table.prices import (
     MAX_UNITS,
     Paid,
     from_micros,
+    hypothesis_costs,
     pay,
     price,
-    rule_costs,
     smallest_cost,
     to_micros,
     total_cost,
@@ -129,13 +129,13 @@ def test_everything_costs_the_total_in_any_order(catalogue, order):
 
 
 def test_rule_costs_add_the_due_fee_and_floor_zeros():
-    costs = rule_costs(BLOOD, np.array([False, False]))
+    costs = hypothesis_costs(BLOOD, np.array([False, False]))
 
     assert costs.tolist() == [1e6, 7_270_000, 5_200_000, 9e7, 9e7, 1e6]
 
 
 def test_rule_costs_drop_a_paid_fee_but_never_the_price_of_a_bundle():
-    costs = rule_costs(BLOOD, np.array([True, True]), cost_floor=10)
+    costs = hypothesis_costs(BLOOD, np.array([True, True]), cost_floor=10)
 
     assert costs.tolist() == [1e6, 5_170_000, 3_100_000, 9e7, 9e7, 10]
 
@@ -143,5 +143,5 @@ def test_rule_costs_drop_a_paid_fee_but_never_the_price_of_a_bundle():
 def test_rule_costs_of_a_catalogue_without_costs_are_zero():
     free = Catalogue((Feature("a", cost=0), Feature("b", cost=0)))
 
-    assert rule_costs(free, np.zeros(0, np.bool_)).tolist() == [0.0, 0.0]
+    assert hypothesis_costs(free, np.zeros(0, np.bool_)).tolist() == [0.0, 0.0]
     assert smallest_cost(free) == 0

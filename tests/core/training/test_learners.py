@@ -12,7 +12,7 @@ from core.model.hypotheses import LEAF, Product, Stump, Tree
 from core.simulation import simulate
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature, Group
-from core.table.prices import Paid, rule_costs
+from core.table.prices import Paid, hypothesis_costs
 from core.training.algorithms import make_ensemble
 from core.training.boosting import boost, initial_weights
 from core.training.buying import Buyer
@@ -256,7 +256,7 @@ def test_shared_fee_is_counted_once_with_what_is_read_already():
     none = np.zeros(2, np.bool_)
 
     actual = [
-        rule_costs(catalogue, none, None, already).tolist()
+        hypothesis_costs(catalogue, none, None, already).tolist()
         for already in [(), (0,), (0, 1), (0, 3), (2,)]
     ]
 
@@ -280,7 +280,7 @@ def test_costs_of_the_rules_are_the_naive_ones(data):
     is_group_paid[[g for g in catalogue.group_idxs[paid].tolist() if g >= 0]] = True
     shop = twins.shop_of(catalogue)
 
-    actual = rule_costs(catalogue, is_group_paid, floor, tuple(already))
+    actual = hypothesis_costs(catalogue, is_group_paid, floor, tuple(already))
 
     assert actual.tolist() == [
         naive.cost_of(shop, paid, [*already, idx], floor) for idx in range(n_features)

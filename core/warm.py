@@ -47,10 +47,11 @@ def warm_up(*, panels_first: bool = False, many_rows: bool = True) -> None:
         Whether to compile also what only trainings on many rows need.
     """
     large = [warm_many_rows] if many_rows else []
-    if panels_first:
-        steps = [warm_panels, *large, warm_boosting, warm_panel_sessions]
-    else:
-        steps = [warm_boosting, warm_panels, warm_panel_sessions, *large]
+    steps = (
+        [warm_panels, *large, warm_boosting, warm_panel_sessions]
+        if panels_first
+        else [warm_boosting, warm_panels, warm_panel_sessions, *large]
+    )
     for step in steps:
         step()
 

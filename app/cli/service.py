@@ -37,7 +37,7 @@ def show_demo(
     bound = bind(host, port) if serve else None
     with opened() as settings:
         migrate_database(settings)
-        # What trainings on many rows need is compiled by the worker.
+        # The worker compiles the kernels that only trainings on many rows use.
         with compiling_beside(many_rows=False):
             model = run_demo(output)
         seed_model(settings, model)

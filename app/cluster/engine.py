@@ -34,7 +34,7 @@ AWAY = (OSError, LateError, GivenUpError, ClosedClientError)
 
 @dataclass(eq=False)
 class Seat:
-    """Where a shard is: its worker, the connection to it, and the messages received."""
+    """The place of a shard: its worker, the connection, and the messages received."""
 
     #: the worker's address; "": it has none
     worker: str = ""

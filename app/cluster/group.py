@@ -45,7 +45,7 @@ class ShardLine(Protocol):
 
     @property
     def name(self) -> str:
-        """What error messages call the shard."""
+        """The name of the shard in error messages."""
 
     def start(self) -> None:
         """Start a process."""

@@ -1,4 +1,4 @@
-"""Where the rows of a training are: in processes of this machine, or on a cluster."""
+"""A layout places the rows of a training: in processes here, or on a cluster."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""How to train, as a spec says it: parameters, folds, certificates, selection."""
+"""This part of a spec says how to train: parameters, folds, certificates, selection."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Where to go, the API's documentation, the types of problems."""
+"""These pages link to the API's documentation and explain the types of problems."""
 
 from importlib.resources import files
 

@@ -1,4 +1,4 @@
-"""What the page of a question shows: the session, and the feature asked for."""
+"""Prepares the page of a question: the session and the feature asked for."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""What each budget buys, in words and as a chart, for choosing one."""
+"""This module shows, in words and as a chart, what each budget buys."""
 
 from typing import NamedTuple
 

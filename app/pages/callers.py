@@ -1,4 +1,4 @@
-"""Who calls a page, by cookie, and whether a form was made by this site."""
+"""This module identifies a page's caller by cookie, and checks forms for forgery."""
 
 import secrets
 import time

@@ -1,4 +1,4 @@
-"""What the page of a model and its report show, from the model alone."""
+"""This module prepares a model's page and its report, from the model alone."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What a model asks under a budget: the plan as a flow chart, as a list, as a file."""
+"""These pages show the plan under a budget: as a flow chart, as a list, as a file."""
 
 from decimal import Decimal
 from typing import Annotated, Any, NamedTuple

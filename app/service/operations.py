@@ -1,4 +1,4 @@
-"""What operators need: migrations, readiness, and the load."""
+"""Operators use these functions: migrations, readiness and the load."""
 
 import os
 import shutil

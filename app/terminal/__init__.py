@@ -1,1 +1,1 @@
-"""What the command line shows and asks."""
+"""The terminal package prints results of commands and asks questions."""

@@ -1,4 +1,4 @@
-"""How a table was understood: features, classes, groups, ignored columns."""
+"""Prints how a table was read: features, classes, groups, ignored columns."""
 
 from collections.abc import Iterator
 

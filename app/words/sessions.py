@@ -1,4 +1,4 @@
-"""How the sessions of a model go, in words: question lists, lengths, savings."""
+"""Describes a model's sessions in words: question lists, lengths, savings."""
 
 from collections.abc import Sequence
 

@@ -1,1 +1,1 @@
-"""What training makes and sessions read: hypotheses, ensemble, model."""
+"""Training makes these values and sessions read them: hypotheses, ensemble, model."""

@@ -1,1 +1,1 @@
-"""Which features to buy at every budget, and what predicts from each such set."""
+"""Panels choose features for every budget, and fit predictors for each such set."""

@@ -1,4 +1,4 @@
-"""How much is tried for a ladder of panels: every setting that trades time for it."""
+"""Effort sets how much is tried for panels: settings that trade time for quality."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Where a case stands on a ladder of panels: what predicts, what can be bought."""
+"""A case on a ladder of panels has a panel that predicts, and panels it can buy."""
 
 import numpy as np
 

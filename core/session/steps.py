@@ -1,4 +1,4 @@
-"""What each answer did to the prediction, and what the next one may do."""
+"""Steps show how each answer changed the prediction, and how the next one may."""
 
 import math
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Which features can change the prediction, and which of them can still be bought."""
+"""A feature is of use if it can change the prediction; some can still be bought."""
 
 from dataclasses import replace
 from typing import NamedTuple

@@ -1,1 +1,1 @@
-"""How ensembles are made: the boosting loop, rules, learners, weights."""
+"""Training makes ensembles: the boosting loop, rules, learners, weights."""

@@ -1,4 +1,4 @@
-"""What was bought, what it cost, and how the rule weighs the candidates of a round."""
+"""A buyer keeps what was bought and its cost, and weighs the candidates of a round."""
 
 import numpy as np
 

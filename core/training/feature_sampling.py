@@ -1,4 +1,4 @@
-"""Which features a round looks at: all, some at random, or those that paid off.
+"""A sampler chooses the features of a round: all, random ones, or those that paid off.
 
 A sampling is asked before every choice of a stump, also inside trees and products, and
 told the edges that were found.

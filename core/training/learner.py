@@ -1,4 +1,4 @@
-"""What a learner is, what it searches with, and how learners compare candidates."""
+"""A learner searches for hypotheses; defined here with how learners compare."""
 
 import math
 from abc import ABC, abstractmethod

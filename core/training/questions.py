@@ -1,4 +1,4 @@
-"""What a run asks its shards, and what these answer: all that goes between them.
+"""A run asks its shards questions; this module defines the messages that they exchange.
 
 Each message is a `ShardQuestion` to every shard; what they answer is added up.
 """

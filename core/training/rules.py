@@ -1,4 +1,4 @@
-"""Which hypothesis to buy in a round: one pure function per algorithm, and `RULES`.
+"""A rule chooses the hypothesis of a round: one pure function each, listed in `RULES`.
 
 Every rule scores one candidate per feature: the best stump on it, or the best tree
 or product that it could complete. The largest score is bought, of equal scores the

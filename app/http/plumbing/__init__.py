@@ -1,1 +1,1 @@
-"""What every route needs: callers, transactions, problems, retries, event streams."""
+"""All routes share these: callers, transactions, problems, retries, event streams."""

@@ -1,1 +1,1 @@
-"""What every file of queries needs: engine, tables, rows, tenants and the clock."""
+"""All files of queries use these modules: engine, tables, rows, tenants, the clock."""

@@ -16,6 +16,7 @@ from core.session.ladders import (
     find_open,
     find_predictor,
     find_risk,
+    find_roots,
     find_whole,
     is_hidden_from,
     ladder_of,
@@ -82,6 +83,17 @@ class Adaptive(PanelPolicy):
         if way is not None and find_whole_risk(position) > way.threshold:
             return step
         return Step(step.feature_idx, "not_worth_it")
+
+    def seek_open(self, position: Position) -> list[int]:
+        """Return the open features of the panel to go on to, as in `find_goers`.
+
+        A rule is followed even where a missing value already tells more than its panel
+        is expected to: it was learned with that case among its rows.
+        """
+        way = find_way(position)
+        if way is None or find_roots(position):
+            return super().seek_open(position)
+        return find_open(position, way.panel) or super().seek_open(position)
 
     def choose_panel(self, position: Position) -> int:
         """Return the panel to go on to, worth it or not."""

@@ -212,6 +212,32 @@ def test_session_says_what_it_would_ask_where_it_is_not_worth_it():
     assert (state.stop_reason, state.next_feature_idx) == (None, 1)
 
 
+def test_a_rule_is_followed_where_a_missing_value_already_tells_more():
+    """The panel (0, 1), of which 0 is missing, beats the rule's panel (1,)."""
+    ensemble = always(3, 4)
+    stopping = replace(
+        ensemble.panels.stopping,
+        errors=np.array([0.2, 0.3, 0.4]),
+        rules=(
+            replace(ensemble.panels.stopping.rules[0], targets=np.array([0, 1, 1])),
+        ),
+    )
+    ladder = make_ladder(ensemble, [(1, 0)], can_hide=True)
+    lacks = tuple(frozenset({0} & {*one.feature_idxs}) for one in ladder.panels)
+    panels = tuple(
+        replace(one, may_lack=lack, loss=loss, rises=(0.01,) * len(one.feature_idxs))
+        for one, lack, loss in zip(ladder.panels, lacks, (0.3, 0.4, 0.5), strict=True)
+    )
+    ensemble = replace(
+        ensemble, panels=replace(ladder, panels=panels, stopping=stopping)
+    )
+
+    state = observe(ensemble, begin(ensemble), 0, "unavailable")
+
+    assert [one.feature_idxs for one in panels] == [(1, 0), (1,), ()]
+    assert (state.stop_reason, state.next_feature_idx) == (None, 1)
+
+
 @pytest.mark.parametrize("policy", ["adaptive", "ordered"])
 def test_question_says_whether_rules_hold(policy):
     ensemble = always(3, 2)

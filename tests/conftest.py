@@ -1,5 +1,6 @@
 """Hypothesis profiles, flags, the order of files and the smallest valid objects."""
 
+import gc
 import json
 import os
 from collections import Counter
@@ -56,6 +57,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     seconds = json.loads(DURATIONS.read_text(encoding="utf-8"))
     items.sort(key=lambda item: -seconds.get(file_of(item.nodeid), 0.0))
+
+
+def pytest_collection_finish() -> None:
+    # Thousands of tests stay in memory to the end: the collector need not visit them.
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -27,6 +27,7 @@ FORK = multiprocessing.get_context("fork")
 FORKSERVER = multiprocessing.get_context("forkserver")
 # Modules that the process which children are forked from imports at its start.
 PRELOADED: list[str] = []
+LAST = "app.processes.frozen"
 # A process that has closed its channel ends within this time.
 END_S = 5.0
 
@@ -137,7 +138,7 @@ def forkserver(function: Callable[..., Any]) -> ForkServerContext:
     That process is started with the first child, and stays; see also `preload`.
     """
     if not PRELOADED:
-        FORKSERVER.set_forkserver_preload([function.__module__])
+        FORKSERVER.set_forkserver_preload([function.__module__, LAST])
     return FORKSERVER
 
 
@@ -148,7 +149,7 @@ def preload(*modules: str) -> None:
     room that has the functions, or by one above it.
     """
     PRELOADED.extend(name for name in modules if name not in PRELOADED)
-    FORKSERVER.set_forkserver_preload(PRELOADED)
+    FORKSERVER.set_forkserver_preload([*PRELOADED, LAST])
 
 
 def be_child(run: Callable[..., None], channel: Connection, *arguments: Any) -> None:

@@ -1,5 +1,6 @@
 """Children with limits: what comes back, and what their ends mean."""
 
+import gc
 import io
 import os
 import signal
@@ -66,6 +67,14 @@ def test_a_table_of_many_columns_takes_what_its_cells_do():
     found = run_limited(LIMITS, io.BytesIO(table), examine_file, UNBOUNDED)
 
     assert found.n_rows == 400
+
+
+def count_frozen(_file):
+    return gc.get_freeze_count()
+
+
+def test_what_is_imported_before_a_fork_is_not_collected_in_each_child():
+    assert run_limited(LIMITS, None, count_frozen) > 10_000
 
 
 def test_child_that_takes_too_much_memory_is_a_refusal_with_the_limit():

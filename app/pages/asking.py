@@ -40,7 +40,7 @@ class AskedFeature(NamedTuple):
 
 def find_asked(catalogue: Catalogue, state: State, feature_idx: int) -> AskedFeature:
     """Return a feature with its price now, and what the price is made of."""
-    features, paid = catalogue.features, find_paid(catalogue, state.charges)
+    features, paid = catalogue.features, find_paid(catalogue, state)
     is_charged = feature_idx in paid.feature_idxs
     is_free = is_charged or feature_idx in state.known
     others = () if is_free else bundle_members(catalogue, state, feature_idx)
@@ -64,7 +64,7 @@ def most_questions(opened: OpenSession) -> int:
     """
     ensemble, state = opened.model.ensemble, opened.state
     catalogue = ensemble.catalogue
-    paid = find_paid(catalogue, state.charges)
+    paid = find_paid(catalogue, state)
     purchases: dict[object, int] = {}
     for idx, feature in enumerate(catalogue.features):
         if state.outcomes[idx] is not None or not ensemble.is_used[idx]:

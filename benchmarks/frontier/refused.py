@@ -155,7 +155,7 @@ def make_end(ensemble: Ensemble, shop: Shop, state: State, hidden: Set) -> End:
     """Return what a session knows and says at its end, and what it could still buy."""
     forecast, left = machine.forecast(ensemble, state), state.remaining
     assert left is not None, "a budget was given"
-    paid = find_paid(ensemble.catalogue, state.charges)
+    paid = find_paid(ensemble.catalogue, state)
     last = state.history[-1].feature_idx if state.history else None
     known = np.flatnonzero(~np.isnan(np.array(state.values)))
     return End(

@@ -150,7 +150,7 @@ class Ensemble(Derived):
         repriced.__dict__.update({name: self.__dict__[name] for name in cached})
         return repriced
 
-    @property
+    @cached_property
     def n_outputs(self) -> int:
         """Numbers in a vote: 1 for two classes, else one per class."""
         return count_outputs(len(self.classes), self.is_multilabel)

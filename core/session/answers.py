@@ -172,18 +172,26 @@ def find_charges(
     is_free = feature_idx in state.known and answer.outcome != "ordered"
     if answer.outcome not in CHARGED_OUTCOMES or feature_idx in charged or is_free:
         return ()
-    paid = find_paid(catalogue, state.charges)
+    paid = find_paid(catalogue, state)
     own = Charge(feature_idx, price(catalogue, paid, feature_idx))
     others = bundle_members(catalogue, state, feature_idx)
     return (own, *(Charge(idx, 0) for idx in others))
 
 
-def find_paid(catalogue: Catalogue, charges: Sequence[Charge]) -> Paid:
-    """Return the features and group fees that charges have paid.
+def find_paid(catalogue: Catalogue, state: State) -> Paid:
+    """Return the features and group fees that a session has paid.
 
     A group's fee, or the price of a bundle, is paid by the charge that holds it: where
-    that one was reversed, the next charge of the group pays it.
+    that one was reversed, the next charge of the group pays it. The state keeps it.
     """
+    kept: tuple[Catalogue, Paid] | None = state.__dict__.get("paid")
+    if kept is None or kept[0] is not catalogue:
+        kept = state.__dict__["paid"] = catalogue, sum_paid(catalogue, state.charges)
+    return kept[1]
+
+
+def sum_paid(catalogue: Catalogue, charges: Sequence[Charge]) -> Paid:
+    """Return the features and group fees that charges pay."""
     groups = set()
     for charge in charges if catalogue.groups else ():
         group_idx = int(catalogue.group_idxs[charge.feature_idx])

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -137,21 +137,25 @@ class Policy(ABC):
 
         (n_values, n_classes); the answer is charged as it would be.
         """
-        return np.array([self.suppose_one(position, feature_idx, v) for v in values])
+        ensemble = position.ensemble
+        first = Answer(feature_idx, "value", float(values[0]))
+        charged = take(ensemble.catalogue, position.state, first)
+        before, after = charged.values[:feature_idx], charged.values[feature_idx + 1 :]
+        states = (
+            replace(charged, values=(*before, value, *after))
+            for value in values.tolist()
+        )
+        return np.array([self.decide_alone(ensemble, state) for state in states])
 
-    def suppose_one(
-        self, position: Position, feature_idx: int, value: float
-    ) -> FloatArray:
-        """Return the probability of each class after one answer; (n_classes,)."""
-        ensemble, answer = position.ensemble, Answer(feature_idx, "value", float(value))
-        supposed = take(ensemble.catalogue, position.state, answer)
-        after = Position.of(ensemble, supposed)
+    def decide_alone(self, ensemble: Ensemble, state: State) -> FloatArray:
+        """Return the probability of each class, the next step decided; (n_classes,)."""
+        position = Position.of(ensemble, state)
         if self.has_votes:
-            step = self.find_next(after)
+            step = self.find_next(position)
             is_decided = step.reason == "all_known"
-            state = after.decide(n_draws=step.n_draws, is_decided=is_decided)
-            after = Position.of(ensemble, state)
-        return self.chances(ensemble, self.standing(after))
+            decided = position.decide(n_draws=step.n_draws, is_decided=is_decided)
+            position = Position.of(ensemble, decided)
+        return self.chances(ensemble, self.standing(position))
 
     def n_draws(self, standing: Standing) -> int | None:
         """Return how many draws have voted; None where the vote is no sample."""

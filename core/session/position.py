@@ -92,7 +92,7 @@ class Position:
             status[(status == kernels.PENDING) & ~np.isnan(values)] = kernels.KNOWN
         is_group_paid = np.zeros(len(self.ensemble.catalogue.groups), np.bool_)
         if is_group_paid.size:
-            paid = find_paid(self.ensemble.catalogue, state.charges)
+            paid = find_paid(self.ensemble.catalogue, state)
             is_group_paid[list(paid.group_idxs)] = True
         return kernels.Case(values, status, is_group_paid)
 

@@ -162,7 +162,7 @@ def find_aim(ensemble: Ensemble, state: State) -> tuple[float, list[int]]:
     ladder, position = ensemble.panels, Position.of(ensemble, state)
     to_come = find_known(position) | (position.case.status != kernels.GONE)
     losses = ladder.expect_losses(to_come[: ladder.n_read])
-    paid = find_paid(ensemble.catalogue, state.charges)
+    paid = find_paid(ensemble.catalogue, state)
     found = []
     for number in np.flatnonzero(ladder.is_for(find_part(position))).tolist():
         its = ladder.panels[number].feature_idxs

@@ -7,8 +7,7 @@ from core.table.dataset import Dataset
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 from core.training.rounds import Round
-from tests import naive_hypotheses as naive
-from tests import twins
+from tests import naive_boosting, twins
 
 
 def run(
@@ -22,13 +21,15 @@ def run(
 
 def naive_weights(dataset: Dataset, kind: str = "balanced"):
     rows, n_classes = dataset.weights.tolist(), len(dataset.classes)
-    return naive.first_weights(twins.targets_of(dataset), rows, n_classes, kind)
+    return naive_boosting.first_weights(
+        twins.targets_of(dataset), rows, n_classes, kind
+    )
 
 
 def naive_run(dataset: Dataset, params: BoostParams, choices=None, search=None):
     """The naive rounds; with `choices` those hypotheses are taken."""
     weights, signs = naive_weights(dataset, params.label_weights)
-    return naive.boost(
+    return naive_boosting.boost(
         twins.rows_of(dataset.values),
         weights,
         signs,

@@ -148,7 +148,9 @@ ARROWS = {
     "tests.app.test_init": ("tests", "core", "app", "benchmarks"),
     "tests.benchmarks": ("benchmarks", "core"),
     "tests.naive": (),
-    "tests.naive_hypotheses": ("tests.naive",),
+    "tests.naive_hypotheses": (),
+    "tests.naive_boosting": ("tests.naive", "tests.naive_hypotheses"),
+    "tests.naive_sessions": ("tests.naive", "tests.naive_hypotheses"),
     "tests.naive_selection": (),
 }
 

@@ -25,7 +25,6 @@ NESTING = 3
 EXCEPTIONS: dict[str, dict[str, str]] = {
     "lines of a file": {
         "tests/core/estimator/test_estimator.py": "By scikit-learn's checks and ours.",
-        "tests/naive_hypotheses.py": "The twin of the whole, importing nothing.",
     },
     "lines of a function": {
         "core/estimator/classifier.py BudgetedBoostingClassifier.__init__": (

@@ -8,8 +8,7 @@ from core.model.ensemble import Ensemble
 from core.model.hypotheses import LEAF, Hypothesis, Product, Stump
 from core.table.catalogue import Catalogue
 from core.table.dataset import Dataset
-from tests import naive
-from tests import naive_hypotheses as naive_h
+from tests import naive, naive_hypotheses, naive_sessions
 
 
 def shop_of(catalogue: Catalogue) -> naive.Shop:
@@ -41,7 +40,7 @@ def on_cuts(hypothesis: Hypothesis, cuts: list[np.ndarray]) -> Hypothesis:
 def to_naive(hypothesis: Hypothesis):
     """Return a hypothesis for the twins."""
     if isinstance(hypothesis, Stump):
-        return naive_h.Stump(
+        return naive_hypotheses.Stump(
             hypothesis.feature_idx,
             hypothesis.cut,
             hypothesis.votes,
@@ -49,12 +48,12 @@ def to_naive(hypothesis: Hypothesis):
         )
     made = tuple(to_naive(stump) for stump in hypothesis.stumps)
     if isinstance(hypothesis, Product):
-        return naive_h.Product(made)
+        return naive_hypotheses.Product(made)
     children = tuple(
         tuple(None if child == LEAF else child for child in pair)
         for pair in hypothesis.children
     )
-    return naive_h.Tree(made, children)
+    return naive_hypotheses.Tree(made, children)
 
 
 def all_to_naive(ensemble: Ensemble) -> list:
@@ -66,7 +65,7 @@ def all_options(ensemble: Ensemble) -> list[list[float | None]]:
     """Return for each feature values that cover all that its stumps tell apart."""
     made = all_to_naive(ensemble)
     return [
-        naive_h.options(
+        naive_sessions.options(
             made,
             idx,
             len(feature.categories) if feature.type == "category" else None,

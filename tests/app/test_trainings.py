@@ -1,12 +1,11 @@
-"""Datasets and trainings below HTTP; the worker's code runs in this process."""
+"""Trainings below HTTP; the worker's code runs in this process."""
 
 import itertools
 import json
-import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from functools import cache
 from io import BytesIO
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from app.errors import ConflictError, NotFoundError, SupersededError
+from app.errors import ConflictError, SupersededError
 from app.records import StoredJob
 from app.service import datasets
 from app.service.jobs import queue, training_runs, trainings
@@ -23,8 +22,6 @@ from app.store.blobs import Blobs
 from app.store.database.tables import datasets as dataset_rows
 from app.store.database.tables import models as model_rows
 from app.store.database.tables import trainings as training_rows
-from app.uploads.parsing import reader_of
-from app.worker.errands import Errands
 from core.errors import RefusedError
 from core.model.model import Model
 from core.pipeline.progress import Training
@@ -470,78 +467,6 @@ def test_training_is_stored_whole_or_not_at_all(
 
     assert count(jobs, training_rows) == 0
     assert count(jobs, dataset_rows) == 0
-
-
-def test_dataset_in_use_is_not_deleted(jobs: Jobs, training: StoredJob) -> None:
-    dataset_id = training.dataset_id or ""
-
-    with pytest.raises(ConflictError) as caught, transaction(jobs.engine) as db:
-        datasets.delete(db, dataset_id)
-    assert caught.value.kind == "dataset-in-use"
-    jobs.worker().work()
-    with transaction(jobs.engine) as db:
-        datasets.delete(db, dataset_id)
-
-    assert jobs.get(training.id).dataset_id is None
-    assert jobs.document(training.id)
-
-
-def test_deleted_dataset_is_not_trained_on(
-    jobs: Jobs, table: bytes, spec: Spec
-) -> None:
-    upload, order = jobs.read(table, spec)
-    with transaction(jobs.engine) as db:
-        dataset = datasets.store(db, jobs.blobs, upload, now())
-    with transaction(jobs.engine) as db:
-        datasets.delete(db, dataset.id)
-
-    with pytest.raises(NotFoundError), transaction(jobs.engine) as db:
-        trainings.start(db, order, dataset.id, now())
-
-
-@dataclass
-class WritingStream(BytesIO):
-    """A stream during whose reading somebody else writes to the database."""
-
-    jobs: Jobs
-    n_writes: int = 0
-
-    def read(self, size: int | None = -1) -> bytes:
-        with transaction(self.jobs.engine) as db:
-            db.execute(sa.delete(dataset_rows).where(dataset_rows.c.id == "none"))
-        self.n_writes += 1
-        return super().read(size)
-
-
-def test_uploads_are_parsed_before_their_transaction_begins(
-    jobs: Jobs, table: bytes
-) -> None:
-    stream = WritingStream(jobs)
-    stream.write(table)
-    stream.seek(0)
-
-    with transaction(jobs.engine) as db:
-        upload = datasets.read(reader_of(jobs.settings), "table.csv", stream)
-        made = datasets.store(db, jobs.blobs, upload, now())
-
-    assert stream.n_writes > 1
-    with jobs.blobs.open(made.blob) as stored:
-        assert stored.read() == table
-
-
-def test_orphaned_uploads_are_removed_once_they_are_old(
-    jobs: Jobs, table: bytes, spec: Spec
-) -> None:
-    training = jobs.start(table, spec)
-    for name in ("dat_orphan", "dat_fresh"):
-        jobs.blobs.write(name, BytesIO(table))
-    for name in ("dat_orphan", training.dataset_id or ""):
-        os.utime(f"{jobs.blobs.root}/{name}", (1, 1))
-
-    Errands(jobs.engine, jobs.blobs, jobs.settings).remove_orphans()
-
-    left = set(jobs.blobs.names(before=datetime.max.replace(tzinfo=UTC)))
-    assert left == {training.dataset_id, "dat_fresh"}
 
 
 def test_pages_are_newest_first_and_whole(jobs: Jobs, table: bytes, spec: Spec) -> None:

@@ -12,8 +12,7 @@ from core import kernels
 from core.kernels.draws import draw
 from core.kernels.paths import step
 from core.model.hypotheses import Stump, lay_paths
-from tests import naive_hypotheses as naive
-from tests import strategies, twins
+from tests import naive_sessions, strategies, twins
 
 NAN = math.nan
 
@@ -123,7 +122,7 @@ def test_bound_votes_is_exact(is_prefix, data):
         for v, s in zip(row, status, strict=True)
     ]
     found = [
-        naive.vote_bounds(
+        naive_sessions.vote_bounds(
             *([one for one, _ in part], [alpha for _, alpha in part], known),
             *(np.flatnonzero(is_free & ensemble.is_used), twins.all_options(ensemble)),
             (1.0,),

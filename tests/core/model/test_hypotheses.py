@@ -14,8 +14,7 @@ from core.model.votes import full_votes
 from core.session import machine
 from core.simulation import simulate
 from core.table.catalogue import UNSEEN, Catalogue, Feature
-from tests import naive_hypotheses as naive
-from tests import strategies, twins
+from tests import naive_hypotheses, strategies, twins
 from tests.hypotheses import NAN, as_row, later_states, plain, said
 from tests.sessions import NEVER, is_certain, observe, small_ensemble
 
@@ -46,7 +45,7 @@ def test_path_ends_in_the_naive_vote(data, n_outputs):
         ends = ends_of(paths, row, status)
         actual = paths.votes[~ends].tolist()
         expected = [
-            naive.vote(twins.to_naive(one), as_row(row), n_outputs)
+            naive_hypotheses.vote(twins.to_naive(one), as_row(row), n_outputs)
             for one in hypotheses
         ]
         assert actual == expected
@@ -66,7 +65,7 @@ def test_path_waits_for_the_feature_that_the_naive_one_needs(data, n_outputs):
 
     ends = ends_of(paths, row, status)
 
-    votes, needed = naive.so_far(
+    votes, needed = naive_hypotheses.so_far(
         twins.to_naive(hypothesis),
         as_row(row),
         set(np.flatnonzero(is_answered).tolist()),

@@ -14,8 +14,7 @@ from core.session import machine
 from core.session.policies import POLICIES, sample
 from core.session.position import Position
 from core.simulation import simulate
-from tests import naive_hypotheses as naive
-from tests import strategies, twins
+from tests import naive_hypotheses, naive_sessions, strategies, twins
 from tests.conftest import IS_COMPILED
 from tests.hypotheses import NAN, answers_to, as_row, later_states, plain, play, said
 from tests.sessions import NEVER, is_certain, observe
@@ -47,7 +46,7 @@ def test_plan_is_the_longest_prefix_that_can_be_paid_whatever_the_answers(data):
     answered = {
         idx for idx, one in enumerate(state.outcomes) if one not in (None, "ordered")
     }
-    expected = naive.plan(
+    expected = naive_sessions.plan(
         twins.all_to_naive(ensemble),
         as_row(state.values),
         answered,
@@ -147,13 +146,16 @@ def test_certain_without_budget_is_when_all_completions_vote_alike(kind, data):
     is_said = is_certain(ensemble, state)
 
     is_open = [one in (None, "ordered") for one in state.outcomes]
-    rows = naive.completions(
+    rows = naive_sessions.completions(
         as_row(state.values),
         np.flatnonzero(is_open & ensemble.is_used),
         twins.all_options(ensemble),
     )
     hypotheses = twins.all_to_naive(ensemble)
-    votes = [naive.full_votes(hypotheses, ensemble.alphas, row, 1)[0] for row in rows]
+    votes = [
+        naive_hypotheses.full_votes(hypotheses, ensemble.alphas, row, 1)[0]
+        for row in rows
+    ]
     found = {
         int(ensemble.preference[0]) if vote == 0 else int(vote > 0) for (vote,) in votes
     }
@@ -224,7 +226,7 @@ def test_vote_bounds_hold_every_completion(data):
     bounds = Position.of(ensemble, state).bound(scores, None)
 
     open_idxs = [i for i, one in enumerate(state.outcomes) if one in (None, "ordered")]
-    least, greatest = naive.vote_bounds(
+    least, greatest = naive_sessions.vote_bounds(
         twins.all_to_naive(ensemble),
         ensemble.alphas,
         as_row(state.values),

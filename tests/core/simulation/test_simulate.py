@@ -22,8 +22,7 @@ from core.simulation.curves import evaluate, find_gap, play_rows
 from core.simulation.simulate import class_probabilities, class_votes, walk
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import Dataset
-from tests import naive_hypotheses as naive
-from tests import strategies, twins
+from tests import naive_sessions, strategies, twins
 from tests.cascades import cascades
 from tests.panels import with_panels, with_routes, with_rules
 from tests.sessions import CLASSES, NEVER, answer_from_row
@@ -82,19 +81,21 @@ def tables(draw, policy="ordered"):
     return ensemble, values, draw(BUDGETS)
 
 
-def naive_end(ensemble, policy, row, budget, uniforms) -> naive.End:
+def naive_end(ensemble, policy, row, budget, uniforms) -> naive_sessions.End:
     """How the naive session of a row ends."""
     of_row = twins.all_to_naive(ensemble), ensemble.alphas
     of_row += twins.shop_of(ensemble.catalogue), row, budget
     if policy == "ordered":
-        return naive.walk_ordered(*of_row, ensemble.n_outputs)
+        return naive_sessions.walk_ordered(*of_row, ensemble.n_outputs)
     if policy.startswith("sample"):
         is_paper = policy == "sample_reyzin"
-        return naive.walk_sampled(
+        return naive_sessions.walk_sampled(
             *of_row, uniforms, ensemble.n_outputs, ends_at_miss=is_paper
         )
     stages = ensemble.cascade.stages
-    return naive.walk_staged(*of_row, [(one.length, one.threshold) for one in stages])
+    return naive_sessions.walk_staged(
+        *of_row, [(one.length, one.threshold) for one in stages]
+    )
 
 
 @of_hypotheses

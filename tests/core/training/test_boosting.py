@@ -18,7 +18,7 @@ from core.training import histograms, shards
 from core.training.boosting import boost, initial_weights, make_weights
 from core.training.params import BoostParams
 from core.training.rules import MAX_EDGE, RULES
-from tests import naive_hypotheses as naive
+from tests import naive_boosting
 from tests.rounds import naive_run, run
 from tests.small import signed_of, table_of
 from tests.strategies import datasets
@@ -139,7 +139,7 @@ def test_bought_stump_has_no_edge_left_on_the_new_weights(rule):
             dataset.signs[:, None].tolist(),
         )
         stump = to_naive(added.hypothesis)
-        edge = naive.edge_of(stump, rows_of(values), moduli, signs)
+        edge = naive_boosting.edge_of(stump, rows_of(values), moduli, signs)
         assert edge == pytest.approx(0.0, abs=1e-12)
 
 
@@ -289,7 +289,9 @@ class NaiveStump(ClassifierMixin, BaseEstimator):
         signs = (2 * y[:, None] - 1).tolist()
         self.classes_ = np.unique(y)
         bests = [
-            naive.best_split(X.tolist(), sample_weight[:, None].tolist(), signs, idx, 0)
+            naive_boosting.best_split(
+                X.tolist(), sample_weight[:, None].tolist(), signs, idx, 0
+            )
             for idx in range(X.shape[1])
         ]
         self.feature_idx_ = max(range(len(bests)), key=lambda i: (bests[i].edge, -i))

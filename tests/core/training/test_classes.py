@@ -20,8 +20,7 @@ from core.simulation import curves, simulate
 from core.table.binning import bin_values
 from core.training.algorithms import make_ensemble
 from core.training.boosting import boost, initial_weights
-from tests import naive_hypotheses as naive
-from tests import strategies, twins
+from tests import naive_sessions, strategies, twins
 from tests.classes import LEARNERS, in_alphabet, params_of, plain
 from tests.conftest import IS_COMPILED
 from tests.documents import through_json
@@ -192,10 +191,10 @@ def test_errors_are_those_of_the_naive_votes(learner):
             dataset.weights.tolist(),
             strict=True,
         ):
-            end = naive.walk_ordered(
+            end = naive_sessions.walk_ordered(
                 twins.all_to_naive(ensemble), ensemble.alphas, shop, row, budget, 4
             )
-            best = naive.best_classes(end.votes, 1e-9)
+            best = naive_sessions.best_classes(end.votes, 1e-9)
             said = max(best, key=lambda c: (ensemble.priors[c], c))
             wrong += weight * (said != target)
             spent += weight * end.spent

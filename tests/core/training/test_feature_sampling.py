@@ -16,8 +16,7 @@ from core.training.buying import Buyer
 from core.training.feature_sampling import LazySampling, UCBSampling, make_sampling
 from core.training.learner import RoundSearch
 from core.training.params import BoostParams
-from tests import naive_hypotheses as naive
-from tests import twins
+from tests import naive_boosting, twins
 from tests.rounds import naive_run, run
 from tests.small import make_dataset, random_dataset
 
@@ -46,7 +45,7 @@ def params_of(learner, search, algorithm="adaboost", rounds=10, **kwargs):
 @given(st.data(), st.integers(1, 7), st.integers(1, 9))
 def test_ucb_picks_the_arms_of_largest_bound(name, data, n_features, size):
     actual = make_sampling(name, n_features, size, 0)
-    expected = naive.Ucb(n_features, size, is_scaled=name == "ucb")
+    expected = naive_boosting.Ucb(n_features, size, is_scaled=name == "ucb")
     edges = [0.0, 0.05, 0.11, 0.23, 0.37, 0.59, 0.83, 1.0]
 
     for _ in range(data.draw(st.integers(1, 30))):
@@ -184,7 +183,7 @@ def test_boosting_with_ucb_is_the_naive_one(search, learner, n_classes):
 
     rounds = run(dataset, params)
 
-    search = naive.Ucb(9, 3, is_scaled=search == "ucb")
+    search = naive_boosting.Ucb(9, 3, is_scaled=search == "ucb")
     expected = naive_run(dataset, params, search=search)
     assert [twins.to_naive(one.hypothesis) for one in rounds] == [
         one.hypothesis for one in expected

@@ -17,8 +17,7 @@ from core.training.algorithms import make_ensemble
 from core.training.boosting import boost, initial_weights
 from core.training.buying import Buyer
 from core.training.params import BoostParams
-from tests import naive_hypotheses as naive
-from tests import strategies, twins
+from tests import naive_boosting, strategies, twins
 from tests.conftest import IS_COMPILED
 from tests.rounds import naive_run, naive_weights, run
 from tests.small import make_dataset, random_dataset
@@ -283,7 +282,8 @@ def test_costs_of_the_rules_are_the_naive_ones(data):
     actual = hypothesis_costs(catalogue, is_group_paid, floor, tuple(already))
 
     assert actual.tolist() == [
-        naive.cost_of(shop, paid, [*already, idx], floor) for idx in range(n_features)
+        naive_boosting.cost_of(shop, paid, [*already, idx], floor)
+        for idx in range(n_features)
     ]
 
 

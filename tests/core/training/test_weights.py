@@ -18,8 +18,7 @@ from core.training.params import BoostParams
 from core.training.rules import RULES
 from core.training.shards import LeafRows, LocalShards, Shard
 from core.training.weights import Place, Weights
-from tests import naive_hypotheses as naive
-from tests import strategies, twins
+from tests import naive_boosting, naive_hypotheses, strategies, twins
 from tests.conftest import IS_COMPILED
 from tests.small import make_dataset, random_dataset, signed_of
 from tests.ugly import UGLY, random_table, table_of
@@ -84,7 +83,7 @@ def weighed_tables(draw, n_outputs):
 
 def naive_splits(dataset, signed, members=None, votes_before=None):
     return [
-        naive.best_split(
+        naive_boosting.best_split(
             twins.rows_of(dataset.values),
             np.abs(signed).tolist(),
             np.sign(signed).tolist(),
@@ -313,7 +312,7 @@ def test_reweighting_is_the_naive_one(data, n_outputs, alpha):
 
     votes = np.array(
         [
-            naive.vote(twins.to_naive(hypothesis), row, n_outputs)
+            naive_hypotheses.vote(twins.to_naive(hypothesis), row, n_outputs)
             for row in twins.rows_of(dataset.values)
         ]
     )

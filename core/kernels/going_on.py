@@ -29,15 +29,16 @@ def find_riskiest_rows(ways, here, costs, onward, best):
     """Return the rows of greatest risk that gain most if they go on, and that gain.
 
     The gain comes first, then the place of the last of these rows in the order of
-    risk, -1 if no gain exceeds `best`. costs: (n_panels, n_rows), of stopping here;
-    onward: (n_rows,), of going on. Rows of the same risk go on together.
+    risk, -1 if no gain exceeds `best` by more than rounding, so that the first of
+    several equal ways is taken. costs: (n_panels, n_rows), of stopping here; onward:
+    (n_rows,), of going on. Rows of the same risk go on together.
     """
     order, risks, weights = ways.orders[here], ways.risks[here], ways.weights
     n_rows, found, total = order.shape[0], -1, 0.0
     for place in range(n_rows):
         row = order[place]
         total += weights[row] * (costs[here, row] - onward[row])
-        if total > best:
+        if total > best + LEAST_LEAD:
             is_last = place + 1 == n_rows
             if is_last or risks[row] != risks[order[place + 1]]:
                 best, found = total, place

@@ -21,13 +21,14 @@ def test_a_page_keeps_nobody_out(page: Page, address: str) -> None:
 def test_the_audit_sees_what_keeps_people_out(page: Page) -> None:
     page.goto("/ui/sign-in")
     page.evaluate("document.querySelector('label').remove()")
+    page.evaluate("document.querySelector('main p').style.color = '#333'")
     page.evaluate("document.querySelector('h1').style.width = '500px'")
 
     with pytest.raises(AssertionError) as caught:
         audit(page)
 
     told = str(caught.value)
-    assert all(one in told for one in ("light: label", "dark: label", "px wider"))
+    assert all(one in told for one in ("light: label", "dark: color-contrast", "px wider"))
 
 
 def test_a_wrong_key_is_said_where_it_was_typed(any_page: Page) -> None:

@@ -73,6 +73,18 @@ def test_steps_are_those_of_the_naive_twin(judged, rate):
             assert steps.thresholds[here] == pytest.approx(threshold)
 
 
+def test_of_two_ways_that_gain_the_same_the_preferred_panel_is_taken():
+    """The sums of their gains are rounded to 0.19999999999999998 and 0.2."""
+    judged = JudgedPanels(
+        prices=np.array([[-1, -1, -1], [-1, -1, -1], [2, 1, -1]]),
+        risks=np.array([[0.3, 0.0, 0.2], [0.0, 0.2, 0.3], [0.4, 0.8, 0.5]]),
+        losses=np.zeros((3, 3)),
+        weights=np.full(3, 1 / 3),
+    )
+
+    assert learn_steps(judged, 0.0).targets.tolist() == [0, 1, 0]
+
+
 @given(judgements(), st.sampled_from([0.0, 0.05]))
 def test_rows_that_follow_steps_spend_and_err_as_the_twin_says(judged, rate):
     ways, risks, losses = plain(judged)

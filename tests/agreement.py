@@ -15,7 +15,7 @@ class Agreement(Hypothesis):
 
     stumps: tuple[Stump, Stump] = field()
 
-    def lay(self, paths) -> None:
+    def write_nodes(self, paths) -> None:
         first, second = self.stumps
         if first.votes == second.votes:
             end = paths.add_votes(first.votes)
@@ -24,9 +24,9 @@ class Agreement(Hypothesis):
             end = paths.add_votes(first.votes)
             ways = (~0, ~end), (~(end + 1), ~0)
         root = len(paths.nodes)
-        first.lay_node(paths, (root + 1, root + 2), 0)
+        first.write_node(paths, (root + 1, root + 2), 0)
         for pair in ways:
-            second.lay_node(paths, pair, 0)
+            second.write_node(paths, pair, 0)
 
     def cast(self, binned, codes):
         one, other = (

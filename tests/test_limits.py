@@ -46,7 +46,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "app/cli/predictions.py predict_rows": "One for each option of the command.",
         "askless/client.py AnyClient.predict": "One for each field of the request.",
         "core/simulation/curves.py evaluate": "What its walks are replayed from.",
-        "core/simulation/curves.py play_rows": "What its walks are replayed from.",
+        "core/simulation/curves.py simulate_rows": "What its walks are replayed from.",
         "core/session/machine.py start": "What a session is replayed from, all of it.",
         "core/simulation/simulate.py walk": "What a walk is replayed from, all of it.",
     },

@@ -10,9 +10,9 @@ from core.model.model import Curve, Model
 from core.pipeline.budgets import usual_budgets
 from core.session.policies import default_policy
 from core.simulation.blocks import Conditions
-from core.simulation.curves import Endings, draw_curve, play_rows
+from core.simulation.curves import Endings, make_curve, simulate_rows
 from core.simulation.early import EarlyPoint
-from core.simulation.figures import find_figures
+from core.simulation.figures import compute_figures
 from core.table.dataset import Dataset
 
 
@@ -38,9 +38,9 @@ def measure_rows(
 ) -> Curve:
     """Return the curve of a table's rows, with its figures."""
     ends = play_conditions(ensemble, dataset, played)
-    curve = draw_curve(dataset, played.budgets, ends)
+    curve = make_curve(dataset, played.budgets, ends)
     assert ends.scored is not None, "models of files are of one class per row"
-    figures = find_figures(ensemble, ends.scored, threshold)
+    figures = compute_figures(ensemble, ends.scored, threshold)
     return replace(curve, predictive=figures)
 
 
@@ -48,7 +48,7 @@ def play_conditions(
     ensemble: Ensemble, dataset: Dataset, played: Conditions
 ) -> Endings:
     """Play every row of a table as a session under each condition."""
-    return play_rows(
+    return simulate_rows(
         ensemble,
         dataset,
         played.budgets,

@@ -23,7 +23,13 @@ from core.errors import RefusedError
 from core.model.model import Curve, Model
 from core.model.rows import refuse_empty, warn_unseen
 from core.session.state import StopRule
-from core.simulation.blocks import Block, Conditions, find_stride, keep_rows, play_block
+from core.simulation.blocks import (
+    Block,
+    Conditions,
+    choose_stride,
+    simulate_block,
+    slice_kept_rows,
+)
 from core.simulation.curve_sums import CurveSums, add_each, sum_rows
 from core.simulation.early import (
     EarlyPlan,
@@ -32,7 +38,7 @@ from core.simulation.early import (
     sum_early,
     summarise_early,
 )
-from core.simulation.figures import ScoredRows, find_figures
+from core.simulation.figures import ScoredRows, compute_figures
 from core.simulation.row_groups import GroupSums
 from core.table.catalogue import UNSEEN
 from core.table.columns import Cells, scale_weights
@@ -82,8 +88,8 @@ class MeasureWork:
     ) -> "MeasuredRows":
         """Play some rows and sum up how their sessions end."""
         ensemble = self.terms.ensemble
-        ends = play_block(ensemble, block, self.played, self.stride)
-        kept = keep_rows(block.n_before, self.stride)
+        ends = simulate_block(ensemble, block, self.played, self.stride)
+        kept = slice_kept_rows(block.n_before, self.stride)
         return MeasuredRows(
             sum_rows(weights, ends.wrong_votes, ends.wrong_labels, ends.spent),
             [sum_early(ensemble, plan, block, weights) for plan in self.early],
@@ -143,7 +149,7 @@ def plan_measuring(
         early = plan_early(
             ensemble, played.budgets, order.early, played.policy, played.seed
         )
-    stride = find_stride(ensemble, source.n_rows, len(played.budgets))
+    stride = choose_stride(ensemble, source.n_rows, len(played.budgets))
     return MeasureWork(terms, played, stride, early)
 
 
@@ -237,11 +243,11 @@ class WholeSums:
         assert self.sums is not None, "a table has a row"
         work, ensemble = self.work, self.work.terms.ensemble
         held = None if self.groups is None else self.groups.held
-        curve = self.sums.draw(work.played.budgets, held)
+        curve = self.sums.to_curve(work.played.budgets, held)
         scored = self.score()
         # Rows without weight have no figures.
         if scored is not None:
-            figures = find_figures(ensemble, scored, threshold)
+            figures = compute_figures(ensemble, scored, threshold)
             curve = replace(curve, predictive=figures)
         early = None
         if work.early:

@@ -23,7 +23,7 @@ from app.words.svg import stand_alone
 from core.errors import Refusal, RefusedError
 from core.model.model import Curve, Model
 from core.simulation.blocks import Conditions
-from core.simulation.curves import draw_curve, find_differences
+from core.simulation.curves import compare_paired, make_curve
 from core.table.spec import TableSpec
 
 MODEL_ENDING = ".json"
@@ -111,8 +111,8 @@ def play_models(
         most = largest_budget(played.budgets)
         dataset = read_labelled(data, model, table, most)
         ends = play_conditions(model.ensemble, dataset, played)
-        curve = draw_curve(dataset, played.budgets, ends)
-        gaps = None if first is None else find_differences(dataset, ends, first)
+        curve = make_curve(dataset, played.budgets, ends)
+        gaps = None if first is None else compare_paired(dataset, ends, first)
         played_models.append(ComparedModel(model.name, curve, gaps))
         first = first or ends
     return played_models

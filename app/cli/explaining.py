@@ -20,7 +20,7 @@ from app.terminal.explained import (
 )
 from app.words.wording import list_warnings
 from core.errors import Refusal, RefusedError
-from core.simulation.effects import find_effects
+from core.simulation.effects import compute_effects
 
 OneBudget = Annotated[
     str | None,
@@ -48,7 +48,7 @@ def show_model(
         if named is None:
             rule = "must be a feature of the model"
             raise RefusedError([Refusal("--feature", rule, repr(feature))])
-    effects = find_effects(ensemble, limit, parse_policy(policy, ensemble))
+    effects = compute_effects(ensemble, limit, parse_policy(policy, ensemble))
     purchases = list_purchases(stored, limit)
     if as_json:
         told = explained_json(stored, purchases, effects)

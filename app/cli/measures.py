@@ -55,7 +55,7 @@ from core.model.model import Model
 from core.parameters import Parameter
 from core.session.state import StopRule
 from core.simulation.blocks import Conditions
-from core.simulation.purchases import find_purchases
+from core.simulation.purchases import measure_purchases
 from core.table.dataset import Dataset
 from core.table.spec import TableSpec
 
@@ -169,7 +169,7 @@ def report_model(
         dataset = read_labelled(data, stored, table, largest_budget(played.budgets))
         curve = measure_rows(stored.ensemble, dataset, played)
         few = dataset.take(slice(None, None, -(-dataset.n_samples // MAX_PURCHASERS)))
-        bought = find_purchases(stored.ensemble, few, played.budgets)
+        bought = measure_purchases(stored.ensemble, few, played.budgets)
         purchases = tuple(tuple(one.shares.tolist()) for one in bought)
         tested = NamedCurve(data.name, replace(curve, purchases=purchases))
     files.write_whole(out, report_page(stored, limits, tested))

@@ -63,7 +63,7 @@ class ShardDesk:
             assert self.codes is not None, "codes come first"
             # The rows of the part before are freed first.
             self.rows = self.shard = None
-            self.rows = order.heads.lay(self.codes), order.signed_weights
+            self.rows = order.heads.with_codes(self.codes), order.signed_weights
             return []
         if isinstance(order, Begin):
             assert self.rows is not None, "rows have weights first"

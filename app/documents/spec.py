@@ -31,7 +31,7 @@ from app.documents.spec_training import (
 )
 from core.errors import Refusal, RefusedError
 from core.parameters import parameters
-from core.pipeline.spec import TrainingSpec, check_algorithm, part_auto
+from core.pipeline.spec import TrainingSpec, check_algorithm, split_auto
 from core.selection.params import SelectionParams
 from core.table.catalogue import Group
 from core.table.spec import (
@@ -216,7 +216,7 @@ def build_spec(document: SpecDocument) -> tuple[TrainingSpec, list[Refusal]]:
     """Return a document's spec, and refusals of fields that don't fit together."""
     table = build_table(document)
     given = {} if document.params is None else dict(document.params)
-    fixed, auto, broken = part_auto(document.algorithm, given)
+    fixed, auto, broken = split_auto(document.algorithm, given)
     groups = document.groups or []
     for position, one in enumerate(groups):
         broken += check_fee(f"groups[{position}]", one.fee, one.price)

@@ -20,7 +20,7 @@ from app.words.facts import list_facts
 from app.words.figures import Cells
 from core.errors import Refusal, RefusedError
 from core.model.model import Curve, Model
-from core.simulation.curves import find_gap
+from core.simulation.curves import compare_independent
 
 router = APIRouter(prefix="/ui/models/compare", include_in_schema=False)
 MOST = 50
@@ -87,7 +87,7 @@ def compare(db: Transaction, first: Side, other: Side) -> SideBySide:
     curves = find_curves(first, other)
     unit = first.model.ensemble.catalogue.cost_unit
     budgets = list(shared_budgets(*curves))
-    gaps = [find_gap(*curves, budget) for budget in budgets]
+    gaps = [compare_independent(*curves, budget) for budget in budgets]
     models = [
         ComparedModel(side.called, curve, differences)
         for side, curve, differences in zip(

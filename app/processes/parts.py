@@ -17,8 +17,8 @@ from core.pipeline.parts import (
     PartJob,
     RunningParts,
     RunParts,
-    one_by_one,
     run_job,
+    run_one_by_one,
 )
 from core.pipeline.progress import Progress
 from core.pipeline.spec import TrainingSpec
@@ -147,12 +147,12 @@ def choose_runner(
     hardly more than one. Rows that are elsewhere serve one part at a time.
     """
     if table.lay_out is not None:
-        return one_by_one
+        return run_one_by_one
     most = kernels.count_threads() if n_processes is None else n_processes
     if n_processes is None and not is_slow(table, spec):
         most = 1
     most = min(most, spec.folds + 1, count_fitting_parts(table, spec))
-    return PartProcesses(most) if most > 1 else one_by_one
+    return PartProcesses(most) if most > 1 else run_one_by_one
 
 
 def is_slow(table: BinnedTable, spec: TrainingSpec) -> bool:

@@ -10,7 +10,7 @@ from app.words.figures import Cells
 from app.words.wording import percent, value_words
 from core.model.ensemble import Ensemble
 from core.session.policies import POLICIES, default_policy
-from core.simulation.effects import FeatureEffect, find_effects
+from core.simulation.effects import FeatureEffect, compute_effects
 
 # Features that are drawn, classes in a chart, answers in a table.
 N_FEATURES, N_CLASSES, N_ANSWERS = 12, 6, 9
@@ -26,7 +26,7 @@ class EffectsWithTable(NamedTuple):
 
 def show_effects(ensemble: Ensemble) -> EffectsWithTable | None:
     """Draw the effects of the features bought first; None if no feature is bought."""
-    effects = find_effects(ensemble)
+    effects = compute_effects(ensemble)
     drawn = [one for one in effects.features if one.values.size > 1][:N_FEATURES]
     if not drawn:
         return None

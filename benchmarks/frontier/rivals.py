@@ -228,7 +228,7 @@ def select(shop: Shop, purse: Purse, training: Dataset, judge: Judge) -> Set:
         costs = np.maximum(shop.catalogue.costs, 1).astype(np.float64)
         offers = {
             one: max(shop.price(one, paid), 1) ** purse.power
-            for one in shop.starters(paid, gains, costs)
+            for one in shop.list_starters(paid, gains, costs)
             if shop.price((*taken, *one)) <= purse.budget
         }
         if not offers:

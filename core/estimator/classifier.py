@@ -176,12 +176,12 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         self.least_missing = least_missing
 
     def __sklearn_tags__(self) -> Tags:
-        """Say what the algorithm can do: missing values, and which classes."""
+        """Declare what the algorithm supports: missing values, and which classes."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         is_auto = any(str(getattr(self, name)) == AUTO for name in AUTO_NAMES)
-        boosted = conventions.find_boosted()
+        boosted = conventions.list_multilabel_algorithms()
         tags.classifier_tags.multi_label = self.algorithm in boosted and not is_auto
         algorithm = ALGORITHMS.get(str(self.algorithm))
         tags.classifier_tags.multi_class = not (algorithm and algorithm.is_binary)
@@ -205,46 +205,50 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         ValueError
             From scikit-learn: for infinities, rows without a class, wrong weights.
         """
-        wish = conventions.read_params(self.algorithm, self.get_params(deep=False))
+        request = conventions.read_params(self.algorithm, self.get_params(deep=False))
         seed = conventions.read_seed(self.random_state, self._draw_seed)
         columns = self._read_columns(X, reset=True)
         labels, targets = self._read_classes(y)
         check_consistent_length(next(iter(columns.values())), targets)
-        algorithm, n_classes = wish.boost.algorithm, len(labels)
-        conventions.require_classes(algorithm, targets, n_classes, wish.auto)
+        algorithm, n_classes = request.boost.algorithm, len(labels)
+        conventions.require_classes(algorithm, targets, n_classes, request.auto)
         weights = _check_sample_weight(
             sample_weight, targets, dtype=np.float64, ensure_non_negative=True
         )
         catalogue = read_catalogue([*columns], self.costs, self.groups)
         table = TableSpec(str(getattr(y, "name", None) or "y"))
-        read = conventions.gather_values(columns, catalogue, wish)
+        read = conventions.gather_values(columns, catalogue, request)
         dataset = Dataset(
             catalogue=read.catalogue,
             classes=labels,
             values=read.values,
             targets=targets,
             weights=scale_weights(weights),
-            row_groups=conventions.read_row_groups_of(groups, len(targets)),
+            row_groups=conventions.number_row_groups(groups, len(targets)),
         )
-        boost, auto = replace(wish.boost, seed=seed), wish.auto
-        spec = TrainingSpec(table, boost=boost, auto=auto, seed=seed, folds=wish.folds)
-        rows = conventions.gather_rows(dataset)
+        boost, auto, folds = (
+            replace(request.boost, seed=seed),
+            request.auto,
+            request.folds,
+        )
+        spec = TrainingSpec(table, boost=boost, auto=auto, seed=seed, folds=folds)
+        rows = conventions.drop_weightless_rows(dataset)
         self.warnings_ = (*read.warnings, *note_missing(rows, spec))
-        self._keep(spec, self._train(rows, spec))
+        self._store(spec, self._train(rows, spec))
         return self
 
     def _train(self, dataset: Dataset, spec: TrainingSpec) -> Model:
         if not dataset.is_multilabel:
             return end_of(train(CheckedTable(dataset, None, self.warnings_), spec))
-        # Panels, folds and what is chosen on held-out rows are of one class per row.
-        named = spec.boost.algorithm
-        params = replace(spec.boost, algorithm=ALGORITHMS[named].rule or named)
+        # Panels, folds and choices on held-out rows need one class per row.
+        name = spec.boost.algorithm
+        params = replace(spec.boost, algorithm=ALGORITHMS[name].rule or name)
         rounds = [*grow_ensemble(code_table(dataset), params, (), is_strict=True)]
         ensemble = make_ensemble(dataset, params, rounds)
         return Model(spec.name, ensemble, spec.table.target, asdict(params))
 
-    def _keep(self, spec: TrainingSpec, model: Model) -> None:
-        """Set what is known after training."""
+    def _store(self, spec: TrainingSpec, model: Model) -> None:
+        """Set the attributes that training makes known."""
         self.model_, self.ensemble_ = model, model.ensemble
         self.params_ = BoostParams(**model.params)  # type: ignore[arg-type]  # as read
         self.curve_ = None if model.curve is None else ErrorCurve.of(model.curve)
@@ -254,7 +258,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         return int(check_random_state(self.random_state).randint(2**31))
 
     def _read_classes(self, y: Any) -> tuple[tuple[ClassLabel, ...], IntArray]:
-        """Set `classes_`; return the labels, and each row's place among them."""
+        """Set `classes_`; return the labels, and each row's position or indicators."""
         if y is None:
             rule = "requires y to be passed, but the target y is None"
             raise RefusedError([Refusal("y", rule)])
@@ -274,7 +278,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         return labels, self._order[positions]
 
     def _read_columns(self, X: Any, *, reset: bool) -> dict[str, Column]:
-        """Return a table's columns by name, or by position; learn them, or compare."""
+        """Return columns by name or position; `reset`: remember names, else compare."""
         is_frame = frames.is_frame(X)
         columns = frames.frame_columns(X) if is_frame else frames.array_columns(X)
         if columns is not None:
@@ -289,9 +293,9 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         check_is_fitted(self)
         columns = self._read_columns(X, reset=False)
         values, unseen = check_rows(columns, self.ensemble_)
-        for one in unseen:
-            warn(one, stacklevel=4)
-        return TableRows(values, conventions.find_streams(values), self._seed)
+        for warning in unseen:
+            warn(warning, stacklevel=4)
+        return TableRows(values, conventions.hash_rows(values), self._seed)
 
     def _serve(self) -> Served:
         check_is_fitted(self)

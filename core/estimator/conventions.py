@@ -15,7 +15,7 @@ from core.estimator.frames import text_of
 from core.model.ensemble import Ensemble
 from core.parameters import as_number, check_parameters, parameters
 from core.pipeline.choosing import AUTO, AutoName
-from core.pipeline.spec import TrainingSpec, check_algorithm, part_auto
+from core.pipeline.spec import TrainingSpec, check_algorithm, split_auto
 from core.session.aims import ONE_RULE, check_aim
 from core.session.state import Aim
 from core.table.catalogue import Catalogue
@@ -29,8 +29,8 @@ from core.training.params import BoostParams
 from core.training.rules import RULES
 
 
-class TrainingWish(NamedTuple):
-    """A training as an estimator's parameters describe it."""
+class TrainingRequest(NamedTuple):
+    """The training that an estimator's parameters request."""
 
     boost: BoostParams
     #: parameters to be chosen
@@ -42,7 +42,7 @@ class TrainingWish(NamedTuple):
     rare: int
 
 
-def read_params(name: object, given: Mapping[str, object]) -> TrainingWish:
+def read_params(name: object, given: Mapping[str, object]) -> TrainingRequest:
     """Read the parameters of training by a spec's rules, and which are "auto"."""
     refusals = []
     try:
@@ -53,7 +53,7 @@ def read_params(name: object, given: Mapping[str, object]) -> TrainingWish:
         algorithm = BoostParams().algorithm
     names = parameters(BoostParams).keys() - {"algorithm", "seed"}
     plain_given = {name: as_python(given[name]) for name in names}
-    fixed, auto, unknown = part_auto(algorithm, plain_given)
+    fixed, auto, unknown = split_auto(algorithm, plain_given)
     values, wrong = check_parameters(BoostParams, fixed, "params")
     refusals += [*unknown, *wrong]
     folds, rare, listed = (
@@ -73,7 +73,7 @@ def read_params(name: object, given: Mapping[str, object]) -> TrainingWish:
     boost = BoostParams(algorithm=algorithm, **values)
     assert isinstance(folds, int), "checked"
     assert isinstance(rare, int), "checked"
-    return TrainingWish(boost, auto, folds, missing, rare)
+    return TrainingRequest(boost, auto, folds, missing, rare)
 
 
 def read_marks(raw: object) -> tuple[tuple[str, ...], list[Refusal]]:
@@ -94,7 +94,7 @@ def read_marks(raw: object) -> tuple[tuple[str, ...], list[Refusal]]:
 
 
 def read_seed(random_state: object, draw: Callable[[], int]) -> int:
-    """Return an integer as it is, as a spec's `seed`; else one that is drawn."""
+    """Return an integer `random_state` as the seed; else one that `draw` draws."""
     given = as_python(random_state)
     if not isinstance(given, int) or isinstance(given, bool):
         return draw()
@@ -108,7 +108,10 @@ def read_seed(random_state: object, draw: Callable[[], int]) -> int:
 def read_aim(
     raw: object, ensemble: Ensemble, policy: str | None, where: str
 ) -> Aim | None:
-    """Read what sessions are to reach: a name with a number, money in units."""
+    """Read an aim of sessions: a mapping of its name to a number, money in units.
+
+    `where` names the argument in refusals; None is no aim.
+    """
     if raw is None:
         return None
     if not isinstance(raw, Mapping):
@@ -129,7 +132,7 @@ def read_aims(
     ensemble: Ensemble,
     policy: str | None,
 ) -> tuple[list[int | None], list[Aim | None]]:
-    """Return a budget for each aim; without aims each budget has none."""
+    """Return the aims, and a budget beside each; without aims None for each budget."""
     if raw is None:
         return limits, [None] * len(limits)
     if not isinstance(raw, Sequence) or isinstance(raw, str):
@@ -144,7 +147,7 @@ def read_aims(
     return limits * len(aims), aims
 
 
-def read_weights_of(raw: Any, n_rows: int) -> FloatArray:
+def read_sample_weights(raw: Any, n_rows: int) -> FloatArray:
     """Read the weights of rows, scaled to sum to 1; None: equal."""
     weights = np.ones(n_rows) if raw is None else np.asarray(raw, np.float64)
     is_right = weights.shape == (n_rows,) and bool((weights >= 0).all())
@@ -158,7 +161,7 @@ def require_classes(
     algorithm: str, y: npt.NDArray[np.int64], n_classes: int, auto: frozenset[AutoName]
 ) -> None:
     """Refuse classes that the algorithm or "auto" can't deal with."""
-    boosted = find_boosted()
+    boosted = list_multilabel_algorithms()
     if y.ndim == 2 and algorithm not in boosted:
         rule = f"must be one of {', '.join(boosted)} for several labels at once"
         raise RefusedError([Refusal("algorithm", rule, repr(algorithm))])
@@ -174,12 +177,12 @@ def require_classes(
         raise RefusedError([Refusal("algorithm", rule)])
 
 
-def find_boosted() -> list[str]:
+def list_multilabel_algorithms() -> list[str]:
     """Return the algorithms that can boost several labels at once."""
-    return [name for name, its in ALGORITHMS.items() if name in RULES or its.rule]
+    return [name for name, one in ALGORITHMS.items() if name in RULES or one.rule]
 
 
-def read_row_groups_of(raw: Any, n_rows: int) -> IntArray | None:
+def number_row_groups(raw: Any, n_rows: int) -> IntArray | None:
     """Return a number for each row, the same for rows that belong together."""
     if raw is None:
         return None
@@ -197,9 +200,9 @@ def read_row_groups_of(raw: Any, n_rows: int) -> IntArray | None:
 def order_classes(
     classes: npt.NDArray[Any],
 ) -> tuple[tuple[ClassLabel, ...], IntArray]:
-    """Return classes in the order of their texts, as the service has them.
+    """Return classes in the order of their texts, as the service orders them.
 
-    Also the place there of each class as it stands.
+    Returns too, for each class as passed, its position in that order; (n_classes,).
     """
     texts = [text_of(one).strip() for one in classes.tolist()]
     if len(set(texts)) < len(texts):
@@ -214,7 +217,7 @@ def order_classes(
 
 
 class GatheredValues(NamedTuple):
-    """The columns of a table as features of known types, and what is odd about them."""
+    """The columns of a table as features of known types, with warnings."""
 
     catalogue: Catalogue
     values: FloatArray
@@ -222,10 +225,10 @@ class GatheredValues(NamedTuple):
 
 
 def gather_values(
-    columns: Columns, catalogue: Catalogue, wish: TrainingWish
+    columns: Columns, catalogue: Catalogue, request: TrainingRequest
 ) -> GatheredValues:
     """Read columns by the types that they suggest, as those of a file are read."""
-    table = TableSpec("", missing=wish.missing, rare=wish.rare)
+    table = TableSpec("", missing=request.missing, rare=request.rare)
     values: list[FloatArray] = []
     features, warnings, refusals = read_features(
         columns, table, catalogue.features, lambda _, cells: values.append(cells)
@@ -236,8 +239,8 @@ def gather_values(
     return GatheredValues(typed, np.column_stack(values), tuple(warnings))
 
 
-def gather_rows(dataset: Dataset) -> Dataset:
-    """Return the rows of positive weight; of several classes two must be left."""
+def drop_weightless_rows(dataset: Dataset) -> Dataset:
+    """Return the rows of positive weight; refuse them if only one class is left."""
     is_weighty = dataset.weights > 0
     targets = dataset.targets[is_weighty]
     if not dataset.is_multilabel and np.unique(targets).size < 2:
@@ -246,8 +249,8 @@ def gather_rows(dataset: Dataset) -> Dataset:
     return dataset if is_weighty.all() else dataset.take(np.flatnonzero(is_weighty))
 
 
-def find_positions(classes: list[Any], y: Any, n_rows: int) -> IntArray:
-    """Return the position of each row's class, by how it is written."""
+def locate_classes(classes: list[Any], y: Any, n_rows: int) -> IntArray:
+    """Return the position of each row's class, (n_rows,), compared as text."""
     column = np.asarray(y)
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
@@ -270,8 +273,8 @@ def find_positions(classes: list[Any], y: Any, n_rows: int) -> IntArray:
     return np.array([positions[text] for text in texts], np.int64)
 
 
-def find_streams(rows: FloatArray) -> list[int]:
-    """Return each row's stream of draws, a hash of its values."""
+def hash_rows(rows: FloatArray) -> list[int]:
+    """Return a hash of each row's values: the number of its random stream."""
     # -0.0 is 0.0, and all NaN are one.
     plain_rows = np.where(np.isnan(rows), np.nan, rows + 0.0)
     digests = [blake2b(row.tobytes(), digest_size=8).digest() for row in plain_rows]
@@ -286,7 +289,7 @@ def as_dense(y: Any) -> Any:
 def read_indicators(
     y: npt.NDArray[Any], shape: tuple[int, ...]
 ) -> npt.NDArray[np.int64]:
-    """Read which classes each row belongs to."""
+    """Check a matrix of 0 and 1 that says which classes each row belongs to."""
     if y.shape != shape:
         raise RefusedError([Refusal("y", f"must have the shape {shape}", str(y.shape))])
     wrong = y[~np.isin(y, (0, 1))]

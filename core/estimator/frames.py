@@ -54,11 +54,11 @@ def array_columns(table: Any) -> dict[str, Column] | None:
     cells = table if isinstance(table, np.ndarray) else as_cells(table)
     if cells is None or cells.ndim != 2 or cells.dtype.kind not in "OU":
         return None
-    return {str(idx): cell_column(str(idx), its) for idx, its in enumerate(cells.T)}
+    return {str(idx): cell_column(str(idx), row) for idx, row in enumerate(cells.T)}
 
 
 def as_cells(table: Any) -> Any:
-    """Return rows that are lists as an array of cells; None where they are no rows."""
+    """Return rows that are lists, some with texts, as an array of cells; else None."""
     rows = table if isinstance(table, Sequence) else []
     if not any(isinstance(one, str) for row in rows for one in as_row(row)):
         return None
@@ -67,14 +67,14 @@ def as_cells(table: Any) -> Any:
 
 
 def as_row(row: object) -> Iterable[Any]:
-    """Return the cells of a row that is a list."""
+    """Return the cells of a row that is a list; of any other object none."""
     return row if isinstance(row, list | tuple) else ()
 
 
 def mapped_columns(table: Mapping[str, Any], names: Iterable[str]) -> dict[str, Column]:
     """Return the columns of these names that a mapping of names to lists has.
 
-    Raises RefusedError for those that are no lists, or of another length.
+    Raises RefusedError for columns that are no lists, or of another length.
     """
     columns = {name: list_column(name, table[name]) for name in names if name in table}
     sizes = {name: column.size for name, column in columns.items()}
@@ -95,7 +95,7 @@ def list_column(name: str, values: Any) -> Column:
         column = np.asarray(values)
         is_list = column.ndim == 1
     except ValueError:
-        # Lists of several lengths stand in it.
+        # It holds lists of different lengths.
         is_list = False
     if not is_list:
         rule = "must be a list of values, one for each row"
@@ -110,7 +110,8 @@ def cell_column(
 ) -> Column:
     """Return cells of any kind as numbers where all are numbers, else as texts.
 
-    Missing are None, NaN and what the frame calls null.
+    None, NaN and what the frame calls null (`is_null`) are missing. Raises
+    CellTypeError for a cell that is a container.
     """
     kept = [
         None if cell is None or (isinstance(cell, float) and cell != cell) else cell
@@ -132,12 +133,12 @@ def cell_column(
 
 
 def is_number(cell: object) -> bool:
-    """Return whether a cell is a number; true and false are none."""
+    """Return whether a cell is a number; true and false are not."""
     return isinstance(cell, NUMBERS) and not isinstance(cell, bool)
 
 
 def text_of(cell: object) -> str:
-    """Return a cell or a class as text, as it is written in a file."""
+    """Return a cell or a class as it would be written in a file."""
     if isinstance(cell, bool | np.bool_):
         return "true" if cell else "false"
     if isinstance(cell, float | np.floating) and cell % 1 == 0:

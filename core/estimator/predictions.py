@@ -11,11 +11,11 @@ import numpy.typing as npt
 from core.arrays import FloatArray, IntArray
 from core.estimator.conventions import (
     as_dense,
-    find_positions,
+    locate_classes,
     read_aim,
     read_aims,
     read_indicators,
-    read_weights_of,
+    read_sample_weights,
 )
 from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
@@ -23,7 +23,7 @@ from core.session.outline import outline
 from core.session.policies import check_policy
 from core.session.state import Aim
 from core.simulation.curves import evaluate
-from core.simulation.outcomes import Outcomes, TableRows, play_each
+from core.simulation.outcomes import Outcomes, TableRows, simulate_each
 from core.table.costs import read_budget, read_budgets, read_row_budgets
 from core.table.dataset import Dataset
 from core.table.prices import MICROS_PER_UNIT, from_micros
@@ -82,7 +82,7 @@ class Served(NamedTuple):
     model: Model
     #: the caller's class for each one of the ensemble; (n_classes,)
     labels: npt.NDArray[Any]
-    #: places in the ensemble of the classes in the caller's order; (n_classes,)
+    #: position in the ensemble of each class in the caller's order; (n_classes,)
     order: IntArray
     #: the features as the caller names them
     columns: Sequence[Any]
@@ -92,18 +92,19 @@ class Served(NamedTuple):
         """The ensemble of the model."""
         return self.model.ensemble
 
-    def find_targets(self, y: Any, n_rows: int) -> IntArray:
-        """Return the place of each row's class, or the indicators of several."""
+    def read_targets(self, y: Any, n_rows: int) -> IntArray:
+        """Return each row's class position, (n_rows,), or indicators if multi-label."""
         if self.ensemble.is_multilabel:
             return read_indicators(np.asarray(y), (n_rows, self.labels.size))
-        return find_positions(self.labels.tolist(), y, n_rows)
+        return locate_classes(self.labels.tolist(), y, n_rows)
 
-    def find_budget(
+    def choose_budget(
         self, limit: int | None, policy: str | None, aim: Aim | None
     ) -> int | None:
-        """Return the budget to play under where one may spend a limit; micro-units.
+        """Return the budget to predict under if at most `limit` may be spent.
 
-        The curve knows it of whom the model prefers, without an aim.
+        Both are in micro-units. It is smaller where the curve is significantly better
+        there; the curve applies only to the preferred policy, without an aim.
         """
         curve = self.model.curve
         if curve is None or policy is not None or aim is not None:
@@ -111,7 +112,7 @@ class Served(NamedTuple):
         return curve.best_budget(limit)
 
     def choose_policy(self, name: str | None) -> str | None:
-        """Return who asks; None: whom the model prefers at a budget."""
+        """Return the name of a policy; None: the one preferred at each budget."""
         return None if name is None else check_policy(name, self.ensemble, "policy")
 
 
@@ -120,7 +121,7 @@ class BudgetedPredictor(ABC):
 
     A row is a session of its own. Its budget, in the unit of the costs, bounds what is
     charged for its values: one amount, or one for each row; infinity: unlimited.
-    `policy` says who asks, by default whom the model prefers at the budget. `aim` is
+    `policy` names who asks, by default the policy preferred at the budget. `aim` is
     one of `mean_budget`, `wanted_error` and `error_price`, with a number: what sessions
     are to reach on average, none of them above its budget. Where the model's curve says
     that a smaller budget surely errs less, rows are played under that one, which
@@ -129,36 +130,42 @@ class BudgetedPredictor(ABC):
 
     @abstractmethod
     def _serve(self) -> Served:
-        """Return what is predicted with; raise where there is nothing yet."""
+        """Return the model to predict with; raise where there is none yet."""
 
     @abstractmethod
     def _read_rows(self, X: Any) -> TableRows:
-        """Return the values of a table."""
+        """Return the values of a table with the random stream of each row."""
 
-    def _own(self, name: str, given: Any) -> Any:
-        """Return what a call gives, else what was set once for all calls."""
+    def _or_default(self, name: str, given: Any) -> Any:
+        """Return the argument of a call, else the attribute set for all calls."""
         return getattr(self, name, None) if given is None else given
 
-    def _play(
+    def _simulate(
         self, X: Any, budget: Any, policy: str | None, aim: AimWish, is_exact: bool
     ) -> Outcomes:
         served, rows = self._serve(), self._read_rows(X)
-        asks = served.choose_policy(self._own("policy", policy))
-        limits = read_row_budgets(self._own("budget", budget), rows.values.shape[0])
-        sought = read_aim(aim, served.ensemble, asks, "aim")
+        name = served.choose_policy(self._or_default("policy", policy))
+        limits = read_row_budgets(
+            self._or_default("budget", budget), rows.values.shape[0]
+        )
+        checked = read_aim(aim, served.ensemble, name, "aim")
         if not is_exact:
-            used = {one: served.find_budget(one, asks, sought) for one in set(limits)}
-            limits = [used[one] for one in limits]
-        return play_each(served.ensemble, rows, limits, asks, sought)
+            best = {
+                one: served.choose_budget(one, name, checked) for one in set(limits)
+            }
+            limits = [best[one] for one in limits]
+        return simulate_each(served.ensemble, rows, limits, name, checked)
 
     def best_budget(self, budget: Budget = None) -> float | None:
-        """Return the budget that rows are played under where one may spend so much.
+        """Return the budget that rows are predicted under if one may spend so much.
 
-        A smaller one where the curve says that it surely errs less; None: unlimited.
+        It is a smaller one where the curve says that it surely errs less; None:
+        unlimited.
         """
-        limit = read_budget(self._own("budget", budget))
-        found = self._serve().find_budget(limit, self._own("policy", None), None)
-        return None if found is None else from_micros(found)
+        limit = read_budget(self._or_default("budget", budget))
+        policy = self._or_default("policy", None)
+        best = self._serve().choose_budget(limit, policy, None)
+        return None if best is None else from_micros(best)
 
     def predict(
         self,
@@ -170,10 +177,13 @@ class BudgetedPredictor(ABC):
     ) -> npt.NDArray[Any]:
         """Return the label of each row; (n_rows,), multi-label (n_rows, n_classes).
 
-        The most probable class, or the one of least expected cost where the model has
-        costs of errors.
+        It is the most probable class, or the one of least expected cost where the model
+        has costs of errors.
         """
-        ends, served = self._play(X, budget, policy, aim, exact_budget), self._serve()
+        ends, served = (
+            self._simulate(X, budget, policy, aim, exact_budget),
+            self._serve(),
+        )
         if served.ensemble.is_multilabel:
             return ends.labels
         return served.labels[ends.labels]
@@ -188,9 +198,10 @@ class BudgetedPredictor(ABC):
     ) -> FloatArray:
         """Return the probability of each class; (n_rows, n_classes).
 
-        Calibrated on held-out rows, if the training had folds and if that helps.
+        Chances are calibrated on held-out rows, if the training had folds and if that
+        helps.
         """
-        chances = self._play(X, budget, policy, aim, exact_budget).chances
+        chances = self._simulate(X, budget, policy, aim, exact_budget).chances
         return chances[:, self._serve().order]
 
     def spend(
@@ -201,8 +212,10 @@ class BudgetedPredictor(ABC):
         aim: AimWish = None,
         exact_budget: bool = False,
     ) -> FloatArray:
-        """Return what the session of each row is charged; (n_rows,)."""
-        return self._play(X, budget, policy, aim, exact_budget).spent / MICROS_PER_UNIT
+        """Return what the session of each row is charged, in units; (n_rows,)."""
+        return (
+            self._simulate(X, budget, policy, aim, exact_budget).spent / MICROS_PER_UNIT
+        )
 
     def asked(
         self,
@@ -213,7 +226,7 @@ class BudgetedPredictor(ABC):
         exact_budget: bool = False,
     ) -> list[tuple[Any, ...]]:
         """Return the features that the session of each row asks for, in order."""
-        ranks = self._play(X, budget, policy, aim, exact_budget).ranks
+        ranks = self._simulate(X, budget, policy, aim, exact_budget).ranks
         columns, n_asked = self._serve().columns, (ranks > 0).sum(axis=1)
         orders = np.argsort(np.where(ranks > 0, ranks, ranks.size + 1), axis=1)
         return [
@@ -224,12 +237,12 @@ class BudgetedPredictor(ABC):
     def plan(
         self, budget: Budget = None, policy: str | None = None
     ) -> list[PlannedPurchase]:
-        """Return what a session buys on paper: every value comes, a middle one."""
+        """Return what a session buys if every answer comes and is a typical value."""
         served = self._serve()
-        asks = served.choose_policy(self._own("policy", policy))
-        limit = read_budget(self._own("budget", budget))
+        name = served.choose_policy(self._or_default("policy", policy))
+        limit = read_budget(self._or_default("budget", budget))
         purchases, total = [], 0
-        for question in outline(served.ensemble, limit, asks):
+        for question in outline(served.ensemble, limit, name):
             total += question.price
             features = tuple(served.columns[idx] for idx in question.feature_idxs)
             price = from_micros(question.price)
@@ -247,10 +260,10 @@ class BudgetedPredictor(ABC):
     ) -> ErrorCurve:
         """Return error and spend on rows X with classes y.
 
-        Under each of `budgets` (None: unlimited), or for each of `aims` under the one
-        budget that stands beside them, by default none. Raises `RefusedError` where y
-        has another length than X, or classes that training did not see, and for
-        budgets and aims that are none.
+        There is a point for each of `budgets` (None: unlimited); or for each of `aims`,
+        all under one budget, by default unlimited. Raises `RefusedError` where y has
+        another length than X, or classes that training did not see, and for invalid
+        budgets and aims.
         """
         served, rows = self._serve(), self._read_rows(X)
         n_rows = rows.values.shape[0]
@@ -258,13 +271,13 @@ class BudgetedPredictor(ABC):
             catalogue=served.ensemble.catalogue,
             classes=served.ensemble.classes,
             values=rows.values,
-            targets=served.find_targets(as_dense(y), n_rows),
-            weights=read_weights_of(sample_weight, n_rows),
+            targets=served.read_targets(as_dense(y), n_rows),
+            weights=read_sample_weights(sample_weight, n_rows),
         )
-        asks = served.choose_policy(self._own("policy", policy))
+        name = served.choose_policy(self._or_default("policy", policy))
         limits = read_budgets([None] if budgets is None else budgets, "budgets")
-        limits, sought = read_aims(aims, limits, served.ensemble, asks)
+        limits, checked = read_aims(aims, limits, served.ensemble, name)
         curve = evaluate(
-            served.ensemble, dataset, limits, asks, rows.seed, rows.streams, sought
+            served.ensemble, dataset, limits, name, rows.seed, rows.streams, checked
         )
         return ErrorCurve.of(curve)

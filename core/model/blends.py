@@ -188,7 +188,7 @@ class Blend(Arrays):
 
         Where huge numbers overflow the log odds are 0.
         """
-        columns = self.columns.lay(values)
+        columns = self.columns.standardise(values)
         is_hidden: BoolArray | None = None
         dampings: tuple[FloatArray | None, ...] = (None,) * len(self.ridges)
         if hiding is not None:

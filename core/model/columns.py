@@ -76,7 +76,7 @@ class Columns(Arrays):
         variance = self.covariance[np.ix_(there, there)] - across.T @ means
         return HiddenColumns(hidden, predicted, known, means, variance)
 
-    def lay(self, values: FloatArray) -> FloatArray:
+    def standardise(self, values: FloatArray) -> FloatArray:
         """Return rows as columns; (..., n_features) -> (..., n_columns)."""
         read = values[..., self.feature_idxs]
         is_missing = np.isnan(read)

@@ -12,7 +12,7 @@ from core import kernels
 from core.arrays import BoolArray, Derived, FloatArray, IntArray
 from core.kernels import Paths
 from core.model.certificates import Certification
-from core.model.hypotheses import Hypothesis, lay_paths
+from core.model.hypotheses import Hypothesis, build_paths
 from core.model.panels import PanelLadder
 from core.model.ranges import Chance, Micros, Share
 from core.table.catalogue import Catalogue
@@ -158,7 +158,7 @@ class Ensemble(Derived):
     @cached_property
     def paths(self) -> Paths:
         """The hypotheses as kernels follow them."""
-        return lay_paths(self.hypotheses, self.n_outputs, self.alphas)
+        return build_paths(self.hypotheses, self.n_outputs, self.alphas)
 
     @cached_property
     def alpha_sums(self) -> FloatArray:
@@ -229,7 +229,7 @@ class Ensemble(Derived):
         for start, stop in itertools.pairwise((0, *self.stages.ends)):
             is_inside = (positions >= start) & (positions < stop)
             alphas = np.where(is_inside, self.alphas, 0.0).tolist()
-            paths = lay_paths(self.hypotheses, self.n_outputs, alphas)
+            paths = build_paths(self.hypotheses, self.n_outputs, alphas)
             scores.append(paths.votes[:, 0].copy())
         return tuple(scores)
 

@@ -44,7 +44,7 @@ class Hypothesis(ABC):
         return None
 
     @abstractmethod
-    def lay(self, paths: PathBuilder) -> None:
+    def write_nodes(self, paths: PathBuilder) -> None:
         """Write the nodes and votes of the hypothesis; the first node is its root."""
 
     @abstractmethod
@@ -105,12 +105,12 @@ class Stump(Hypothesis):
         """Its votes above the cut, int8 (n_outputs,); not to be changed."""
         return as_ballots(self.votes)
 
-    def lay(self, paths: PathBuilder) -> None:
+    def write_nodes(self, paths: PathBuilder) -> None:
         """Write one node, which ends in a vote on either side."""
         end = paths.add_votes(self.votes)
-        self.lay_node(paths, (~end, ~(end + 1)), 0)
+        self.write_node(paths, (~end, ~(end + 1)), 0)
 
-    def lay_node(
+    def write_node(
         self, paths: PathBuilder, ways: Sequence[int], here: int, next_factor: int = -1
     ) -> None:
         """Write a node of the stump, also inside another hypothesis.
@@ -165,7 +165,7 @@ class Tree(Hypothesis):
     children: tuple[tuple[int, int], ...]
     below_votes: tuple[tuple[int, ...], ...] | None = None
 
-    def lay(self, paths: PathBuilder) -> None:
+    def write_nodes(self, paths: PathBuilder) -> None:
         """Write one node for each stump, in their order."""
         first = len(paths.nodes)
         heres = {0: 0}
@@ -176,7 +176,7 @@ class Tree(Hypothesis):
             for side, child in enumerate(self.children[position]):
                 ways.append(~(ends + side) if child == LEAF else first + child)
                 heres[child] = ends + side
-            stump.lay_node(paths, ways, heres[position])
+            stump.write_node(paths, ways, heres[position])
 
     def cast(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
         """Return the votes of a boosted tree, for each row where its path ends."""
@@ -206,7 +206,7 @@ class Product(Hypothesis):
     # By `field`: else the inherited property would count as a default.
     stumps: tuple[Stump, ...] = field()
 
-    def lay(self, paths: PathBuilder) -> None:
+    def write_nodes(self, paths: PathBuilder) -> None:
         """Write one node for the first stump and two, one per sign, for the others."""
         product_votes = np.prod([stump.votes for stump in self.stumps], axis=0)
         ends = paths.add_votes(tuple(product_votes.tolist()))
@@ -219,7 +219,7 @@ class Product(Hypothesis):
                     ~(ends + other) if is_last else following + other
                     for other in (sign, 1 - sign)
                 ]
-                stump.lay_node(paths, ways, 0, -1 if is_last else following)
+                stump.write_node(paths, ways, 0, -1 if is_last else following)
 
     def cast(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
         """Return the product of the stumps' votes on every row."""
@@ -230,7 +230,7 @@ class Product(Hypothesis):
         return ballots
 
 
-def lay_paths(
+def build_paths(
     hypotheses: Sequence[Hypothesis], n_outputs: int, alphas: Sequence[float] = ()
 ) -> Paths:
     """Return hypotheses as the arrays of nodes that kernels follow.
@@ -246,6 +246,6 @@ def lay_paths(
     paths, roots, owners = PathBuilder(n_outputs), [], [0]
     for position, hypothesis in enumerate(hypotheses):
         roots.append(len(paths.nodes))
-        hypothesis.lay(paths)
+        hypothesis.write_nodes(paths)
         owners += [position] * (len(paths.votes) - len(owners))
     return paths.to_paths(roots, alphas or [1.0] * len(roots), owners)

@@ -34,7 +34,7 @@ class Split(Arrays):
             return len(self.feature_idxs)
         return self.points.size + int(self.kind == "cuts")
 
-    def find_parts(self, values: FloatArray) -> IntArray:
+    def assign_parts(self, values: FloatArray) -> IntArray:
         """Return the part of each row; (n_rows, n_features) -> (n_rows,).
 
         `MAIN` where the root is missing, or where its code is not among the parts.
@@ -76,7 +76,7 @@ class Route(Arrays):
 
         `values` (n_features,), NaN where not known.
         """
-        part = int(self.split.find_parts(values[None, :])[0])
+        part = int(self.split.assign_parts(values[None, :])[0])
         return part if part in self.parts else MAIN
 
     def scale(self, total: int, new_total: int) -> "Route":

@@ -5,7 +5,7 @@ import numpy as np
 from core import kernels
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
-from core.model.hypotheses import Hypothesis, lay_paths
+from core.model.hypotheses import Hypothesis, build_paths
 
 TIE = 1e-12
 
@@ -48,7 +48,7 @@ def hypothesis_votes(
     hypothesis: Hypothesis, values: FloatArray, n_outputs: int
 ) -> FloatArray:
     """Return one hypothesis's votes, +1, -1 or 0, on rows; (n_rows, n_outputs)."""
-    paths = lay_paths([hypothesis], n_outputs)
+    paths = build_paths([hypothesis], n_outputs)
     votes, alphas = np.zeros((values.shape[0], n_outputs)), np.zeros(values.shape[0])
     kernels.add_votes(values, paths, votes, alphas)
     return votes

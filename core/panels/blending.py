@@ -20,19 +20,19 @@ from core.panels.trees import (
     fit_trees,
     grow_folds,
     make_growth,
-    serve_trees,
+    merge_ensembles,
 )
 
 # Columns of a table from which on a second kernel and more waves pay: on 196 pixels, of
 # which panels have few, the error was 7.0 % with them and 7.5 % without (one draw).
 WIDE_COLUMNS = 100
 
-# Rows times features that measure what a panel loses without a feature.
+# Rows times features by which the rise of a panel's loss without a feature is measured.
 RISE_ROWS = 3000
 
-# The prior weight of each predictor, and how many rows that prior counts for.
+# The prior weight of each predictor, and how many rows the prior counts for.
 TREES, LAPLACE, LOGISTIC, GAUSS = 0.4, 0.4, 0.2, 0.3
-HOLD = 10.0
+PRIOR_COUNT = 10.0
 
 
 class FittedPanels(NamedTuple):
@@ -55,36 +55,37 @@ def make_panel(
 ) -> tuple[Panel, FloatArray]:
     """Fit the blend of a set of features, weighted on held-out rows.
 
-    `space` has the columns of these features and more. Returns the panel,
-    and log odds (n_judges, n_outputs) of these rows by predictors not fitted to them.
+    `space` has the columns of these features and more. Returns the panel, and the log
+    odds (n_judges, n_outputs) of held-out rows by predictors not fitted to them.
     """
     idxs, judges = tuple(feature_idxs), (held_out.targets, held_out.weights)
     if not idxs:
         logits = np.tile(rows.starts, (held_out.row_idxs.size, 1))
         return Panel((), mean_loss(logits, *judges), frozenset(), rises=()), logits
     growths = [
-        make_growth(rows, *one)._replace(seed=rows.seed + number)
-        for number, one in enumerate(recipe.ensembles)
+        make_growth(rows, *settings)._replace(seed=rows.seed + number)
+        for number, settings in enumerate(recipe.ensembles)
     ]
     grown = [fit_trees(rows, idxs, one) for one in growths]
     by_fold = [grow_folds(rows, idxs, one, held_out) for one in growths]
     columns = space.take(idxs)
     ridges = list(fit_ridges(rows, columns, grown[0].gains, recipe, held_out))
-    parts = [score_trees(by_fold, held_out), *(one.logits for _, one in ridges)]
+    predicted = [score_trees(by_fold, held_out), *(one.logits for _, one in ridges)]
     shares = np.array([TREES, *(share for share, _ in ridges)])
-    weights = fit_weights(np.array(parts), *judges, shares / shares.sum(), HOLD)
+    priors = shares / shares.sum()
+    weights = fit_weights(np.array(predicted), *judges, priors, PRIOR_COUNT)
     weights = round_digits(weights, DIGITS)
-    logits = np.einsum("p,pnk->nk", weights, parts)
+    logits = np.einsum("p,pnk->nk", weights, predicted)
     loss = mean_loss(logits, *judges)
     fitted = HeldOutBlend(columns, by_fold, [one for _, one in ridges], weights)
     blend = Blend(
         columns,
-        serve_trees(rows, idxs, grown),
+        merge_ensembles(rows, idxs, grown),
         tuple(one.ridge for _, one in ridges),
         weights,
     )
     may_lack = frozenset(np.flatnonzero(rows.coarse.has_missing).tolist())
-    rises = find_rises(rows, idxs, fitted, held_out, logits)
+    rises = measure_rises(rows, idxs, fitted, held_out, logits)
     return Panel(idxs, loss, may_lack & frozenset(idxs), blend, rises), logits
 
 
@@ -116,21 +117,21 @@ def fit_ridges(
     so count more in distances. A table with many columns gets a Gaussian kernel of
     plain distances, too. With a rare class there is no kernel.
     """
-    laid = columns.lay(rows.dataset.values)
-    if recipe.holds and not rows.has_rare:
+    inputs = columns.standardise(rows.dataset.values)
+    if recipe.penalties and not rows.has_rare:
         column_gains = gains[columns.feature_idxs]
         stretches = (column_gains / max(column_gains.mean(), 1e-9) + 0.1) ** 0.25
         stretches = round_digits(stretches, DIGITS)
         n_columns = rows.columns.codes.size
         is_wide = recipe.n_wide_waves > 0 and n_columns >= WIDE_COLUMNS
         n_waves = recipe.n_wide_waves if is_wide else recipe.n_waves
-        basis = Basis("laplace", stretches, n_waves, recipe.holds)
-        yield LAPLACE, fit_kernel(rows, laid, basis, held_out)
+        basis = Basis("laplace", stretches, n_waves, recipe.penalties)
+        yield LAPLACE, fit_kernel(rows, inputs, basis, held_out)
         if is_wide:
             plain = np.ones(stretches.size)
             basis = basis._replace(kind="gauss", stretches=plain)
-            yield GAUSS, fit_kernel(rows, laid, basis, held_out)
-    yield LOGISTIC, fit_logistic(rows, laid, held_out)
+            yield GAUSS, fit_kernel(rows, inputs, basis, held_out)
+    yield LOGISTIC, fit_logistic(rows, inputs, held_out)
 
 
 class HeldOutBlend(NamedTuple):
@@ -145,7 +146,10 @@ class HeldOutBlend(NamedTuple):
     def hide(
         self, feature_idxs: Sequence[int], fold: int, row_idxs: IntArray
     ) -> FloatArray:
-        """Return the log odds of rows of a fold with features hidden together."""
+        """Return the log odds of rows of a fold with features hidden together.
+
+        Shape (n_rows, n_outputs).
+        """
         is_hidden = np.zeros(self.trees[0][fold].gains.size, np.bool_)
         is_hidden[list(feature_idxs)] = True
         hidden = self.columns.hide(is_hidden)
@@ -156,28 +160,28 @@ class HeldOutBlend(NamedTuple):
         return blended
 
 
-def find_rises(
+def measure_rises(
     rows: PanelRows,
     feature_idxs: tuple[int, ...],
     fitted: HeldOutBlend,
     held_out: HeldOut,
     logits: FloatArray,
 ) -> tuple[float, ...]:
-    """Return by how much the held-out loss rises without each feature, at least 0.
+    """Measure the rise of the held-out loss without each feature, at least 0.
 
     The members of a bundle are hidden together, and share the rise of the loss.
     `logits` (n_judges, n_outputs) are those with all features known.
     """
-    every = max(1, round(held_out.row_idxs.size * len(feature_idxs) / RISE_ROWS))
+    step = max(1, round(held_out.row_idxs.size * len(feature_idxs) / RISE_ROWS))
     is_judge = np.zeros(rows.n_rows, np.bool_)
-    is_judge[held_out.row_idxs[::every]] = True
-    parts = [fold[is_judge[fold]] for fold in held_out.folds]
-    row_idxs = np.concatenate(parts)
+    is_judge[held_out.row_idxs[::step]] = True
+    by_fold = [fold[is_judge[fold]] for fold in held_out.folds]
+    row_idxs = np.concatenate(by_fold)
     judges = rows.targets[row_idxs], rows.weights[row_idxs]
     before = mean_loss(logits[np.searchsorted(held_out.row_idxs, row_idxs)], *judges)
     rises = dict.fromkeys(feature_idxs, 0.0)
     for together in gather_bundles(rows, feature_idxs):
-        hidden = [fitted.hide(together, fold, part) for fold, part in enumerate(parts)]
+        hidden = [fitted.hide(together, fold, one) for fold, one in enumerate(by_fold)]
         rise = max(mean_loss(np.concatenate(hidden), *judges) - before, 0.0)
         rises |= dict.fromkeys(together, round(rise / len(together), DIGITS))
     return tuple(rises.values())
@@ -186,7 +190,7 @@ def find_rises(
 def gather_bundles(
     rows: PanelRows, feature_idxs: Sequence[int]
 ) -> list[tuple[int, ...]]:
-    """Return features by what is revealed together: the members of a bundle, or one."""
+    """Return features in groups that are revealed together: a bundle, or one alone."""
     catalogue = rows.dataset.catalogue
     together: dict[tuple[bool, int], tuple[int, ...]] = {}
     for idx in feature_idxs:
@@ -197,10 +201,10 @@ def gather_bundles(
 
 
 def level_rises(panels: Sequence[Panel]) -> tuple[Panel, ...]:
-    """Return panels whose loss without a feature is at most that of their subsets.
+    """Lower rises, so that no panel loses more without a feature than its subsets do.
 
-    This holds for subsets that hide the feature and for those that never had it. On few
-    rows a panel may seem to lose more; then a refusal would end a case too early.
+    Subsets without the feature count as they are, others with the feature hidden. On
+    few rows a panel may seem to lose more; then a refusal would end a case too early.
     """
     sets = [frozenset(panel.feature_idxs) for panel in panels]
     without: dict[int, dict[int, float]] = {}
@@ -209,9 +213,9 @@ def level_rises(panels: Sequence[Panel]) -> tuple[Panel, ...]:
         assert panel.rises is not None, "they were just fitted"
         pairs = zip(panel.feature_idxs, panel.rises, strict=True)
         losses = {idx: panel.loss + rise for idx, rise in pairs}
-        parts = [one for one in without if sets[one] < sets[number]]
-        for part, idx in itertools.product(parts, losses):
-            loss = without[part].get(idx, panels[part].loss)
+        subsets = [one for one in without if sets[one] < sets[number]]
+        for subset, idx in itertools.product(subsets, losses):
+            loss = without[subset].get(idx, panels[subset].loss)
             losses[idx] = max(min(losses[idx], loss), panel.loss)
         without[number] = losses
     return tuple(

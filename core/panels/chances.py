@@ -17,9 +17,9 @@ LEAST_CHANCE = 1e-5
 
 
 def to_logits(chances: FloatArray) -> FloatArray:
-    """Return log odds of two classes, else centred logs, of chances (..., n_classes).
+    """Return log odds of chances; (..., n_classes) -> (..., n_outputs).
 
-    Returns (..., n_outputs).
+    Of more than two classes they are logs, centred for each row.
     """
     logs = np.log(np.clip(chances, LEAST_CHANCE, 1.0 - LEAST_CHANCE))
     if chances.shape[-1] == 2:
@@ -41,13 +41,14 @@ def losses_and_gradients(
     if logits.shape[-1] == 1:
         signs = 2.0 * targets - 1.0
         leads = signs * logits[:, 0]
-        pulls = -signs / (1.0 + np.exp(np.clip(leads, -MAX_LOGIT, MAX_LOGIT)))
-        return np.logaddexp(0.0, -leads), pulls[:, None]
+        gradients = -signs / (1.0 + np.exp(np.clip(leads, -MAX_LOGIT, MAX_LOGIT)))
+        return np.logaddexp(0.0, -leads), gradients[:, None]
     every = np.arange(targets.size)
-    least = logits - logits.max(axis=1, keepdims=True)
-    chances = np.exp(least)
+    lowered = logits - logits.max(axis=1, keepdims=True)
+    chances = np.exp(lowered)
     totals = chances.sum(axis=1)
-    losses = np.log(totals) - least[every, targets]
+    losses = np.log(totals) - lowered[every, targets]
+    # The gradient of softmax: chances less the indicator of the true class.
     chances /= totals[:, None]
     chances[every, targets] -= 1.0
     return losses, chances
@@ -80,27 +81,28 @@ def fit_link(
 ) -> tuple[float, FloatArray]:
     """Fit log odds = slope * vote + offset; return the slope and the offsets.
 
-    Platt (1999); several classes share one slope and have an offset each.
+    This is Platt's link (1999), drawn weakly to the slope 2 and no offset; several
+    classes share one slope and have an offset each. `votes` (n_rows, n_outputs).
     """
     n_outputs = votes.shape[1]
     start = np.append(2.0, np.zeros(n_outputs))
-    hold, is_positive = np.full(start.size, 2e-3), start > 0.0
+    penalty, is_positive = np.full(start.size, 2e-3), start > 0.0
     if n_outputs == 1:
         inputs = np.hstack((votes, np.ones_like(votes)))
-        held = kernels.Penalty(start, hold, is_positive)
-        slope, offset = fit_binary(inputs, targets, weights, held)
+        prior = kernels.Penalty(start, penalty, is_positive)
+        slope, offset = fit_binary(inputs, targets, weights, prior)
         return float(slope), np.array([offset])
 
     def loss(x: FloatArray) -> tuple[float, FloatArray]:
-        losses, pulls = losses_and_gradients(x[0] * votes + x[1:], targets)
-        pulls *= weights[:, None]
-        changes = np.append((pulls * votes).sum(), pulls.sum(axis=0))
-        away = x - start
-        return float(losses @ weights + 1e-3 * away @ away), changes + 2e-3 * away
+        losses, gradients = losses_and_gradients(x[0] * votes + x[1:], targets)
+        gradients *= weights[:, None]
+        gradient = np.append((gradients * votes).sum(), gradients.sum(axis=0))
+        shift = x - start
+        return float(losses @ weights + 1e-3 * shift @ shift), gradient + 2e-3 * shift
 
     free = [(None, None)] * votes.shape[1]
-    found = minimise_loss(loss, start, [(0.0, None), *free])
-    return float(found[0]), found[1:]
+    link = minimise_loss(loss, start, [(0.0, None), *free])
+    return float(link[0]), link[1:]
 
 
 def fit_weights(
@@ -108,33 +110,35 @@ def fit_weights(
     targets: IntArray,
     weights: FloatArray,
     start: FloatArray,
-    hold: float,
+    penalty: float,
 ) -> FloatArray:
-    """Weigh predictors so that the sum of their log odds has the least log-loss.
+    """Fit weights of predictors whose weighted log odds add up to the least log-loss.
 
     `logits` (n_predictors, n_rows, n_outputs) are of rows that the predictors were not
-    fitted to. No weight is below 0; each is drawn to its start as by `hold` rows.
+    fitted to. No weight is below 0; each is drawn to its start as if by `penalty` rows.
     """
     if logits.shape[2] == 1:
         every = np.ones(start.size, np.bool_)
-        held = kernels.Penalty(start, np.full(start.size, 2.0 * hold), every)
-        return fit_binary(logits[:, :, 0].T, targets, weights, held)
+        prior = kernels.Penalty(start, np.full(start.size, 2.0 * penalty), every)
+        return fit_binary(logits[:, :, 0].T, targets, weights, prior)
 
     def loss(x: FloatArray) -> tuple[float, FloatArray]:
-        losses, pulls = losses_and_gradients(np.einsum("p,pnk->nk", x, logits), targets)
-        pulls *= weights[:, None]
-        away = x - start
-        changes = np.einsum("nk,pnk->p", pulls, logits) + 2.0 * hold * away
-        return float(losses @ weights + hold * away @ away), changes
+        losses, gradients = losses_and_gradients(
+            np.einsum("p,pnk->nk", x, logits), targets
+        )
+        gradients *= weights[:, None]
+        shift = x - start
+        gradient = np.einsum("nk,pnk->p", gradients, logits) + 2.0 * penalty * shift
+        return float(losses @ weights + penalty * shift @ shift), gradient
 
     return minimise_loss(loss, start, [(0.0, None)] * start.size)
 
 
 def fit_binary(
-    inputs: FloatArray, targets: IntArray, weights: FloatArray, held: kernels.Penalty
+    inputs: FloatArray, targets: IntArray, weights: FloatArray, prior: kernels.Penalty
 ) -> FloatArray:
     """Return the coefficients of least penalised log-loss of two classes."""
-    found = held.centres.copy()
-    laid = np.ascontiguousarray(inputs)
-    kernels.fit_logits(laid, targets, np.ascontiguousarray(weights), held, found)
-    return found
+    coefficients = prior.centres.copy()
+    rows, shares = np.ascontiguousarray(inputs), np.ascontiguousarray(weights)
+    kernels.fit_logits(rows, targets, shares, prior, coefficients)
+    return coefficients

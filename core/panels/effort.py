@@ -10,10 +10,10 @@ class Recipe(NamedTuple):
 
     #: half the number of random features of a kernel
     n_waves: int
-    #: the same for tables with many columns, of two kernels; 0: as for few columns
+    #: the same in each of two kernels for tables with many columns; 0: as for few
     n_wide_waves: int
     #: ridge penalties that are tried for a kernel
-    holds: tuple[float, ...]
+    penalties: tuple[float, ...]
     #: (rounds, leaves, rate, row_share, column_share) of each boosted ensemble
     ensembles: tuple[tuple[int, int, float, float, float], ...]
 
@@ -42,11 +42,11 @@ class Effort(NamedTuple):
     max_swaps: int
     #: rounds of the rules whose order of purchases is a candidate
     order_rounds: int
-    #: for a set that was chosen
+    #: blend of a set that was chosen
     full: Recipe
-    #: for its beginnings
+    #: blend of a beginning of such a set
     light: Recipe
-    #: beginnings are longer by so much, and by one feature at least
+    #: each beginning is longer than the one before by this factor, at least by one
     next_size: float
 
 

@@ -35,10 +35,11 @@ def follow_rule(
     """
     n_rows = walkers.is_missing.shape[0]
     spends, losses = np.zeros(n_rows), np.zeros(n_rows)
+    # Rows with the same known features go on together.
     open_ends = [(np.arange(n_rows), frozenset[int]())]
     while open_ends:
         rows, known = open_ends.pop()
-        now = find_predictor_of(walkers.panels, known)
+        now = find_preferred_panel(walkers.panels, known)
         target = int(targets[now])
         goes_on = walkers.risks[now, rows] > thresholds[now]
         if target == now:
@@ -47,14 +48,15 @@ def follow_rule(
         losses[ends] = walkers.losses[now, ends]
         if not rows.size:
             continue
-        asked = next(i for i in walkers.panels[target].feature_idxs if i not in known)
+        target_idxs = walkers.panels[target].feature_idxs
+        asked = next(idx for idx in target_idxs if idx not in known)
         revealed = reveal_with(walkers.catalogue, asked, known)
         spends[rows] += price_for_rows(walkers, rows, known, revealed)
         open_ends.append((rows, known.union(revealed)))
     return spends, losses
 
 
-def find_predictor_of(panels: Sequence[Panel], known: frozenset[int]) -> int:
+def find_preferred_panel(panels: Sequence[Panel], known: frozenset[int]) -> int:
     """Return the preferred panel whose features are all known."""
     return next(n for n, one in enumerate(panels) if known.issuperset(one.feature_idxs))
 
@@ -70,7 +72,11 @@ def reveal_with(catalogue: Catalogue, asked: int, known: frozenset[int]) -> list
 def price_for_rows(
     walkers: Walkers, rows: IntArray, known: frozenset[int], revealed: list[int]
 ) -> FloatArray:
-    """Return what features cost that are revealed to some rows; (n_rows,)."""
+    """Return each row's price of features that are revealed together; (n_rows,).
+
+    In micro-units. Missing cells cost nothing; the group's fee is due with the first
+    member that is there.
+    """
     catalogue = walkers.catalogue
     is_there = ~walkers.is_missing[rows][:, revealed]
     costs = catalogue.costs[revealed].astype(np.float64)

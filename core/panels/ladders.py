@@ -17,11 +17,11 @@ from core.panels.effort import EFFORTS, LIGHT, Effort, Recipe
 from core.panels.purchases import Shop
 from core.panels.routes import Makers, add_route
 from core.panels.rows import PanelRows
-from core.panels.rungs import find_budgets
+from core.panels.rungs import choose_rungs
 from core.panels.search import SEARCH_FOLDS, SetSearch
-from core.panels.sets import choose_sets, forward
+from core.panels.sets import choose_sets, select_forward
 from core.panels.solving import load_solver
-from core.panels.spread import spread
+from core.panels.spread import map_in_threads
 from core.panels.stopping import fit_stopping
 from core.panels.trees import choose_limits
 from core.table.binning import bin_values
@@ -65,7 +65,7 @@ def fit_ladder(
     effort: EffortName = "standard",
     least_missing: int = 20,
 ) -> Generator[float, None, PanelLadder]:
-    """Choose a set of features for each of some budgets and fit its predictors.
+    """Fit a ladder: choose a set of features for each budget and fit its predictors.
 
     Yields the share of the work done, 0 to 1, and returns the ladder. Meanwhile BLAS
     has one thread in the whole process: sets and blends are spread over the cores
@@ -74,7 +74,7 @@ def fit_ladder(
     Parameters
     ----------
     dataset : Dataset
-        With one class per row. Of very many rows a sample stands for all.
+        With one class per row. Very many rows are represented by a sample.
     seed : int
         For folds, draws of rows and columns, and random features.
     budgets : sequence of int, optional
@@ -84,23 +84,23 @@ def fit_ladder(
     effort : {"fast", "standard", "thorough"}
         How many rows, sets and predictors are tried: see `EFFORTS`.
     least_missing : int
-        Least number of fitted rows without a value for a missing value to count as
-        information: see `informative_features`. Other gaps are filled.
+        A feature's missing values count as information if at least so many of the
+        fitted rows lack it: see `informative_features`. Other gaps are filled.
     """
-    knobs = EFFORTS[effort]
-    dataset = thin_classes(dataset, knobs.fit_rows)
+    settings = EFFORTS[effort]
+    dataset = thin_classes(dataset, settings.fit_rows)
     dataset = fill_gaps(dataset, informative_features(dataset, least_missing))
     load_solver()
     with threadpool_limits(limits=1, user_api="blas"):
-        few = pick_few(knobs, PanelRows(dataset, seed))
-        limits = choose_limits(few, few.hold_out(SEARCH_FOLDS, knobs.search_judges))
+        few = pick_search_rows(settings, PanelRows(dataset, seed))
+        limits = choose_limits(few, few.hold_out(SEARCH_FOLDS, settings.search_judges))
         few = replace(few, limits=limits)
         rungs, orders = yield from pass_on(
-            find_orders(few, budgets, knobs), lambda share: ROUTE_FROM * share
+            choose_orders(few, budgets, settings), lambda share: ROUTE_FROM * share
         )
         rows = PanelRows(dataset, seed, limits)
         blended = yield from pass_on(
-            fit_panels(rows, orders, knobs), lambda share: ROUTE_FROM * share
+            fit_panels(rows, orders, settings), lambda share: ROUTE_FROM * share
         )
         judges = blended.held_out.row_idxs
         some = np.linspace(0, judges.size - 1, min(judges.size, MOST_STOPPED))
@@ -112,7 +112,7 @@ def fit_ladder(
             blended.panels, rows.starts, stopping, spaces=(blended.space,)
         )
         if rungs:
-            makers = Makers(thin_rows, partial(fit_part, knobs), rungs)
+            makers = Makers(thin_rows, partial(fit_part, settings), rungs)
             shares = approach(ROUTE_FROM, 1.0)
             adding = add_route(rows, ladder, blended, makers)
             ladder = yield from pass_on(adding, lambda _: next(shares))
@@ -120,16 +120,19 @@ def fit_ladder(
         return ladder
 
 
-def find_orders(
+def choose_orders(
     rows: PanelRows, budgets: Sequence[int] | None, effort: Effort
 ) -> Generator[float, None, tuple[list[int], list[tuple[int, ...]]]]:
-    """Choose a set for each budget; return budgets, and sets in asking order."""
+    """Choose a set for each budget; return the budgets, and sets in order of asking.
+
+    Yields the share of the whole work that is done, up to a half.
+    """
     dataset = rows.dataset
     search = SetSearch(rows, Shop(dataset.catalogue, rows.is_useful), effort)
     if not search.shop.offers:
         return [], [()]
-    rungs = sorted(set(budgets or find_budgets(search)))
-    made = [find_order(dataset, rule, effort.order_rounds) for rule in ORDER_RULES]
+    rungs = sorted(set(budgets or choose_rungs(search)))
+    made = [order_by_rule(dataset, rule, effort.order_rounds) for rule in ORDER_RULES]
     shares = approach(0.0, 0.5)
     chosen = yield from pass_on(
         choose_sets(search, rungs, made), lambda _: next(shares)
@@ -140,9 +143,10 @@ def find_orders(
 def fit_part(
     effort: Effort, rows: PanelRows, root: tuple[int, ...], budgets: Sequence[int]
 ) -> FittedPanels:
-    """Fit panels that all begin with a root, which is free in the rows' catalogue.
+    """Fit panels of one part, which begin with the root; it is free in the catalogue.
 
-    A part has few rows: less is tried, and every blend is a light one.
+    A part has few rows: less is tried, and every blend is a light one. `budgets` are
+    what may be spent beyond the root.
     """
     places = np.linspace(0, len(budgets) - 1, min(len(budgets), PART_RUNGS))
     rungs = [budgets[place] for place in places.round().astype(int).tolist()]
@@ -157,27 +161,27 @@ def fit_part(
     )
     orders: list[tuple[int, ...]] = []
     if rungs and np.unique(rows.targets).size > 1:
-        _, orders = end_of(find_orders(pick_few(less, rows), rungs, less))
+        _, orders = end_of(choose_orders(pick_search_rows(less, rows), rungs, less))
     whole = [(*root, *(one for one in order if one not in root)) for order in orders]
     recipes = {frozenset(order): (order, LIGHT) for order in (root, *whole)}
     for order in whole:
-        for size in find_sizes(len(order) - len(root), PART_GROWTH)[1:]:
-            begun = order[: len(root) + size]
-            recipes.setdefault(frozenset(begun), (begun, LIGHT))
+        for size in list_beginning_sizes(len(order) - len(root), PART_GROWTH)[1:]:
+            beginning = order[: len(root) + size]
+            recipes.setdefault(frozenset(beginning), (beginning, LIGHT))
     return end_of(fit_blends(rows, whole or [root], recipes, less))
 
 
 def ladder_bytes(
     n_samples: int, n_features: int, effort: EffortName = "standard"
 ) -> int:
-    """Return the bytes that `fit_ladder` takes at its peak; each thread has a blend.
+    """Estimate the bytes that `fit_ladder` takes at its peak; each thread fits a blend.
 
-    As measured: 14 tables of products of waves, and 8 of all columns. Few features may
-    have many columns, so that waves are those of a wide table.
+    As measured, a blend takes 14 tables of products of waves, and 8 of all columns. Few
+    features may have many columns, so the waves are those of a wide table.
     """
-    knobs = EFFORTS[effort]
-    n_samples = min(n_samples, knobs.fit_rows)
-    n_inputs = 2 * max(knobs.full.n_waves, knobs.full.n_wide_waves)
+    settings = EFFORTS[effort]
+    n_samples = min(n_samples, settings.fit_rows)
+    n_inputs = 2 * max(settings.full.n_waves, settings.full.n_wide_waves)
     products = 14 * n_inputs * min(n_inputs, n_samples)
     return 8 * count_threads() * (products + 8 * n_samples * n_features)
 
@@ -185,13 +189,13 @@ def ladder_bytes(
 def fit_panels(
     rows: PanelRows, orders: Sequence[tuple[int, ...]], effort: Effort
 ) -> Generator[float, None, FittedPanels]:
-    """Fit the blends of sets, and of their beginnings."""
+    """Fit the blends of sets, and light blends of their beginnings."""
     full = effort.full
     if rows.n_rows < FEW_ROWS:
         full = full._replace(ensembles=N_SEEDS * full.ensembles)
     recipes = {frozenset(order): (order, full) for order in orders}
     for order in orders:
-        for size in find_sizes(len(order), effort.next_size):
+        for size in list_beginning_sizes(len(order), effort.next_size):
             recipes.setdefault(frozenset(order[:size]), (order[:size], effort.light))
     return (yield from fit_blends(rows, orders, recipes, effort))
 
@@ -202,22 +206,23 @@ def fit_blends(
     recipes: Recipes,
     effort: Effort,
 ) -> Generator[float, None, FittedPanels]:
-    """Fit the blends of recipes, and put them in the order of preference.
+    """Fit a panel by each recipe, and sort the panels in the order of preference.
 
-    A dearer set is preferred to a cheaper one: it was chosen because it is better, by
-    another measure of many rows. A beginning is preferred by its loss, after the set.
+    `orders` are the chosen sets, the cheapest first. A dearer set is preferred to a
+    cheaper one: it was chosen because it is better, by another measure of many rows. A
+    beginning is preferred by its loss, after its set. Yields the share of work done.
     """
     n_folds = FEWER_FOLDS if rows.n_rows >= MANY_ROWS else N_FOLDS
     held_out = rows.hold_out(n_folds, effort.blend_judges)
-    read = dict.fromkeys(idx for order, _ in recipes.values() for idx in order)
-    space = rows.lay_space(tuple(read))
+    read_idxs = dict.fromkeys(idx for order, _ in recipes.values() for idx in order)
+    space = rows.select_with_covariance(tuple(read_idxs))
 
     def fit(key: frozenset[int]) -> tuple[Panel, FloatArray]:
         return make_panel(rows, space, *recipes[key], held_out)
 
     panels: dict[frozenset[int], Panel] = {}
     logits: dict[frozenset[int], FloatArray] = {}
-    for key, made in zip(recipes, spread(fit, recipes), strict=True):
+    for key, made in zip(recipes, map_in_threads(fit, recipes), strict=True):
         panels[key], logits[key] = made
         yield 0.5 + 0.5 * len(panels) / len(recipes)
     ranks: dict[frozenset[int], tuple[float, bool, int]] = {}
@@ -225,7 +230,7 @@ def fit_blends(
     for number, order in enumerate(orders):
         least = min(least, panels[frozenset(order)].loss)
         ranks[frozenset(order)] = least, False, -number
-        sizes = find_sizes(len(order), effort.next_size)
+        sizes = list_beginning_sizes(len(order), effort.next_size)
         beginnings = {frozenset(order[:size]) for size in sizes}
         for key in panels.keys() & beginnings:
             rank = max(panels[key].loss, least), True, len(key)
@@ -238,16 +243,19 @@ def fit_blends(
     return FittedPanels(ranked, ranked_logits, held_out, space)
 
 
-def find_sizes(most: int, growth: float) -> list[int]:
-    """Return the lengths of the beginnings of a set that get a blend, from 0 up."""
+def list_beginning_sizes(most: int, growth: float) -> list[int]:
+    """Return the lengths, from 0 up, of the beginnings of a set that get a blend.
+
+    They grow by the factor `growth`, at least by one feature.
+    """
     sizes = [0]
     while sizes[-1] < most:
         sizes.append(max(sizes[-1] + 1, int(sizes[-1] * growth)))
     return sizes[:-1]
 
 
-def pick_few(effort: Effort, rows: PanelRows) -> PanelRows:
-    """Return the rows that choose sets."""
+def pick_search_rows(effort: Effort, rows: PanelRows) -> PanelRows:
+    """Return the rows, at most `search_rows`, that sets are chosen by."""
     return replace(rows, dataset=thin_rows(rows.dataset, effort.search_rows))
 
 
@@ -258,15 +266,15 @@ def thin_rows(dataset: Dataset, most: int) -> Dataset:
     return dataset.take(few) if n_few < dataset.n_samples else dataset
 
 
-def find_order(dataset: Dataset, rule: str, rounds: int) -> tuple[int, ...]:
-    """Return the features that a rule's hypotheses read, then the cheap others."""
+def order_by_rule(dataset: Dataset, rule: str, rounds: int) -> tuple[int, ...]:
+    """Return features in the order a rule's rounds read them, then others by cost."""
     params = BoostParams(rule, rounds=rounds)
     shards = [(bin_values(dataset), initial_weights(dataset))]
-    read: dict[int, None] = {}
+    order: dict[int, None] = {}
     for added in boost(shards, dataset.catalogue, params):
-        read |= dict.fromkeys(added.hypothesis.feature_idxs)
+        order |= dict.fromkeys(added.hypothesis.feature_idxs)
     costs = dataset.catalogue.costs
-    return tuple(read | dict.fromkeys(np.argsort(costs, kind="stable").tolist()))
+    return tuple(order | dict.fromkeys(np.argsort(costs, kind="stable").tolist()))
 
 
 def order_panels(
@@ -278,10 +286,10 @@ def order_panels(
     that sets have beginnings in common.
     """
     orders: list[tuple[int, ...]] = []
-    for one in dict.fromkeys(chosen):
-        budget = search.shop.price(one)
+    for members in dict.fromkeys(chosen):
+        budget = search.shop.price(members)
         before = orders[-1] if orders else ()
-        begin = tuple(idx for idx in before if idx in one)
-        order = forward(search, search.effort.powers[0], budget, one, begin)
-        orders.append((*order, *(idx for idx in one if idx not in order)))
+        begin = tuple(idx for idx in before if idx in members)
+        order = select_forward(search, search.effort.powers[0], budget, members, begin)
+        orders.append((*order, *(idx for idx in members if idx not in order)))
     return orders

@@ -43,32 +43,35 @@ class Shop(Derived):
         """Return the price of features after those in `paid`, in micro-units."""
         return buy(self.catalogue, paid, feature_idxs)[0]
 
-    def fill(self, order: Sequence[int], budget: int) -> tuple[int, ...]:
-        """Return the features, in an order, that a budget still pays; bundles whole."""
-        taken: dict[int, None] = {}
+    def fill_budget(self, order: Sequence[int], budget: int) -> tuple[int, ...]:
+        """Buy features in an order as long as the budget pays; return those bought.
+
+        A feature that is too dear is skipped. A bundle is bought whole.
+        """
+        bought: dict[int, None] = {}
         left, paid = budget, Paid()
         for idx in order:
-            if idx in taken or not self.is_useful[idx]:
+            if idx in bought or not self.is_useful[idx]:
                 continue
             offer = self.offers[self.offer_of[idx]]
             amount, after = buy(self.catalogue, paid, offer)
             if amount <= left:
                 left, paid = left - amount, after
-                taken |= dict.fromkeys(offer)
-        return tuple(taken)
+                bought |= dict.fromkeys(offer)
+        return tuple(bought)
 
-    def starters(
+    def list_starters(
         self, paid: Paid, gains: FloatArray, costs: FloatArray
     ) -> list[tuple[int, ...]]:
-        """Return what may be bought next: each offer, and starts of unpaid groups.
+        """Return what may be bought next: each open offer, and starts of unpaid groups.
 
         A fee may pay off only with several members of its group. So each such group
         offers its first members by gain per cost, as many as give the most gain per
-        price.
+        price. `gains` and `costs` are (n_features,).
         """
-        bought = [one for one in self.offers if one[0] not in paid.feature_idxs]
+        starters = [one for one in self.offers if one[0] not in paid.feature_idxs]
         groups: dict[int, list[int]] = {}
-        for idx, *_ in bought:
+        for idx, *_ in starters:
             group = int(self.catalogue.group_idxs[idx])
             is_due = group != NO_GROUP and group not in paid.group_idxs
             if is_due and not self.catalogue.is_bundled[idx]:
@@ -81,5 +84,5 @@ class Shop(Derived):
             totals = np.cumsum(gains[order]) / (fee + np.cumsum(costs[order]))
             size = 1 + int(totals.argmax())
             if size > 1:
-                bought.append(tuple(order[:size]))
-        return bought
+                starters.append(tuple(order[:size]))
+        return starters

@@ -25,10 +25,10 @@ from core.panels.chances import (
     minimise_loss,
 )
 from core.panels.rows import DIGITS, HeldOut, PanelRows
-from core.panels.solving import FewRows, Lay, ManyRows
+from core.panels.solving import ComputeInputs, FewRows, ManyRows
 
 # Ridge penalties that are tried for the logistic regression.
-LOGISTIC_HOLDS = (3.0, 20.0)
+LOGISTIC_PENALTIES = (3.0, 20.0)
 
 # Rows times the square of columns up to which two classes are fitted by Newton steps.
 MOST_PRODUCTS = 1 << 21
@@ -46,7 +46,7 @@ class HeldOutRidge(NamedTuple):
     #: (n_judges, n_outputs), log odds
     logits: FloatArray
     ridge: KernelRidge | LogisticRidge
-    #: the same for some rows of a fold with columns hidden; (n_some, n_outputs)
+    #: returns the same for some rows of a fold with columns hidden; (n_some, n_outputs)
     hide: Callable[[HiddenColumns, int, IntArray], FloatArray]
 
 
@@ -57,92 +57,98 @@ class Basis(NamedTuple):
     #: (n_columns,)
     stretches: FloatArray
     n_waves: int
-    #: penalties to try, each added to the kernel's diagonal
-    holds: tuple[float, ...]
+    #: ridge penalties to try, each added to the kernel's diagonal
+    penalties: tuple[float, ...]
 
 
-def find_median(squares: FloatArray) -> float:
+def compute_median_distance(squares: FloatArray) -> float:
     """Return the median distance of rows that differ, or 1 if none do.
 
     Even rows are compared with odd ones. `squares` (n_rows, n_rows) are squared
     distances.
     """
-    apart = squares[::2, 1::2]
-    apart = apart[apart > 0]
-    return float(np.sqrt(np.median(apart))) if apart.size else 1.0
+    between = squares[::2, 1::2]
+    between = between[between > 0]
+    return float(np.sqrt(np.median(between))) if between.size else 1.0
 
 
-def measure_squares(columns: FloatArray) -> FloatArray:
+def compute_squared_distances(columns: FloatArray) -> FloatArray:
     """Return the squared distance between each two rows, (n_rows, n_rows)."""
-    squares = (columns**2).sum(axis=1)
-    apart = squares[:, None] + squares - 2.0 * columns @ columns.T
-    positive: FloatArray = np.maximum(apart, 0.0)
+    lengths = (columns**2).sum(axis=1)
+    distances = lengths[:, None] + lengths - 2.0 * columns @ columns.T
+    # Rounding may leave them slightly negative.
+    positive: FloatArray = np.maximum(distances, 0.0)
     return positive
 
 
 def fit_kernel(
     rows: PanelRows, columns: FloatArray, basis: Basis, held_out: HeldOut
 ) -> HeldOutRidge:
-    """Fit a kernel ridge to columns of rows.
+    """Fit a kernel ridge to the columns (n_rows, n_columns) of rows.
 
-    The loss is squared error on +1 and -1 for each output. The penalty is the one of
-    least log-loss after Platt's link.
+    The loss is squared error on +1 and -1 for each output. Of the penalties tried it is
+    the one of least held-out log-loss after Platt's link.
     """
     stretched = columns * basis.stretches
-    width = WIDTHS[basis.kind] * median_distance(stretched)
+    width = WIDTHS[basis.kind] * sample_median_distance(stretched)
     waves = draw_waves(basis.kind, columns.shape[1], basis.n_waves, rows.seed) / width
     targets = target_votes(rows)
     means = rows.weights @ targets / rows.weights.sum()
     roots = np.sqrt(rows.weights)[:, None]
     solver = FewRows if rows.n_rows <= 2 * basis.n_waves else ManyRows
-    lay = lay_weighed(stretched, waves, roots)
-    ridge = solver(lay, (targets - means) * roots, held_out.folds)
-    by_hold = [ridge.fold_coefficients(hold) for hold in basis.holds]
-    # For all penalties together: laying the rows takes the time.
-    weighted = ridge.votes([np.hstack(ones) for ones in zip(*by_hold, strict=True)])
-    votes = np.hsplit((weighted / roots)[held_out.row_idxs], len(by_hold))
+    compute_inputs = make_weighted_waves(stretched, waves, roots)
+    ridge = solver(compute_inputs, (targets - means) * roots, held_out.folds)
+    by_penalty = [ridge.fold_coefficients(penalty) for penalty in basis.penalties]
+    # For all penalties together: computing the inputs takes the time.
+    weighted = ridge.compute_votes(
+        [np.hstack(ones) for ones in zip(*by_penalty, strict=True)]
+    )
+    votes = np.hsplit((weighted / roots)[held_out.row_idxs], len(by_penalty))
     linked = [calibrate_votes(means + one, held_out) for one in votes]
     best = min(range(len(linked)), key=lambda idx: linked[idx].loss)
-    by_fold, (_, logits, slope, start) = by_hold[best], linked[best]
+    by_fold, (_, logits, slope, start) = by_penalty[best], linked[best]
     offsets = start + slope * means
-    found = KernelRidge(
+    kernel_ridge = KernelRidge(
         kind=basis.kind,
         width=width,
         seed=rows.seed,
         stretches=basis.stretches,
-        coefficients=round_digits(ridge.coefficients(basis.holds[best]), DIGITS),
+        coefficients=round_digits(ridge.coefficients(basis.penalties[best]), DIGITS),
         offsets=offsets,
         slope=slope,
     )
 
     def hide(hidden: HiddenColumns, fold: int, row_idxs: IntArray) -> FloatArray:
-        laid = wave_features(hidden.fill(columns[row_idxs]), found.waves)
-        votes = (laid * found.compute_damping(hidden)) @ by_fold[fold]
+        features = wave_features(hidden.fill(columns[row_idxs]), kernel_ridge.waves)
+        votes = (features * kernel_ridge.compute_damping(hidden)) @ by_fold[fold]
         logits: FloatArray = slope * votes + offsets
         return logits
 
-    return HeldOutRidge(logits, found, hide)
+    return HeldOutRidge(logits, kernel_ridge, hide)
 
 
-def median_distance(columns: FloatArray) -> float:
-    """Return the median distance of at most `N_DISTANCES` rows."""
+def sample_median_distance(columns: FloatArray) -> float:
+    """Return the median distance of at most `N_DISTANCES` rows, evenly spaced."""
     n_few = min(len(columns), N_DISTANCES)
     few = np.linspace(0, len(columns) - 1, n_few).round().astype(np.int64)
-    return find_median(measure_squares(columns[few]))
+    return compute_median_distance(compute_squared_distances(columns[few]))
 
 
-def lay_weighed(columns: FloatArray, waves: FloatArray, roots: FloatArray) -> Lay:
+def make_weighted_waves(
+    columns: FloatArray, waves: FloatArray, roots: FloatArray
+) -> ComputeInputs:
     """Return a function from rows to random features times the roots of their weights.
 
-    In single precision, where cosines take a tenth of the time. roots: (n_rows, 1).
+    It computes in single precision, where cosines take a tenth of the time. `roots`,
+    (n_rows, 1), are the square roots of the weights.
     """
     short, short_waves = columns.astype(np.float32), waves.astype(np.float32)
     short_roots = roots.astype(np.float32)
 
-    def lay(row_idxs: IntArray) -> Floats:
+    def compute_inputs(row_idxs: IntArray) -> Floats:
         return wave_features(short[row_idxs], short_waves) * short_roots[row_idxs]
 
-    return lay
+    return compute_inputs
 
 
 class CalibratedVotes(NamedTuple):
@@ -156,10 +162,11 @@ class CalibratedVotes(NamedTuple):
 
 def calibrate_votes(votes: FloatArray, held_out: HeldOut) -> CalibratedVotes:
     """Return the log odds of held-out rows by Platt's link."""
-    judges = held_out.targets, held_out.weights
-    slope, offsets = fit_link(votes, *judges)
+    targets, weights = held_out.targets, held_out.weights
+    slope, offsets = fit_link(votes, targets, weights)
     logits = slope * votes + offsets
-    return CalibratedVotes(mean_loss(logits, *judges), logits, slope, offsets)
+    loss = mean_loss(logits, targets, weights)
+    return CalibratedVotes(loss, logits, slope, offsets)
 
 
 def target_votes(rows: PanelRows) -> FloatArray:
@@ -172,26 +179,29 @@ def target_votes(rows: PanelRows) -> FloatArray:
 def fit_logistic(
     rows: PanelRows, columns: FloatArray, held_out: HeldOut
 ) -> HeldOutRidge:
-    """Fit a ridge logistic regression to columns of rows."""
+    """Fit a ridge logistic regression to the columns (n_rows, n_columns) of rows.
+
+    Of the penalties tried it is the one of least held-out log-loss.
+    """
     least, best, last = math.inf, None, None
-    for hold in LOGISTIC_HOLDS:
+    for penalty in LOGISTIC_PENALTIES:
         logits, by_fold = np.empty((rows.n_rows, rows.n_outputs)), []
         for fold in held_out.folds:
-            last = solve_logistic(rows, columns, hold, fold, last)
+            last = solve_logistic(rows, columns, penalty, fold, last)
             logits[fold] = last.logits(columns[fold])
             by_fold.append(last)
         judged = logits[held_out.row_idxs]
         loss = mean_loss(judged, held_out.targets, held_out.weights)
         if loss < least:
-            least, best = loss, (judged, hold, by_fold)
+            least, best = loss, (judged, penalty, by_fold)
     assert best is not None, "some penalty has a finite loss"
-    judged, hold, by_fold = best
-    whole = solve_logistic(rows, columns, hold, start=last)
+    judged, penalty, by_fold = best
+    whole = solve_logistic(rows, columns, penalty, start=last)
     coefficients = round_digits(whole.coefficients, DIGITS)
 
     def hide(hidden: HiddenColumns, fold: int, row_idxs: IntArray) -> FloatArray:
-        one, filled = by_fold[fold], hidden.fill(columns[row_idxs])
-        return one.logits(filled, one.compute_damping(hidden))
+        fitted, filled = by_fold[fold], hidden.fill(columns[row_idxs])
+        return fitted.logits(filled, fitted.compute_damping(hidden))
 
     return HeldOutRidge(judged, replace(whole, coefficients=coefficients), hide)
 
@@ -199,11 +209,15 @@ def fit_logistic(
 def solve_logistic(
     rows: PanelRows,
     columns: FloatArray,
-    hold: float,
+    penalty: float,
     left_out: IntArray | None = None,
     start: LogisticRidge | None = None,
 ) -> LogisticRidge:
-    """Minimise the log-loss plus hold/2 times the squares of the coefficients."""
+    """Minimise the log-loss plus penalty/2 times the squares of the coefficients.
+
+    The rows `left_out` have no weight. `start` is where the search begins, for more
+    than two classes.
+    """
     n_columns, n_outputs = columns.shape[1], rows.n_outputs
     begin = np.vstack((np.zeros((n_columns, n_outputs)), rows.starts))
     if n_outputs == 1 and rows.n_rows * n_columns**2 <= MOST_PRODUCTS:
@@ -211,22 +225,26 @@ def solve_logistic(
         if left_out is not None:
             weights[left_out] = 0.0
         inputs = np.hstack((columns, np.ones((rows.n_rows, 1))))
-        holds = np.append(np.full(n_columns, hold), 0.0)
-        held = kernels.Penalty(begin[:, 0], holds, np.zeros(n_columns + 1, np.bool_))
-        found = fit_binary(inputs, rows.targets, weights, held)
-        return LogisticRidge(found[:-1, None], found[-1:])
+        penalties = np.append(np.full(n_columns, penalty), 0.0)
+        prior = kernels.Penalty(
+            begin[:, 0], penalties, np.zeros(n_columns + 1, np.bool_)
+        )
+        coefficients = fit_binary(inputs, rows.targets, weights, prior)
+        return LogisticRidge(coefficients[:-1, None], coefficients[-1:])
     if start is not None:
         begin = np.vstack((start.coefficients, start.offsets))
     kept = np.setdiff1d(np.arange(rows.n_rows), () if left_out is None else left_out)
     inputs, targets, weights = columns[kept], rows.targets[kept], rows.weights[kept]
 
-    def lose(x: FloatArray) -> tuple[float, FloatArray]:
+    def loss(x: FloatArray) -> tuple[float, FloatArray]:
         grid = x.reshape(begin.shape)
-        losses, pulls = losses_and_gradients(inputs @ grid[:-1] + grid[-1], targets)
-        pulls *= weights[:, None]
-        changes = np.vstack((inputs.T @ pulls + hold * grid[:-1], pulls.sum(axis=0)))
-        squares = hold / 2 * (grid[:-1] ** 2).sum()
-        return float(losses @ weights + squares), changes.ravel()
+        losses, gradients = losses_and_gradients(inputs @ grid[:-1] + grid[-1], targets)
+        gradients *= weights[:, None]
+        gradient = np.vstack(
+            (inputs.T @ gradients + penalty * grid[:-1], gradients.sum(axis=0))
+        )
+        squares = penalty / 2 * (grid[:-1] ** 2).sum()
+        return float(losses @ weights + squares), gradient.ravel()
 
-    grid = minimise_loss(lose, begin.ravel()).reshape(begin.shape)
+    grid = minimise_loss(loss, begin.ravel()).reshape(begin.shape)
     return LogisticRidge(grid[:-1].copy(), grid[-1].copy())

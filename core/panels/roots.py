@@ -23,14 +23,14 @@ MAX_PARTS = 12
 # Most features that are tried as roots; the cheapest ones.
 MAX_ROOTS = 100
 
-# A look after the root sees one feature in N_BINS bins, the last for missing values. Of
-# at most MAX_PAIRED features pairs are seen too, each of the two in halves.
+# A look after the root sees one feature in N_BINS bins, the last for missing values. If
+# there are at most MAX_PAIRED features, a look may see two of them, each in halves.
 N_BINS, MAX_PAIRED = 8, 32
 
 # Rows with the overall class shares that are added to each bin.
 PRIOR_ROWS = 4.0
 
-# A root's gain exceeds 0 by this many standard errors, and this much per row.
+# A root's mean gain must exceed 0 by this many standard errors, and by this much.
 N_ERRORS, LEAST_GAIN = 3.0, 0.01
 
 
@@ -47,9 +47,9 @@ def find_root(rows: PanelRows, shop: Shop, most: int) -> Split | None:
     """Return the root of greatest gain on held-out rows, or None if it may be luck.
 
     Once the root is known, a case may be asked for the best feature of its part. The
-    gain is in log-likelihood, over asking every case for the same feature. The best
-    features are chosen on one half of the rows and judged on the other, and vice versa.
-    A search one step ahead misses such a root, which alone may not predict the class.
+    gain is the rise in log-likelihood over asking every case for the same feature. The
+    best features are chosen on one half of the rows and judged on the other, and vice
+    versa. A search one step ahead misses a root that alone does not predict the class.
 
     Parameters
     ----------
@@ -61,13 +61,13 @@ def find_root(rows: PanelRows, shop: Shop, most: int) -> Split | None:
     halves = make_folds(rows.dataset, 2, rows.seed)
     if len(halves) < 2:
         return None
-    looks = lay_looks(rows)
-    best, found = LEAST_GAIN, None
+    looks = make_looks(rows)
+    best_gain, best_split = LEAST_GAIN, None
     for split in list_splits(rows, shop, most):
-        gains = judge_split(rows, split, looks, halves)
-        if gains.mean() > best and is_beyond_luck(gains):
-            best, found = float(gains.mean()), split
-    return found
+        gains = compute_split_gains(rows, split, looks, halves)
+        if gains.mean() > best_gain and is_beyond_luck(gains):
+            best_gain, best_split = float(gains.mean()), split
+    return best_split
 
 
 def is_beyond_luck(gains: FloatArray) -> bool:
@@ -82,12 +82,16 @@ def list_splits(rows: PanelRows, shop: Shop, most: int) -> Iterator[Split]:
         split = make_split(rows, offer)
         if shop.price(offer) > most or split is None:
             continue
-        if len(find_rows(rows, split)) > 1:
+        if len(group_rows_by_part(rows, split)) > 1:
             yield split
 
 
 def make_split(rows: PanelRows, offer: tuple[int, ...]) -> Split | None:
-    """Return how an offer splits rows into parts, or None."""
+    """Return the split of rows by the values of an offer; None if it makes none.
+
+    Several features of a bundle split by the largest of them, a category by its codes,
+    a number by its cuts or, if these are many, by the cut next to its median.
+    """
     features, cuts = rows.dataset.catalogue.features, rows.cuts[offer[0]]
     is_category = [features[idx].type == "category" for idx in offer]
     if len(offer) > 1:
@@ -101,11 +105,11 @@ def make_split(rows: PanelRows, offer: tuple[int, ...]) -> Split | None:
     return Split(offer, "cuts", cuts)
 
 
-def find_rows(rows: PanelRows, split: Split) -> dict[int, IntArray]:
+def group_rows_by_part(rows: PanelRows, split: Split) -> dict[int, IntArray]:
     """Return the rows of each part that has enough of them."""
-    parts = split.find_parts(rows.dataset.values)
-    of_part = {part: np.flatnonzero(parts == part) for part in range(split.n_parts)}
-    return {part: one for part, one in of_part.items() if one.size >= LEAST_PART}
+    parts = split.assign_parts(rows.dataset.values)
+    by_part = {part: np.flatnonzero(parts == part) for part in range(split.n_parts)}
+    return {part: idxs for part, idxs in by_part.items() if idxs.size >= LEAST_PART}
 
 
 def count_looks(n_features: int) -> int:
@@ -114,8 +118,8 @@ def count_looks(n_features: int) -> int:
     return n_features + n_pairs
 
 
-def lay_looks(rows: PanelRows) -> Looks:
-    """Return for each row which bin of each feature, or pair, it is in."""
+def make_looks(rows: PanelRows) -> Looks:
+    """Return the bin of each row by each feature, and by each pair of few features."""
     table = rows.coarse
     binned, halved = [], []
     for codes, n_codes, is_category in zip(
@@ -131,55 +135,60 @@ def lay_looks(rows: PanelRows) -> Looks:
         middle = np.median(present) if present.size else 0
         halved.append((codes > middle).astype(np.int64))
     if len(binned) <= MAX_PAIRED:
+        # A pair of halves makes four bins.
         binned += [one + 2 * other for one, other in combinations(halved, 2)]
     bins = np.column_stack(binned)
     is_in: Floats = (bins[:, :, None] == np.arange(N_BINS)).astype(np.float32)
     return Looks(bins, is_in.reshape(rows.n_rows, -1))
 
 
-def judge_split(
+def compute_split_gains(
     rows: PanelRows, split: Split, looks: Looks, halves: list[IntArray]
 ) -> FloatArray:
     """Return each row's gain by the best look of its part over one look for all.
 
-    In log-likelihood, (n_judged,), for rows that are in parts.
+    Gains, (n_judged,), are in log-likelihood, and only of rows that are in parts.
     """
-    parts = split.find_parts(rows.dataset.values)
-    kept = find_rows(rows, split)
+    parts = split.assign_parts(rows.dataset.values)
+    kept = group_rows_by_part(rows, split)
+    # The place of `MAIN`, which is -1, is the last: it is in no part.
     places = np.full(split.n_parts + 1, MAIN)
     places[list(kept)] = np.arange(len(kept))
-    where = places[parts]
+    part_places = places[parts]
     n_classes = len(rows.dataset.classes)
     gains = []
     for learning, judging in (halves, halves[::-1]):
         look_gains, tables = learn_looks(
-            rows, looks, where, learning, len(kept), n_classes
+            rows, looks, part_places, learning, len(kept), n_classes
         )
         own, shared = look_gains.argmax(axis=1), int(look_gains.sum(axis=0).argmax())
-        judged = judging[where[judging] != MAIN]
-        row_parts = where[judged]
+        judged = judging[part_places[judging] != MAIN]
+        row_parts = part_places[judged]
         bins = looks.bins[judged]
         every, targets = np.arange(judged.size), rows.targets[judged]
-        likely = tables[row_parts, targets, own[row_parts], bins[every, own[row_parts]]]
-        likely_shared = tables[row_parts, targets, shared, bins[:, shared]]
-        gains.append(likely - likely_shared)
+        own_looks = own[row_parts]
+        own_logs = tables[row_parts, targets, own_looks, bins[every, own_looks]]
+        shared_logs = tables[row_parts, targets, shared, bins[:, shared]]
+        gains.append(own_logs - shared_logs)
     return np.concatenate(gains)
 
 
 def learn_looks(
     rows: PanelRows,
     looks: Looks,
-    where: IntArray,
+    part_places: IntArray,
     learning: IntArray,
     n_parts: int,
     n_classes: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the gain of each look in each part, and its log chances.
+    """Return the gain of each look in each part, and the log chances of its bins.
 
-    Shapes (n_parts, n_looks) and (n_parts, n_classes, n_looks, N_BINS).
+    Shapes (n_parts, n_looks) and (n_parts, n_classes, n_looks, N_BINS). Gains are in
+    log-likelihood over the class shares. `part_places` (n_rows,) is the part of each
+    row, or `MAIN`; `learning` are the rows to learn from.
     """
-    learning = learning[where[learning] != MAIN]
-    cells = where[learning] * n_classes + rows.targets[learning]
+    learning = learning[part_places[learning] != MAIN]
+    cells = part_places[learning] * n_classes + rows.targets[learning]
     weights = rows.weights[learning]
     is_cell = np.zeros((n_parts * n_classes, learning.size), np.float32)
     is_cell[cells, np.arange(learning.size)] = weights
@@ -188,7 +197,7 @@ def learn_looks(
     totals = np.bincount(cells, weights, n_parts * n_classes) + 1.0
     priors = totals.reshape(n_parts, n_classes)
     priors = (priors / priors.sum(axis=1, keepdims=True))[:, :, None, None]
-    likely = counts + PRIOR_ROWS * priors
-    logs = np.log(likely / likely.sum(axis=1, keepdims=True))
+    smoothed = counts + PRIOR_ROWS * priors
+    logs = np.log(smoothed / smoothed.sum(axis=1, keepdims=True))
     gains = (counts * (logs - np.log(priors))).sum(axis=(1, 3))
     return gains, logs

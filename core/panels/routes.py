@@ -13,7 +13,7 @@ from core.model.routes import MAIN, Route, Split
 from core.panels.blending import FittedPanels
 from core.panels.chances import losses_and_gradients
 from core.panels.purchases import Shop
-from core.panels.roots import N_BINS, count_looks, find_root, find_rows
+from core.panels.roots import N_BINS, count_looks, find_root, group_rows_by_part
 from core.panels.rows import PanelRows
 from core.table.catalogue import Catalogue
 from core.table.dataset import Dataset
@@ -22,10 +22,10 @@ from core.table.prices import Paid, buy
 # Folds of rows by which a route is judged.
 N_JUDGED = 3
 
-# A route leads by N_ERRORS standard errors somewhere, and by one wherever in force.
+# A route must gain N_ERRORS standard errors at some budget, and one wherever in force.
 N_ERRORS = 2.0
 
-# Rows that name a root: at least LEAST_LOOKED, at most what MOST_CELLS cells hold.
+# Rows that a root is searched on: at least LEAST_LOOKED, at most MOST_CELLS cells.
 LEAST_LOOKED, MOST_CELLS = 1000, 4_000_000
 
 # Least standard error, against division by 0.
@@ -55,28 +55,30 @@ def add_route(
     """Return the ladder with panels for the parts of a root, if a root pays.
 
     Root and parts are fitted anew without each of some folds. The rows of a fold show
-    under which budgets the panels of the parts lose less than the ladder's own, which
-    were chosen with these rows and so look better than they are. A fold that finds
-    another root refuses the route. So does a first look without a lead, which refuses
-    most roots at little cost.
+    under which budgets the panels of the parts have a lower loss than the ladder's own,
+    which were chosen with these rows and so look better than they are. If a fold finds
+    another root, there is no route. Nor is there one if a quick first fit on one fold
+    gains nothing, which rules out most roots at little cost.
     """
-    split = find_root_on_folds(rows, makers)
+    split = find_root_in_sample(rows, makers)
     if split is None:
         return ladder
     gains: list[FloatArray] = []
     for fold in blended.held_out.folds[:N_JUDGED]:
         others = pick_rows(rows, np.setdiff1d(np.arange(rows.n_rows), fold))
-        again = find_root_on_folds(others, makers)
+        again = find_root_in_sample(others, makers)
         if again is None or again.feature_idxs != split.feature_idxs:
             return ladder
         for is_look in (False,) if gains else (True, False):
             fitting = fit_children(others, again, makers, is_look=is_look)
             children = yield from fitting
-            found = judge_fold(rows, fold, again, children, blended, makers.rungs)
-            if not gains and find_leads(found).max() < N_ERRORS:
+            fold_gains = compute_fold_gains(
+                rows, fold, again, children, blended, makers.rungs
+            )
+            if not gains and compute_leads(fold_gains).max() < N_ERRORS:
                 return ladder
-        gains.append(found)
-    limits = find_limits(np.hstack(gains), makers.rungs)
+        gains.append(fold_gains)
+    limits = choose_budget_range(np.hstack(gains), makers.rungs)
     if limits is None:
         return ladder
     children = yield from fit_children(rows, split, makers)
@@ -93,8 +95,8 @@ def add_route(
     )
 
 
-def find_root_on_folds(rows: PanelRows, makers: Makers) -> Split | None:
-    """Return the root that some rows suggest, and how it splits them."""
+def find_root_in_sample(rows: PanelRows, makers: Makers) -> Split | None:
+    """Search for a root on a sample of the rows; return its split, or None."""
     catalogue = rows.dataset.catalogue
     n_cells = N_BINS * count_looks(len(catalogue.features))
     most = max(LEAST_LOOKED, MOST_CELLS // n_cells)
@@ -113,8 +115,8 @@ def fit_children(
 ) -> Generator[None, None, Children]:
     """Fit panels to the rows of each part that has enough of them.
 
-    A first look (`is_look`) fits the middle one of the budgets alone; the beginnings of
-    its panel serve smaller ones.
+    A quick first fit (`is_look`) is for the middle one of the budgets alone; the
+    beginnings of its panel serve smaller ones.
     """
     catalogue = rows.dataset.catalogue
     price, _ = buy(catalogue, Paid(), split.feature_idxs)
@@ -123,10 +125,10 @@ def fit_children(
         budgets = budgets[len(budgets) // 2 :][:1]
     free = free_root(catalogue, split.feature_idxs)
     children: Children = {}
-    for part, row_idxs in find_rows(rows, split).items():
-        its_rows = pick_rows(rows, row_idxs)
-        its_rows = replace(its_rows, dataset=replace(its_rows.dataset, catalogue=free))
-        children[part] = makers.fit_part(its_rows, split.feature_idxs, budgets)
+    for part, row_idxs in group_rows_by_part(rows, split).items():
+        dataset = replace(rows.dataset.take(row_idxs), catalogue=free)
+        part_rows = replace(rows, dataset=dataset)
+        children[part] = makers.fit_part(part_rows, split.feature_idxs, budgets)
         yield
     return children
 
@@ -147,7 +149,7 @@ def free_root(catalogue: Catalogue, root: Sequence[int]) -> Catalogue:
     return replace(catalogue, features=features, groups=groups)
 
 
-def judge_fold(
+def compute_fold_gains(
     rows: PanelRows,
     fold: IntArray,
     split: Split,
@@ -155,13 +157,14 @@ def judge_fold(
     blended: FittedPanels,
     rungs: Sequence[int],
 ) -> FloatArray:
-    """Return how much lower the log-loss of rows is by the panels of their parts.
+    """Return the gain in log-loss of a fold's rows by the panels of their parts.
 
-    Shape (n_rungs, n_rows); 0 for rows without a part or where the root is too dear.
+    Gains, (n_rungs, n_rows), are over the ladder's panels for the same budget; 0 for
+    rows without a part or where the root is too dear.
     """
     catalogue, weights = rows.dataset.catalogue, rows.weights[fold]
     values, targets = rows.dataset.values[fold], rows.targets[fold]
-    parts = split.find_parts(values)
+    parts = split.assign_parts(values)
     places = np.searchsorted(blended.held_out.row_idxs, fold)
     gains = np.zeros((len(rungs), fold.size))
     for part, child in children.items():
@@ -169,18 +172,19 @@ def judge_fold(
         here = np.flatnonzero(parts == part)
         if not here.size:
             continue
-        chosen = choose_by_budget(catalogue, blended.panels, rungs)
-        own = choose_by_budget(catalogue, panels, rungs)
-        told: dict[int, FloatArray] = {}
-        for rung, (main, its) in enumerate(zip(chosen, own, strict=True)):
-            if main is None or its is None:
+        main_numbers = choose_by_budget(catalogue, blended.panels, rungs)
+        part_numbers = choose_by_budget(catalogue, panels, rungs)
+        logits: dict[int, FloatArray] = {}
+        pairs = zip(main_numbers, part_numbers, strict=True)
+        for rung, (main, number) in enumerate(pairs):
+            if main is None or number is None:
                 continue
-            if its not in told:
-                told[its] = panels[its].logits(values[here], rows.starts)
+            if number not in logits:
+                logits[number] = panels[number].logits(values[here], rows.starts)
             before, _ = losses_and_gradients(
                 blended.logits[main][places[here]], targets[here]
             )
-            after, _ = losses_and_gradients(told[its], targets[here])
+            after, _ = losses_and_gradients(logits[number], targets[here])
             gains[rung, here] = (before - after) * weights[here]
     return gains
 
@@ -196,21 +200,25 @@ def choose_by_budget(
     ]
 
 
-def find_leads(gains: FloatArray) -> FloatArray:
-    """Return mean gains in standard errors; (n_rungs, n_rows) -> (n_rungs,)."""
+def compute_leads(gains: FloatArray) -> FloatArray:
+    """Return the mean gains in units of their standard errors.
+
+    Shapes (n_rungs, n_rows) -> (n_rungs,).
+    """
     errors = gains.std(axis=1) / math.sqrt(gains.shape[1])
     leads: FloatArray = gains.mean(axis=1) / np.maximum(errors, LEAST_ERROR)
     return leads
 
 
-def find_limits(
+def choose_budget_range(
     gains: FloatArray, rungs: Sequence[int]
 ) -> tuple[int, int | None] | None:
     """Return the least and the greatest budget of a route in force, or None.
 
-    Runs of neighbouring rungs with a gain are compared; the one of most gain is taken.
+    A run is a sequence of rungs at which the gain exceeds a standard error. The run of
+    most gain wins, if it somewhere exceeds `N_ERRORS` of them.
     """
-    leads, means = find_leads(gains), gains.mean(axis=1)
+    leads, means = compute_leads(gains), gains.mean(axis=1)
     best, limits = 0.0, None
     is_run = np.concatenate(([False], leads > 1.0, [False]))
     begins = np.flatnonzero(~is_run[:-1] & is_run[1:]).tolist()

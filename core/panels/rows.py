@@ -42,9 +42,9 @@ CLIP = 0.005
 class LeafLimits(NamedTuple):
     """Limits of a leaf of a tree."""
 
-    #: least rows; fewer in a small table
+    #: least number of rows; fewer in a small table
     least_rows: int
-    #: added to the slopes of its rows
+    #: added to the sum of its rows' second derivatives
     l2: float
 
 
@@ -118,7 +118,7 @@ class PanelRows(Derived):
         """Per feature, cuts between codes k and k + 1, or the category of each code."""
         is_rare = (self.priors < RARE)[self.targets]
         return [
-            coarse_cuts(column, feature.type == "category", is_rare)
+            choose_coarse_cuts(column, feature.type == "category", is_rare)
             for feature, column in zip(
                 self.dataset.catalogue.features, self.dataset.values.T, strict=True
             )
@@ -126,12 +126,12 @@ class PanelRows(Derived):
 
     @cached_property
     def coarse(self) -> CoarseTable:
-        """Codes of every feature."""
+        """Codes of every feature, as the kernels that grow trees read them."""
         values, features = self.dataset.values, self.dataset.catalogue.features
         is_category = np.array([one.type == "category" for one in features], np.bool_)
         codes = np.empty(values.T.shape, np.uint8)
-        for column, cuts, its_codes in zip(values.T, self.cuts, codes, strict=True):
-            its_codes[:] = np.searchsorted(cuts, column, "left")
+        for column, cuts, out_codes in zip(values.T, self.cuts, codes, strict=True):
+            out_codes[:] = np.searchsorted(cuts, column, "left")
         for idx in np.flatnonzero(is_category):
             known = np.append(self.cuts[idx], np.nan)
             codes[idx, known[codes[idx]] != values[:, idx]] = OTHERS
@@ -160,20 +160,21 @@ class PanelRows(Derived):
         row_idxs = np.sort(np.concatenate(folds))
         return HeldOut(folds, row_idxs, self.targets[row_idxs], self.weights[row_idxs])
 
-    def lay_columns(self, feature_idxs: Sequence[int]) -> Columns:
+    def select_columns(self, feature_idxs: Sequence[int]) -> Columns:
         """Return the columns that some features become."""
         return self.columns.take(feature_idxs)
 
-    def lay_space(self, feature_idxs: Sequence[int]) -> Columns:
+    def select_with_covariance(self, feature_idxs: Sequence[int]) -> Columns:
         """Return the columns of some features with their covariance.
 
-        That of the first `MAX_COVARIED`, drawn to no correlation by `SHRINKAGE`.
+        The first `MAX_COVARIED` columns have one, shrunk to no correlation by
+        `SHRINKAGE`.
         """
         columns = self.columns.take(feature_idxs)
         places = np.arange(columns.codes.size)
         places[MAX_COVARIED:] = ALONE
-        laid = columns.lay(self.dataset.values)[:, :MAX_COVARIED]
-        products = (laid * self.weights[:, None]).T @ laid / self.weights.sum()
+        inputs = columns.standardise(self.dataset.values)[:, :MAX_COVARIED]
+        products = (inputs * self.weights[:, None]).T @ inputs / self.weights.sum()
         shrunk = (1.0 - SHRINKAGE) * products + SHRINKAGE * np.eye(len(products))
         # Columns without spread are 0 everywhere.
         np.fill_diagonal(shrunk, np.maximum(shrunk.diagonal(), SHRINKAGE))
@@ -186,22 +187,25 @@ class PanelRows(Derived):
         read, codes = [], []
         for idx, feature in enumerate(self.dataset.catalogue.features):
             values = self.dataset.values[:, idx]
-            its_codes = [NUMBER_CODE]
+            column_codes = [NUMBER_CODE]
             if feature.type == "category":
                 present = values[~np.isnan(values)]
                 known, counts = np.unique(present[present >= 0], return_counts=True)
                 most = np.argsort(-counts, kind="stable")[:MAX_CATEGORIES]
-                its_codes = known[most].astype(int).tolist()
+                column_codes = known[most].astype(int).tolist()
                 if known.size == 2:
-                    its_codes = its_codes[:1]
+                    column_codes = column_codes[:1]
             if np.isnan(values).any():
-                its_codes.append(MISSING_CODE)
-            read += [idx] * len(its_codes)
-            codes += its_codes
+                column_codes.append(MISSING_CODE)
+            read += [idx] * len(column_codes)
+            codes += column_codes
         return self.scale_columns(np.array(read, np.int64), np.array(codes, np.int64))
 
     def scale_columns(self, read: IntArray, codes: IntArray) -> Columns:
-        """Return columns with their clips, means and scales."""
+        """Return columns with their clips, means and scales.
+
+        `read` is the feature of each column, `codes` are as in `Columns`.
+        """
         values = self.dataset.values[:, read]
         lows, highs = np.full((2, read.size), np.nan)
         for place, (column, code) in enumerate(zip(values.T, codes, strict=True)):
@@ -210,24 +214,24 @@ class PanelRows(Derived):
                 lows[place], highs[place] = np.quantile(present, (CLIP, 1.0 - CLIP))
         zeros, ones = np.zeros(read.size), np.ones(read.size)
         lows, highs = np.nan_to_num(lows), np.nan_to_num(highs)
-        plain = Columns(read, codes, lows, highs, zeros, ones)
-        laid = plain.lay(self.dataset.values)
+        unscaled = Columns(read, codes, lows, highs, zeros, ones)
+        clipped = unscaled.standardise(self.dataset.values)
         is_there = ~np.isnan(values) | (codes == MISSING_CODE)
         shares = np.where(is_there, self.weights[:, None], 0.0)
         totals = np.maximum(shares.sum(axis=0), 1e-12)
-        means = (shares * laid).sum(axis=0) / totals
-        spreads = np.sqrt((shares * (laid - means) ** 2).sum(axis=0) / totals)
+        means = (shares * clipped).sum(axis=0) / totals
+        spreads = np.sqrt((shares * (clipped - means) ** 2).sum(axis=0) / totals)
         scales = np.where(spreads > 1e-12, spreads, 1.0)
         return Columns(read, codes, lows, highs, means, scales)
 
 
-def coarse_cuts(
+def choose_coarse_cuts(
     column: FloatArray, is_category: bool, is_rare: BoolArray
 ) -> FloatArray:
     """Return cuts of a number at quantiles, or the most frequent categories, ascending.
 
-    Where some rows are of a rare class half of the cuts are at quantiles of these: else
-    most of them would be where such rows are not.
+    Where some rows are of a rare class, half of the cuts are at quantiles of these:
+    otherwise most cuts would lie where no such row is.
     """
     is_there = ~np.isnan(column)
     present, rare = column[is_there], column[is_there & is_rare]
@@ -237,9 +241,9 @@ def coarse_cuts(
         return np.sort(known[most])
     places = np.arange(max(known.size - 1, 0))
     if known.size > kernels.LOST:
-        parts = [present, rare] if rare.size else [present]
-        shares = np.linspace(0.0, 1.0, kernels.LOST // len(parts) + 1)[1:-1]
-        lower = [np.quantile(one, shares, method="lower") for one in parts]
-        found = np.searchsorted(known, np.concatenate(lower))
-        places = np.unique(np.minimum(found, known.size - 2))
+        samples = [present, rare] if rare.size else [present]
+        shares = np.linspace(0.0, 1.0, kernels.LOST // len(samples) + 1)[1:-1]
+        lower = [np.quantile(one, shares, method="lower") for one in samples]
+        below = np.searchsorted(known, np.concatenate(lower))
+        places = np.unique(np.minimum(below, known.size - 2))
     return find_middles(known[places], known[places + 1])

@@ -14,12 +14,12 @@ STEPS = (0.25, 0.5, 1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24)
 LAST_STEP, APART, DEAR = 1.25, 1.1, 4
 
 
-def find_budgets(search: SetSearch) -> list[int]:
-    """Return the budgets of rungs: multiples of the usual price, and for dear offers.
+def choose_rungs(search: SetSearch) -> list[int]:
+    """Return the budgets of rungs: multiples of the usual price, and dear offers.
 
-    Those beyond the last step get a third of the rungs at least, if there are so many,
-    dear offers and the whole before mere steps. Where there are more budgets than
-    rungs, they are spread evenly over them.
+    At least a third of the rungs lie beyond the last step, if so many budgets do; dear
+    offers and the price of everything come before mere multiples. Where there are more
+    budgets than rungs, evenly spaced ones are kept.
     """
     shop, usual = search.shop, search.usual_price
     most = total_cost(shop.catalogue)

@@ -17,7 +17,12 @@ from core.panels.chances import (
 )
 from core.panels.effort import Effort
 from core.panels.purchases import Shop
-from core.panels.ridges import WIDTHS, find_median, measure_squares, target_votes
+from core.panels.ridges import (
+    WIDTHS,
+    compute_median_distance,
+    compute_squared_distances,
+    target_votes,
+)
 from core.panels.rows import PanelRows
 from core.panels.trees import held_out_scores, make_growth
 
@@ -26,7 +31,7 @@ SEARCH_ROUNDS = 60
 
 # Most rows that score the kernel of a set.
 N_KERNEL_ROWS = 300
-QUICK_HOLD = 0.3
+QUICK_PENALTY = 0.3
 
 
 @dataclass(eq=False)
@@ -63,10 +68,10 @@ class SetSearch:
         if key not in self.scores:
             rows, held_out = self.rows, self.held_out
             if key:
-                found = held_out_scores(rows, sorted(key), self.growth, held_out)
+                scores = held_out_scores(rows, sorted(key), self.growth, held_out)
             else:
-                found = np.tile(rows.starts, (held_out.row_idxs.size, 1))
-            self.scores[key] = found
+                scores = np.tile(rows.starts, (held_out.row_idxs.size, 1))
+            self.scores[key] = scores
         return self.scores[key]
 
     @cached_property
@@ -84,10 +89,10 @@ class SetSearch:
         return is_significantly_less(self.row_losses(one), self.row_losses(other))
 
     def row_losses(self, feature_idxs: Iterable[int]) -> FloatArray:
-        """Return the log-loss of each held-out row by trees, (n_judges,).
+        """Return the weighted log-loss of each held-out row on a set; (n_judges,).
 
-        Of some of them by trees and a kernel, but where a class is rare or rows belong
-        together. Weighted, in shares of the mean weight.
+        Trees predict; for some rows (`few`) a kernel predicts with them, unless a class
+        is rare or rows belong together. Weights are relative to the mean weight.
         """
         key = frozenset(feature_idxs)
         if key not in self.losses:
@@ -110,22 +115,28 @@ class SetSearch:
 def kernel_logits(
     rows: PanelRows, feature_idxs: Sequence[int], few: IntArray
 ) -> FloatArray:
-    """Return leave-one-out log odds of some rows by a Laplace kernel ridge."""
+    """Return leave-one-out log odds of some rows by a Laplace kernel ridge.
+
+    Shape (n_few, n_outputs). The leave-one-out votes follow from a single fit, and are
+    calibrated by Platt's link.
+    """
     # Loaded where it is needed: most commands fit nothing.
     from scipy.linalg.lapack import strtri
 
-    columns = rows.lay_columns(tuple(feature_idxs)).lay(rows.dataset.values[few])
-    squares = measure_squares(columns)
-    width = np.float32(WIDTHS["laplace"] * find_median(squares))
-    held = np.exp(-np.sqrt(squares).astype(np.float32) / width)
+    columns = rows.select_columns(tuple(feature_idxs)).standardise(
+        rows.dataset.values[few]
+    )
+    squares = compute_squared_distances(columns)
+    width = np.float32(WIDTHS["laplace"] * compute_median_distance(squares))
+    penalised = np.exp(-np.sqrt(squares).astype(np.float32) / width)
     targets, weights = rows.targets[few], rows.weights[few]
-    wanted = target_votes(rows)[few]
-    means = weights @ wanted / weights.sum()
-    held.flat[:: few.size + 1] += QUICK_HOLD / weights
+    targeted = target_votes(rows)[few]
+    means = weights @ targeted / weights.sum()
+    penalised.flat[:: few.size + 1] += QUICK_PENALTY / weights
     # Only the diagonal of the inverse is needed, which a triangular root gives.
-    half, _ = strtri(np.linalg.cholesky(held), lower=1)
+    half, _ = strtri(np.linalg.cholesky(penalised), lower=1)
     diagonal = np.einsum("ij,ij->j", half, half)[:, None]
-    votes = wanted - half.T @ (half @ (wanted - means)) / diagonal
+    votes = targeted - half.T @ (half @ (targeted - means)) / diagonal
     slope, offsets = fit_link(votes, targets, weights)
     logits: FloatArray = slope * votes + offsets
     return logits

@@ -11,7 +11,7 @@ from core import kernels
 from core.arrays import FloatArray
 from core.model.blends import to_chances
 from core.panels.search import SetSearch
-from core.panels.spread import spread
+from core.panels.spread import map_in_threads
 from core.panels.trees import fit_trees, make_growth
 from core.table.prices import Paid, pay
 
@@ -26,18 +26,19 @@ N_LAST, SPLIT_COST = 12, 4.0
 GAIN_L2 = 3.0
 
 
-def forward(
+def select_forward(
     search: SetSearch,
     power: float,
     budget: int,
     among: Iterable[int] | None = None,
     begin: Sequence[int] = (),
 ) -> tuple[int, ...]:
-    """Buy the offer of most gain per price, again and again; return the order.
+    """Select features forward: buy the offer of most gain per price until none fits.
 
-    The gain of a feature is that of a stump on the residuals of trees on the set so
-    far. The stump is fitted to all rows, or within halves: by the predicted chance, or
-    by one of the features bought last, where interactions show.
+    Returns the features in the order of buying. The gain of a feature is that of a
+    stump on the residuals of trees on the set so far. The stump is fitted to all rows,
+    or within halves: by the predicted chance, or by one of the features bought last,
+    where interactions show.
     """
     shop = search.shop
     allowed = set(shop.offer_of if among is None else among)
@@ -45,10 +46,10 @@ def forward(
     paid, left = pay(shop.catalogue, Paid(), bought), budget - shop.price(bought)
     costs = np.maximum(shop.catalogue.costs.astype(float), search.least_price)
     while True:
-        gains = find_gains(search, tuple(bought))
+        gains = compute_gains(search, tuple(bought))
         offers = [
             (shop.price(offer, paid), offer)
-            for offer in shop.starters(paid, gains, costs)
+            for offer in shop.list_starters(paid, gains, costs)
             if allowed.issuperset(offer)
         ]
         offers = [(amount, offer) for amount, offer in offers if amount <= left]
@@ -68,19 +69,22 @@ def forward(
                 bought |= dict.fromkeys(offer)
 
 
-def find_gains(search: SetSearch, bought: Sequence[int]) -> FloatArray:
-    """Return the gain of a stump on each feature over trees on those bought."""
+def compute_gains(search: SetSearch, bought: Sequence[int]) -> FloatArray:
+    """Return the gain of a stump on each feature over trees on the features bought.
+
+    Shape (n_features,); see `select_forward`.
+    """
     rows, judges = search.rows, search.held_out
     chances = to_chances(search.tree_scores(bought))
     first = 1 if rows.n_outputs == 1 else 0
-    told, weights = chances[:, first:], judges.weights[:, None]
-    wanted = judges.targets[:, None] == np.arange(first, chances.shape[1])
-    gradients = (wanted - told) * weights
-    slopes = np.maximum(told * (1.0 - told), 1e-3) * weights
+    predicted, weights = chances[:, first:], judges.weights[:, None]
+    truth = judges.targets[:, None] == np.arange(first, chances.shape[1])
+    gradients = (truth - predicted) * weights
+    slopes = np.maximum(predicted * (1.0 - predicted), 1e-3) * weights
     halves = [np.zeros(judges.row_idxs.size, np.int64)]
     if bought:
-        lead = chances.argmax(axis=1) if rows.n_outputs > 1 else told[:, 0]
-        halves.append((lead > np.median(lead)).astype(np.int64))
+        labels = chances.argmax(axis=1) if rows.n_outputs > 1 else predicted[:, 0]
+        halves.append((labels > np.median(labels)).astype(np.int64))
         for idx in bought[-N_LAST:]:
             codes = search.judged.codes[idx]
             halves.append((codes > np.median(codes)).astype(np.int64))
@@ -94,11 +98,11 @@ def find_gains(search: SetSearch, bought: Sequence[int]) -> FloatArray:
     return gains
 
 
-def drop_least(search: SetSearch, least_budget: int) -> tuple[int, ...]:
-    """Drop the offers of least gain per price, again and again; return the order.
+def eliminate_backward(search: SetSearch, least_budget: int) -> tuple[int, ...]:
+    """Eliminate features backward: drop the offers of least gain per price, in turns.
 
-    It goes from all features down to a set below the least budget. The order begins
-    with the features that stay longest.
+    It goes from all features down to a set below the least budget. Returns all
+    features, those that stay longest first.
     """
     rows, shop = search.rows, search.shop
     left, dropped = list(shop.offers), list[tuple[int, ...]]()
@@ -118,36 +122,36 @@ def drop_least(search: SetSearch, least_budget: int) -> tuple[int, ...]:
             / search.weigh_price(shop.price(offer)) ** FEWER_POWER
             for offer in left
         ]
-        wanted = LEFT_SHARE * shop.price(gather_offers(left))
+        next_price = LEFT_SHARE * shop.price(gather_offers(left))
         left = [left[place] for place in np.argsort(-np.array(worth), kind="stable")]
         dropped.append(left.pop())
-        while len(left) > 1 and shop.price(gather_offers(left)) > wanted:
+        while len(left) > 1 and shop.price(gather_offers(left)) > next_price:
             dropped.append(left.pop())
     return gather_offers([*left, *reversed(dropped)])
 
 
 def gather_offers(offers: Iterable[Sequence[int]]) -> tuple[int, ...]:
-    """Return the features of some offers."""
+    """Return the features of some offers as one tuple."""
     return tuple(idx for offer in offers for idx in offer)
 
 
-def find_pool(
+def make_candidates(
     search: SetSearch, budgets: Sequence[int], orders: Sequence[Sequence[int]]
 ) -> Generator[None, None, list[list[tuple[int, ...]]]]:
-    """Return candidate sets by budget and maker, in the same order of makers for each.
+    """Return candidate sets by budget, each list in the same order of makers.
 
-    Makers are the given orders, then `forward` by each power, for the largest budget
-    and for each small one, then `drop_least`.
+    Makers are the given orders, then `select_forward` by each power, for the largest
+    budget and for each small one, then `eliminate_backward`.
     """
     shop, most = search.shop, max(budgets)
     small = [one for one in budgets if one < most and one <= search.small_budget]
     powers = search.effort.powers
     ways = list(product(powers, (most, *small)))
-    makers = [partial(forward, search, power, budget) for power, budget in ways]
+    makers = [partial(select_forward, search, power, budget) for power, budget in ways]
     if search.effort.has_drops:
-        makers.append(partial(drop_least, search, min(budgets)))
+        makers.append(partial(eliminate_backward, search, min(budgets)))
     made = []
-    for order in spread(call, makers):
+    for order in map_in_threads(call, makers):
         made.append(order)
         yield
     bought, least = made[: len(ways)], made[len(ways) :]
@@ -155,12 +159,12 @@ def find_pool(
     for_most = [for_budget[power, most] for power in powers]
     by_budget = []
     for budget in budgets:
-        its_own = [
+        for_this = [
             for_budget.get((power, budget), order)
             for power, order in zip(powers, for_most, strict=True)
         ]
-        every = (*orders, *for_most, *its_own, *least)
-        by_budget.append([shop.fill(order, budget) for order in every])
+        every = (*orders, *for_most, *for_this, *least)
+        by_budget.append([shop.fill_budget(order, budget) for order in every])
     return by_budget
 
 
@@ -173,8 +177,10 @@ def choose_sets(
     so that no lucky set wins. On small sets swaps are tried. If the set of the budget
     before is better by more than a standard error, it is kept.
     """
-    pool = yield from find_pool(search, budgets, orders)
-    for _ in spread(search.loss, dict.fromkeys(one for made in pool for one in made)):
+    pool = yield from make_candidates(search, budgets, orders)
+    for _ in map_in_threads(
+        search.loss, dict.fromkeys(one for made in pool for one in made)
+    ):
         yield
     losses = np.array([[search.loss(one) for one in made] for made in pool])
     excess = losses - losses.min(axis=1, keepdims=True)
@@ -183,10 +189,10 @@ def choose_sets(
         near = range(max(0, place - 1), min(len(budgets), place + 2))
         shares = np.array([1.0 if other == place else 0.5 for other in near])
         maker = int((shares @ excess[near.start : near.stop]).argmin())
-        one, order = pool[place][maker], pool[-1][len(orders)]
-        swaps.append(partial(swap, search, one, budget, order))
+        best, order = pool[place][maker], pool[-1][len(orders)]
+        swaps.append(partial(swap_offers, search, best, budget, order))
     chosen: list[tuple[int, ...]] = []
-    for one in spread(call, swaps):
+    for one in map_in_threads(call, swaps):
         yield
         if chosen and search.is_better(chosen[-1], one):
             one = chosen[-1]
@@ -194,10 +200,13 @@ def choose_sets(
     return chosen
 
 
-def swap(
+def swap_offers(
     search: SetSearch, begin: tuple[int, ...], budget: int, order: Sequence[int]
 ) -> tuple[int, ...]:
-    """Swap offers of a small set while that lowers the loss; return the set."""
+    """Swap offers of a small set while that lowers the loss; return the set.
+
+    Each swap drops one offer, or none, and fills the budget in the given `order`.
+    """
     shop, best = search.shop, begin
     most = search.effort.max_swaps if budget <= search.small_budget else 0
     n_tried, is_better = 0, True
@@ -207,11 +216,11 @@ def swap(
         for dropped in (None, *reversed(offers)):
             kept = [idx for idx in best if shop.offer_of[idx] != dropped]
             others = [idx for idx in order if shop.offer_of[idx] != dropped]
-            one = shop.fill((*kept, *others), budget)
-            if set(one) == set(best) or n_tried == most:
+            trial = shop.fill_budget((*kept, *others), budget)
+            if set(trial) == set(best) or n_tried == most:
                 continue
             n_tried += 1
-            if search.loss(one) < search.loss(best) - 1e-4:
-                best, is_better = one, True
+            if search.loss(trial) < search.loss(best) - 1e-4:
+                best, is_better = trial, True
                 break
     return best

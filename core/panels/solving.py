@@ -1,4 +1,4 @@
-"""Solves ridge regressions with folds left out: one way for few rows, one for many."""
+"""Solves ridge regressions with folds left out, by rows or, of many rows, by inputs."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,8 +9,8 @@ from core.arrays import FloatArray, Floats, IntArray
 # Rows whose inputs are computed at a time, where there are many.
 BLOCK = 1000
 
-# Inputs of some rows, by their positions; (n_some, n_inputs).
-Lay = Callable[[IntArray], Floats]
+# A function from positions of rows to their inputs, (n_some, n_inputs).
+ComputeInputs = Callable[[IntArray], Floats]
 
 
 class FewRows:
@@ -18,95 +18,113 @@ class FewRows:
 
     Parameters
     ----------
-    lay : function of row positions
+    compute_inputs : function of row positions
         Their inputs.
     outputs : float64 array, shape (n_rows, n_outputs)
     folds : sequence of int64 arrays
         Rows that are left out together.
     """
 
-    def __init__(self, lay: Lay, outputs: FloatArray, folds: Sequence[IntArray]):
+    def __init__(
+        self,
+        compute_inputs: ComputeInputs,
+        outputs: FloatArray,
+        folds: Sequence[IntArray],
+    ):
         self.outputs, self.folds = outputs, folds
         self.every = np.arange(outputs.shape[0])
-        self.inputs = lay(self.every)
+        self.inputs = compute_inputs(self.every)
         self.products = (self.inputs @ self.inputs.T).astype(np.float64)
 
-    def fold_coefficients(self, hold: float) -> list[FloatArray]:
-        """Return coefficients fitted without each fold; `hold` is the ridge penalty."""
-        found = []
+    def fold_coefficients(self, penalty: float) -> list[FloatArray]:
+        """Return the coefficients fitted without each fold, by ridge penalty."""
+        coefficients = []
         for fold in self.folds:
             kept = np.setdiff1d(self.every, fold)
-            duals = solve(self.products[np.ix_(kept, kept)], self.outputs[kept], hold)
-            found.append(self.inputs[kept].T @ duals)
-        return found
+            duals = solve(
+                self.products[np.ix_(kept, kept)], self.outputs[kept], penalty
+            )
+            coefficients.append(self.inputs[kept].T @ duals)
+        return coefficients
 
-    def votes(self, by_fold: Sequence[FloatArray]) -> FloatArray:
+    def compute_votes(self, by_fold: Sequence[FloatArray]) -> FloatArray:
         """Return the votes of coefficients on their fold's rows, 0 on others."""
-        found = np.zeros((self.every.size, by_fold[0].shape[1]))
+        votes = np.zeros((self.every.size, by_fold[0].shape[1]))
         for fold, coefficients in zip(self.folds, by_fold, strict=True):
-            found[fold] = self.inputs[fold] @ coefficients
-        return found
+            votes[fold] = self.inputs[fold] @ coefficients
+        return votes
 
-    def coefficients(self, hold: float) -> FloatArray:
+    def coefficients(self, penalty: float) -> FloatArray:
         """Return the coefficients fitted to all rows, (n_inputs, n_outputs)."""
-        found: FloatArray = self.inputs.T @ solve(self.products, self.outputs, hold)
-        return found
+        duals = solve(self.products, self.outputs, penalty)
+        coefficients: FloatArray = self.inputs.T @ duals
+        return coefficients
 
 
 class ManyRows:
     """Ridge regression through the products of inputs, summed block by block."""
 
-    def __init__(self, lay: Lay, outputs: FloatArray, folds: Sequence[IntArray]):
-        self.lay, self.n_rows, self.folds = lay, outputs.shape[0], folds
+    def __init__(
+        self,
+        compute_inputs: ComputeInputs,
+        outputs: FloatArray,
+        folds: Sequence[IntArray],
+    ):
+        self.compute_inputs, self.n_rows, self.folds = (
+            compute_inputs,
+            outputs.shape[0],
+            folds,
+        )
         others = np.setdiff1d(np.arange(outputs.shape[0]), np.concatenate(folds))
-        parts = [sum_products(lay, outputs, part) for part in (*folds, others)]
-        self.parts = parts[:-1]
-        self.products = np.sum([one for one, _ in parts], axis=0)
-        self.sums = np.sum([one for _, one in parts], axis=0)
+        row_sets = (*folds, others)
+        sums = [sum_products(compute_inputs, outputs, rows) for rows in row_sets]
+        self.fold_sums = sums[:-1]
+        self.products = np.sum([one for one, _ in sums], axis=0)
+        self.sums = np.sum([one for _, one in sums], axis=0)
 
-    def fold_coefficients(self, hold: float) -> list[FloatArray]:
-        """Return coefficients fitted without each fold; `hold` is the ridge penalty."""
+    def fold_coefficients(self, penalty: float) -> list[FloatArray]:
+        """Return the coefficients fitted without each fold, by ridge penalty."""
         return [
-            solve(self.products - products, self.sums - sums, hold)
-            for products, sums in self.parts
+            solve(self.products - products, self.sums - sums, penalty)
+            for products, sums in self.fold_sums
         ]
 
-    def votes(self, by_fold: Sequence[FloatArray]) -> FloatArray:
+    def compute_votes(self, by_fold: Sequence[FloatArray]) -> FloatArray:
         """Return the votes of coefficients on their fold's rows, 0 on others."""
-        found = np.zeros((self.n_rows, by_fold[0].shape[1]))
+        votes = np.zeros((self.n_rows, by_fold[0].shape[1]))
         for fold, coefficients in zip(self.folds, by_fold, strict=True):
-            for block in in_blocks(fold):
-                found[block] = self.lay(block) @ coefficients
-        return found
+            for block in split_blocks(fold):
+                votes[block] = self.compute_inputs(block) @ coefficients
+        return votes
 
-    def coefficients(self, hold: float) -> FloatArray:
+    def coefficients(self, penalty: float) -> FloatArray:
         """Return the coefficients fitted to all rows, (n_inputs, n_outputs)."""
-        return solve(self.products, self.sums, hold)
+        return solve(self.products, self.sums, penalty)
 
 
-def in_blocks(row_idxs: IntArray) -> list[IntArray]:
-    """Split some rows into blocks; no rows are one block."""
+def split_blocks(row_idxs: IntArray) -> list[IntArray]:
+    """Split some rows into blocks of at most `BLOCK`; no rows are one empty block."""
     starts = range(0, max(row_idxs.size, 1), BLOCK)
     return [row_idxs[start : start + BLOCK] for start in starts]
 
 
 def sum_products(
-    lay: Lay, outputs: FloatArray, row_idxs: IntArray
+    compute_inputs: ComputeInputs, outputs: FloatArray, row_idxs: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """Sum the products of inputs, and of inputs and outputs, over some rows."""
     products = sums = np.zeros(())
-    for block in in_blocks(row_idxs):
-        laid = lay(block)
-        products = products + laid.T @ laid
-        sums = sums + laid.T @ outputs[block].astype(laid.dtype)
+    for block in split_blocks(row_idxs):
+        inputs = compute_inputs(block)
+        products = products + inputs.T @ inputs
+        sums = sums + inputs.T @ outputs[block].astype(inputs.dtype)
     return products.astype(np.float64), sums
 
 
 def load_solver() -> Callable[..., FloatArray]:
     """Load scipy's linear algebra; return its solver by a Cholesky root.
 
-    Where it is needed: most commands fit nothing. Whoever limits the threads of BLAS
-    calls it before, since only what is loaded by then is limited.
+    It is loaded only where needed, since most commands fit nothing. Whoever limits the
+    threads of BLAS calls this before: a limit applies only to what is loaded by then.
     """
     from scipy.linalg import cho_solve
 
@@ -114,12 +132,12 @@ def load_solver() -> Callable[..., FloatArray]:
     return solver
 
 
-def solve(products: FloatArray, sums: FloatArray, hold: float) -> FloatArray:
-    """Solve (products + hold on the diagonal) x = sums."""
+def solve(products: FloatArray, sums: FloatArray, penalty: float) -> FloatArray:
+    """Solve (products + penalty on the diagonal) x = sums."""
     cho_solve = load_solver()
-    held = products.copy()
-    held.flat[:: held.shape[0] + 1] += hold
-    # numpy's leaves Python's lock meanwhile, which scipy's does not.
-    lower = np.linalg.cholesky(held)
-    found: FloatArray = cho_solve((lower.T, False), sums, check_finite=False)
-    return found
+    penalised = products.copy()
+    penalised.flat[:: penalised.shape[0] + 1] += penalty
+    # numpy's root releases Python's lock meanwhile, scipy's does not.
+    lower = np.linalg.cholesky(penalised)
+    solution: FloatArray = cho_solve((lower.T, False), sums, check_finite=False)
+    return solution

@@ -1,4 +1,4 @@
-"""Runs a function on several things at once, on all cores."""
+"""Runs a function on several items at once, on all cores."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -6,22 +6,24 @@ from typing import TypeVar
 
 from core.kernels import count_threads
 
-Thing = TypeVar("Thing")
-Made = TypeVar("Made")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
-def spread(work: Callable[[Thing], Made], things: Iterable[Thing]) -> Iterator[Made]:
-    """Yield the result of a function for each thing, in the order of the things.
+def map_in_threads(
+    work: Callable[[Item], Result], items: Iterable[Item]
+) -> Iterator[Result]:
+    """Yield the result of a function for each item, in their order, on all cores.
 
     Kernels and numpy leave Python's lock while they compute, so threads suffice. Each
-    thing has one thread, so the number of threads changes no result. A caller that
-    stops early waits for the things begun and cancels the others.
+    item has one thread, so the number of threads changes no result. A caller that
+    stops early waits for the items begun and cancels the others.
     """
     with ThreadPoolExecutor(count_threads()) as pool:
-        doing = [pool.submit(work, thing) for thing in things]
+        futures = [pool.submit(work, item) for item in items]
         try:
-            for one in doing:
+            for one in futures:
                 yield one.result()
         finally:
-            for one in doing:
+            for one in futures:
                 one.cancel()

@@ -13,17 +13,17 @@ from core.model.panels import Panel
 from core.model.stopping import ErrorCosts, Stopping, StoppingRule, least_expected_costs
 from core.panels.following import Walkers, follow_rule
 from core.panels.rows import PanelRows
-from core.panels.spread import spread
+from core.panels.spread import map_in_threads
 from core.table.catalogue import Catalogue
 from core.table.prices import Paid, buy, pay
 
-# The price where no way leads from one panel to another.
+# The price of going on to a panel that can't be reached from another.
 NO_WAY = -1
 
 # Rules are learned at N_RATES prices of an error, and judged on N_FOLDS folds.
 N_RATES, N_FOLDS = 24, 5
 
-# Least share of the worst error that a micro-unit of the whole ladder saves.
+# At the lowest rate buying the dearest panel has to save this share of the worst error.
 LEAST_SAVED = 1e-3
 
 
@@ -39,12 +39,12 @@ class JudgedPanels(NamedTuple):
     #: (n_rows,), they sum to 1
     weights: FloatArray
 
-    def take(self, is_taken: BoolArray) -> "JudgedPanels":
-        """Return some of the rows."""
-        weights = self.weights[is_taken]
+    def keep_rows(self, is_kept: BoolArray) -> "JudgedPanels":
+        """Return some of the rows, (n_rows,), their weights rescaled to sum to 1."""
+        weights = self.weights[is_kept]
         return self._replace(
-            risks=self.risks[:, is_taken],
-            losses=self.losses[:, is_taken],
+            risks=self.risks[:, is_kept],
+            losses=self.losses[:, is_kept],
             weights=weights / weights.sum(),
         )
 
@@ -107,17 +107,17 @@ def fit_stopping(
     start = next(n for n, panel in enumerate(panels) if not panel.feature_idxs)
     ways = np.flatnonzero(judged.prices[start] != NO_WAY).tolist()
     points = [
-        follow_all(walkers, judged.weights, stay_at(judged.prices, number))
+        measure_steps(walkers, judged.weights, make_steps_to(judged.prices, number))
         for number in (start, *ways)
     ]
     folds = rows.folds(N_FOLDS)
 
     def learn(rate: float) -> Point:
-        point = follow_all(walkers, judged.weights, learn_steps(judged, rate))
-        return point._replace(error=cross_judge(judged, walkers, rate, folds))
+        point = measure_steps(walkers, judged.weights, learn_steps(judged, rate))
+        return point._replace(error=cross_validate_error(judged, walkers, rate, folds))
 
-    points += spread(learn, find_rates(judged, start))
-    hull = find_hull(points)
+    points += map_in_threads(learn, list_rates(judged, start))
+    hull = compute_hull(points)
     rates = [
         (one.error - other.error) / (other.spend - one.spend)
         for one, other in itertools.pairwise(hull)
@@ -150,10 +150,11 @@ def judge_panels(
 
 
 def price_ways(catalogue: Catalogue, panels: Sequence[Panel]) -> IntArray:
-    """Return `JudgedPanels.prices`.
+    """Return the price of going on from each panel to each other, or `NO_WAY`.
 
-    A way leads to a panel that would predict once its features are known besides. It
-    always comes before in the order of preference.
+    Shape (n_panels, n_panels), as in `JudgedPanels`. A case can go on to a panel if
+    that panel would predict once its features are known too; it is always preferred to
+    the panel before, so it comes earlier in the order.
     """
     sets = [frozenset(panel.feature_idxs) for panel in panels]
     prices = np.full((len(sets), len(sets)), NO_WAY, np.int64)
@@ -167,10 +168,10 @@ def price_ways(catalogue: Catalogue, panels: Sequence[Panel]) -> IntArray:
     return prices
 
 
-def find_rates(judged: JudgedPanels, start: int) -> list[float]:
+def list_rates(judged: JudgedPanels, start: int) -> list[float]:
     """Return the rates at which rules are learned: error cost saved per micro-unit.
 
-    They range from a rate at which no price is paid to one at which every price is.
+    They fall from a rate at which no price is paid to one at which every price is.
     """
     prices = judged.prices[start][judged.prices[start] > 0]
     worst = float(judged.losses.max())
@@ -182,11 +183,11 @@ def find_rates(judged: JudgedPanels, start: int) -> list[float]:
 
 
 def learn_steps(judged: JudgedPanels, rate: float) -> Steps:
-    """Learn for each panel where it goes on to, above which risk, at least total cost.
+    """Learn the target and threshold of each panel that minimise the total cost.
 
-    Panels are taken in order, so that what follows each is known. The error cost of a
-    stop is the mean of the actual and the expected one, which varies less. Ties go to
-    the preferred panel, and to fewer rows that go on.
+    Panels are visited in their order, so the costs beyond each target are known by
+    then. The error cost of a stop is the mean of the actual and the expected one, which
+    varies less. Ties go to the preferred panel, and to fewer rows that go on.
     """
     risks = np.ascontiguousarray(judged.risks)
     orders = np.argsort(-risks, axis=1, kind="stable")
@@ -201,25 +202,26 @@ def learn_steps(judged: JudgedPanels, rate: float) -> Steps:
 def follow_steps(judged: JudgedPanels, steps: Steps) -> tuple[FloatArray, FloatArray]:
     """Return the spend of rows from each panel on, and their error cost at the end.
 
-    Shapes (n_panels, n_rows).
+    Both are (n_panels, n_rows). Rows jump from panel to panel; `follow_rule` asks them
+    feature by feature.
     """
     spends, losses = np.zeros(judged.losses.shape), judged.losses.copy()
     for here, there in enumerate(steps.targets.tolist()):
         if there != here:
-            goes = judged.risks[here] > steps.thresholds[here]
+            goes_on = judged.risks[here] > steps.thresholds[here]
             price = judged.prices[here, there]
-            spends[here, goes] = price + spends[there, goes]
-            losses[here, goes] = losses[there, goes]
+            spends[here, goes_on] = price + spends[there, goes_on]
+            losses[here, goes_on] = losses[there, goes_on]
     return spends, losses
 
 
-def follow_all(walkers: Walkers, weights: FloatArray, steps: Steps) -> Point:
+def measure_steps(walkers: Walkers, weights: FloatArray, steps: Steps) -> Point:
     """Return mean spend and error cost of all rows that follow some steps."""
     spends, losses = follow_rule(walkers, *steps)
     return Point(float(weights @ spends), float(weights @ losses), steps)
 
 
-def cross_judge(
+def cross_validate_error(
     judged: JudgedPanels, walkers: Walkers, rate: float, folds: Sequence[IntArray]
 ) -> float:
     """Return the mean error cost of rows by rules learned without their fold."""
@@ -227,22 +229,22 @@ def cross_judge(
     for fold in folds:
         is_left_out = np.zeros(judged.weights.size, np.bool_)
         is_left_out[fold] = True
-        steps = learn_steps(judged.take(~is_left_out), rate)
+        steps = learn_steps(judged.keep_rows(~is_left_out), rate)
         _, losses = follow_rule(walkers, *steps)
         error += float(judged.weights[fold] @ losses[fold])
     return error
 
 
-def stay_at(prices: IntArray, number: int) -> Steps:
-    """Return the steps that lead to one panel, wherever there is a way, and no more."""
+def make_steps_to(prices: IntArray, number: int) -> Steps:
+    """Return the steps that lead from every panel to one, if it can be reached."""
     targets = np.arange(prices.shape[0])
     has_way = prices[:, number] != NO_WAY
     targets[has_way] = number
     return Steps(targets, np.where(has_way, kernels.ALWAYS, np.inf))
 
 
-def find_hull(points: Sequence[Point]) -> list[Point]:
-    """Return points on the lower convex hull, by spend, as long as the error falls."""
+def compute_hull(points: Sequence[Point]) -> list[Point]:
+    """Return the points on the lower convex hull, by spend, as long as error falls."""
     hull: list[Point] = []
     for point in sorted(points, key=lambda one: (one.spend, one.error)):
         if hull and point.error >= hull[-1].error - kernels.LEAST_LEAD:
@@ -253,28 +255,28 @@ def find_hull(points: Sequence[Point]) -> list[Point]:
     return hull
 
 
-def is_above(one: Point, middle: Point, other: Point) -> bool:
-    """Return whether a point is on or above the line between two others."""
-    risen = (middle.error - one.error) * (other.spend - one.spend)
-    return risen >= (other.error - one.error) * (middle.spend - one.spend)
+def is_above(first: Point, middle: Point, last: Point) -> bool:
+    """Return whether the middle point is on or above the line between the others."""
+    rise = (middle.error - first.error) * (last.spend - first.spend)
+    return rise >= (last.error - first.error) * (middle.spend - first.spend)
 
 
 def make_rule(judged: JudgedPanels, point: Point, rate: float) -> StoppingRule:
-    """Return the rule of some steps, with its figures."""
+    """Return the rule of some steps, with its figures as in `StoppingRule`."""
     targets, thresholds = point.steps
     _, losses = follow_steps(judged, point.steps)
-    heres = np.arange(targets.size)
-    left, has_target = np.ones(targets.size), targets != heres
-    goes = has_target[:, None] & (judged.risks > thresholds[:, None])
-    expected = (judged.weights * judged.risks * goes).sum(axis=1)
-    came = (judged.weights * losses * goes).sum(axis=1)
-    np.divide(came, expected, out=left, where=expected > 0)
+    numbers = np.arange(targets.size)
+    left, has_target = np.ones(targets.size), targets != numbers
+    goes_on = has_target[:, None] & (judged.risks > thresholds[:, None])
+    expected = (judged.weights * judged.risks * goes_on).sum(axis=1)
+    actual = (judged.weights * losses * goes_on).sum(axis=1)
+    np.divide(actual, expected, out=left, where=expected > 0)
     return StoppingRule(
         rate=rate,
         spend=point.spend,
         error=point.error,
         targets=targets,
         thresholds=np.where(has_target, thresholds, 0.0),
-        prices=np.maximum(judged.prices[heres, targets], 0),
+        prices=np.maximum(judged.prices[numbers, targets], 0),
         left=np.minimum(left, 1.0),
     )

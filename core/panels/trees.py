@@ -21,7 +21,7 @@ from core.kernels import (
 from core.model.blends import Trees
 from core.panels.chances import is_significantly_less, losses_and_gradients
 from core.panels.rows import DIGITS, FINE, PLAIN, HeldOut, LeafLimits, PanelRows
-from core.panels.spread import spread
+from core.panels.spread import map_in_threads
 
 # Rounds of the trees that choose leaf limits.
 LEAF_ROUNDS = 60
@@ -38,7 +38,11 @@ def make_growth(
     row_share: float = 1.0,
     column_share: float = 1.0,
 ) -> Growth:
-    """Return settings of tree growth; leaves of tiny tables have 2 rows or more."""
+    """Return settings of tree growth; leaves of tiny tables have 2 rows or more.
+
+    `rate` is the learning rate; the shares are those of rows and columns that each
+    round draws.
+    """
     least_rows, l2 = rows.limits
     least_rows = max(2, min(least_rows, rows.n_rows // 50))
     # A round has a tree for each class, so many classes take fewer rounds.
@@ -53,20 +57,20 @@ def make_growth(
 def choose_limits(rows: PanelRows, held_out: HeldOut) -> LeafLimits:
     """Return the leaf limits of lower held-out log-loss, all useful features known.
 
-    Of two that are apart by less than a standard error `PLAIN`, but `FINE` where a
-    class is rare: in leaves of many rows its cases are not alone.
+    If they differ by less than a standard error, `PLAIN` is returned, but `FINE` where
+    a class is rare: its cases share large leaves with those of other classes.
     """
     idxs = np.flatnonzero(rows.is_useful).tolist()
     if not idxs:
         return PLAIN
 
-    def lose(limits: LeafLimits) -> FloatArray:
+    def held_out_losses(limits: LeafLimits) -> FloatArray:
         growth = make_growth(replace(rows, limits=limits), LEAF_ROUNDS)
         logits = held_out_scores(rows, idxs, growth, held_out)
         losses, _ = losses_and_gradients(logits, held_out.targets)
         return losses * held_out.weights
 
-    plain, fine = spread(lose, (PLAIN, FINE))
+    plain, fine = map_in_threads(held_out_losses, (PLAIN, FINE))
     if rows.has_rare:
         return PLAIN if is_significantly_less(plain, fine) else FINE
     return FINE if is_significantly_less(fine, plain) else PLAIN
@@ -107,7 +111,7 @@ def fit_trees(
     growth: Growth,
     left_out: IntArray | None = None,
 ) -> GrownTrees:
-    """Boost trees on some features without some rows, which are scored all the same."""
+    """Boost trees on some features; rows `left_out` are scored, but not trained on."""
     table, idxs = rows.coarse, np.array(feature_idxs, np.int64)
     picked = CoarseTable(
         np.ascontiguousarray(table.codes[idxs]),
@@ -124,9 +128,9 @@ def fit_trees(
     steps, gains = np.zeros((*shape, growth.leaves)), np.zeros(idxs.size)
     room = kernels.TreeRoom(nodes, steps, gains)
     sizes = kernels.boost_trees(picked, rows.targets, weights, growth, scores, room)
-    by_feature = np.zeros(table.n_codes.size)
-    by_feature[idxs] = gains
-    return GrownTrees(scores, by_feature, idxs, picked, room, sizes)
+    feature_gains = np.zeros(table.n_codes.size)
+    feature_gains[idxs] = gains
+    return GrownTrees(scores, feature_gains, idxs, picked, room, sizes)
 
 
 def grow_folds(
@@ -150,27 +154,28 @@ def held_out_scores(
     return scores[held_out.row_idxs]
 
 
-def serve_trees(
-    rows: PanelRows, feature_idxs: Sequence[int], parts: Sequence[GrownTrees]
+def merge_ensembles(
+    rows: PanelRows, feature_idxs: Sequence[int], ensembles: Sequence[GrownTrees]
 ) -> Trees:
     """Return several boosted ensembles as one, whose log odds are their mean.
 
-    Steps and shares have `DIGITS` and three digits: a file has no more.
+    Leaf values are rounded to `DIGITS` digits and shares to three: a file has no more.
     """
     idxs = np.array(feature_idxs, np.int64)
     nodes, roots, outputs, steps = [], [], [], []
     n_nodes = n_steps = 0
-    for part in parts:
-        for number, output in np.ndindex(*part.sizes.shape):
-            size = int(part.sizes[number, output])
-            tree = part.room.nodes[number, output, :size].copy()
+    for grown in ensembles:
+        for number, output in np.ndindex(*grown.sizes.shape):
+            size = int(grown.sizes[number, output])
+            tree = grown.room.nodes[number, output, :size].copy()
             for side in (BELOW, ABOVE):
                 child = tree[:, side]
                 tree[:, side] = np.where(child < 0, child - n_steps, child + n_nodes)
             roots.append(n_nodes if size else -1 - n_steps)
             outputs.append(output)
             nodes.append(tree)
-            steps.append(part.room.steps[number, output, : size + 1] / len(parts))
+            leaf_steps = grown.room.steps[number, output, : size + 1]
+            steps.append(leaf_steps / len(ensembles))
             n_nodes += size
             n_steps += size + 1
     joined = np.concatenate(nodes)

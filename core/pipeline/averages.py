@@ -23,7 +23,7 @@ def report_mean_budgets(
     """Return the card's figures of mean budgets, in units; empty if none are served.
 
     Errors come from the folds, whose ensembles never saw the rows that judge them.
-    Spends come from the model itself, played on rows of its training.
+    Spends come from simulated sessions of the model itself, on rows of its training.
     """
     policy, most = find_greatest_spend(whole)
     budgets = sorted({round(share * most) for share in SHARES} - {0})
@@ -54,7 +54,7 @@ def report_mean_budgets(
 def find_greatest_spend(whole: Ensemble) -> tuple[str, float]:
     """Return the policy that serves mean budgets, and its mean spend at least error.
 
-    Without such a policy, the model's own and 0.
+    The spend is in micro-units. Without such a policy: the model's own policy and 0.
     """
     for name in served_by(whole):
         outlook = POLICIES[name].look_ahead(whole, None)

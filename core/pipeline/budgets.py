@@ -21,11 +21,11 @@ ROUND_FIGURES = (
 
 
 def usual_budgets(ensemble: Ensemble) -> tuple[int | None, ...]:
-    """Return budgets that people would choose, `MAX_CURVE_POINTS` at most.
+    """Return at most `MAX_CURVE_POINTS` budgets that people would choose.
 
-    Each at which something becomes affordable, or where these are too many round
-    figures, without those that buy no more than the one before. The first is 0, the
-    last unlimited.
+    They are the amounts at which something becomes affordable. If these are too many,
+    they are round figures, without those that buy no more than the one before. The
+    first is 0, the last unlimited.
     """
     steps = chosen = purchase_steps(ensemble)
     for figures in ROUND_FIGURES:
@@ -69,8 +69,9 @@ def thin_steps(steps: list[int], most: int) -> tuple[int | None, ...]:
 def purchase_steps(ensemble: Ensemble) -> list[int]:
     """Return 0 and the amounts that each pay one feature more, in micro-units.
 
-    In the order in which hypotheses need them: for stumps where the plan of `ordered`
-    grows; a tree votes before its last feature is paid. Of panels the price of each.
+    Features come in the order in which hypotheses need them: for stumps these are the
+    amounts at which the plan of `ordered` grows; a tree votes before its last feature
+    is paid. If there are panels, the amounts are their prices instead.
     """
     spends, paid = [0], Paid()
     for feature_idx in ensemble.first_uses:
@@ -85,7 +86,7 @@ def purchase_steps(ensemble: Ensemble) -> list[int]:
 def single_steps(ensemble: Ensemble) -> list[int]:
     """Return prices of single features below that of any panel, in micro-units.
 
-    What pays no panel buys such a feature where it helps.
+    A budget that pays no panel buys such a feature where it helps.
     """
     ladder, catalogue = ensemble.panels, ensemble.catalogue
     if ladder is None or not ladder.can_hide:

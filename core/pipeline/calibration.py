@@ -49,31 +49,33 @@ class HeldOutVotes(NamedTuple):
     budget_idxs: IntArray
 
 
-def join(parts: Sequence[HeldOutVotes]) -> HeldOutVotes:
-    """Put the votes of several folds together."""
+def join_votes(parts: Sequence[HeldOutVotes]) -> HeldOutVotes:
+    """Concatenate the votes of several folds."""
     return HeldOutVotes(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def calibrate(
     folds: Sequence[HeldOutVotes],
 ) -> Generator[None, None, tuple[list[Calibration], Calibration] | None]:
-    """Fit a calibration that beats the plain link on rows it was not fitted to.
+    """Fit a calibration of lower log-loss than the plain link on other rows.
 
     Two are tried: slopes with and without offsets. Each is fitted without one fold and
     judged on that fold, for every fold in turn. The one of least log-loss is kept,
     unless its labels err more than the votes by over `MAX_EXCESS` at some budget.
-    Without offsets they are the votes.
+    Without offsets the labels are the votes.
 
-    Yields now and then, for who wants to stop. Returns for each fold the calibration
-    fitted on the others, and the one fitted on all; None where the plain link is best.
+    Yields now and then, so that a caller can stop. Returns for each fold the
+    calibration fitted on the others, and the one fitted on all; None where the plain
+    link is best.
     """
     kept, least = None, sum(log_loss(PLAIN, fold) for fold in folds)
     for has_offsets in (False, True):
-        fitted = yield from fit(join(folds), has_offsets=has_offsets)
+        fitted = yield from fit_calibration(join_votes(folds), has_offsets=has_offsets)
         crossed = []
         for idx in range(len(folds)):
-            others = join([*folds[:idx], *folds[idx + 1 :]])
-            crossed.append((yield from fit(others, fitted, has_offsets=has_offsets)))
+            others = join_votes([*folds[:idx], *folds[idx + 1 :]])
+            fitting = fit_calibration(others, fitted, has_offsets=has_offsets)
+            crossed.append((yield from fitting))
         links = [one.link for one in crossed]
         loss = sum(map(log_loss, links, folds))
         if loss < least and excess_error(links, folds) <= MAX_EXCESS:
@@ -81,7 +83,7 @@ def calibrate(
     return kept
 
 
-def fit(
+def fit_calibration(
     observed: HeldOutVotes, start: Calibration | None = None, *, has_offsets: bool
 ) -> Fitting:
     """Fit the coefficients of a `Calibration` by penalised maximum likelihood.
@@ -130,28 +132,29 @@ def penalised_loss(
 ) -> tuple[float, FloatArray]:
     """Return the penalised log-loss and its gradient by the coefficients.
 
-    `coefficients` are those of a link, one knot after the other; `near` are what
-    `knot_weights` finds of the shares, which is the same at every step.
+    `coefficients` are those of a link, one knot after the other; `near` are the
+    `knot_weights` of the shares, the same at every step.
     """
     link = coefficients.reshape(plain.shape)
-    losses, pulls = losses_of(apply_knot_weights(link, observed.scores, near), observed)
-    pulls *= observed.weights[:, None]
-    by_slope = (pulls * observed.scores).sum(axis=1, keepdims=True)
-    if pulls.shape[1] == 1:
+    logits = apply_knot_weights(link, observed.scores, near)
+    losses, gradients = compute_vote_losses(logits, observed)
+    gradients *= observed.weights[:, None]
+    by_slope = (gradients * observed.scores).sum(axis=1, keepdims=True)
+    if gradients.shape[1] == 1:
         by_slope *= 2.0
     # No product of matrices: its threads wait for one another over such small ones.
-    changes = np.einsum("nk,nl->kl", near, np.hstack((pulls, by_slope)))
-    away = link - plain
-    loss = (losses * observed.weights).sum() + PENALTY / 2 * (away**2).sum()
-    return float(loss), (changes + PENALTY * away).ravel()
+    gradient = np.einsum("nk,nl->kl", near, np.hstack((gradients, by_slope)))
+    shift = link - plain
+    loss = (losses * observed.weights).sum() + PENALTY / 2 * (shift**2).sum()
+    return float(loss), (gradient + PENALTY * shift).ravel()
 
 
-def losses_of(
+def compute_vote_losses(
     logits: FloatArray, observed: HeldOutVotes
 ) -> tuple[FloatArray, FloatArray]:
     """Return the log-loss of each vote and its gradient by the logits, (n, n_outputs).
 
-    The logits are changed.
+    The logits are overwritten.
     """
     if logits.shape[1] == 1:
         signs = 2.0 * observed.targets - 1.0
@@ -170,12 +173,12 @@ def losses_of(
 def log_loss(link: FloatArray, observed: HeldOutVotes) -> float:
     """Return the log-loss summed over all votes, in rows."""
     logits = apply_link(link, observed.scores, observed.shares)
-    losses, _ = losses_of(logits, observed)
+    losses, _ = compute_vote_losses(logits, observed)
     return float((losses * observed.weights).sum())
 
 
 def excess_error(links: Sequence[FloatArray], folds: Sequence[HeldOutVotes]) -> float:
-    """Return by how much labels err more than votes at the worst budget."""
+    """Return the error of labels minus that of votes at the worst budget."""
     n_budgets = 1 + max(int(fold.budget_idxs.max(initial=0)) for fold in folds)
     excess, sizes = np.zeros(n_budgets), np.zeros(n_budgets)
     for link, fold in zip(links, folds, strict=True):

@@ -49,7 +49,7 @@ def report_choices(
     return {"chosen": {name: getattr(params, name) for name in sorted(auto)}}
 
 
-def report_comparison(compared: Comparison) -> dict[str, object]:
+def report_comparison(comparison: Comparison) -> dict[str, object]:
     """Return the losses and spends of each policy by budget, and which is kept where.
 
     Amounts are in units. `losses` are error costs; without `error_costs` they are the
@@ -60,16 +60,16 @@ def report_comparison(compared: Comparison) -> dict[str, object]:
         return None if budget is None else from_micros(budget)
 
     return {
-        "budgets": [to_units(budget) for budget in compared.budgets],
-        "losses": {policy: list(means) for policy, means in compared.losses},
-        "log_losses": {policy: list(means) for policy, means in compared.log_losses},
+        "budgets": [to_units(budget) for budget in comparison.budgets],
+        "losses": {policy: list(means) for policy, means in comparison.losses},
+        "log_losses": {policy: list(means) for policy, means in comparison.log_losses},
         "mean_spends": {
             policy: [one / MICROS_PER_UNIT for one in means]
-            for policy, means in compared.spends
+            for policy, means in comparison.spends
         },
         "kept": [
             {"up_to": to_units(one.up_to), "policy": one.policy}
-            for one in compared.ranges
+            for one in comparison.ranges
         ],
     }
 
@@ -85,9 +85,9 @@ def report_validation(validation: Validation) -> dict[str, object]:
 def report_sessions(validation: Validation) -> dict[str, object]:
     """Return figures of sessions under each budget of the curve; amounts in units.
 
-    `lists`, `commonest` and `ended_after` are of the model itself, played on `rows`
-    rows. `saved` is of held-out rows of the folds: mean spend and error of the asking
-    policy and of the fixed list; None under budgets where both are the same.
+    `lists`, `commonest` and `ended_after` come from sessions of the model itself on
+    `rows` rows. `saved` compares, on held-out rows of folds, mean spend and error of
+    the policy that asks and of the fixed list; None where both are the same.
     """
     curve, fixed = validation.curve, validation.fixed
     return {

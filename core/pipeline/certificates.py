@@ -48,9 +48,9 @@ class UnseenRows:
 def set_aside(rows: LabelledRows, share: float, seed: int) -> tuple[IntArray, IntArray]:
     """Split rows into those to train on and those for certificates, by position.
 
-    They are drawn regardless of class. Row groups stay together, and of each one that
-    is set aside one row is taken at random: the rows of a group are no independent
-    cases. Raises `RefusedError` where one class is left, or no row set aside.
+    Rows are drawn regardless of class. Row groups stay together, and of each group set
+    aside one random row is used, since the rows of a group are no independent cases.
+    Raises `RefusedError` where one class is left, or no row set aside.
     """
     random = np.random.default_rng((seed, ASIDE_STREAM))
     row_groups = rows.row_group_idxs
@@ -69,15 +69,17 @@ def set_aside(rows: LabelledRows, share: float, seed: int) -> tuple[IntArray, In
 def certify(
     whole: UnseenRows, folds: Sequence[UnseenRows], budgets: Sequence[int], seed: int
 ) -> Generator[float, None, Certification]:
-    """Play the model's sessions on rows set aside; count errors of early stops.
+    """Simulate the model's sessions on rows set aside; count errors of early stops.
 
-    Yields how much of it is done, 0 to 1. `folds` were trained on some of the rows
-    that the whole was, and have the others of these. `budgets` are those to play, in
-    micro-units; none: those that the model tells apart.
+    Yields the share of the work done, 0 to 1. The ensemble of each fold was trained on
+    some of the model's rows, and its `rows` are the others. `budgets` are in
+    micro-units; if empty, those at which the model's sessions differ.
     """
     n_rows, ensemble = whole.rows.n_samples, whole.ensemble
     most = min(max(MAX_SESSIONS // n_rows, LEAST_LEVELS), MOST_LEVELS)
-    limits = [*sorted(set(budgets)), None] if budgets else find_levels(ensemble, most)
+    limits = (
+        [*sorted(set(budgets)), None] if budgets else list_level_budgets(ensemble, most)
+    )
     guides = [
         UnseenRows(
             # Calibrated as the whole is.
@@ -102,7 +104,7 @@ def certify(
 
 
 def add_guide(level: Level, guides: Sequence[Traces]) -> Level:
-    """Return a level with counts of the same rules on rows of the folds."""
+    """Return a level with counts of the same rules on the guide, rows of the folds."""
     counts = np.zeros((len(EARLY_RULES), 2 * N_STRATA), np.int64)
     spends = np.zeros(len(EARLY_RULES), np.int64)
     for traces in guides:
@@ -123,10 +125,10 @@ def thin_guide(rows: Dataset, n_folds: int) -> Dataset:
     return rows.take(np.linspace(0, rows.n_samples - 1, n_few).round().astype(np.int64))
 
 
-def find_levels(ensemble: Ensemble, most: int) -> list[int | None]:
+def list_level_budgets(ensemble: Ensemble, most: int) -> list[int | None]:
     """Return budgets above 0 under which sessions begin differently, thinned to `most`.
 
-    Each is the least of those that begin alike.
+    Each is the least budget of those with the same beginning.
     """
     last, found = None, []
     for budget in purchase_budgets(ensemble, 1 << 20):
@@ -141,16 +143,19 @@ def find_levels(ensemble: Ensemble, most: int) -> list[int | None]:
 
 
 def list_traces(
-    one: UnseenRows, limits: Sequence[int | None], policies: Sequence[str], seed: int
+    unseen: UnseenRows,
+    limits: Sequence[int | None],
+    policies: Sequence[str],
+    seed: int,
 ) -> Iterator[Traces]:
-    """Play the sessions of unseen rows, budget by budget; these ascend."""
-    values = np.ascontiguousarray(one.rows.values)
+    """Yield the traces of unseen rows budget by budget; `limits` ascend."""
+    values = np.ascontiguousarray(unseen.rows.values)
     for policy, places in itertools.groupby(range(len(limits)), policies.__getitem__):
-        its_limits = [limits[place] for place in places]
-        budgets = [UNLIMITED if limit is None else limit for limit in its_limits]
-        streams = range(one.rows.n_samples)
+        policy_limits = [limits[place] for place in places]
+        budgets = [UNLIMITED if limit is None else limit for limit in policy_limits]
+        streams = range(unseen.rows.n_samples)
         cases = Cases(values, np.array(budgets, np.int64), seed, streams)
-        yield from POLICIES[policy].trace(one.ensemble, cases)
+        yield from POLICIES[policy].trace(unseen.ensemble, cases)
 
 
 def make_level(
@@ -160,7 +165,7 @@ def make_level(
     traces: Traces,
     rows: Dataset,
 ) -> Level:
-    """Return the counts of early stops on rows set aside under one budget."""
+    """Count early stops on rows set aside under one budget; without a guide yet."""
     stops = find_stops(traces, EARLY_RULES, bounds)
     true = traces.chances[np.arange(rows.n_samples), rows.targets]
     n_covered = (true[:, None] >= np.array(CHANCES)).sum(axis=0)

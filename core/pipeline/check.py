@@ -31,10 +31,10 @@ def check_training(
 ) -> CheckedTable:
     """Turn a table into the dataset that a training spec describes.
 
-    `columns` are all of one length; `memory` is how many bytes training may take, None:
+    `columns` all have one length; `memory` is how many bytes training may take, None:
     no limit. Raises `RefusedError` with every broken rule: those of `gather_table`, a
-    cascade of more than two classes, more cells than memory holds; those of `set_aside`
-    where panels are to be fitted.
+    cascade of more than two classes, more cells than memory holds; and, where panels
+    are to be fitted, those of `set_aside`.
     """
     read = gather_table(columns, spec.table)
     refusals = list(read.refusals)
@@ -57,8 +57,9 @@ def refuse_misfits(
 ) -> Iterator[Refusal]:
     """Refuse more classes than an algorithm takes, or more cells than memory holds.
 
-    `keeps_codes`: columns are coded one after the other, and never in memory together;
-    whether codes stay in this process. None: the values of all rows are in memory.
+    `keeps_codes` None: the values of all rows are in memory. Otherwise columns are
+    coded one by one and never in memory together; it says whether this process keeps
+    the codes.
     """
     algorithm = ALGORITHMS[spec.boost.algorithm]
     n_classes, n_rows = len(labels.classes), int(labels.targets.size)
@@ -79,9 +80,9 @@ def refuse_misfits(
 
 
 def note_missing(dataset: Dataset, spec: TrainingSpec) -> list[str]:
-    """Return a note on features whose missing values panels use as information.
+    """Return at most one note: which features' missing values panels use.
 
-    Raises what `set_aside` does.
+    Raises what `set_aside` raises.
     """
     if dataset.is_multilabel or not ALGORITHMS[spec.boost.algorithm].has_panels:
         return []
@@ -93,7 +94,7 @@ def note_missing(dataset: Dataset, spec: TrainingSpec) -> list[str]:
 
 
 def pick_sample(dataset: Dataset, spec: TrainingSpec) -> Dataset:
-    """Return the rows whose values training sees."""
+    """Return the rows whose values training sees: not set aside, evenly sampled."""
     idxs = np.arange(dataset.n_samples)
     if spec.certify_share is not None:
         idxs, _ = set_aside(dataset, spec.certify_share, spec.seed)

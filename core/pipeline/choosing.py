@@ -33,13 +33,13 @@ SWITCHES = (0.1, 0.3, 0.03)
 N_BUDGETS = 12
 
 
-def find_algorithms_with(name: AutoName) -> tuple[str, ...]:
-    """Return the algorithms that have a parameter which can be chosen."""
+def list_algorithms_with(name: AutoName) -> tuple[str, ...]:
+    """Return the algorithms whose rule has this parameter."""
     rules = {key for key, rule in RULES.items() if name in rule.parameters}
     return tuple(one for one in ALGORITHMS if name_rule(one) in rules)
 
 
-USERS = {name: find_algorithms_with(name) for name in AUTO_NAMES}
+USERS = {name: list_algorithms_with(name) for name in AUTO_NAMES}
 
 
 class TunedParams(NamedTuple):
@@ -54,19 +54,19 @@ def tune(
 ) -> Generator[float, None, TunedParams]:
     """Choose parameters of boosting; the generator returns them.
 
-    `params` are those not chosen, `rounds` the most that are tried. `auto` names those
-    chosen; of no effect where the algorithm doesn't know one. Yields how much is done,
-    0 to 1. Raises `RefusedError` where something is to be chosen and all rows are of
-    one row group, so that none can be held out.
+    `auto` names the parameters to choose; those that the algorithm doesn't have are
+    ignored. `params` has the others, and in `rounds` the most that are tried. Yields
+    the share of the work done, 0 to 1. Raises `RefusedError` where something is to be
+    chosen and all rows are of one row group, so that none can be held out.
 
     Notes
     -----
-    A third of the rows is held out, the same for every choice. `rounds`: the fewest of
-    least error without a budget (Huang et al. 2015 take them from their test rows). A
-    plan under a budget is a prefix of the ensemble, so fewer rounds change none that
-    is shorter. `tau` and `switch`: the least mean error over budgets, evenly spaced
-    up to the price of everything that the first choice reads; of equals the first
-    tried.
+    A third of the rows is held out, the same for every choice. `rounds` is the smallest
+    number of least error without a budget (Huang et al. 2015 take it from their test
+    rows). A plan under a budget is a prefix of the ensemble, so fewer rounds change no
+    shorter plan. `tau` and `switch` have the least mean error over budgets, which are
+    evenly spaced up to the price of everything that the first choice reads; of equal
+    ones the first tried is taken.
     """
     names = [name for name in auto if params.algorithm in USERS[name]]
     if not names:
@@ -85,7 +85,7 @@ def tune(
             share = added.number / choice.rounds
             yield (position + share) / len(choices)
         if "rounds" in names:
-            n_rounds = find_rounds(training, held_out, rounds)
+            n_rounds = choose_rounds(training, held_out, rounds)
             choice, rounds = replace(choice, rounds=n_rounds), rounds[:n_rounds]
         ensemble = make_ensemble(training, choice, rounds)
         if position == 0 and len(choices) > 1 and rounds:
@@ -101,7 +101,7 @@ def tune(
 def hold_out(
     dataset: Dataset, params: BoostParams, names: Sequence[AutoName]
 ) -> tuple[Dataset, Dataset]:
-    """Split off a third of the rows as held out; refuse where that can't be done."""
+    """Split rows into those to train on and a third held out; refuse if impossible."""
     parts = [
         dataset.take(idxs) for idxs in split_rows(dataset, params.seed) if idxs.size
     ]
@@ -115,7 +115,7 @@ def hold_out(
 
 
 def list_choices(params: BoostParams, names: Sequence[AutoName]) -> list[BoostParams]:
-    """Return every combination that is tried."""
+    """Return every combination of `TAUS` and `SWITCHES` to try, the default first."""
     taus = TAUS if "tau" in names else (params.tau,)
     switches = SWITCHES if "switch" in names else (params.switch,)
     return [
@@ -124,7 +124,7 @@ def list_choices(params: BoostParams, names: Sequence[AutoName]) -> list[BoostPa
     ]
 
 
-def find_rounds(training: Dataset, held_out: Dataset, rounds: Sequence[Round]) -> int:
+def choose_rounds(training: Dataset, held_out: Dataset, rounds: Sequence[Round]) -> int:
     """Return the fewest rounds of least error on held-out rows, at least 1."""
     ensemble = make_ensemble(training, BoostParams(), ())
     votes: FloatArray = np.zeros((held_out.n_samples, ensemble.n_outputs))

@@ -38,7 +38,7 @@ class PlayedRows(NamedTuple):
     spends: FloatArray
 
     def average(self, budget_idxs: IntArray) -> "PlayedRows":
-        """Return the means over some budgets, (n_policies, n_rows) each."""
+        """Return the means over some budgets, by position; (n_policies, n_rows)."""
         return PlayedRows(*(one[:, :, budget_idxs].mean(axis=2) for one in self))
 
 
@@ -65,13 +65,14 @@ def compare(
 ) -> Generator[None, None, Comparison]:
     """Compare a policy with a thriftier one on rows that their ensembles never saw.
 
-    The first policy stays wherever the second doesn't pay (`find_saving`). The policy
-    changes once at most as budgets grow. Yields after each ensemble and policy.
+    The first policy is kept wherever the second doesn't save enough (`compute_saving`).
+    The policy changes at most once as budgets grow. Yields after each ensemble and
+    policy.
     """
     parts: dict[str, list[PlayedRows]] = {policy: [] for policy in policies}
     for ensemble, rows in pairs:
         for policy in policies:
-            parts[policy].append(play_policy(ensemble, rows, budgets, policy, seed))
+            parts[policy].append(simulate_policy(ensemble, rows, budgets, policy, seed))
             yield
     joined = (map(np.concatenate, zip(*parts[one], strict=True)) for one in policies)
     played = PlayedRows(*map(np.array, zip(*joined, strict=True)))
@@ -79,47 +80,49 @@ def compare(
     weights = np.concatenate([rows.weights for _, rows in pairs])
     weights *= np.repeat(sizes / sizes.sum(), sizes.astype(np.int64))
     row_groups = number_groups([rows for _, rows in pairs])
-    parted = np.array_split(np.arange(len(budgets)), min(N_RANGES, len(budgets)))
+    ranges = np.array_split(np.arange(len(budgets)), min(N_RANGES, len(budgets)))
     savings = [
-        its.size * find_saving(played.average(its), weights, row_groups)
-        for its in parted
+        idxs.size * compute_saving(played.average(idxs), weights, row_groups)
+        for idxs in ranges
     ]
     is_thrifty = choose_switch(savings)
 
-    def tell(figures: FloatArray) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    def average(figures: FloatArray) -> tuple[tuple[str, tuple[float, ...]], ...]:
         means = zip(policies, (weights @ figures).tolist(), strict=True)
-        return tuple((policy, tuple(its)) for policy, its in means)
+        return tuple((policy, tuple(by_budget)) for policy, by_budget in means)
 
-    ends = [budgets[its[-1]] for its in parted]
+    ends = [budgets[idxs[-1]] for idxs in ranges]
     return Comparison(
         budgets=tuple(budgets),
-        losses=tell(played.costs),
-        log_losses=tell(played.log_losses),
-        spends=tell(played.spends),
-        ranges=lay_ranges(policies, ends, is_thrifty),
+        losses=average(played.costs),
+        log_losses=average(played.log_losses),
+        spends=average(played.spends),
+        ranges=merge_ranges(policies, ends, is_thrifty),
     )
 
 
-def play_policy(
+def simulate_policy(
     ensemble: Ensemble,
     rows: Dataset,
     budgets: Sequence[int | None],
     policy: str,
     seed: int,
 ) -> PlayedRows:
-    """Return costs and spends of rows played by one policy, (n_rows, n_budgets)."""
+    """Simulate a policy on rows; return costs and spends, (n_rows, n_budgets)."""
     walks = walk(ensemble, rows.values, budgets, policy, seed)
     chances = class_probabilities(ensemble, walks)
     labels = decide(ensemble, chances)
     own = np.take_along_axis(chances, rows.targets[:, None, None], axis=2)[..., 0]
     return PlayedRows(
-        find_losses(ensemble, rows.targets, labels),
+        compute_error_costs(ensemble, rows.targets, labels),
         -np.log(np.maximum(own, LEAST_CHANCE)),
         walks.spent.astype(np.float64),
     )
 
 
-def find_losses(ensemble: Ensemble, targets: IntArray, labels: IntArray) -> FloatArray:
+def compute_error_costs(
+    ensemble: Ensemble, targets: IntArray, labels: IntArray
+) -> FloatArray:
     """Return 1 for a wrong label, or its error cost; (n_rows, n_budgets)."""
     costs = 1.0 - np.eye(len(ensemble.classes))
     if ensemble.error_costs is not None:
@@ -128,7 +131,10 @@ def find_losses(ensemble: Ensemble, targets: IntArray, labels: IntArray) -> Floa
 
 
 def number_groups(parts: Sequence[Dataset]) -> IntArray:
-    """Return numbers of the row groups of several parts of a table; (n_rows,)."""
+    """Return numbers of the row groups of several parts of a table; (n_rows,).
+
+    Groups of different parts are different.
+    """
     pairs = [
         np.column_stack((np.full(rows.n_samples, part), rows.row_group_idxs))
         for part, rows in enumerate(parts)
@@ -136,30 +142,33 @@ def number_groups(parts: Sequence[Dataset]) -> IntArray:
     return np.unique(np.concatenate(pairs), axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def find_saving(played: PlayedRows, weights: FloatArray, row_groups: IntArray) -> float:
-    """Return the mean spend per case that the second policy saves, 0 if none.
+def compute_saving(
+    played: PlayedRows, weights: FloatArray, row_groups: IntArray
+) -> float:
+    """Return the mean spend per case that the second policy saves, 0 if not enough.
 
-    It pays where it spends `LEAST_SAVED` less at least, its error cost is higher by no
-    more than `ERROR_SLACK` standard errors of the paired difference, and its log-loss
-    by no more than `LOSS_SLACK`. `played` are (2, n_rows) each, the rest (n_rows,).
+    It saves enough if it spends at least `LEAST_SAVED` less, its error cost is higher
+    by no more than `ERROR_SLACK` standard errors of the paired difference, and its
+    log-loss by no more than `LOSS_SLACK`. `played` are (2, n_rows) each, the rest
+    (n_rows,).
     """
     before, after = (played.spends @ weights).tolist()
     if after > (1.0 - LEAST_SAVED) * before or before <= after:
         return 0.0
     slacks = (played.costs, ERROR_SLACK), (played.log_losses, LOSS_SLACK)
     for losses, slack in slacks:
-        mean, spread = compare_pairs(losses[1] - losses[0], weights, row_groups)
+        mean, spread = average_differences(losses[1] - losses[0], weights, row_groups)
         if mean > slack * spread:
             return 0.0
     return float(before - after)
 
 
-def compare_pairs(
+def average_differences(
     gaps: FloatArray, weights: FloatArray, row_groups: IntArray
 ) -> tuple[float, float]:
     """Return the mean of paired differences and its standard error.
 
-    (n_rows,) each. A row group counts as one.
+    All are (n_rows,); `weights` sum to 1. A row group counts as one case.
     """
     mean = float(gaps @ weights)
     sums = np.bincount(row_groups, weights * (gaps - mean))
@@ -169,9 +178,9 @@ def compare_pairs(
 def choose_switch(savings: Sequence[float]) -> tuple[bool, ...]:
     """Return for each range of budgets whether the thrifty policy asks.
 
-    Only where it saves, and in ranges that follow one another from the first or to the
-    last one, so that there is one switch at most. Of these choices it is the one that
-    saves most in all; of equals the one of fewest ranges.
+    It asks only where it saves, and either in the first ranges or in the last ones, so
+    that the policy switches at most once. Of these choices the one that saves most in
+    all is taken; of equal ones the one of fewest ranges.
     """
     n_ranges = len(savings)
     lengths = range(n_ranges + 1)
@@ -183,7 +192,7 @@ def choose_switch(savings: Sequence[float]) -> tuple[bool, ...]:
     allowed = [
         one
         for one in choices
-        if all(saved > 0 for saved, its in zip(savings, one, strict=True) if its)
+        if all(saved > 0 for saved, asks in zip(savings, one, strict=True) if asks)
     ]
 
     def rank(one: tuple[bool, ...]) -> tuple[float, int]:
@@ -193,15 +202,18 @@ def choose_switch(savings: Sequence[float]) -> tuple[bool, ...]:
     return max(allowed, key=rank)
 
 
-def lay_ranges(
+def merge_ranges(
     policies: tuple[str, str],
     ends: Sequence[int | None],
     is_thrifty: Sequence[bool],
 ) -> tuple[BudgetRange, ...]:
-    """Return ranges of budgets with their policy, neighbours of one policy merged."""
+    """Return ranges of budgets with their policy, neighbours of one policy merged.
+
+    `ends` are the upper ends of the ranges, None: unlimited.
+    """
     ranges: list[BudgetRange] = []
-    for end, its in zip(ends, is_thrifty, strict=True):
-        policy = policies[int(its)]
+    for end, takes_second in zip(ends, is_thrifty, strict=True):
+        policy = policies[int(takes_second)]
         if ranges and ranges[-1].policy == policy:
             ranges.pop()
         ranges.append(BudgetRange(end, policy))

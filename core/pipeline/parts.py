@@ -83,7 +83,7 @@ def run_job(job: PartJob) -> RunningPart:
     return FinishedPart(ensemble, rounds, params, selection, tried)
 
 
-def one_by_one(jobs: Iterable[PartJob]) -> RunningParts:
+def run_one_by_one(jobs: Iterable[PartJob]) -> RunningParts:
     """Run jobs in this process, one after the other."""
     finished: list[FinishedPart] = []
     for job in jobs:
@@ -110,8 +110,8 @@ def train_part(
 ) -> Generator[Progress, None, TrainedPart]:
     """Select features, choose parameters and train on one part, after its done rounds.
 
-    A fold that is finished selects nothing again, but for its panels; the whole does,
-    for its card.
+    A finished fold needs no selection again unless it has panels; the whole always
+    selects, for its card.
     """
     params, selection = spec.boost, spec.selection
     rounds = list(done.get(part.number, ()))
@@ -147,7 +147,7 @@ def train_part(
 def is_finished(
     params: BoostParams, done: Mapping[int, Sequence[Round]], part: int
 ) -> bool:
-    """Whether a part has all its rounds already; parts are trained in order."""
+    """Return whether a part has all its rounds already; parts are trained in order."""
     if part < max(done, default=0):
         return True
     rounds, most = done.get(part, ()), ALGORITHMS[params.algorithm].most_rounds(params)

@@ -9,7 +9,7 @@ from core.model.ensemble import Ensemble
 from core.model.model import SpendSteps
 from core.pipeline.budgets import purchase_budgets, single_steps, thin_steps
 from core.pipeline.validation import Validation
-from core.simulation.purchases import find_purchases
+from core.simulation.purchases import measure_purchases
 from core.simulation.simulate import walk
 from core.table.dataset import Dataset
 
@@ -20,21 +20,21 @@ MAX_PLAYED = 2000
 MAX_STEPS = 100
 
 
-def play_model(
-    whole: Ensemble, seen: Dataset, found: Validation, seed: int
+def add_model_spends(
+    whole: Ensemble, seen: Dataset, validation: Validation, seed: int
 ) -> Validation:
-    """Put spends and questions of the model itself into its curve.
+    """Replace the spends and questions of a curve by those of the model itself.
 
     Parameters
     ----------
     whole : Ensemble
-        As it is written: with the ranges of budgets and whoever asks in them.
+        The finished model, with the policy of each range of budgets.
     seen : Dataset
-        Rows of its training; classes are not read. Of many rows some, evenly spaced.
-    found : Validation
+        Rows of its training; classes are not read. Many rows are thinned evenly.
+    validation : Validation
         The errors of its curve stay as they are.
     seed : int
-        Of draws.
+        Seeds the draws of sessions.
 
     Notes
     -----
@@ -43,32 +43,32 @@ def play_model(
     on breast cancer and a generated table spends on other rows were 2 % away at most.
     """
     rows = pick_played(seen)
-    budgets = found.curve.budgets
-    bought = find_purchases(whole, rows, budgets, seed=seed)
-    means = [float(np.arange(len(its)) @ its) for *_, its in bought]
+    budgets = validation.curve.budgets
+    bought = measure_purchases(whole, rows, budgets, seed=seed)
+    means = [float(np.arange(len(shares)) @ shares) for *_, shares in bought]
     curve = replace(
-        found.curve,
+        validation.curve,
         mean_spends=tuple(one.mean_spend for one in bought),
         max_spends=tuple(one.max_spend for one in bought),
         purchases=tuple(tuple(one.shares.tolist()) for one in bought),
         questions=tuple(round(one, 9) for one in means),
         n_played=rows.n_samples,
-        steps=find_steps(whole, rows, budgets, seed),
+        steps=measure_spend_steps(whole, rows, budgets, seed),
     )
-    spends = found.curve.mean_spends
-    return found._replace(curve=curve, spends=spends, purchases=tuple(bought))
+    spends = validation.curve.mean_spends
+    return validation._replace(curve=curve, spends=spends, purchases=tuple(bought))
 
 
 def pick_played(seen: Dataset) -> Dataset:
-    """Return `MAX_PLAYED` rows at most, evenly spaced."""
+    """Return at most `MAX_PLAYED` rows, evenly spaced."""
     picks = np.linspace(0, seen.n_samples - 1, min(seen.n_samples, MAX_PLAYED))
     return seen.take(picks.round().astype(np.int64))
 
 
-def find_steps(
+def measure_spend_steps(
     whole: Ensemble, rows: Dataset, budgets: Sequence[int | None], seed: int
 ) -> SpendSteps:
-    """Return mean spends under the budgets that buy more, and those of a curve."""
+    """Measure mean spends at every budget that buys more, and at those of a curve."""
     singles = thin_steps(single_steps(whole), MAX_STEPS)
     amounts = {*purchase_budgets(whole, MAX_STEPS), *budgets, *singles} - {None}
     limits = (*sorted(one for one in amounts if one is not None), None)

@@ -58,7 +58,10 @@ def count_kept(spec: TrainingSpec) -> int | None:
 
 
 def prepare_table(checked: CheckedTable, spec: TrainingSpec) -> PreparedTable:
-    """Prepare a table in memory. Raises what `set_aside` does."""
+    """Set rows aside and code the others, of a table in memory.
+
+    Raises what `set_aside` raises.
+    """
     dataset, aside = checked.dataset, None
     if spec.certify_share is not None:
         kept, others = set_aside(dataset, spec.certify_share, spec.seed)
@@ -79,9 +82,9 @@ def prepare_columns(
 ) -> PreparedTable:
     """Check and prepare a table whose columns are read one at a time.
 
-    The same as `check_training` and `prepare_table` make of a table in memory, also
-    what is raised. Each column is asked for once, classes and weights first, and let
-    go of: codes and a sample stay; without `keeps_codes` cuts and the sample.
+    The result, and what is raised, are those of `check_training` and `prepare_table`
+    on a table in memory. Each column is read once, classes and weights first, and then
+    freed: codes and a sample stay; without `keeps_codes` cuts and the sample.
     """
     chosen, refusals = choose_columns(columns, spec.table, n_rows)
     labels, columns = gather_labels(columns, spec.table, n_rows)
@@ -89,30 +92,30 @@ def prepare_columns(
     refusals += refuse_misfits(
         spec, labels, len(chosen), memory, keeps_codes=keeps_codes
     )
-    taker = None
+    collector = None
     if not refusals:
-        taker = ColumnTaker(labels, spec, len(chosen), keeps_codes=keeps_codes)
+        collector = ColumnCollector(labels, spec, len(chosen), keeps_codes=keeps_codes)
     kept, error_costs = labels.kept, labels.error_costs
-    # The taker holds the remaining rows in fewer bytes.
+    # The collector holds the remaining rows in fewer bytes.
     del labels
-    take = (lambda *_: None) if taker is None else taker.take
-    features, warnings, wrong = read_features(columns, spec.table, chosen, take, kept)
+    add = (lambda *_: None) if collector is None else collector.add
+    features, warnings, wrong = read_features(columns, spec.table, chosen, add, kept)
     refusals += wrong
-    if taker is None or refusals:
+    if collector is None or refusals:
         raise RefusedError(refusals)
     ignored, column_notes = find_ignored(columns, spec.table, features)
     catalogue = Catalogue(tuple(features), spec.table.groups, spec.table.cost_unit)
-    table, aside = taker.finish(catalogue)
-    # Of the sample no row is set aside any more.
+    table, aside = collector.finish(catalogue)
+    # The sample has no rows that are set aside.
     notes = note_missing(table.sample, replace(spec, certify_share=None))
-    warnings += [*column_notes, *taker.warnings, *notes]
+    warnings += [*column_notes, *collector.warnings, *notes]
     return PreparedTable(
-        table, aside, error_costs, tuple(warnings), tuple(ignored), taker.row_idxs
+        table, aside, error_costs, tuple(warnings), tuple(ignored), collector.row_idxs
     )
 
 
-class ColumnTaker:
-    """Takes columns: codes of the rows trained on, values of those set aside.
+class ColumnCollector:
+    """Collects columns: codes of the rows trained on, values of those set aside.
 
     Raises `RefusedError` where the rows that are left are of one class.
     """
@@ -160,8 +163,8 @@ class ColumnTaker:
             return None if isinstance(self._kept, slice) else self._kept
         return self._used[self._kept]
 
-    def take(self, feature: Feature, cells: FloatArray) -> None:
-        """Take the values of the next feature; it has one for each row of the table."""
+    def add(self, feature: Feature, cells: FloatArray) -> None:
+        """Add the values of the next feature, one for each row of the table."""
         used = cells[self._used]
         self._aside_values.append(used[self._others])
         self._coder.add(feature, used[self._kept])

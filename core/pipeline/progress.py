@@ -13,7 +13,7 @@ VALIDATION_SHARE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A step of a training: a round (`added`), or None while choosing or validating.
+    """A step of a training; `added` is its round, None while choosing or validating.
 
     `part` counts the folds from 0; the last part is the whole. `share`, 0 to 1, is
     how much of the training is done.

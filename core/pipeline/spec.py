@@ -23,11 +23,11 @@ class TrainingSpec:
     `seed` decides the folds. There are fewer of them where classes, or the row groups
     that stay together, have fewer members (`make_folds`); 0: no validation, hence
     neither curve nor calibration. `deal` is how rows come to folds (`deal_folds`).
-    `curve_budgets`, in micro-units, are budgets that
-    the curve tells of, besides those that the model tells apart. `selection` None:
-    every feature may be read. `certify_share` None: no row is set aside, hence no
-    certificate and no label set. They are for `certify_budgets` in micro-units; none:
-    for those that the model tells apart. `note` is told to readers of the model.
+    The curve has the `curve_budgets`, in micro-units, besides those at which the model
+    buys more. `selection` None: every feature may be read. `certify_share` None: no row
+    is set aside, hence no certificate and no label set. These are for `certify_budgets`
+    in micro-units; if empty, for budgets at which the model buys more. `note` is a text
+    for readers of the model.
     """
 
     table: TableSpec
@@ -54,13 +54,13 @@ def check_algorithm(name: object) -> str:
     return name
 
 
-def part_auto(
+def split_auto(
     algorithm: str, given: Mapping[str, object]
 ) -> tuple[dict[str, object], frozenset[AutoName], list[Refusal]]:
-    """Separate given parameters from those to be chosen.
+    """Separate parameters with a value from those that are "auto".
 
-    Returns those that are no "auto" (`rounds`, where it is, as the most that are
-    tried), those that are, and refusals of what the algorithm doesn't know.
+    Returns the values (for `rounds` "auto" the most rounds that are tried), the names
+    that are "auto", and refusals of those that the algorithm doesn't have.
     """
     auto = frozenset(name for name in AUTO_NAMES if given.get(name) == AUTO)
     refusals = [

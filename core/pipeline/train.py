@@ -24,9 +24,9 @@ from core.pipeline.parts import (
     FinishedPart,
     PartJob,
     RunParts,
-    one_by_one,
+    run_one_by_one,
 )
-from core.pipeline.playing import play_model
+from core.pipeline.playing import add_model_spends
 from core.pipeline.preparing import PreparedTable, prepare_table
 from core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training
 from core.pipeline.spec import TrainingSpec
@@ -47,14 +47,13 @@ def train(
     checked: CheckedTable | PreparedTable,
     spec: TrainingSpec,
     done: Mapping[int, Sequence[Round]] | None = None,
-    run_parts: RunParts = one_by_one,
+    run_parts: RunParts = run_one_by_one,
 ) -> Training:
     """Train on a table by its specification; the generator returns the `Model`.
 
-    A table is checked, and in memory, or prepared for this spec.
-
-    `done` are the rounds by part of an interrupted run; the model comes out the same.
-    `run_parts` is how parts are run: one after the other, or several at a time.
+    `checked` is a checked table in memory, or one prepared for this spec. `done` are
+    the rounds by part of an interrupted run; they change nothing in the model.
+    `run_parts` runs the parts, one after the other or several at a time.
 
     Raises
     ------
@@ -72,15 +71,16 @@ def train(
     classes) have a say in where cuts lie. The curve and the calibration come from
     held-out rows only; in the curve each fold is labelled by a calibration fitted on
     the other folds. Spends and questions of the curve are those of the model itself
-    (`play_model`). Of more than `SAMPLE_ROWS` rows, all but boosting is done on so
-    many of them, evenly spaced.
+    (`add_model_spends`). If there are more than `SAMPLE_ROWS` rows, all but boosting
+    uses so many of them, evenly spaced.
 
     Features are selected, and parameters chosen, anew in each part from the rows that
-    it trains on, so that the curve counts what that costs in error; the card tells
-    those of all rows. The catalogue stays whole: the columns not selected are blanked
-    for training, and no learner reads a column without a value. From no feature at
-    all comes an ensemble without hypotheses, which says the largest class. There is no
-    out-of-bag error after a selection, which has seen the rows that trees left out.
+    it trains on, so that the curve includes the error that these choices cause; the
+    card has the choices of the whole. The catalogue stays whole: columns that are not
+    selected are blanked for training, and no learner reads a column without a value. If
+    no feature is selected, the ensemble has no hypotheses and predicts the largest
+    class. After a selection there is no out-of-bag error, since the selection has seen
+    the rows that trees left out.
     """
     if isinstance(checked, CheckedTable):
         check_classes(checked.dataset, spec.boost)
@@ -100,26 +100,26 @@ def train(
     )
     finished = yield from run_parts(jobs)
     *held_out, whole = [one.ensemble for one in finished]
-    sample, its_folds = table.sample, fold_of[table.sample_idxs]
+    sample, sample_folds = table.sample, fold_of[table.sample_idxs]
     folds = [
-        UnseenRows(ensemble, sample.take(np.flatnonzero(its_folds == number)))
+        UnseenRows(ensemble, sample.take(np.flatnonzero(sample_folds == number)))
         for number, ensemble in enumerate(held_out)
     ]
     rows = ModelRows(sample, aside)
-    whole, found = yield from validate_whole(whole, folds, rows, spec, parts[-1])
+    whole, validation = yield from validate_whole(whole, folds, rows, spec, parts[-1])
     whole = add_ranges(whole, table.ranges)
     card = make_card(table, whole, n_folds, seed)
     card |= report_training(table.dataset, spec, finished[-1], whole)
-    card |= ({} if found is None else report_validation(found)) | report_mean_budgets(
-        whole, folds, sample, seed
-    )
+    if validation is not None:
+        card |= report_validation(validation)
+    card |= report_mean_budgets(whole, folds, sample, seed)
     params = asdict(finished[-1].params)
-    curve = None if found is None else found.curve
+    curve = None if validation is None else validation.curve
     return Model(spec.name, whole, spec.table.target, params, curve, card)
 
 
 class ModelRows(NamedTuple):
-    """Rows for the model itself, beside those of the folds."""
+    """Rows that validate the model itself, beside those of the folds."""
 
     #: the rows the whole was trained on, or a sample of them
     seen: Dataset
@@ -128,7 +128,7 @@ class ModelRows(NamedTuple):
 
 
 def list_parts(n_folds: int, spec: TrainingSpec) -> list[Part]:
-    """Return the folds and the whole, with the share of the training each takes."""
+    """Return the folds and, last, the whole, with their shares of the work."""
     room = 1.0 - VALIDATION_SHARE if n_folds else 1.0
     has_panels = ALGORITHMS[spec.boost.algorithm].has_panels
     rounds_room = ROUNDS_SHARE if has_panels else 1.0
@@ -143,25 +143,25 @@ def validate_whole(
     part: Part,
 ) -> Generator[Progress, None, tuple[Ensemble, Validation | None]]:
     """Validate the whole on held-out rows; return it calibrated and certified."""
-    found, before, aside = None, 0.0, rows.aside
+    validation, before, aside = None, 0.0, rows.aside
     if folds:
         held_out, unseen = [one.ensemble for one in folds], [one.rows for one in folds]
         room = 1.0 if aside is None else 0.5
-        found = yield from pass_on(
+        validation = yield from pass_on(
             validate(whole, held_out, unseen, spec.seed, spec.curve_budgets),
             lambda share: part.after_validation(room * share),
         )
-        whole, before = replace(whole, calibrations=found.calibrations), room
-        if found.comparison is not None:
-            whole = replace(whole, ranges=found.comparison.ranges)
-        found = play_model(whole, rows.seen, found, spec.seed)
+        whole, before = replace(whole, calibrations=validation.calibrations), room
+        if validation.comparison is not None:
+            whole = replace(whole, ranges=validation.comparison.ranges)
+        validation = add_model_spends(whole, rows.seen, validation, spec.seed)
     if aside is not None:
         certification = yield from pass_on(
             certify(UnseenRows(whole, aside), folds, spec.certify_budgets, spec.seed),
             lambda share: part.after_validation(before + (1.0 - before) * share),
         )
         whole = replace(whole, certification=certification)
-    return whole, found
+    return whole, validation
 
 
 def report_training(
@@ -187,8 +187,8 @@ def choose_folds(
 ) -> tuple[npt.NDArray[np.int8], int]:
     """Return the fold of each row, and the number of folds that are validated.
 
-    Of panels, which take long to fit, as many folds as together have enough rows: an
-    error rate on 2,000 rows is known to a percent.
+    Panels take long to fit, so only as many folds are used as have enough rows
+    together: an error rate on 2,000 rows is known to a percent.
     """
     fold_of, n_folds = deal_folds(table, spec.folds, spec.seed, spec.deal)
     if not ALGORITHMS[spec.boost.algorithm].has_panels or not n_folds:

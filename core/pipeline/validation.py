@@ -10,11 +10,11 @@ from core.model.ensemble import Calibration, Ensemble
 from core.model.model import Curve
 from core.model.votes import TIE
 from core.pipeline.budgets import purchase_budgets, usual_budgets
-from core.pipeline.calibration import HeldOutVotes, calibrate, join
+from core.pipeline.calibration import HeldOutVotes, calibrate, join_votes
 from core.pipeline.comparison import Comparison, compare
 from core.session.policies import POLICIES
-from core.simulation.curves import draw_curve, evaluate, play_rows
-from core.simulation.figures import ScoredRows, find_figures
+from core.simulation.curves import evaluate, make_curve, simulate_rows
+from core.simulation.figures import ScoredRows, compute_figures
 from core.simulation.purchases import Purchases
 from core.simulation.simulate import walk
 from core.table.dataset import Dataset
@@ -69,16 +69,16 @@ def validate(
 ) -> Generator[float, None, Validation]:
     """Compute curve and calibrations from ensembles and rows that they never saw.
 
-    Yields how much of it is done, 0 to 1; also to let itself be stopped. The purchases
-    of the ensemble trained on every row give the budgets. `rows` are those that the
-    ensemble at the same place in `held_out` was not trained on, `seed` that of draws.
-    The curve has the budgets `named` too, in micro-units.
-    Of an algorithm with several candidates the curve is that of the policies kept.
+    Yields the share of the work done, 0 to 1. The purchases of `whole`, the ensemble
+    trained on every row, give the budgets; `named` are more of them, in micro-units.
+    `rows` are those that the ensemble at the same place in `held_out` was not trained
+    on; `seed` is that of draws. If an algorithm has several policies to choose from,
+    the curve is that of the ones kept.
     """
     pairs = list(zip(held_out, rows, strict=True))
     if len(pairs) == 1:
         # A calibration is judged on other rows than it is fitted to.
-        pairs = [(held_out[0], half) for half in halve(rows[0], seed)]
+        pairs = [(held_out[0], half) for half in halve_rows(rows[0], seed)]
     shares = approach(0.0, CALIBRATED)
     by_fold, calibrations = yield from pass_on(
         calibrate_policies(whole, pairs, seed), lambda _: next(shares)
@@ -92,12 +92,12 @@ def validate(
     if comparison is not None:
         ranges = comparison.ranges
         calibrated = [(replace(one, ranges=ranges), part) for one, part in calibrated]
-    curve = yield from draw_held_out(whole, calibrated, seed, named)
-    found = Validation(curve, calibrations, comparison)
+    curve = yield from compute_held_out_curve(whole, calibrated, seed, named)
+    validation = Validation(curve, calibrations, comparison)
     if comparison is not None and is_mixed(comparison, whole):
-        drawn = [evaluate(one, part, curve.budgets, seed=seed) for one, part in before]
-        found = found._replace(fixed=pool(drawn))
-    return found
+        curves = [evaluate(one, part, curve.budgets, seed=seed) for one, part in before]
+        validation = validation._replace(fixed=average_curves(curves))
+    return validation
 
 
 def compare_policies(
@@ -107,7 +107,7 @@ def compare_policies(
     candidates = ALGORITHMS[whole.algorithm].candidates
     if candidates is None:
         return None
-    thinned = [(one, thin(part, one.n_outputs)) for one, part in pairs]
+    thinned = [(one, thin_for_calibration(part, one.n_outputs)) for one, part in pairs]
     shares = approach(CALIBRATED, COMPARED)
     budgets = purchase_budgets(whole, MAX_COMPARED)
     return (
@@ -122,24 +122,24 @@ def is_mixed(comparison: Comparison, whole: Ensemble) -> bool:
     return any(one.policy != whole.policy for one in comparison.ranges)
 
 
-def draw_held_out(
+def compute_held_out_curve(
     whole: Ensemble,
     pairs: Sequence[tuple[Ensemble, Dataset]],
     seed: int,
     named: Sequence[int],
 ) -> Generator[float, None, Curve]:
-    """Draw the curve of ensembles on rows that they never saw, with its figures."""
+    """Compute the curve of ensembles on rows that they never saw, with its figures."""
     curves, scored = [], []
     amounts = {one for one in usual_budgets(whole) if one is not None}
     budgets = (*sorted(amounts.union(named)), None)
     for ensemble, part in pairs:
-        ends = play_rows(ensemble, part, budgets, seed=seed, has_figures=True)
+        ends = simulate_rows(ensemble, part, budgets, seed=seed, has_figures=True)
         assert ends.scored is not None, "of one class per row, by `check_classes`"
         scored.append(ends.scored)
-        curves.append(draw_curve(part, budgets, ends))
+        curves.append(make_curve(part, budgets, ends))
         yield COMPARED + (1.0 - COMPARED) * len(curves) / len(pairs)
-    figures = find_figures(whole, join_scored(scored, curves))
-    return replace(pool(curves), predictive=figures)
+    figures = compute_figures(whole, join_scored(scored, curves))
+    return replace(average_curves(curves), predictive=figures)
 
 
 def calibrate_policies(
@@ -147,7 +147,8 @@ def calibrate_policies(
 ) -> Generator[None, None, tuple[list[Calibrations], Calibrations]]:
     """Fit calibrations to the votes of held-out rows, by policy where they help.
 
-    Returns those of each pair, fitted to the others, and those fitted to all.
+    Returns the calibrations of each pair, fitted to the other pairs, and those fitted
+    to all.
     """
     by_fold: list[Calibrations] = [() for _ in pairs]
     calibrations: Calibrations = ()
@@ -155,12 +156,12 @@ def calibrate_policies(
     for policy in (name for name, policy in POLICIES.items() if policy.is_fitted):
         observed = []
         for ensemble, part in pairs:
-            few = thin(part, ensemble.n_outputs)
+            few = thin_for_calibration(part, ensemble.n_outputs)
             observed.append(collect_votes(ensemble, few, budgets, policy, seed))
             yield
-        found = yield from calibrate(observed)
-        if found is not None:
-            crossed, fitted = found
+        calibrated = yield from calibrate(observed)
+        if calibrated is not None:
+            crossed, fitted = calibrated
             calibrations += ((policy, fitted),)
             by_fold = [
                 (*before, (policy, one))
@@ -169,14 +170,14 @@ def calibrate_policies(
     return by_fold, calibrations
 
 
-def halve(rows: Dataset, seed: int) -> list[Dataset]:
+def halve_rows(rows: Dataset, seed: int) -> list[Dataset]:
     """Split rows in two, stratified by class; row groups stay whole if possible."""
     every = np.arange(rows.n_samples)
     parts = make_folds(rows, 2, seed) or [every[::2], every[1::2]]
     return [rows.take(part) for part in parts]
 
 
-def pool(curves: Sequence[Curve]) -> Curve:
+def average_curves(curves: Sequence[Curve]) -> Curve:
     """Average the folds' curves, each with the weight of its rows."""
     sizes = np.array([curve.n_samples for curve in curves], dtype=np.float64)
     shares = sizes / sizes.sum()
@@ -216,10 +217,11 @@ def join_scored(parts: Sequence[ScoredRows], curves: Sequence[Curve]) -> ScoredR
     )
 
 
-def thin(rows: Dataset, n_outputs: int) -> Dataset:
-    """Take `MAX_ROWS` at most, evenly spaced: a table may be sorted.
+def thin_for_calibration(rows: Dataset, n_outputs: int) -> Dataset:
+    """Return at most `MAX_ROWS` rows, evenly spaced: a table may be sorted.
 
-    Of very many classes fewer, so that each row played once gives `MAX_NUMBERS`.
+    With very many classes there are fewer, so that one session of each row makes at
+    most `MAX_NUMBERS` votes.
     """
     n_few = min(rows.n_samples, MAX_ROWS, max(1, MAX_NUMBERS // n_outputs))
     return rows.take(np.linspace(0, rows.n_samples - 1, n_few).round().astype(np.int64))
@@ -234,39 +236,41 @@ def collect_votes(
 ) -> HeldOutVotes:
     """Return the votes at the ends of a policy's sessions under several budgets.
 
-    On the way to an end votes are left out: they say more than those of a smaller
-    budget with the same features, and one fit to both served neither (calibration error
-    .03 for .02 at the ends of 10,000 rows). So are votes that the priors answer, and
-    the full votes, marked -1, in which a policy that draws may end.
+    Votes before the end of a session are left out: they are surer than those at the end
+    under a smaller budget with the same features, and one fit to both served neither
+    (calibration error .03 instead of .02 at the ends of 10,000 rows). Left out too are
+    ties, where the priors decide, and the full votes, marked -1, in which a policy that
+    draws may end.
     """
     strides = spread_rows(rows.n_samples, len(budgets), ensemble.n_outputs)
     weights = rows.weights * rows.n_samples / len(budgets) * len(strides)
     parts = []
-    for first, its_rows in enumerate(strides):
-        its_budgets = np.arange(len(budgets))[first :: len(strides)]
+    for first, stride in enumerate(strides):
+        budget_idxs = np.arange(len(budgets))[first :: len(strides)]
         limits = budgets[first :: len(strides)]
-        walks = walk(ensemble, rows.values[its_rows], limits, policy, seed)
+        walks = walk(ensemble, rows.values[stride], limits, policy, seed)
         scores = walks.scores
         is_tie = np.abs(scores).max(axis=-1) <= TIE * float(ensemble.alpha_sums[-1])
-        is_taken = ~is_tie & (walks.marks >= 0)
-        row_idxs, columns = np.nonzero(is_taken)
+        is_used = ~is_tie & (walks.marks >= 0)
+        row_idxs, columns = np.nonzero(is_used)
         parts.append(
             HeldOutVotes(
-                scores=scores[is_taken],
-                shares=walks.known_shares[is_taken],
-                targets=rows.targets[its_rows][row_idxs],
-                weights=weights[its_rows][row_idxs],
-                budget_idxs=its_budgets[columns],
+                scores=scores[is_used],
+                shares=walks.known_shares[is_used],
+                targets=rows.targets[stride][row_idxs],
+                weights=weights[stride][row_idxs],
+                budget_idxs=budget_idxs[columns],
             )
         )
-    return join(parts)
+    return join_votes(parts)
 
 
 def spread_rows(n_rows: int, n_budgets: int, n_outputs: int) -> list[slice]:
     """Spread rows over budgets, so that there are at most `MAX_VOTES` numbers.
 
-    Of many classes each row is played under some budgets only, so that every class
-    keeps its rows. Every part of the rows is used at least once.
+    Returns slices of the rows; the i-th of n has every n-th budget from the i-th on.
+    With many classes each row is simulated under some budgets only, so that every class
+    keeps its rows. Every row is used at least once.
     """
     n_parts = -(-n_rows * n_budgets * n_outputs // MAX_VOTES)
     n_parts = max(1, min(n_parts, n_budgets))

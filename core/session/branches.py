@@ -41,7 +41,7 @@ def part_branch(
     keys = [np.isnan(values[:, idx]).astype(np.int64) for idx in revealed]
     route = ensemble.panels.route if ensemble.panels is not None else None
     if route is not None and set(revealed).intersection(route.split.feature_idxs):
-        keys.append(route.split.find_parts(values))
+        keys.append(route.split.assign_parts(values))
     patterns, which = np.unique(np.array(keys).T, axis=0, return_inverse=True)
     parts = []
     for number in range(len(patterns)):

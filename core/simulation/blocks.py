@@ -23,7 +23,7 @@ MAX_CHANCES = 1 << 24
 
 @dataclass(frozen=True)
 class Conditions:
-    """How rows are played; budgets in micro-units, None: unlimited."""
+    """Conditions of simulated sessions; budgets in micro-units, None: unlimited."""
 
     budgets: Sequence[int | None]
     policy: str | None = None
@@ -45,7 +45,7 @@ class Block(NamedTuple):
 
 
 class PlayedBlock(NamedTuple):
-    """How the sessions of a block end; (n_rows, n_budgets)."""
+    """Ends of the sessions of a block's rows; (n_rows, n_budgets)."""
 
     #: whether the vote is wrong; for several labels, the share that is wrong
     wrong_votes: FloatArray | BoolArray
@@ -57,24 +57,30 @@ class PlayedBlock(NamedTuple):
     chances: FloatArray
 
 
-def find_stride(ensemble: Ensemble, n_rows: int, n_budgets: int) -> int:
-    """Return n, where figures are computed from every n-th row of a table."""
+def choose_stride(ensemble: Ensemble, n_rows: int, n_budgets: int) -> int:
+    """Return n if figures are computed from every n-th row of a table.
+
+    It is the least n that keeps at most `MAX_CHANCES` chances.
+    """
     n_chances = n_rows * n_budgets * len(ensemble.classes)
     return max(1, -(-n_chances // MAX_CHANCES))
 
 
-def keep_rows(n_before: int, stride: int) -> slice:
-    """Return the rows of a block that figures use, every n-th of the table."""
+def slice_kept_rows(n_before: int, stride: int) -> slice:
+    """Return a slice of the rows of a block that are every `stride`-th of the table.
+
+    `n_before` counts the rows of the table before the block.
+    """
     return slice(-n_before % stride, None, stride)
 
 
-def play_block(
+def simulate_block(
     ensemble: Ensemble, block: Block, played: Conditions, stride: int = 0
 ) -> PlayedBlock:
-    """Play each row of a block as a session under each condition.
+    """Simulate a session of each row of a block under each budget.
 
-    Chances are kept of every `stride`-th row of the table; 0: of none. Which block a
-    row lies in changes nothing.
+    Chances are kept of every `stride`-th row of the table; 0: of none. The results of a
+    row don't depend on the block that it is in.
     """
     n_rows, n_features = block.values.shape
     n_margins = len(played.budgets) * max(ensemble.n_outputs, n_features)
@@ -90,20 +96,22 @@ def play_block(
             streams=block.streams[rows],
             aims=played.aims,
         )
-        wrong_votes, wrong_labels, chances = judge(ensemble, block.targets[rows], walks)
-        kept = keep_rows(block.n_before + start, stride) if stride else slice(0)
+        targets = block.targets[rows]
+        wrong_votes, wrong_labels, chances = judge_ends(ensemble, targets, walks)
+        kept = slice_kept_rows(block.n_before + start, stride) if stride else slice(0)
         parts.append(
             PlayedBlock(wrong_votes, wrong_labels, walks.spent, chances[kept].copy())
         )
     return PlayedBlock(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def judge(
+def judge_ends(
     ensemble: Ensemble, targets: IntArray, walks: Walks
 ) -> tuple[FloatArray | BoolArray, FloatArray | BoolArray, FloatArray]:
-    """Return where votes and labels of rows are wrong, and the chances at the end.
+    """Return whether votes and labels of rows are wrong, and the chances at the end.
 
-    (n_rows, n_budgets); of several labels the share that is wrong, and no chances.
+    Shapes (n_rows, n_budgets), and (n_rows, n_budgets, n_classes) for chances. If a row
+    may have several labels: the share of them that is wrong, and no chances.
     """
     truth = targets[:, None]
     if ensemble.is_multilabel:

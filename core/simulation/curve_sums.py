@@ -46,10 +46,12 @@ class CurveSums:
             most_spent=tuple(map(max, self.most_spent, other.most_spent)),
         )
 
-    def draw(self, budgets: Sequence[int | None], held: FloatArray | None) -> Curve:
+    def to_curve(
+        self, budgets: Sequence[int | None], group_weights: FloatArray | None
+    ) -> Curve:
         """Return the curve of the rows.
 
-        `held` (n_groups,) is the weight of each row group, where there are such.
+        `group_weights` (n_groups,) has the weight of each row group; None: no groups.
         """
         return Curve(
             budgets=tuple(budgets),
@@ -58,21 +60,21 @@ class CurveSums:
             mean_spends=self.average(self.spent),
             max_spends=self.most_spent,
             n_samples=self.n_samples,
-            n_effective=self.count_effective(held),
+            n_effective=self.count_effective(group_weights),
         )
 
     def average(self, sums: tuple[Fraction, ...]) -> tuple[float, ...]:
         """Return sums divided by the total weight; 0 without any row."""
         return tuple(float(one / self.weight) if self.weight else 0.0 for one in sums)
 
-    def count_effective(self, held: FloatArray | None) -> float | None:
+    def count_effective(self, group_weights: FloatArray | None) -> float | None:
         """Return the effective sample size (Kish 1965); None: the number of rows.
 
-        1/sum(w^2) over weights that sum to 1. Rows that belong together count as one
-        row of all their weight, as if they always erred together.
+        It is 1/sum(w^2) over weights that sum to 1. Rows that belong together count as
+        one row of all their weight, as if they always erred together.
         """
-        if held is not None:
-            return float(held.sum() ** 2 / (held**2).sum())
+        if group_weights is not None:
+            return float(group_weights.sum() ** 2 / (group_weights**2).sum())
         if self.most_weight <= (1.0 + TIE) * self.least_weight:
             return None
         return float(self.weight**2 / self.squares)
@@ -91,7 +93,7 @@ def sum_rows(
     wrong_labels: FloatArray | BoolArray,
     spent: IntArray,
 ) -> CurveSums:
-    """Sum rows weighted by `weights` (n_rows,); the others are (n_rows, n_budgets)."""
+    """Sum errors and spends, (n_rows, n_budgets) each, weighted by `weights`."""
     counted: FloatArray = np.stack((np.ones(len(weights)), weights), axis=1)
     weight, squares = sum_weighted(weights, counted)
     return CurveSums(

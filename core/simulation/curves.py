@@ -11,7 +11,7 @@ from core.model.ensemble import Ensemble
 from core.model.figures import Estimate
 from core.model.model import Curve
 from core.session.state import Aim
-from core.simulation.blocks import Block, Conditions, find_stride, play_block
+from core.simulation.blocks import Block, Conditions, choose_stride, simulate_block
 from core.simulation.curve_sums import sum_rows
 from core.simulation.figures import ScoredRows, estimate_mean
 from core.table.dataset import Dataset
@@ -47,11 +47,11 @@ def evaluate(
     `errors_calibrated` those of the label decided from the probability; of a
     multi-label dataset both are the Hamming loss of the votes.
     """
-    ends = play_rows(ensemble, dataset, budgets, policy, seed, streams, aims)
-    return draw_curve(dataset, budgets, ends)
+    ends = simulate_rows(ensemble, dataset, budgets, policy, seed, streams, aims)
+    return make_curve(dataset, budgets, ends)
 
 
-def play_rows(
+def simulate_rows(
     ensemble: Ensemble,
     dataset: Dataset,
     budgets: Sequence[int | None],
@@ -62,13 +62,18 @@ def play_rows(
     *,
     has_figures: bool = False,
 ) -> Endings:
-    """Play each row as a session under each budget; see `evaluate`."""
+    """Simulate a session of each row under each budget; see `evaluate`.
+
+    With `has_figures` the rows are scored, unless a row may have several labels.
+    """
     played = Conditions(list(budgets), policy, seed, aims)
     streams = range(dataset.n_samples) if streams is None else streams
     is_scored = has_figures and not ensemble.is_multilabel
-    stride = find_stride(ensemble, dataset.n_samples, len(budgets)) if is_scored else 0
+    stride = (
+        choose_stride(ensemble, dataset.n_samples, len(budgets)) if is_scored else 0
+    )
     block = Block(dataset.values, dataset.targets, streams)
-    ends = play_block(ensemble, block, played, stride)
+    ends = simulate_block(ensemble, block, played, stride)
     scored = None
     if is_scored:
         few = dataset.take(slice(None, None, stride))
@@ -76,23 +81,23 @@ def play_rows(
     return Endings(ends.wrong_votes, ends.wrong_labels, ends.spent, scored)
 
 
-def draw_curve(dataset: Dataset, budgets: Sequence[int | None], ends: Endings) -> Curve:
-    """Return the curve of rows that were played."""
+def make_curve(dataset: Dataset, budgets: Sequence[int | None], ends: Endings) -> Curve:
+    """Return the curve of simulated rows."""
     sums = sum_rows(dataset.weights, ends.wrong_votes, ends.wrong_labels, ends.spent)
-    held = None
+    group_weights = None
     if dataset.row_groups is not None:
-        counted = np.bincount(dataset.row_group_idxs, dataset.weights)
-        held = counted.astype(np.float64)
-    return sums.draw(budgets, held)
+        summed = np.bincount(dataset.row_group_idxs, dataset.weights)
+        group_weights = summed.astype(np.float64)
+    return sums.to_curve(budgets, group_weights)
 
 
-def find_differences(
+def compare_paired(
     dataset: Dataset, ends: Endings, reference: Endings
 ) -> tuple[Estimate, ...]:
     """Return the paired difference of two error rates on the same rows, by budget.
 
-    Both were played on these rows under the same budgets. Rows with the same label in
-    both add no variance, so small differences show on few rows.
+    Both were simulated on these rows under the same budgets. Rows with the same label
+    in both add no variance, so small differences show on few rows.
     """
     rows = ScoredRows(
         dataset.targets, dataset.weights, dataset.row_group_idxs, np.empty((0, 0, 0))
@@ -101,11 +106,11 @@ def find_differences(
     return tuple(estimate_mean(gap, rows, (-1.0, 1.0)) for gap in gaps.T)
 
 
-def find_gap(first: Curve, other: Curve, budget: int | None) -> Estimate:
+def compare_independent(first: Curve, other: Curve, budget: int | None) -> Estimate:
     """Return the error of the second curve minus that of the first under a budget.
 
-    The curves are taken as of independent rows. If the rows are the same, the interval
-    is wider than necessary; `find_differences` pairs them.
+    The curves are treated as measured on independent rows. If the rows are the same,
+    the interval is wider than necessary; `compare_paired` pairs them.
 
     Raises ValueError where a curve has no budget so small.
 

@@ -59,24 +59,25 @@ def plan_early(
     policy: str | None = None,
     seed: int = 0,
 ) -> list[EarlyPlan]:
-    """Return the early stops of a rule with a `disagreement`, by budget."""
+    """Return the early stops of a rule with a `disagreement`, one plan a budget."""
     plans = []
     for budget in budgets:
         state = machine.start(ensemble, budget, seed, policy=policy, stop=stop)
-        found = find_certificate(ensemble, state)
+        certificate = find_certificate(ensemble, state)
         # Without a certificate no probability suffices to stop.
-        threshold = 2.0 if found.threshold is None else found.threshold
-        opens = tuple(one.is_open for one in found.strata) or (False,)
-        bounds = [one.least_spend for one in found.strata[1:]]
+        threshold = certificate.threshold
+        threshold = 2.0 if threshold is None else threshold
+        opens = tuple(one.is_open for one in certificate.strata) or (False,)
+        bounds = [one.least_spend for one in certificate.strata[1:]]
         rule = EarlyRule(threshold, opens)
-        plans.append(EarlyPlan(budget, state.policy, seed, found, rule, bounds))
+        plans.append(EarlyPlan(budget, state.policy, seed, certificate, rule, bounds))
     return plans
 
 
 def sum_early(
     ensemble: Ensemble, plan: EarlyPlan, block: Block, weights: FloatArray
 ) -> tuple[Fraction, ...]:
-    """Return the sums over rows behind the means of an `EarlyPoint`, in its order."""
+    """Return weighted sums over rows, one for each mean of an `EarlyPoint`."""
     limits = np.array([UNLIMITED if plan.budget is None else plan.budget], np.int64)
     cases = Cases(block.values, limits, plan.seed, block.streams)
     (traces,) = POLICIES[plan.policy].trace(ensemble, cases)
@@ -94,7 +95,7 @@ def sum_early(
 def summarise_early(
     plan: EarlyPlan, sums: Sequence[Fraction], weight: Fraction
 ) -> EarlyPoint:
-    """Return the means of sums over rows of some total weight."""
+    """Return the means that sums over rows of a total `weight` make."""
     means = (float(one / weight) for one in sums)
     return EarlyPoint(plan.budget, plan.certificate, *means)
 
@@ -107,7 +108,7 @@ def evaluate_early(
     policy: str | None = None,
     seed: int = 0,
 ) -> list[EarlyPoint]:
-    """Play the rows of a dataset with the early stops of a rule.
+    """Simulate the rows of a dataset with the early stops of a rule.
 
     `stop` has a `disagreement`; all else is as in `evaluate`.
     """

@@ -7,7 +7,7 @@ import numpy as np
 from core import kernels
 from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
-from core.model.hypotheses import lay_paths
+from core.model.hypotheses import build_paths
 from core.model.values import middle_values, possible_values
 from core.model.votes import TIE
 from core.session.outline import outline
@@ -42,17 +42,17 @@ class Effects:
     features: tuple[FeatureEffect, ...]
 
 
-def find_effects(
+def compute_effects(
     ensemble: Ensemble, budget: int | None = None, policy: str | None = None
 ) -> Effects:
     """Compute the effects of the values of each feature that a budget buys.
 
-    Each value of a feature is played through a whole session in which every other
-    answer is a middle one (`middle_values`): a model keeps no rows, so these are the
-    effects on a typical case, not a mean over cases. The features are those that such a
-    case is asked; for trees, those on its paths. Where only stumps vote, the log
-    odds are a sum with one term per answer (an additive scorecard): then there are
-    points, valid for every case that has answered all features of the plan.
+    Each value of a feature is tried in a whole session in which every other answer is a
+    middle one (`middle_values`): a model keeps no rows, so these are the effects on a
+    typical case, not a mean over cases. The features are those that such a case is
+    asked; for trees, those on its paths. Where only stumps vote, the log odds are a sum
+    with one term per answer (an additive scorecard): then there are points, valid for
+    every case that has answered all features of the plan.
 
     Parameters
     ----------
@@ -69,30 +69,55 @@ def find_effects(
         np.append(possible_values(ensemble, idx, has_votes=has_votes), np.nan)
         for idx in asked
     ]
+    # The first row is the typical case; each other row differs in one value.
     rows = np.tile(typical, (1 + sum(values.size for values in tried), 1))
-    ends = np.cumsum([1, *(values.size for values in tried)])
-    for idx, values, start in zip(asked, tried, ends, strict=False):
+    starts = np.cumsum([1, *(values.size for values in tried)])
+    for idx, values, start in zip(asked, tried, starts, strict=False):
         rows[start : start + values.size, idx] = values
     # One stream for all: draws must not differ between rows.
     walks = walk(ensemble, rows, [budget], name, streams=[0] * rows.shape[0])
     chances = class_probabilities(ensemble, walks)[:, 0]
-    base, points = find_points(ensemble, name, asked, tried)
+    scorecard = make_scorecard(ensemble, name, asked)
     return Effects(
         typical=chances[0],
-        base=base,
+        base=None if scorecard is None else scorecard.base,
         features=tuple(
-            FeatureEffect(idx, values, chances[start : start + values.size], added)
-            for idx, values, start, added in zip(
-                asked, tried, ends, points, strict=False
+            FeatureEffect(
+                feature_idx=idx,
+                values=values,
+                chances=chances[start : start + values.size],
+                points=None if scorecard is None else scorecard.points(idx, values),
             )
+            for idx, values, start in zip(asked, tried, starts, strict=False)
         ),
     )
 
 
-def find_points(
-    ensemble: Ensemble, policy: str, asked: list[int], tried: list[FloatArray]
-) -> tuple[FloatArray | None, list[FloatArray | None]]:
-    """Return the log odds before any answer, and what each tried value adds to them.
+@dataclass(frozen=True, eq=False)
+class Scorecard:
+    """Log odds as a sum of one term for each answer of a plan of stumps."""
+
+    #: (n_outputs,), log odds before any answer
+    base: FloatArray
+    #: log odds that a unit of vote adds
+    factor: float
+    #: the stumps of the plan
+    paths: kernels.Paths
+    n_features: int
+
+    def points(self, feature_idx: int, values: FloatArray) -> FloatArray:
+        """Return the log odds that values of a feature add; (n_values, n_outputs)."""
+        rows = np.full((values.size, self.n_features), np.nan)
+        rows[:, feature_idx] = values
+        votes = np.zeros((values.size, self.base.size))
+        kernels.add_votes(rows, self.paths, votes, np.zeros(values.size))
+        return np.where(np.isnan(values)[:, None], np.nan, self.factor * votes)
+
+
+def make_scorecard(
+    ensemble: Ensemble, policy: str, asked: list[int]
+) -> Scorecard | None:
+    """Return the scorecard of the features asked; None where terms depend on others.
 
     Notes
     -----
@@ -100,23 +125,18 @@ def find_points(
     of the plan, so that the logit offset(s) + slope(s) G of `Calibration` is a sum over
     the stumps of each feature.
     """
-    hypotheses = ensemble.hypotheses
+    hypotheses, n_outputs = ensemble.hypotheses, ensemble.n_outputs
     is_sum = policy == FULL_VOTE and not is_share(ensemble, policy)
     if not is_sum or not all(one.sole_stump for one in hypotheses):
-        return None, [None] * len(asked)
+        return None
     is_out = [one.feature_idxs[0] not in asked for one in hypotheses]
     length = is_out.index(True) if True in is_out else len(hypotheses)
     share = ensemble.alpha_sums[length] / max(float(ensemble.alpha_sums[-1]), TIE)
     link = ensemble.calibration_arrays.get(FULL_VOTE, PLAIN)
     *offsets, slope = (knot_weights(np.array(share)) @ link).tolist()
-    base = np.broadcast_to(np.array(offsets), (ensemble.n_outputs,))
-    factor = 2.0 * slope if ensemble.n_outputs == 1 else slope
-    paths = lay_paths(hypotheses[:length], ensemble.n_outputs, ensemble.alphas[:length])
-    points: list[FloatArray | None] = []
-    for idx, values in zip(asked, tried, strict=True):
-        rows = np.full((values.size, len(ensemble.catalogue.features)), np.nan)
-        rows[:, idx] = values
-        votes = np.zeros((values.size, ensemble.n_outputs))
-        kernels.add_votes(rows, paths, votes, np.zeros(values.size))
-        points.append(np.where(np.isnan(values)[:, None], np.nan, factor * votes))
-    return base, points
+    return Scorecard(
+        base=np.broadcast_to(np.array(offsets), (n_outputs,)),
+        factor=2.0 * slope if n_outputs == 1 else slope,
+        paths=build_paths(hypotheses[:length], n_outputs, ensemble.alphas[:length]),
+        n_features=len(ensemble.catalogue.features),
+    )

@@ -17,7 +17,10 @@ WORD_BITS = 63
 
 
 class SplitNumbers(NamedTuple):
-    """Numbers of at least 0: row r is 2**exponents[r] * sum(limb[r] * 2**shift)."""
+    """Numbers of at least 0 in limbs of `LIMB_BITS` bits, so that products are exact.
+
+    The number of row r is 2**exponents[r] * sum(limb[r] * 2**shift).
+    """
 
     #: the shift of each limb, and its value by row; limbs that are 0 are left out
     limbs: list[tuple[int, FloatArray]]
@@ -27,7 +30,7 @@ class SplitNumbers(NamedTuple):
 def sum_weighted(
     weights: FloatArray, amounts: FloatArray | IntArray | BoolArray
 ) -> tuple[Fraction, ...]:
-    """Return the sum of weights times amounts, for each column of the amounts.
+    """Return the exact sum of weights times amounts, for each column of the amounts.
 
     Parameters
     ----------
@@ -41,7 +44,7 @@ def sum_weighted(
         rows = slice(start, start + MAX_ROWS)
         split = split_numbers(weights[rows])
         for place, column in enumerate(amounts[rows].T):
-            sums[place] += multiply(split, split_numbers(column))
+            sums[place] += sum_products_exactly(split, split_numbers(column))
     return tuple(sums)
 
 
@@ -62,16 +65,16 @@ def split_numbers(numbers: npt.NDArray[np.generic]) -> SplitNumbers:
     return SplitNumbers(limbs, exponents)
 
 
-def multiply(first: SplitNumbers, other: SplitNumbers) -> Fraction:
-    """Return the sum of the products of at most `MAX_ROWS` rows."""
+def sum_products_exactly(first: SplitNumbers, other: SplitNumbers) -> Fraction:
+    """Return the sum over at most `MAX_ROWS` rows of products of their numbers."""
     exponents = first.exponents + other.exponents
     least = int(exponents.min())
     total = 0
     for shift, limb in first.limbs:
-        for more, its in other.limbs:
-            sums = np.bincount(exponents - least, limb * its).tolist()
+        for other_shift, other_limb in other.limbs:
+            sums = np.bincount(exponents - least, limb * other_limb).tolist()
             total += sum(
-                int(one) << (place + shift + more)
+                int(one) << (place + shift + other_shift)
                 for place, one in enumerate(sums)
                 if one
             )

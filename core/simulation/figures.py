@@ -1,8 +1,8 @@
 """Figures of chances and labels on rows of known class, with intervals.
 
-Each is a mean over the rows, or near enough one, so that what each row adds to it also
-says how far it would move with other rows. scikit-learn has most of the figures (the
-tests compare them), but not what each row adds.
+Each is a mean over the rows, or nearly one, so its standard error follows from what
+each row adds to it. scikit-learn has most of the figures (the tests compare them), but
+not what each row adds.
 """
 
 import math
@@ -47,7 +47,7 @@ class ScoredRows(NamedTuple):
     chances: FloatArray
 
 
-def find_figures(
+def compute_figures(
     ensemble: Ensemble, rows: ScoredRows, threshold: float | None = None
 ) -> tuple[Figures, ...]:
     """Return the figures of scored rows under each budget.
@@ -70,18 +70,18 @@ def find_figures(
     of its log odds. For several classes, sensitivity and specificity have the means of
     the classes' limits, which are rather wide.
     """
-    found = []
+    figures = []
     for budget_idx in range(rows.chances.shape[1]):
         chances = rows.chances[:, budget_idx]
         labels = decide(ensemble, chances)
         if threshold is not None:
             assert chances.shape[1] == 2, "a threshold parts two classes"
             labels = (chances[:, 1] >= threshold).astype(np.int64)
-        found.append(figures_at(ensemble, rows, chances, labels))
-    return tuple(found)
+        figures.append(compute_figures_at(ensemble, rows, chances, labels))
+    return tuple(figures)
 
 
-def figures_at(
+def compute_figures_at(
     ensemble: Ensemble, rows: ScoredRows, chances: FloatArray, labels: IntArray
 ) -> Figures:
     """Return the figures of chances (n_rows, n_classes) and labels (n_rows,)."""
@@ -89,13 +89,13 @@ def figures_at(
     truth = targets[:, None] == np.arange(n_classes)
     own = np.take_along_axis(chances, targets[:, None], axis=1)[:, 0]
     if n_classes == 2:
-        predicted, is_so = chances[:, 1], targets == 1
+        predicted, is_true = chances[:, 1], targets == 1
     else:
         predicted = np.take_along_axis(chances, labels[:, None], axis=1)[:, 0]
-        is_so = labels == targets
-    bin_idxs = part_evenly(predicted, rows.weights)
-    bins = np.bincount(bin_idxs, rows.weights * (is_so - predicted), N_BINS)
-    gaps = np.sign(bins)[bin_idxs] * (is_so - predicted)
+        is_true = labels == targets
+    bin_idxs = bin_evenly(predicted, rows.weights)
+    bin_gaps = np.bincount(bin_idxs, rows.weights * (is_true - predicted), N_BINS)
+    gaps = np.sign(bin_gaps)[bin_idxs] * (is_true - predicted)
     cost = None
     if ensemble.error_costs is not None:
         costs = np.array(ensemble.error_costs, np.float64)[targets, labels]
@@ -111,7 +111,7 @@ def figures_at(
         sensitivity=estimate_share(truth[:, counted], is_labelled[:, counted], rows),
         specificity=estimate_share(~truth[:, counted], ~is_labelled[:, counted], rows),
         expected_cost=cost,
-        reliability=make_bins(predicted, is_so, bin_idxs, rows),
+        reliability=make_bins(predicted, is_true, bin_idxs, rows),
     )
 
 
@@ -127,47 +127,49 @@ def estimate_mean(
     n_groups = count_groups(rows, rows.weights > 0)
     if n_groups < 2:
         return Estimate(mean, None)
-    spread = find_standard_error(rows.weights * (amounts - mean), rows)
+    spread = compute_standard_error(rows.weights * (amounts - mean), rows)
     reach = QUANTILE * spread * math.sqrt(n_groups / (n_groups - 1.0))
     return Estimate(mean, (max(least, mean - reach), min(most, mean + reach)))
 
 
 def estimate_share(
-    is_asked: BoolArray, is_right: BoolArray, rows: ScoredRows
+    is_counted: BoolArray, is_right: BoolArray, rows: ScoredRows
 ) -> Estimate | None:
-    """Return the share of right rows among those asked about, with its interval.
+    """Return the share of right rows among the counted ones, with its interval.
 
-    (n_rows, n_classes); the mean over the classes that have such rows.
+    It is the mean over the classes that have counted rows; both masks are
+    (n_rows, n_classes).
     """
-    found = []
-    for asked, right in zip(is_asked.T, is_right.T, strict=True):
-        weights = rows.weights * asked
+    shares = []
+    for counted, right in zip(is_counted.T, is_right.T, strict=True):
+        weights = rows.weights * counted
         if weights.any():
             share = min(float(weights @ right / weights.sum()), 1.0)
             limits = wilson_interval(share, count_independent(weights, rows))
-            found.append((share, *limits))
-    if not found:
+            shares.append((share, *limits))
+    if not shares:
         return None
-    share, low, high = np.mean(found, axis=0).tolist()
+    share, low, high = np.mean(shares, axis=0).tolist()
     return Estimate(share, (low, high))
 
 
 def estimate_auroc(
     truth: BoolArray, chances: FloatArray, rows: ScoredRows
 ) -> Estimate | None:
-    """Return the mean of the classes' areas under the curve; (n_rows, n_classes).
+    """Return the mean of the classes' areas under the ROC curve, with its interval.
 
-    None where no class has rows with weight both of its own and of the rest.
+    `truth` and `chances` are (n_rows, n_classes). None where every class lacks weight
+    in its own rows or in all others.
     """
     areas, added, sizes = [], np.zeros(len(truth)), []
-    for is_its, its in zip(truth.T, chances.T, strict=True):
-        sides = [rows.weights * is_its, rows.weights * ~is_its]
+    for is_own, class_chances in zip(truth.T, chances.T, strict=True):
+        sides = [rows.weights * is_own, rows.weights * ~is_own]
         if not (sides[0].any() and sides[1].any()):
             continue
         own, rest = (side / side.sum() for side in sides)
-        ranks = np.unique(its, return_inverse=True)[1]
+        ranks = np.unique(class_chances, return_inverse=True)[1]
         below = [weigh_below(ranks, side) for side in (rest, own)]
-        places = np.where(is_its, below[0], 1.0 - below[1])
+        places = np.where(is_own, below[0], 1.0 - below[1])
         area = min(max(float(own @ places), 0.0), 1.0)
         areas.append(area)
         for side in (own, rest):
@@ -180,10 +182,10 @@ def estimate_auroc(
     area, fewest = float(np.mean(areas)), min(sizes)
     if fewest < 2.0:
         return Estimate(area, None)
-    spread = find_standard_error(added / len(areas), rows)
+    spread = compute_standard_error(added / len(areas), rows)
     if spread <= NO_SPREAD:
-        # If all cases here rank right, or all wrong, others need not. If all are
-        # equal there is no order, whatever the rows.
+        # All cases here rank right, or all wrong; other cases need not. If all chances
+        # are equal, there is no order in any rows.
         is_even = abs(area - 0.5) <= NO_SPREAD
         limits = (area, area) if is_even else wilson_interval(area, fewest)
         return Estimate(area, limits)
@@ -194,20 +196,20 @@ def estimate_auroc(
 
 
 def weigh_below(ranks: IntArray, weights: FloatArray) -> FloatArray:
-    """Return the weight of rows with lower ranks than each row, ties by half."""
+    """Return for each row the weight of rows of lower rank; ties count half."""
     held = np.bincount(ranks, weights)
     below: FloatArray = (np.cumsum(held) - held / 2.0)[ranks]
     return below
 
 
-def part_evenly(chances: FloatArray, weights: FloatArray) -> IntArray:
+def bin_evenly(chances: FloatArray, weights: FloatArray) -> IntArray:
     """Return each row's bin: `N_BINS` of equal weight by chance, ties in one bin."""
     middles = weigh_below(np.unique(chances, return_inverse=True)[1], weights)
     return np.minimum(N_BINS * middles, N_BINS - 1).astype(np.int64)
 
 
 def make_bins(
-    predicted: FloatArray, is_so: BoolArray, bin_idxs: IntArray, rows: ScoredRows
+    predicted: FloatArray, is_true: BoolArray, bin_idxs: IntArray, rows: ScoredRows
 ) -> tuple[ReliabilityBin, ...]:
     """Return the reliability bins that have weight, by ascending chance."""
     bins = []
@@ -215,7 +217,7 @@ def make_bins(
         weights = rows.weights * (bin_idxs == bin_idx)
         held = float(weights.sum())
         if held > 0.0:
-            observed = min(float(weights @ is_so) / held, 1.0)
+            observed = min(float(weights @ is_true) / held, 1.0)
             limits = wilson_interval(observed, count_independent(weights, rows))
             mean_chance = min(float(weights @ predicted) / held, 1.0)
             estimate = Estimate(observed, limits)
@@ -223,7 +225,7 @@ def make_bins(
     return tuple(bins)
 
 
-def find_standard_error(added: FloatArray, rows: ScoredRows) -> float:
+def compute_standard_error(added: FloatArray, rows: ScoredRows) -> float:
     """Return the standard error of a figure from each row's contribution to it."""
     return float(np.sqrt((np.bincount(rows.group_idxs, added) ** 2).sum()))
 

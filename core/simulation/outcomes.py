@@ -35,14 +35,14 @@ class Outcomes(NamedTuple):
     ranks: IntArray
 
 
-def play_each(
+def simulate_each(
     ensemble: Ensemble,
     rows: TableRows,
     limits: Sequence[int | None],
     policy: str | None,
     aim: Aim | None,
 ) -> Outcomes:
-    """Play a session for each row, under its own budget in micro-units."""
+    """Simulate a session for each row, under its own budget in micro-units."""
     n_rows, n_classes = rows.values.shape[0], len(ensemble.classes)
     shape = (n_rows, n_classes) if ensemble.is_multilabel else (n_rows,)
     ends = Outcomes(
@@ -51,10 +51,10 @@ def play_each(
         spent=np.zeros(n_rows, np.int64),
         ranks=np.zeros(rows.values.shape, np.int64),
     )
-    its_rows: dict[int | None, list[int]] = {}
+    rows_by_limit: dict[int | None, list[int]] = {}
     for row, limit in enumerate(limits):
-        its_rows.setdefault(limit, []).append(row)
-    for limit, idxs in its_rows.items():
+        rows_by_limit.setdefault(limit, []).append(row)
+    for limit, idxs in rows_by_limit.items():
         walks = walk(
             ensemble,
             rows.values[idxs],
@@ -65,12 +65,12 @@ def play_each(
             streams=[rows.streams[idx] for idx in idxs],
             aims=[aim],
         )
-        ends.labels[idxs], ends.chances[idxs] = conclude(ensemble, walks)
+        ends.labels[idxs], ends.chances[idxs] = label_ends(ensemble, walks)
         ends.spent[idxs], ends.ranks[idxs] = walks.spent[:, 0], walks.ranks
     return ends
 
 
-def conclude(ensemble: Ensemble, walks: Walks) -> tuple[IntArray, FloatArray]:
+def label_ends(ensemble: Ensemble, walks: Walks) -> tuple[IntArray, FloatArray]:
     """Return the labels and chances at the ends of walks under one budget."""
     if ensemble.is_multilabel:
         labels = label_votes(ensemble, walks.margins[:, 0]).astype(np.int64)

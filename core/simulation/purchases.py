@@ -28,25 +28,25 @@ class Purchases(NamedTuple):
     ended_after: tuple[float, ...]
 
 
-def find_purchases(
+def measure_purchases(
     ensemble: Ensemble,
     dataset: Dataset,
     budgets: Sequence[int | None],
     policy: str | None = None,
     seed: int = 0,
 ) -> list[Purchases]:
-    """Return the purchases of rows' sessions under each budget.
+    """Simulate the sessions of rows; return their purchases under each budget.
 
     Budgets are in micro-units, None is unlimited. A feature whose value is missing
     counts as asked.
     """
-    found = []
+    purchases = []
     for budget in budgets:
         walks = walk(ensemble, dataset.values, [budget], policy, seed, needs_ranks=True)
         is_asked = walks.ranks > 0
-        lists = sum_lists(is_asked, dataset.weights)
-        counts = count_times_asked(ensemble.catalogue, is_asked)
-        found.append(
+        lists = sum_feature_sets(is_asked, dataset.weights)
+        counts = count_row_questions(ensemble.catalogue, is_asked)
+        purchases.append(
             Purchases(
                 mean_spend=round(float(dataset.weights @ walks.spent[:, 0]), 3),
                 max_spend=int(walks.spent.max(initial=0)),
@@ -58,17 +58,17 @@ def find_purchases(
                 ),
             )
         )
-    return found
+    return purchases
 
 
-def sum_lists(is_asked: BoolArray, weights: FloatArray) -> FloatArray:
-    """Return the weight of each set of features that some row is asked; (n_lists,)."""
+def sum_feature_sets(is_asked: BoolArray, weights: FloatArray) -> FloatArray:
+    """Sum the weights of rows by the set of features that they are asked; (n_sets,)."""
     which = np.unique(is_asked, axis=0, return_inverse=True)[1].reshape(-1)
     return np.bincount(which, weights).astype(np.float64)
 
 
-def count_times_asked(catalogue: Catalogue, is_asked: BoolArray) -> IntArray:
-    """Return the number of questions of each row, (n_rows,); a bundle is one."""
+def count_row_questions(catalogue: Catalogue, is_asked: BoolArray) -> IntArray:
+    """Count the questions of each row, (n_rows,); a bundle is one question."""
     bundles = np.where(catalogue.is_bundled, catalogue.group_idxs, NO_GROUP)
     counts: IntArray = is_asked[:, bundles == NO_GROUP].sum(axis=1, dtype=np.int64)
     for bundle in np.unique(bundles[bundles != NO_GROUP]).tolist():

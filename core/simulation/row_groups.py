@@ -9,31 +9,31 @@ from core.table.columns import Cells
 class GroupSums:
     """The weight of each row group, summed in the order of the rows.
 
-    Groups are known by words. However rows come in blocks, the sums are the same.
+    Groups are named by words. The sums do not depend on how rows are cut into blocks.
     """
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
-        self._held = np.zeros(0)
+        self._sums = np.zeros(0)
 
     def add(self, groups: Cells, weights: FloatArray) -> IntArray:
         """Add rows by group and weight; return the group number of each row."""
         known = self._numbers
         by_word = [known.setdefault(word or "", len(known)) for word in groups.words]
         numbers: IntArray = np.array(by_word, np.int64)[groups.numbers]
-        more = np.zeros(len(known) - len(self._held))
-        self._held = np.concatenate((self._held, more))
+        more = np.zeros(len(known) - len(self._sums))
+        self._sums = np.concatenate((self._sums, more))
         # Row by row, so that sums don't depend on where blocks begin.
-        np.add.at(self._held, numbers, weights)
+        np.add.at(self._sums, numbers, weights)
         return numbers
 
     @property
     def held(self) -> FloatArray:
         """Weight of each group, ordered by the group's word."""
-        return self._held[self._order]
+        return self._sums[self._order]
 
     def rank(self, numbers: IntArray) -> IntArray:
-        """Return the places of groups in the order of their words."""
+        """Return the position of each group number in the order of the words."""
         ranks = np.empty(len(self._numbers), np.int64)
         ranks[self._order] = np.arange(len(self._numbers))
         return ranks[numbers]

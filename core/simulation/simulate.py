@@ -27,7 +27,7 @@ def walk(
     streams: Sequence[int] | None = None,
     aims: Sequence[Aim | None] | None = None,
 ) -> Walks:
-    """Play one session per row under each budget, without advice to stop.
+    """Simulate one session per row under each budget, without advice to stop.
 
     Parameters
     ----------
@@ -42,30 +42,30 @@ def walk(
         0 to 2**64 - 1.
     needs_ranks : bool
         Whether `ranks` must be right for draws under budgets that pay everything
-        (where they don't matter to anything else, and take long to find).
+        (where they don't matter to anything else, and take long to compute).
     aims : sequence of Aim or None, optional
-        One for each budget, beside it.
+        One for each budget.
     """
     limits = np.array([UNLIMITED if b is None else b for b in budgets], np.int64)
-    sought = [None] * len(budgets) if aims is None else aims
+    all_aims = [None] * len(budgets) if aims is None else aims
     names = [
         policy or default_policy(ensemble, budget, aim)
-        for budget, aim in zip(budgets, sought, strict=True)
+        for budget, aim in zip(budgets, all_aims, strict=True)
     ]
     order = np.argsort(limits, kind="stable")
     parts, places = [], []
     for name in dict.fromkeys(names[place] for place in order) or [ensemble.policy]:
-        its = [place for place in order.tolist() if names[place] == name]
+        own_places = [place for place in order.tolist() if names[place] == name]
         cases = Cases(
             values=np.ascontiguousarray(values),
-            budgets=limits[its],
+            budgets=limits[own_places],
             seed=seed,
             streams=range(values.shape[0]) if streams is None else streams,
             needs_ranks=needs_ranks,
-            aims=tuple(sought[place] for place in its),
+            aims=tuple(all_aims[place] for place in own_places),
         )
         parts.append(POLICIES[name].walk(ensemble, cases))
-        places += its
+        places += own_places
     joined = {
         name: np.concatenate([vars(part)[name] for part in parts], axis=1)
         for name in vars(parts[0]).keys() - {"ranks", "policies"}
@@ -77,24 +77,26 @@ def walk(
 
 def class_votes(ensemble: Ensemble, walks: Walks) -> IntArray:
     """Return the class by the raw vote at the end of each walk, (n_rows, n_budgets)."""
-    return by_policy(ensemble, walks, lambda policy, part: policy.votes(ensemble, part))
+    return compute_by_policy(
+        ensemble, walks, lambda policy, part: policy.votes(ensemble, part)
+    )
 
 
 def class_probabilities(ensemble: Ensemble, walks: Walks) -> FloatArray:
     """Return class probabilities at the end of each walk, (..., n_classes)."""
-    return by_policy(
+    return compute_by_policy(
         ensemble, walks, lambda policy, part: policy.chances(ensemble, part)
     )
 
 
-def by_policy(
-    ensemble: Ensemble, walks: Walks, find: Callable[[Policy, Walks], AnyArray]
+def compute_by_policy(
+    ensemble: Ensemble, walks: Walks, compute: Callable[[Policy, Walks], AnyArray]
 ) -> AnyArray:
-    """Compute a figure by the policy of each walk, (n_rows, n_budgets, ...)."""
+    """Compute a figure of each walk by its policy, (n_rows, n_budgets, ...)."""
     parts, places = [], []
     for name in dict.fromkeys(walks.policies) or [ensemble.policy]:
-        its = [place for place, one in enumerate(walks.policies) if one == name]
-        parts.append(find(POLICIES[name], walks.take(its)))
-        places += its
+        own_places = [place for place, one in enumerate(walks.policies) if one == name]
+        parts.append(compute(POLICIES[name], walks.take(own_places)))
+        places += own_places
     order = np.argsort(np.array(places, np.int64))
     return np.concatenate(parts, axis=1)[:, order]

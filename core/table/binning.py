@@ -82,7 +82,7 @@ class Binned:
         """Return the cuts and lanes alone."""
         return self.take(np.arange(0))
 
-    def lay(self, codes: CodeArray) -> "Binned":
+    def with_codes(self, codes: CodeArray) -> "Binned":
         """Return other rows by these cuts, from their codes, (n_features, n_samples).
 
         A feature that `keep` has left out is missing in each of them.
@@ -93,7 +93,7 @@ class Binned:
         if np.any(codes[is_gone] != kernels.MISSING):
             codes = codes.copy()
             codes[is_gone] = kernels.MISSING
-        packing = self.packing.lay(codes, self.n_codes, self.has_missing)
+        packing = self.packing.with_codes(codes, self.n_codes, self.has_missing)
         return replace(self, codes=codes, packing=packing)
 
     def take(self, row_idxs: IntArray) -> "Binned":

@@ -35,7 +35,7 @@ class Packing:
         """Every lane."""
         return np.arange(self.starts.size - 1)
 
-    def lay(
+    def with_codes(
         self, codes: CodeArray, n_codes: IntArray, has_missing: BoolArray
     ) -> "Packing":
         """Return the same lanes with the codes of other rows."""
@@ -73,4 +73,4 @@ def pack_features(
     members = np.array([idx for lane in lanes for idx in lane], dtype=np.int64)
     starts = np.cumsum([0, *(len(lane) for lane in lanes)])
     no_rows = np.empty((len(joint), 0), dtype=np.uint8)
-    return Packing(no_rows, members, starts).lay(codes, n_codes, has_missing)
+    return Packing(no_rows, members, starts).with_codes(codes, n_codes, has_missing)

@@ -8,7 +8,7 @@ from core.table.binned_table import BinnedTable, LayOut
 from core.table.dataset import Dataset
 from core.training.baselines import BAGGED, grow_trees
 from core.training.boosting import boost, initial_weights
-from core.training.cascade import grow_cascade, lay_cascade
+from core.training.cascade import grow_cascade, make_cascade
 from core.training.params import BoostParams
 from core.training.rounds import Round
 from core.training.rules import RULES
@@ -25,7 +25,9 @@ class Algorithm:
     #: The most rounds that are trained.
     most_rounds: Callable[[BoostParams], int] = lambda params: params.rounds
     #: The stages of the rounds, where a row can be rejected early.
-    lay: Callable[[Dataset, BoostParams, Sequence[Round]], Cascade] | None = None
+    make_cascade: Callable[[Dataset, BoostParams, Sequence[Round]], Cascade] | None = (
+        None
+    )
     #: Whether there may be two classes only.
     is_binary: bool = False
     #: Whether panels are fitted besides.
@@ -98,7 +100,7 @@ ALGORITHMS = {
         grow_by_values(grow_cascade),
         needs_values=True,
         most_rounds=lambda params: params.stages * params.rounds,
-        lay=lay_cascade,
+        make_cascade=make_cascade,
         is_binary=True,
     ),
     "decision_tree": Algorithm(
@@ -137,9 +139,9 @@ def make_ensemble(
     """Return rounds gathered into an ensemble."""
     algorithm = ALGORITHMS[params.algorithm]
     cascade = None
-    if algorithm.lay is not None:
+    if algorithm.make_cascade is not None:
         dataset = rows if isinstance(rows, Dataset) else rows.dataset
-        cascade = algorithm.lay(dataset, params, rounds)
+        cascade = algorithm.make_cascade(dataset, params, rounds)
     return Ensemble(
         catalogue=rows.catalogue,
         classes=rows.classes,

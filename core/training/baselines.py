@@ -15,7 +15,7 @@ from core.model.votes import FORESTS, hypothesis_votes, raw_votes
 from core.table.dataset import Dataset, count_outputs
 from core.table.folds import make_folds
 from core.table.prices import Paid, buy
-from core.training.foreign import Table, lay_table, make_tree, to_hypothesis
+from core.training.foreign import Table, make_tree, to_hypothesis, to_sklearn_columns
 from core.training.params import BoostParams
 from core.training.rounds import Round
 
@@ -86,7 +86,7 @@ def grow_trees(
     """
     del is_strict
     is_bagged = params.algorithm in BAGGED
-    table = lay_table(dataset)
+    table = to_sklearn_columns(dataset)
     if not table.sources.size:
         return
     n_outputs = count_outputs(len(dataset.classes), is_multilabel=False)

@@ -116,7 +116,7 @@ def unmet(stager: Stager) -> Refusal:
     return Refusal("params.false_alarm", rule)
 
 
-def lay_cascade(
+def make_cascade(
     dataset: Dataset, params: BoostParams, rounds: Sequence[Round]
 ) -> Cascade:
     """Return the stages of rounds that `grow_cascade` has made on a dataset."""

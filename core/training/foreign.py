@@ -45,7 +45,7 @@ def make_tree(**settings: Any) -> "DecisionTreeClassifier":
     return DecisionTreeClassifier(**settings)
 
 
-def lay_table(dataset: Dataset) -> Table:
+def to_sklearn_columns(dataset: Dataset) -> Table:
     """Lay a dataset out for scikit-learn; a missing value stays missing."""
     columns, sources, categories, exponents = [], [], [], []
     for idx, feature in enumerate(dataset.catalogue.features):

@@ -9,7 +9,7 @@ from app.batch.predicting import PredictOrder, PredictWork, play_share, share_ro
 from core.model.ensemble import BudgetRange
 from core.session import machine
 from core.simulation.curves import evaluate
-from core.simulation.outcomes import TableRows, play_each
+from core.simulation.outcomes import TableRows, simulate_each
 from tests.panels import make_ladder, make_stopping
 from tests.sessions import answer_from_row, small_ensemble
 from tests.small import table_of
@@ -65,7 +65,7 @@ def test_predicted_tables_spend_what_sessions_cost(budget):
 
     batch = play_share(work, rows.values, share, 0)
     table = TableRows(rows.values, range(rows.n_samples), 0)
-    ends = play_each(ensemble, table, [budget] * rows.n_samples, None, None)
+    ends = simulate_each(ensemble, table, [budget] * rows.n_samples, None, None)
 
     expected = cost_of_sessions(ensemble, rows, budget)
     assert batch.spent.mean() == ends.spent.mean() == pytest.approx(expected)

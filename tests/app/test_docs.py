@@ -21,7 +21,7 @@ from core.model.hypotheses import Stump
 from core.parameters import Parameter, parameters
 from core.pipeline.spec import AUTO_NAMES
 from core.selection.params import SelectionParams
-from core.simulation.figures import ScoredRows, find_figures
+from core.simulation.figures import ScoredRows, compute_figures
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
 from tests.small import ensemble_of
@@ -216,9 +216,9 @@ def test_ten_patients_have_the_figures_that_are_told() -> None:
     plain = ensemble_of([Stump(0, 0.5, (1,))])
     priced = replace(plain, error_costs=((0, 1), (5, 0)))
 
-    (found,) = find_figures(plain, scored)
-    (cheap,) = find_figures(priced, scored)
-    (half,) = find_figures(priced, scored, 0.5)
+    (found,) = compute_figures(plain, scored)
+    (cheap,) = compute_figures(priced, scored)
+    (half,) = compute_figures(priced, scored, 0.5)
 
     assert float(told["error"][0]) == np.mean((chances >= 0.5) != targets)
     for name in MEANINGS.keys() - {"expected_cost"}:

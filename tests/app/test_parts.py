@@ -13,7 +13,7 @@ from app.processes.child import ChildLostError
 from app.processes.memory import is_memory_short
 from app.processes.parts import PartProcesses, choose_runner
 from core.errors import RefusedError
-from core.pipeline.parts import one_by_one
+from core.pipeline.parts import run_one_by_one
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
 from core.selection.params import SelectionParams
@@ -158,7 +158,7 @@ def test_processes_are_taken_where_they_pay(monkeypatch):
 
     def processes_for(spec, n_processes=None):
         runner = choose_runner(table, spec, n_processes)
-        return 1 if runner is one_by_one else runner.n_processes
+        return 1 if runner is run_one_by_one else runner.n_processes
 
     assert processes_for(slow) == 1
     monkeypatch.setattr(parts, "LEAST_CELLS", 1)

@@ -16,7 +16,7 @@ from core.model.ensemble import Ensemble
 from core.model.figures import Estimate, Figures, ReliabilityBin
 from core.model.hypotheses import Stump
 from core.model.model import Curve, Model
-from core.simulation.effects import find_effects
+from core.simulation.effects import compute_effects
 from tests.app.clinic import clinic
 from tests.small import ensemble_of
 
@@ -150,7 +150,7 @@ def test_page_needs_nothing_else_and_fits_dark_rooms_and_phones() -> None:
 
 def test_page_tells_what_each_answer_does() -> None:
     ensemble = clinic()
-    found = find_effects(ensemble)
+    found = compute_effects(ensemble)
 
     told = words(report_page(Model("m", ensemble, "disease"))).replace("\n", "")
 

@@ -20,7 +20,7 @@ from core.errors import Refusal, RefusedError
 from core.model.drift import measure_drift
 from core.model.ensemble import Ensemble
 from core.model.figures import wilson_interval
-from core.simulation.figures import ScoredRows, estimate_mean, figures_at
+from core.simulation.figures import ScoredRows, compute_figures_at, estimate_mean
 
 MOST_SESSIONS = 50_000
 IN_VAIN = ("refused", "unavailable", "unknown")
@@ -110,7 +110,7 @@ def figures_of(ensemble: Ensemble, recorded: Sequence[StoredOutcome]) -> Figures
     targets = np.array([idxs[one.label] for one in recorded], np.int64)
     labels = np.array([idxs[one.predicted] for one in recorded], np.int64)
     chances = np.array([one.chances for one in recorded], np.float64)
-    return Figures.of(figures_at(ensemble, alike(targets), chances, labels))
+    return Figures.of(compute_figures_at(ensemble, alike(targets), chances, labels))
 
 
 def features_of(

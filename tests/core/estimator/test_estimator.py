@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 import core
 from askless import BudgetedBoostingClassifier
 from core.errors import RefusedError
-from core.estimator.conventions import find_streams
+from core.estimator.conventions import hash_rows
 from core.session.probability import decide
 from core.simulation.simulate import class_probabilities, class_votes, walk
 from core.table.catalogue import NO_GROUP
@@ -385,7 +385,7 @@ def test_every_algorithm_is_that_of_a_training(cancer, algorithm):
     assert model.params_.algorithm == algorithm
     assert replace(model.params_, algorithm=algorithm) == expected
     assert model.ensemble_ == by_training(model, X, y, params=expected).ensemble
-    streams = find_streams(X)
+    streams = hash_rows(X)
     walks = walk(model.ensemble_, X, [2_000_000], seed=model._seed, streams=streams)
     votes = class_votes(model.ensemble_, walks)[:, 0]
     chances = class_probabilities(model.ensemble_, walks)[:, 0]
@@ -618,5 +618,5 @@ def test_zeros_and_missing_values_of_any_sign_draw_alike():
     one = np.array([0.0, np.nan, 1.0])
     other = np.array([-0.0, -np.nan, 1.0])
 
-    first, second, third = find_streams(np.array([one, other, one + 1.0]))
+    first, second, third = hash_rows(np.array([one, other, one + 1.0]))
     assert first == second != third

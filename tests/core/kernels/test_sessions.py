@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core import kernels
 from core.kernels.draws import draw
 from core.kernels.paths import step
-from core.model.hypotheses import Stump, lay_paths
+from core.model.hypotheses import Stump, build_paths
 from tests import naive_sessions, strategies, twins
 
 NAN = math.nan
@@ -33,7 +33,7 @@ NAN = math.nan
     ],
 )
 def test_vote_of_a_stump(value, cut, is_category, expected):
-    paths = lay_paths([Stump(0, cut, (1,), is_category)], 1)
+    paths = build_paths([Stump(0, cut, (1,), is_category)], 1)
 
     end = step(value, paths.roots[0], paths.nodes, paths.cuts)
 

@@ -193,7 +193,7 @@ def test_blend_adds_up_its_predictors_with_features_hidden(columns, rows):
 
     told = blend.logits(rows, hiding)
 
-    filled = columns.hide(flags(0, 3)).fill(columns.lay(rows))
+    filled = columns.hide(flags(0, 3)).fill(columns.standardise(rows))
     parts = [blend.trees.logits(rows, flags(0, 3))]
     parts += [
         one.logits(filled, one.compute_damping(hiding.columns)) for one in blend.ridges

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import kernels
-from core.model.hypotheses import LEAF, Product, Stump, Tree, lay_paths
+from core.model.hypotheses import LEAF, Product, Stump, Tree, build_paths
 from core.model.votes import full_votes
 from core.session import machine
 from core.simulation import simulate
@@ -38,7 +38,7 @@ def test_path_ends_in_the_naive_vote(data, n_outputs):
         st.lists(strategies.hypotheses(catalogue, n_outputs), min_size=1, max_size=5)
     )
     values = data.draw(strategies.tables(catalogue))
-    paths = lay_paths(hypotheses, n_outputs)
+    paths = build_paths(hypotheses, n_outputs)
 
     for row in values:
         status = np.full(row.size, kernels.KNOWN)
@@ -59,7 +59,7 @@ def test_path_waits_for_the_feature_that_the_naive_one_needs(data, n_outputs):
     is_answered = data.draw(
         st.lists(st.booleans(), min_size=row.size, max_size=row.size)
     )
-    paths = lay_paths([hypothesis], n_outputs)
+    paths = build_paths([hypothesis], n_outputs)
     is_there = ~np.isnan(row)
     status = np.where(is_answered, np.where(is_there, kernels.KNOWN, kernels.GONE), 0)
 
@@ -87,7 +87,7 @@ def test_only_the_first_vote_of_paths_is_nothing(data, n_outputs):
         st.lists(strategies.hypotheses(catalogue, n_outputs), min_size=1, max_size=4)
     )
 
-    paths = lay_paths(hypotheses, n_outputs)
+    paths = build_paths(hypotheses, n_outputs)
 
     assert not paths.votes[0].any()
     assert (np.abs(paths.votes[1:]) == 1).all()
@@ -280,7 +280,7 @@ def test_plan_may_go_past_a_product_that_a_question_can_silence(
 def test_price_of_a_product_counts_what_it_still_needs_once(
     idxs, status, is_paid, expected
 ):
-    paths = lay_paths([Product(tuple(Stump(idx, 0.5, (1,)) for idx in idxs))], 1)
+    paths = build_paths([Product(tuple(Stump(idx, 0.5, (1,)) for idx in idxs))], 1)
     codes = np.zeros(5, np.int64)
     codes[list(status)] = list(status.values())
     is_group_paid = np.array([group in is_paid for group in range(2)])

@@ -7,8 +7,8 @@ import pytest
 
 from core.model.figures import QUANTILE, wilson_interval
 from core.model.model import Curve
-from core.pipeline.validation import pool
-from core.simulation.curves import Endings, draw_curve
+from core.pipeline.validation import average_curves
+from core.simulation.curves import Endings, make_curve
 from tests.small import table_of
 
 CURVE = Curve((0,), (0.5,), (0.2,), (0.0,), (0,), n_samples=50)
@@ -64,7 +64,7 @@ def test_rows_count_by_weight_and_by_what_belongs_together(
     zeros = np.zeros((4, 1), np.int64)
     ends = Endings(zeros > 0, zeros > 0, zeros, None)
 
-    curve = draw_curve(replace(dataset, row_groups=groups), [None], ends)
+    curve = make_curve(replace(dataset, row_groups=groups), [None], ends)
 
     assert curve.n_effective == (None if expected is None else pytest.approx(expected))
 
@@ -72,9 +72,11 @@ def test_rows_count_by_weight_and_by_what_belongs_together(
 def test_pooled_folds_count_together():
     fold = replace(CURVE, n_effective=20.0)
 
-    assert pool([fold, fold]).n_effective == pytest.approx(40.0)
-    assert pool([CURVE, CURVE]).n_effective is None
-    assert pool([CURVE, fold]).n_effective == pytest.approx(1 / (0.25 / 50 + 0.25 / 20))
+    assert average_curves([fold, fold]).n_effective == pytest.approx(40.0)
+    assert average_curves([CURVE, CURVE]).n_effective is None
+    assert average_curves([CURVE, fold]).n_effective == pytest.approx(
+        1 / (0.25 / 50 + 0.25 / 20)
+    )
 
 
 def test_budget_stands_at_the_largest_of_the_curve_within_it():

@@ -20,7 +20,7 @@ def few_rounds(monkeypatch):
 
 
 def panel_of(rows, feature_idxs, recipe, n_judges=99):
-    space = rows.lay_space(feature_idxs)
+    space = rows.select_with_covariance(feature_idxs)
     held_out = rows.hold_out(5, n_judges)
     panel, _ = make_panel(rows, space, feature_idxs, recipe, held_out)
     return panel
@@ -135,7 +135,7 @@ def test_panel_is_judged_by_held_out_rows_alone(feature_idxs):
     held_out = rows.hold_out(5, 7)
 
     panel, logits = make_panel(
-        rows, rows.lay_space(feature_idxs), feature_idxs, LIGHT, held_out
+        rows, rows.select_with_covariance(feature_idxs), feature_idxs, LIGHT, held_out
     )
 
     assert logits.shape == (held_out.row_idxs.size, 3)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from core.model.blends import to_chances
 from core.model.stopping import Stopping, StoppingRule, least_expected_costs
-from core.panels.following import Walkers, find_predictor_of, follow_rule
-from core.panels.stopping import NO_WAY, price_ways, stay_at
+from core.panels.following import Walkers, find_preferred_panel, follow_rule
+from core.panels.stopping import NO_WAY, make_steps_to, price_ways
 from core.simulation.simulate import walk
 from tests.panels import make_ladder
 from tests.sessions import BUNDLE, FEE, small_ensemble
@@ -119,7 +119,7 @@ def test_row_may_end_on_the_way_to_a_panel():
 def test_preferred_panel_that_is_known_predicts(known, number):
     ladder = make_ladder(small_ensemble([3, 1]), [(0, 1)])
 
-    assert find_predictor_of(ladder.panels, frozenset(known)) == number
+    assert find_preferred_panel(ladder.panels, frozenset(known)) == number
 
 
 def test_nobody_goes_on_where_a_rule_stays():
@@ -127,7 +127,7 @@ def test_nobody_goes_on_where_a_rule_stays():
     ways = price_ways(ensemble.catalogue, ensemble.panels.panels)
     last = len(ensemble.panels.panels) - 1
 
-    spends, ends = follow_rule(walkers_of(ensemble, values), *stay_at(ways, last))
+    spends, ends = follow_rule(walkers_of(ensemble, values), *make_steps_to(ways, last))
 
     assert spends.tolist() == [0.0] * N_ROWS
     assert set(ends.tolist()) == {last}

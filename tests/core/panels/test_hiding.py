@@ -12,7 +12,7 @@ from core.panels.blending import fit_ridges, make_panel, score_trees
 from core.panels.chances import mean_loss, to_logits
 from core.panels.effort import LIGHT, Recipe
 from core.panels.ridges import (
-    LOGISTIC_HOLDS,
+    LOGISTIC_PENALTIES,
     Basis,
     fit_kernel,
     fit_logistic,
@@ -25,7 +25,7 @@ from core.panels.trees import (
     fit_trees,
     grow_folds,
     make_growth,
-    serve_trees,
+    merge_ensembles,
 )
 from core.table.catalogue import Catalogue, Feature, Group
 from tests.panels import random_rows, shorten
@@ -53,7 +53,7 @@ def serve_exactly(rows: PanelRows, grown: GrownTrees):
         for place in np.ndindex(*grown.sizes.shape)
     ]
     counts = np.concatenate(nodes)[:, [kernels.N_BELOW, kernels.N_ABOVE]]
-    trees = serve_trees(rows, grown.feature_idxs.tolist(), [grown])
+    trees = merge_ensembles(rows, grown.feature_idxs.tolist(), [grown])
     shares = counts[:, 0] / counts.sum(axis=1)
     return replace(trees, served=trees.served._replace(shares=shares))
 
@@ -91,7 +91,7 @@ def test_shares_are_of_the_rows_that_a_tree_grew_on():
 
     grown = fit_trees(rows, (0,), make_growth(rows, 1, 2, 0.3))
 
-    assert serve_trees(rows, (0,), [grown]).served.shares.tolist() == [0.75]
+    assert merge_ensembles(rows, (0,), [grown]).served.shares.tolist() == [0.75]
 
 
 @each_n_classes
@@ -109,7 +109,7 @@ def test_trees_without_nodes_have_nothing_to_hide(n_classes):
 def laid_rows(n_classes: int):
     """Rows, their columns with a covariance, and folds of some of them."""
     rows = random_rows(0, n_classes, 60)
-    return rows, rows.lay_space(range(N_FEATURES)), rows.hold_out(3, 60)
+    return rows, rows.select_with_covariance(range(N_FEATURES)), rows.hold_out(3, 60)
 
 
 def solve(inputs, outputs, hold):
@@ -124,7 +124,7 @@ def test_held_out_kernel_ridge_hides_columns_by_their_damped_means(
     n_classes, n_waves, kind
 ):
     rows, space, held_out = laid_rows(n_classes)
-    laid, hidden = space.lay(rows.dataset.values), space.hide(flags(1, 4))
+    laid, hidden = space.standardise(rows.dataset.values), space.hide(flags(1, 4))
     basis = Basis(kind, np.ones(laid.shape[1]), n_waves, (0.3,))
     fitted = fit_kernel(rows, laid, basis, held_out)
     fold = held_out.folds[1]
@@ -147,7 +147,7 @@ def test_held_out_kernel_ridge_hides_columns_by_their_damped_means(
 @each_n_classes
 def test_held_out_logistic_ridge_hides_columns_as_that_without_the_fold(n_classes):
     rows, space, held_out = laid_rows(n_classes)
-    laid, hidden = space.lay(rows.dataset.values), space.hide(flags(2, 3))
+    laid, hidden = space.standardise(rows.dataset.values), space.hide(flags(2, 3))
     fitted = fit_logistic(rows, laid, held_out)
 
     told = fitted.hide(hidden, 2, held_out.folds[2])
@@ -161,7 +161,7 @@ def test_held_out_logistic_ridge_hides_columns_as_that_without_the_fold(n_classe
         return mean_loss(its, held_out.targets, held_out.weights)
 
     fold = held_out.folds[2]
-    ridge = solve_logistic(rows, laid, min(LOGISTIC_HOLDS, key=lose), fold)
+    ridge = solve_logistic(rows, laid, min(LOGISTIC_PENALTIES, key=lose), fold)
     expected = ridge.logits(hidden.fill(laid[fold]), ridge.compute_damping(hidden))
     np.testing.assert_allclose(told, expected, atol=1e-3)
 
@@ -179,7 +179,7 @@ def brute_loss(rows, idxs, recipe, held_out, weights, hidden, its) -> float:
         for number, one in enumerate(recipe.ensembles)
     ]
     by_fold = [grow_folds(rows, idxs, one, held_out) for one in growths]
-    columns = rows.lay_space(idxs).take(idxs)
+    columns = rows.select_with_covariance(idxs).take(idxs)
     gains = fit_trees(rows, idxs, growths[0]).gains
     ridges = [one for _, one in fit_ridges(rows, columns, gains, recipe, held_out)]
     values = rows.dataset.values
@@ -211,7 +211,9 @@ def test_held_out_loss_without_a_feature_is_the_loss_and_its_rise(n_classes, rec
     rows = PanelRows(replace(rows.dataset, catalogue=Catalogue(features)), 0)
     held_out = rows.hold_out(3, 99)
 
-    panel, _ = make_panel(rows, rows.lay_space(IDXS), IDXS, recipe, held_out)
+    panel, _ = make_panel(
+        rows, rows.select_with_covariance(IDXS), IDXS, recipe, held_out
+    )
 
     weights, its = panel.blend.weights, held_out.row_idxs
     for idx, rise in zip(IDXS, panel.rises, strict=True):
@@ -227,7 +229,9 @@ def test_rises_are_of_as_many_rows_as_are_worth_it(monkeypatch):
     # Of two features every third of sixty rows.
     its, idxs = held_out.row_idxs[::3], (4, 0)
 
-    panel, logits = make_panel(rows, rows.lay_space(idxs), idxs, LIGHT, held_out)
+    panel, logits = make_panel(
+        rows, rows.select_with_covariance(idxs), idxs, LIGHT, held_out
+    )
 
     judges = rows.targets[its], rows.weights[its]
     before = mean_loss(logits[::3], *judges)
@@ -241,7 +245,9 @@ def test_rises_are_of_as_many_rows_as_are_worth_it(monkeypatch):
 def test_rises_are_one_for_each_feature_and_never_below_0(seed):
     rows = random_rows(seed, 2 + seed % 2)
 
-    panel, _ = make_panel(rows, rows.lay_space(IDXS), IDXS, LIGHT, rows.hold_out(5, 99))
+    panel, _ = make_panel(
+        rows, rows.select_with_covariance(IDXS), IDXS, LIGHT, rows.hold_out(5, 99)
+    )
 
     assert len(panel.rises) == len(IDXS)
     assert min(panel.rises) >= 0
@@ -253,7 +259,9 @@ def test_panel_without_its_only_feature_loses_about_as_the_class_shares():
     rows = PanelRows(table_of([targets + 0.0], targets), 0)
     held_out = rows.hold_out(5, 99)
 
-    panel, _ = make_panel(rows, rows.lay_space((0,)), (0,), LIGHT, held_out)
+    panel, _ = make_panel(
+        rows, rows.select_with_covariance((0,)), (0,), LIGHT, held_out
+    )
 
     assert panel.loss + panel.rises[0] == pytest.approx(np.log(2), abs=0.02)
 
@@ -265,7 +273,7 @@ def test_rise_of_what_tells_the_class_is_larger_than_that_of_noise():
     rows = PanelRows(table_of([noise, targets], targets), 0)
 
     panel, _ = make_panel(
-        rows, rows.lay_space((0, 1)), (0, 1), LIGHT, rows.hold_out(5, 99)
+        rows, rows.select_with_covariance((0, 1)), (0, 1), LIGHT, rows.hold_out(5, 99)
     )
 
     assert panel.rises[1] > 0.3 > panel.rises[0]
@@ -281,7 +289,9 @@ def test_members_of_a_bundle_share_one_rise():
     rows = PanelRows(table_of(columns, targets, catalogue), 0)
     held_out, idxs = rows.hold_out(4, 99), (2, 1, 0)
 
-    panel, _ = make_panel(rows, rows.lay_space(idxs), idxs, LIGHT, held_out)
+    panel, _ = make_panel(
+        rows, rows.select_with_covariance(idxs), idxs, LIGHT, held_out
+    )
 
     last, _, first = panel.rises
     rest = rows, idxs, LIGHT, held_out, panel.blend.weights
@@ -302,7 +312,9 @@ def test_members_of_a_fee_are_hidden_each_alone():
 def test_panel_without_features_has_no_rises():
     rows = random_rows()
 
-    panel, _ = make_panel(rows, rows.lay_space(()), (), LIGHT, rows.hold_out(5, 99))
+    panel, _ = make_panel(
+        rows, rows.select_with_covariance(()), (), LIGHT, rows.hold_out(5, 99)
+    )
 
     assert panel.rises == ()
 

@@ -16,15 +16,15 @@ from core.model.panels import Panel, PanelLadder
 from core.panels import ladders
 from core.panels.effort import EFFORTS
 from core.panels.ladders import (
-    find_order,
     fit_ladder,
     fit_panels,
     fit_part,
+    order_by_rule,
     thin_rows,
 )
 from core.panels.purchases import Shop
 from core.panels.rows import PanelRows
-from core.panels.rungs import STEPS, find_budgets
+from core.panels.rungs import STEPS, choose_rungs
 from core.panels.search import SetSearch
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import Dataset
@@ -228,7 +228,7 @@ def test_panels_of_larger_budgets_named_are_preferred():
 
 def budgets_of(dataset: Dataset) -> list[int]:
     rows = PanelRows(dataset, 0)
-    return find_budgets(
+    return choose_rungs(
         SetSearch(rows, Shop(dataset.catalogue, rows.is_useful), EFFORTS["standard"])
     )
 
@@ -289,7 +289,7 @@ def test_order_of_a_rule_is_what_it_reads_and_then_the_cheap_ones(rule):
     dataset = at_costs(30, 20, 25, 10)
     dataset.values[:, :3] = 1.0
 
-    order = find_order(dataset, rule, 4)
+    order = order_by_rule(dataset, rule, 4)
 
     assert order == (3, 1, 2, 0)
 
@@ -343,7 +343,7 @@ def test_last_budget_pays_everything_whatever_the_effort(effort):
     rows = PanelRows(dataset, 0)
     shop = Shop(dataset.catalogue, rows.is_useful)
 
-    budgets = find_budgets(SetSearch(rows, shop, EFFORTS[effort]))
+    budgets = choose_rungs(SetSearch(rows, shop, EFFORTS[effort]))
 
     assert len(budgets) == EFFORTS[effort].max_rungs
     assert budgets[-1] == 14_000

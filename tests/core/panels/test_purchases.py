@@ -60,7 +60,7 @@ def naive_price(shop: Shop, idxs) -> int:
 def test_what_is_bought_never_costs_more_than_the_budget(case):
     shop, order, budget = case
 
-    taken = shop.fill(order, budget)
+    taken = shop.fill_budget(order, budget)
 
     assert naive_price(shop, taken) <= budget
     assert shop.price(taken) == naive_price(shop, taken)
@@ -70,7 +70,7 @@ def test_what_is_bought_never_costs_more_than_the_budget(case):
 def test_what_is_bought_is_useful_and_whole_offers(case):
     shop, order, budget = case
 
-    taken = set(shop.fill(order, budget))
+    taken = set(shop.fill_budget(order, budget))
 
     whole = [set(one) for one in shop.offers if taken & set(one)]
     assert taken == set().union(*whole)
@@ -81,7 +81,7 @@ def test_what_is_bought_is_useful_and_whole_offers(case):
 def test_nothing_that_is_left_would_have_fitted(case):
     shop, order, budget = case
 
-    taken = shop.fill(order, budget)
+    taken = shop.fill_budget(order, budget)
 
     left = [one for one in shop.offers if one[0] not in taken]
     assert all(naive_price(shop, {*taken, *one}) > budget for one in left)
@@ -90,17 +90,17 @@ def test_nothing_that_is_left_would_have_fitted(case):
 def test_what_does_not_fit_is_skipped_and_the_next_is_bought():
     shop = shop_of(Catalogue(tuple(Feature(f"f{c}", cost=c) for c in (3, 9, 2, 4))))
 
-    assert shop.fill([1, 0, 2, 3], 7) == (0, 2)
-    assert shop.fill([1, 3, 0], 7) == (3, 0)
+    assert shop.fill_budget([1, 0, 2, 3], 7) == (0, 2)
+    assert shop.fill_budget([1, 3, 0], 7) == (3, 0)
 
 
 def test_bundle_is_one_offer_and_its_price_falls_due_once():
     shop = shop_of(BUNDLE)
 
     assert shop.offers == ((0,), (1, 2))
-    assert shop.fill([2, 0], 7) == (1, 2, 0)
-    assert shop.fill([2, 0], 6) == (1, 2)
-    assert shop.fill([2, 0], 4) == (0,)
+    assert shop.fill_budget([2, 0], 7) == (1, 2, 0)
+    assert shop.fill_budget([2, 0], 6) == (1, 2)
+    assert shop.fill_budget([2, 0], 4) == (0,)
 
 
 def test_member_of_a_bundle_that_says_nothing_is_not_offered():
@@ -113,14 +113,14 @@ def test_member_of_a_bundle_that_says_nothing_is_not_offered():
 def test_fee_falls_due_once():
     shop = shop_of(fee_catalogue(10, 1, 2))
 
-    assert shop.fill([0, 1], 13) == (0, 1)
-    assert shop.fill([0, 1], 12) == (0,)
+    assert shop.fill_budget([0, 1], 13) == (0, 1)
+    assert shop.fill_budget([0, 1], 12) == (0,)
     assert shop.price([1], Paid(group_idxs=frozenset({0}))) == 2
 
 
 def start(shop: Shop, gains, paid=None) -> list[tuple[int, ...]]:
     costs = shop.catalogue.costs.astype(float)
-    return shop.starters(paid or Paid(), np.array(gains, float), costs)
+    return shop.list_starters(paid or Paid(), np.array(gains, float), costs)
 
 
 def test_group_is_opened_with_the_members_that_gain_most_per_price():

@@ -25,7 +25,7 @@ def ladder_of(*orders, rises=None) -> PanelLadder:
 
 
 def light_panel(rows, feature_idxs) -> Panel:
-    space, held_out = rows.lay_space(feature_idxs), rows.hold_out(2, 1)
+    space, held_out = rows.select_with_covariance(feature_idxs), rows.hold_out(2, 1)
     return make_panel(rows, space, feature_idxs, LIGHT, held_out)[0]
 
 

@@ -7,12 +7,12 @@ from sklearn.linear_model import LogisticRegression
 from core.model.blends import draw_waves, to_chances, wave_features
 from core.panels.chances import fit_link, mean_loss
 from core.panels.ridges import (
-    LOGISTIC_HOLDS,
+    LOGISTIC_PENALTIES,
     Basis,
-    find_median,
+    compute_median_distance,
+    compute_squared_distances,
     fit_kernel,
     fit_logistic,
-    measure_squares,
     solve_logistic,
     target_votes,
 )
@@ -27,7 +27,7 @@ each_n_classes = pytest.mark.parametrize("n_classes", [2, 3])
 def laid_rows(n_classes: int = 2, n_samples: int = 24):
     """Rows, and all their features as columns."""
     rows = random_rows(0, n_classes, n_samples)
-    return rows, rows.lay_columns(EVERY).lay(rows.dataset.values)
+    return rows, rows.select_columns(EVERY).standardise(rows.dataset.values)
 
 
 def solve(inputs, outputs, hold):
@@ -114,7 +114,7 @@ def test_squares_are_those_of_distances():
     apart = columns[:, None] - columns
 
     expected = (apart**2).sum(axis=2)
-    np.testing.assert_allclose(measure_squares(columns), expected, atol=1e-12)
+    np.testing.assert_allclose(compute_squared_distances(columns), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -124,11 +124,13 @@ def test_squares_are_those_of_distances():
 def test_median_distance_is_of_rows_that_differ_and_1_where_none_do(places, expected):
     columns = np.array(places, np.float64)[:, None]
 
-    assert find_median(measure_squares(columns)) == pytest.approx(expected)
+    assert compute_median_distance(compute_squared_distances(columns)) == pytest.approx(
+        expected
+    )
 
 
 @each_n_classes
-@pytest.mark.parametrize("hold", LOGISTIC_HOLDS)
+@pytest.mark.parametrize("hold", LOGISTIC_PENALTIES)
 def test_logistic_ridge_is_that_of_scikit_learn(n_classes, hold):
     rows, laid = laid_rows(n_classes)
     peer = LogisticRegression(C=1 / hold, tol=1e-8, max_iter=1000)
@@ -145,7 +147,7 @@ def test_held_out_logistic_ridge_is_that_of_scikit_learn_without_the_fold(n_clas
     rows, laid = laid_rows(n_classes)
     held_out = rows.hold_out(3, rows.n_rows)
     told = []
-    for hold in LOGISTIC_HOLDS:
+    for hold in LOGISTIC_PENALTIES:
         chances = np.empty((rows.n_rows, n_classes))
         for fold in held_out.folds:
             kept = np.setdiff1d(np.arange(rows.n_rows), fold)
@@ -161,7 +163,7 @@ def test_held_out_logistic_ridge_is_that_of_scikit_learn_without_the_fold(n_clas
     losses = [-rows.weights @ np.log(one[every, rows.targets]) for one in told]
     best = int(np.argmin(losses))
     np.testing.assert_allclose(to_chances(logits), told[best], atol=2e-3)
-    whole = solve_logistic(rows, laid, LOGISTIC_HOLDS[best])
+    whole = solve_logistic(rows, laid, LOGISTIC_PENALTIES[best])
     np.testing.assert_allclose(ridge.coefficients, whole.coefficients, atol=1e-3)
 
 

@@ -10,8 +10,8 @@ from core.panels.roots import (
     LEAST_PART,
     count_looks,
     find_root,
-    find_rows,
-    lay_looks,
+    group_rows_by_part,
+    make_looks,
     make_split,
 )
 from core.panels.rows import PanelRows
@@ -65,7 +65,7 @@ def test_bundle_is_a_root_by_its_largest_column():
     split = root_of(replace(plain, catalogue=catalogue, values=values))
 
     assert (split.feature_idxs, split.kind) == ((0, 1), "largest")
-    np.testing.assert_array_equal(split.find_parts(values), plain.values[:, 0])
+    np.testing.assert_array_equal(split.assign_parts(values), plain.values[:, 0])
 
 
 def test_number_of_many_values_is_cut_at_its_median():
@@ -76,7 +76,7 @@ def test_number_of_many_values_is_cut_at_its_median():
     split = root_of(plain)
 
     assert split.points.size == 1
-    is_above = split.find_parts(plain.values) == 1
+    is_above = split.assign_parts(plain.values) == 1
     assert is_above.mean() == pytest.approx(0.5, abs=0.01)
 
 
@@ -95,7 +95,7 @@ def test_part_of_few_rows_is_none():
     dataset.values[0, 0] = 1.0
     rows = PanelRows(dataset, 0)
 
-    kept = find_rows(rows, make_split(rows, (0,)))
+    kept = group_rows_by_part(rows, make_split(rows, (0,)))
 
     assert list(kept) == [1]
     assert root_of(dataset) is None
@@ -124,7 +124,7 @@ def test_offers_of_categories_and_of_many_values_part_no_rows():
 def test_every_row_is_in_one_bin_of_each_feature_and_of_each_pair():
     dataset = random_dataset(3, 2, 40, 6)
 
-    looks = lay_looks(PanelRows(dataset, 0))
+    looks = make_looks(PanelRows(dataset, 0))
 
     assert looks.bins.shape == (40, count_looks(6))
     is_in = looks.is_in.reshape(40, count_looks(6), -1)
@@ -135,6 +135,6 @@ def test_every_row_is_in_one_bin_of_each_feature_and_of_each_pair():
 def test_many_features_have_no_pairs():
     dataset = random_dataset(3, 2, 12, 33)
 
-    looks = lay_looks(PanelRows(dataset, 0))
+    looks = make_looks(PanelRows(dataset, 0))
 
     assert looks.bins.shape[1] == count_looks(33) == 33

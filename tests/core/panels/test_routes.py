@@ -14,10 +14,10 @@ from core.panels.roots import make_split
 from core.panels.routes import (
     Makers,
     add_route,
+    choose_budget_range,
     choose_by_budget,
-    find_limits,
+    compute_fold_gains,
     free_root,
-    judge_fold,
 )
 from core.panels.rows import PanelRows
 from core.table.catalogue import Catalogue, Feature, Group
@@ -104,7 +104,7 @@ def test_route_is_not_kept_where_a_fold_names_another_root(monkeypatch):
 def test_route_that_is_sure_in_one_fold_alone_is_not_kept(monkeypatch):
     sure, rest = np.ones((3, 4)) + np.arange(4), -np.ones((3, 40))
     gains = iter([sure, sure, rest, np.zeros((3, 40))])
-    monkeypatch.setattr(routing, "judge_fold", lambda *_: next(gains))
+    monkeypatch.setattr(routing, "compute_fold_gains", lambda *_: next(gains))
 
     assert route(indicator()).route is None
     assert next(gains, None) is None
@@ -114,7 +114,7 @@ def test_route_that_is_sure_in_one_fold_alone_is_not_kept(monkeypatch):
 def test_root_is_refused_where_the_first_fold_shows_no_lead(n_looks, monkeypatch):
     sure, none = np.ones((3, 4)) + np.arange(4), np.zeros((3, 4))
     gains = iter([*[sure] * (n_looks - 1), none])
-    monkeypatch.setattr(routing, "judge_fold", lambda *_: next(gains))
+    monkeypatch.setattr(routing, "compute_fold_gains", lambda *_: next(gains))
     fitted = []
 
     def fit_part(rows, root, budgets):
@@ -136,7 +136,9 @@ def test_row_without_a_part_gains_nothing():
         for part in (0, 1)
     }
 
-    gains = judge_fold(rows, np.arange(4), split, children, blind(rows), [0, *RUNGS])
+    gains = compute_fold_gains(
+        rows, np.arange(4), split, children, blind(rows), [0, *RUNGS]
+    )
 
     assert gains.shape == (4, 4)
     assert (gains[2:, 3] > 0.5).all()
@@ -151,7 +153,7 @@ def test_fold_without_rows_of_a_part_gains_by_the_others():
         for part in (0, 1)
     }
 
-    gains = judge_fold(
+    gains = compute_fold_gains(
         rows, np.array([0, 2]), make_split(rows, (0,)), children, blind(rows), RUNGS
     )
 
@@ -176,7 +178,7 @@ def gaining(*means: float) -> np.ndarray:
     ],
 )
 def test_route_is_in_force_where_it_leads_by_a_standard_error(means, limits):
-    assert find_limits(gaining(*means), [10, 20, 30]) == limits
+    assert choose_budget_range(gaining(*means), [10, 20, 30]) == limits
 
 
 def test_preferred_panel_of_a_budget_is_the_first_that_it_pays():

@@ -32,7 +32,7 @@ def test_numbers_are_standardised_by_the_weights_of_rows():
     weights = np.array([0.1, 0.2, 0.3, 0.4])
     rows = rows_of([1.0, 2.0, 4.0, 8.0], weights=weights)
 
-    laid = rows.lay_columns((0,)).lay(rows.dataset.values)
+    laid = rows.select_columns((0,)).standardise(rows.dataset.values)
 
     means, spreads = weighted(laid, weights)
     assert means == pytest.approx(0.0, abs=1e-12)
@@ -41,9 +41,9 @@ def test_numbers_are_standardised_by_the_weights_of_rows():
 
 def test_numbers_are_clipped_where_training_has_next_to_none():
     rows = rows_of(np.append(np.arange(999.0), 1e9))
-    columns = rows.lay_columns((0,))
+    columns = rows.select_columns((0,))
 
-    wild, clipped = columns.lay(np.array([[1e9], [columns.highs[0]]]))
+    wild, clipped = columns.standardise(np.array([[1e9], [columns.highs[0]]]))
 
     assert wild == clipped
     assert columns.highs[0] < 1000
@@ -51,9 +51,9 @@ def test_numbers_are_clipped_where_training_has_next_to_none():
 
 def test_missing_number_is_the_mean_and_has_a_column_that_says_so():
     rows = rows_of([1.0, NAN, 3.0, NAN, 5.0])
-    columns = rows.lay_columns((0,))
+    columns = rows.select_columns((0,))
 
-    laid = columns.lay(rows.dataset.values)
+    laid = columns.standardise(rows.dataset.values)
 
     is_missing = np.isnan(rows.dataset.values[:, 0])
     assert columns.codes.tolist() == [NUMBER_CODE, MISSING_CODE]
@@ -64,9 +64,9 @@ def test_missing_number_is_the_mean_and_has_a_column_that_says_so():
 
 def test_category_has_a_column_for_each_code_the_most_frequent_first():
     rows = rows_of([0, 2, 2, 1, 2, 1], types=["category"])
-    columns = rows.lay_columns((0,))
+    columns = rows.select_columns((0,))
 
-    laid = columns.lay(rows.dataset.values)
+    laid = columns.standardise(rows.dataset.values)
 
     assert columns.codes.tolist() == [2, 1, 0]
     is_code = rows.dataset.values == columns.codes
@@ -76,19 +76,19 @@ def test_category_has_a_column_for_each_code_the_most_frequent_first():
 def test_category_of_two_codes_has_one_column():
     rows = rows_of([0, 1, 1, 0, 1], types=["category"])
 
-    assert rows.lay_columns((0,)).codes.tolist() == [1]
+    assert rows.select_columns((0,)).codes.tolist() == [1]
 
 
 def test_category_has_no_more_columns_than_the_limit():
     rows = rows_of(np.arange(20), types=["category"])
 
-    assert rows.lay_columns((0,)).codes.tolist() == list(range(12))
+    assert rows.select_columns((0,)).codes.tolist() == list(range(12))
 
 
 def test_category_unseen_is_none_of_the_codes_and_missing_is_the_mean():
     rows = rows_of([0, 2, 2, 1, 2, 1], types=["category"])
 
-    unseen, missing = rows.lay_columns((0,)).lay(np.array([[UNSEEN], [NAN]]))
+    unseen, missing = rows.select_columns((0,)).standardise(np.array([[UNSEEN], [NAN]]))
 
     assert (unseen < 0).all()
     assert missing.tolist() == [0.0, 0.0, 0.0]
@@ -98,7 +98,7 @@ def test_category_unseen_is_none_of_the_codes_and_missing_is_the_mean():
 def test_column_that_says_nothing_is_laid_as_zeros(column):
     rows = rows_of(column)
 
-    laid = rows.lay_columns((0,)).lay(rows.dataset.values)
+    laid = rows.select_columns((0,)).standardise(rows.dataset.values)
 
     assert not laid.any()
 
@@ -107,9 +107,9 @@ def test_column_that_says_nothing_is_laid_as_zeros(column):
 def test_space_has_the_weighted_covariance_of_its_columns_drawn_to_none(n_classes):
     rows = random_rows(1, n_classes, 80)
 
-    space = rows.lay_space((5, 0, 2))
+    space = rows.select_with_covariance((5, 0, 2))
 
-    laid = rows.lay_columns((5, 0, 2)).lay(rows.dataset.values)
+    laid = rows.select_columns((5, 0, 2)).standardise(rows.dataset.values)
     products = np.einsum("n,nj,nk->jk", rows.weights / rows.weights.sum(), laid, laid)
     expected = 0.95 * products + 0.05 * np.eye(len(products))
     np.testing.assert_allclose(space.covariance, expected, atol=1e-4)
@@ -117,7 +117,7 @@ def test_space_has_the_weighted_covariance_of_its_columns_drawn_to_none(n_classe
 
 
 def test_covariance_is_as_a_file_keeps_it():
-    space = random_rows(2, 2, 80).lay_space(range(6)).covariance
+    space = random_rows(2, 2, 80).select_with_covariance(range(6)).covariance
 
     np.testing.assert_array_equal(space, space.T)
     assert not (np.signbit(space) & (space == 0)).any()
@@ -127,7 +127,7 @@ def test_covariance_is_as_a_file_keeps_it():
 def test_columns_without_spread_leave_the_covariance_positive():
     rows = rows_of([3.0] * 4, [NAN] * 4, [0.0, 1.0, 0.0, 1.0])
 
-    covariance = rows.lay_space((0, 1, 2)).covariance
+    covariance = rows.select_with_covariance((0, 1, 2)).covariance
 
     assert np.linalg.eigvalsh(covariance).min() > 0
 
@@ -135,7 +135,7 @@ def test_columns_without_spread_leave_the_covariance_positive():
 def test_columns_beyond_the_limit_are_in_no_covariance(monkeypatch):
     monkeypatch.setattr(panel_rows, "MAX_COVARIED", 3)
 
-    space = random_rows().lay_space((5, 0, 2))
+    space = random_rows().select_with_covariance((5, 0, 2))
 
     assert space.covariance.shape == (3, 3)
     assert space.places[:3].tolist() == [0, 1, 2]

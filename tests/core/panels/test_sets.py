@@ -7,16 +7,16 @@ from core.model.blends import to_chances
 from core.panels.chances import fit_link, mean_loss, to_logits
 from core.panels.effort import EFFORTS
 from core.panels.purchases import Shop
-from core.panels.ridges import WIDTHS, find_median, target_votes
+from core.panels.ridges import WIDTHS, compute_median_distance, target_votes
 from core.panels.rows import PanelRows
-from core.panels.search import QUICK_HOLD, SetSearch, kernel_logits
+from core.panels.search import QUICK_PENALTY, SetSearch, kernel_logits
 from core.panels.sets import (
     choose_sets,
-    drop_least,
-    find_gains,
-    find_pool,
-    forward,
-    swap,
+    compute_gains,
+    eliminate_backward,
+    make_candidates,
+    select_forward,
+    swap_offers,
 )
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import Dataset
@@ -124,15 +124,15 @@ def test_kernel_leaves_out_each_row_as_fitting_again_without_it(n_classes):
 
     found = kernel_logits(rows, idxs, every)
 
-    laid = rows.lay_columns(idxs).lay(rows.dataset.values)
+    laid = rows.select_columns(idxs).standardise(rows.dataset.values)
     apart = np.sqrt(((laid[:, None] - laid) ** 2).sum(axis=2))
-    kernel = np.exp(-apart / (WIDTHS["laplace"] * find_median(apart**2)))
+    kernel = np.exp(-apart / (WIDTHS["laplace"] * compute_median_distance(apart**2)))
     wanted = target_votes(rows)
     means = rows.weights @ wanted / rows.weights.sum()
     votes = np.empty_like(wanted)
     for row in every:
         kept = every != row
-        held = kernel[kept][:, kept] + QUICK_HOLD * np.diag(1 / rows.weights[kept])
+        held = kernel[kept][:, kept] + QUICK_PENALTY * np.diag(1 / rows.weights[kept])
         votes[row] = means + kernel[row, kept] @ np.linalg.solve(
             held, (wanted - means)[kept]
         )
@@ -142,7 +142,7 @@ def test_kernel_leaves_out_each_row_as_fitting_again_without_it(n_classes):
 
 
 def test_gain_shows_what_tells_the_class():
-    gains = find_gains(telling([0.6, 0.95, 0.5]), ())
+    gains = compute_gains(telling([0.6, 0.95, 0.5]), ())
 
     assert gains.argmax() == 1
 
@@ -150,7 +150,7 @@ def test_gain_shows_what_tells_the_class():
 def test_gain_shows_an_interaction_with_what_was_bought():
     search = interacting()
 
-    nothing, after = find_gains(search, ()), find_gains(search, (0,))
+    nothing, after = compute_gains(search, ()), compute_gains(search, (0,))
 
     assert nothing.max() == pytest.approx(0.0, abs=1e-9)
     assert after[1] > 1.0
@@ -159,7 +159,7 @@ def test_gain_shows_an_interaction_with_what_was_bought():
 def test_forward_buys_what_gains_most_and_then_the_rest():
     search = telling([0.6, 0.95, 0.8])
 
-    order = forward(search, 0.7, 30)
+    order = select_forward(search, 0.7, 30)
 
     assert order[0] == 1
     assert set(order) == {0, 1, 2}
@@ -168,7 +168,7 @@ def test_forward_buys_what_gains_most_and_then_the_rest():
 def test_forward_weighs_gains_by_prices_to_the_power():
     search = telling([0.95, 0.85], costs=[200, 10])
 
-    cheap, plain = (forward(search, power, 210) for power in (1.0, 0.0))
+    cheap, plain = (select_forward(search, power, 210) for power in (1.0, 0.0))
 
     assert (cheap[0], plain[0]) == (1, 0)
 
@@ -177,7 +177,7 @@ def test_forward_weighs_gains_by_prices_to_the_power():
 def test_forward_never_spends_more_than_the_budget(budget):
     search = telling([0.6, 0.95, 0.8], costs=[10, 15, 5])
 
-    order = forward(search, 0.7, budget)
+    order = select_forward(search, 0.7, budget)
 
     cheapest = min([p for i, p in enumerate([10, 15, 5]) if i not in order], default=99)
     assert search.shop.price(order) <= budget
@@ -187,7 +187,7 @@ def test_forward_never_spends_more_than_the_budget(budget):
 def test_forward_goes_on_from_a_beginning_among_some():
     search = telling([0.6, 0.95, 0.8])
 
-    order = forward(search, 0.7, 30, among=(0, 2), begin=(0,))
+    order = select_forward(search, 0.7, 30, among=(0, 2), begin=(0,))
 
     assert order == (0, 2)
 
@@ -196,7 +196,7 @@ def test_forward_buys_several_at_once_where_many_are_bought_and_all_fit():
     search = telling([0.6] * 19 + [0.9, 0.85, 0.5])
     begin = tuple(range(19))
 
-    orders = [forward(search, 0.7, budget, begin=begin) for budget in (205, 210)]
+    orders = [select_forward(search, 0.7, budget, begin=begin) for budget in (205, 210)]
 
     # Two at once, of which the second may not fit any more.
     assert [order[19:] for order in orders] == [(19,), (19, 20)]
@@ -210,7 +210,7 @@ def test_forward_opens_a_group_whose_fee_pays_with_several_members():
     costs = [20, 10, 10, 10]
     search = telling([0.9, 0.88, 0.88, 0.88], costs, 24, (group,), members)
 
-    order = forward(search, 0.7, 60)
+    order = select_forward(search, 0.7, 60)
 
     assert set(order) == {1, 2, 3}
 
@@ -218,7 +218,7 @@ def test_forward_opens_a_group_whose_fee_pays_with_several_members():
 def test_feature_that_tells_most_is_dropped_last():
     search = telling([0.55, 0.95, 0.6, 0.5])
 
-    order = drop_least(search, 15)
+    order = eliminate_backward(search, 15)
 
     assert set(order) == {0, 1, 2, 3}
     assert order[0] == 1
@@ -229,7 +229,7 @@ def test_every_candidate_fits_its_budget():
     search = search_of(rows.dataset)
     budgets = [1_000_000, 4_000_000, 9_000_000]
 
-    pool = finish(find_pool(search, budgets, [range(6)]))
+    pool = finish(make_candidates(search, budgets, [range(6)]))
 
     prices = [[search.shop.price(one) for one in made] for made in pool]
     assert all(max(row) <= budget for row, budget in zip(prices, budgets, strict=True))
@@ -252,7 +252,7 @@ def test_chosen_sets_fit_and_are_never_worse_than_that_of_the_budget_before():
 def test_swap_exchanges_what_tells_little():
     search = telling([0.5, 0.95, 0.6])
 
-    found = swap(search, (0,), 10, (1, 2, 0))
+    found = swap_offers(search, (0,), 10, (1, 2, 0))
 
     assert found == (1,)
 
@@ -260,7 +260,7 @@ def test_swap_exchanges_what_tells_little():
 def test_swap_stays_where_nothing_is_better():
     search = telling([0.95, 0.5, 0.6])
 
-    assert swap(search, (0,), 10, (1, 2, 0)) == (0,)
+    assert swap_offers(search, (0,), 10, (1, 2, 0)) == (0,)
 
 
 def search_of_swaps(search, most):
@@ -275,7 +275,7 @@ def test_swaps_are_tried_so_many_times_at_most():
     search.losses[frozenset()] = np.full(24, 2.0)
 
     found = [
-        swap(search_of_swaps(search, most), (0,), 10, range(1, 9))
+        swap_offers(search_of_swaps(search, most), (0,), 10, range(1, 9))
         for most in (0, 1, 2, 9)
     ]
 

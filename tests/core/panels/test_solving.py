@@ -48,7 +48,7 @@ def test_votes_of_a_fold_are_by_its_own_coefficients_and_others_0(way, monkeypat
     inputs, by_fold = random.normal(size=(20, 5)), random.normal(size=(2, 5, 3))
     folds = [np.array([7, 3, 12]), np.array([19, 18, 17, 16])]
 
-    votes = way(inputs.__getitem__, np.ones((20, 1)), folds).votes([*by_fold])
+    votes = way(inputs.__getitem__, np.ones((20, 1)), folds).compute_votes([*by_fold])
 
     expected = np.zeros((20, 3))
     expected[folds[0]] = inputs[folds[0]] @ by_fold[0]
@@ -59,10 +59,10 @@ def test_votes_of_a_fold_are_by_its_own_coefficients_and_others_0(way, monkeypat
 def test_many_rows_are_laid_in_blocks():
     sizes = []
 
-    def lay(row_idxs):
+    def compute_inputs(row_idxs):
         sizes.append(row_idxs.size)
         return np.ones((row_idxs.size, 2), np.float32)
 
-    ManyRows(lay, np.ones((2500, 1)), [np.arange(1200)])
+    ManyRows(compute_inputs, np.ones((2500, 1)), [np.arange(1200)])
 
     assert sizes == [1000, 200, 1000, 300]

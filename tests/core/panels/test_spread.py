@@ -1,23 +1,23 @@
-"""Work on several things at once."""
+"""Work on several items at once."""
 
 from threading import Event
 
 import pytest
 
-from core.panels.spread import spread
+from core.panels.spread import map_in_threads
 
 
 def test_things_come_in_their_order():
-    assert list(spread(str, range(50))) == [str(one) for one in range(50)]
+    assert list(map_in_threads(str, range(50))) == [str(one) for one in range(50)]
 
 
 def test_nothing_is_made_of_nothing():
-    assert list(spread(str, [])) == []
+    assert list(map_in_threads(str, [])) == []
 
 
 def test_error_of_a_thing_is_raised():
     with pytest.raises(ZeroDivisionError):
-        list(spread(lambda one: 1 / one, [1, 0]))
+        list(map_in_threads(lambda one: 1 / one, [1, 0]))
 
 
 def test_who_stops_early_leaves_the_rest_undone():
@@ -29,7 +29,7 @@ def test_who_stops_early_leaves_the_rest_undone():
         done.append(one)
         return one
 
-    working = spread(work, range(100))
+    working = map_in_threads(work, range(100))
     next(working)
     working.close()
 

@@ -18,13 +18,13 @@ from core.panels.stopping import (
     JudgedPanels,
     Point,
     Steps,
-    cross_judge,
-    find_hull,
+    compute_hull,
+    cross_validate_error,
     fit_stopping,
     follow_steps,
     learn_steps,
+    make_steps_to,
     price_ways,
-    stay_at,
 )
 from core.table.prices import MICROS_PER_UNIT as UNIT
 from tests import naive_stopping as naive
@@ -108,7 +108,9 @@ def test_no_panel_alone_costs_less_on_the_rows_that_steps_were_learned_on(judged
 
     learned = cost(learn_steps(judged, rate))
 
-    alone = [cost(stay_at(judged.prices, one)) for one in range(len(judged.risks))]
+    alone = [
+        cost(make_steps_to(judged.prices, one)) for one in range(len(judged.risks))
+    ]
     assert learned <= min(alone) + 1e-9
 
 
@@ -116,7 +118,7 @@ def test_no_panel_alone_costs_less_on_the_rows_that_steps_were_learned_on(judged
 def test_hull_has_the_points_that_no_mix_of_others_beats(pairs):
     steps = Steps(np.zeros(1, np.int64), np.zeros(1))
 
-    hull = find_hull([Point(float(a), float(b), steps) for a, b in pairs])
+    hull = compute_hull([Point(float(a), float(b), steps) for a, b in pairs])
 
     kept = {(one.spend, one.error) for one in hull}
     others = sorted(set(pairs))
@@ -202,12 +204,12 @@ def test_rules_are_judged_on_rows_that_they_were_not_learned_on():
         losses,
     )
 
-    error = cross_judge(judged, walkers, 1e-9, folds)
+    error = cross_validate_error(judged, walkers, 1e-9, folds)
 
     found = np.zeros(60)
     for fold in folds:
         rest = np.isin(np.arange(60), fold, invert=True)
-        steps = learn_steps(judged.take(rest), 1e-9)
+        steps = learn_steps(judged.keep_rows(rest), 1e-9)
         found[fold] = follow_rule(walkers, *steps)[1][fold]
     assert error == pytest.approx(found.mean())
 

@@ -13,7 +13,7 @@ from core.panels.trees import (
     fit_trees,
     held_out_scores,
     make_growth,
-    serve_trees,
+    merge_ensembles,
 )
 from core.table.catalogue import UNSEEN
 from tests.panels import random_rows
@@ -39,7 +39,7 @@ def test_served_trees_score_rows_as_growing_did(n_classes):
 
     grown = fit_trees(rows, IDXS, growth_of(rows))
 
-    served = serve_trees(rows, IDXS, [grown])
+    served = merge_ensembles(rows, IDXS, [grown])
     assert_close(served.logits(rows.dataset.values), grown.scores.T)
     assert served.served.nodes.shape[0] > 0
 
@@ -50,7 +50,7 @@ def test_rare_category_is_scored_as_growing_did():
 
     grown = fit_trees(rows, (0,), growth_of(rows)._replace(least_rows=1))
 
-    served = serve_trees(rows, (0,), [grown])
+    served = merge_ensembles(rows, (0,), [grown])
     assert_close(served.logits(rows.dataset.values), grown.scores.T)
     np.testing.assert_array_equal(
         served.logits(np.array([[UNSEEN]])), served.logits(np.array([[69.0]]))
@@ -64,7 +64,7 @@ def test_several_ensembles_are_served_as_their_mean(n_classes):
 
     grown = [fit_trees(rows, IDXS, one) for one in growths]
 
-    served = serve_trees(rows, IDXS, grown)
+    served = merge_ensembles(rows, IDXS, grown)
     expected = np.mean([one.scores.T for one in grown], axis=0)
     assert_close(served.logits(rows.dataset.values), expected)
 
@@ -72,7 +72,7 @@ def test_several_ensembles_are_served_as_their_mean(n_classes):
 def test_trees_without_a_useful_column_are_served_as_the_class_shares():
     rows = PanelRows(table_of([[1.0] * 6], [0, 0, 0, 0, 1, 1]), 0)
 
-    served = serve_trees(rows, (0,), [fit_trees(rows, (0,), growth_of(rows))])
+    served = merge_ensembles(rows, (0,), [fit_trees(rows, (0,), growth_of(rows))])
 
     logits = served.logits(np.array([[math.nan], [7.0]]))
     assert logits == pytest.approx(-math.log(2))

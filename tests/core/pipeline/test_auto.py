@@ -11,8 +11,8 @@ from core.estimator.classifier import BudgetedBoostingClassifier
 from core.model.ensemble import BudgetRange
 from core.panels.effort import EFFORTS
 from core.pipeline.choosing import tune
-from core.pipeline.comparison import find_losses, number_groups
-from core.pipeline.validation import halve
+from core.pipeline.comparison import compute_error_costs, number_groups
+from core.pipeline.validation import halve_rows
 from core.simulation.curves import evaluate
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
@@ -115,7 +115,7 @@ def test_one_fold_is_validated_by_halves(monkeypatch):
 def test_rows_without_folds_are_halved_evenly():
     rows = telling(10).take(np.array([0, 2, 3, 4]))
 
-    assert [part.n_samples for part in halve(rows, 0)] == [2, 2]
+    assert [part.n_samples for part in halve_rows(rows, 0)] == [2, 2]
 
 
 def test_row_groups_that_cannot_be_parted_are_refused_where_something_is_chosen():
@@ -147,8 +147,12 @@ def test_wrong_labels_lose_what_they_cost(trained):
     costly = replace(trained.ensemble, error_costs=((0.0, 5.0), (2.0, 0.0)))
     targets, labels = np.array([0, 1, 1]), np.array([[1, 0], [0, 1], [1, 1]])
 
-    assert find_losses(costly, targets, labels).tolist() == [[5, 0], [2, 0], [0, 0]]
-    assert find_losses(trained.ensemble, targets, labels).sum() == 2
+    assert compute_error_costs(costly, targets, labels).tolist() == [
+        [5, 0],
+        [2, 0],
+        [0, 0],
+    ]
+    assert compute_error_costs(trained.ensemble, targets, labels).sum() == 2
 
 
 def test_budgets_between_two_ranges_belong_to_the_larger(trained):

@@ -10,8 +10,8 @@ from core.pipeline import calibration, validation
 from core.pipeline.calibration import (
     HeldOutVotes,
     calibrate,
-    fit,
-    join,
+    fit_calibration,
+    join_votes,
     penalised_loss,
 )
 from core.pipeline.validation import (
@@ -19,7 +19,7 @@ from core.pipeline.validation import (
     MAX_ROWS,
     collect_votes,
     spread_rows,
-    thin,
+    thin_for_calibration,
 )
 from core.session.probability import decide, knot_weights
 from core.simulation.simulate import class_probabilities, class_votes, walk
@@ -42,7 +42,7 @@ def votes_of(slope, n=400, seed=0, offset=0.0):
 
 
 def fit_all(observed, *, has_offsets=True):
-    return finish(fit(observed, has_offsets=has_offsets))
+    return finish(fit_calibration(observed, has_offsets=has_offsets))
 
 
 @pytest.mark.parametrize("slope", [-2.0, 0.0, 0.5, 3.0])
@@ -116,7 +116,7 @@ def test_fit_can_be_stopped_between_its_steps(monkeypatch):
     monkeypatch.setattr(calibration, "N_STEPS", 1)
     monkeypatch.setattr(calibration, "N_LOOKS", 3)
 
-    stops, fitted = pull(fit(votes_of(0.3, offset=-2.0), has_offsets=True))
+    stops, fitted = pull(fit_calibration(votes_of(0.3, offset=-2.0), has_offsets=True))
 
     assert len(stops) == 3
     assert fitted.offsets[0][0] < 0
@@ -144,7 +144,7 @@ def test_offsets_whose_labels_err_more_than_the_votes_are_not_kept():
     for seed in range(3):
         rare = votes_of(8.0, n=4000, seed=seed, offset=-2.0)
         right = votes_of(9.0, n=800, seed=seed + 9)
-        fold = join([rare, right._replace(budget_idxs=right.budget_idxs * 0 + 2)])
+        fold = join_votes([rare, right._replace(budget_idxs=right.budget_idxs * 0 + 2)])
         folds.append(fold._replace(scores=fold.scores * 3))
 
     _, fitted = finish(calibrate(folds))
@@ -191,7 +191,7 @@ def test_rows_that_are_spread_take_turns_and_weigh_the_same(monkeypatch):
 
 @pytest.mark.parametrize(("n_outputs", "n_rows"), [(1, 2000), (100, 2000), (1000, 262)])
 def test_fewer_rows_are_taken_of_very_many_classes(n_outputs, n_rows):
-    assert thin(helpful_table(2500, 0), n_outputs).n_samples == n_rows
+    assert thin_for_calibration(helpful_table(2500, 0), n_outputs).n_samples == n_rows
 
 
 def test_votes_of_a_sorted_table_are_of_both_classes():
@@ -199,7 +199,7 @@ def test_votes_of_a_sorted_table_are_of_both_classes():
     targets = np.repeat([0, 1], n_rows // 2)
     rows = table_of([targets] * 4, targets, FOUR)
 
-    votes = collect_votes(voters(), thin(rows, 1), [None], "ordered", 0)
+    votes = collect_votes(voters(), thin_for_calibration(rows, 1), [None], "ordered", 0)
 
     assert votes.targets.mean() == 0.5
 

@@ -6,7 +6,7 @@ from core.model.ensemble import BudgetRange
 from core.pipeline import comparison
 from core.pipeline.card import report_validation
 from core.pipeline.comparison import Comparison
-from core.pipeline.playing import play_model
+from core.pipeline.playing import add_model_spends
 from core.pipeline.validation import Validation
 from core.training.params import BoostParams
 from tests.curves import curve_of
@@ -22,7 +22,7 @@ def found(**more):
     ensemble = small_ensemble((MICROS, MICROS))
     rows = table_of(ROWS, [0, 1, 0, 1], ensemble.catalogue)
     plain = Validation(curve_of((0.4, 0.3, 0.2, 0.1)), (), None, **more)
-    return play_model(ensemble, rows, plain, 0)
+    return add_model_spends(ensemble, rows, plain, 0)
 
 
 def test_sessions_are_told_for_each_budget_of_the_curve():
@@ -77,7 +77,7 @@ def test_comparison_is_told_in_units():
 @pytest.mark.parametrize(("saving", "policy"), [(1.0, "adaptive"), (0.0, "panels")])
 def test_fixed_list_is_told_beside_who_ends_early(saving, policy, monkeypatch):
     shorten(monkeypatch, rounds=1)
-    monkeypatch.setattr(comparison, "find_saving", lambda *_: saving)
+    monkeypatch.setattr(comparison, "compute_saving", lambda *_: saving)
     columns = [[0, 0, 1, 1] * 10, [0, 1, 1, 0] * 10]
     dataset = table_of(columns, [0, 0, 1, 1] * 10)
 

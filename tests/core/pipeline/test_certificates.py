@@ -12,7 +12,7 @@ from core.pipeline import certificates as certifying
 from core.pipeline.certificates import (
     UnseenRows,
     certify,
-    find_levels,
+    list_level_budgets,
     list_traces,
     set_aside,
 )
@@ -197,8 +197,8 @@ def test_progress_goes_on_to_its_end_through_validation_and_certificates():
 def test_levels_are_where_sessions_begin_differently():
     ensemble = small_ensemble([2, 3, 0, 4], [(0, 1.0), (1, 1.0), (3, 1.0)])
 
-    assert find_levels(ensemble, 9) == [2, 5, 9, None]
-    assert find_levels(ensemble, 3) == [2, 9, None]
+    assert list_level_budgets(ensemble, 9) == [2, 5, 9, None]
+    assert list_level_budgets(ensemble, 3) == [2, 9, None]
 
 
 def test_levels_of_panels_are_those_of_panels_that_are_aimed_at():
@@ -207,7 +207,7 @@ def test_levels_of_panels_are_those_of_panels_that_are_aimed_at():
     # Of equal loss are all beginnings of one size; the first that fits is preferred.
     ensemble = replace(ensemble, panels=ladder)
 
-    found = find_levels(ensemble, 9)
+    found = list_level_budgets(ensemble, 9)
 
     assert found == [2, 5, None]
 

@@ -15,7 +15,7 @@ from core.pipeline.choosing import (
     AUTO_ROUNDS,
     SWITCHES,
     TAUS,
-    find_rounds,
+    choose_rounds,
     list_choices,
     tune,
 )
@@ -128,7 +128,7 @@ def test_votes_that_cancel_but_for_rounding_are_a_tie_while_rounds_are_chosen():
         for number, (alpha, vote) in enumerate(votes, start=1)
     ]
 
-    assert find_rounds(table, held_out, rounds) == 3
+    assert choose_rounds(table, held_out, rounds) == 3
 
 
 def test_table_is_binned_once_however_many_choices_are_tried(monkeypatch):

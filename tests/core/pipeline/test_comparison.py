@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from core.model.ensemble import BudgetRange
 from core.pipeline.comparison import (
     PlayedRows,
+    average_differences,
     choose_switch,
     compare,
-    compare_pairs,
-    find_saving,
-    lay_ranges,
+    compute_saving,
+    merge_ranges,
 )
 from tests.panels import make_ladder, make_stopping
 from tests.sessions import small_ensemble
@@ -39,7 +39,7 @@ def play(costs=(0.2, 0.2), log_losses=(0.5, 0.5), spends=(10.0, 5.0)):
 
 def save(played, row_groups=None):
     groups = np.arange(N_ROWS) if row_groups is None else row_groups
-    return find_saving(played, np.full(N_ROWS, 1 / N_ROWS), groups)
+    return compute_saving(played, np.full(N_ROWS, 1 / N_ROWS), groups)
 
 
 def naive_pair(gaps, weights, row_groups):
@@ -121,7 +121,7 @@ def test_paired_difference_is_the_naive_one(rows):
     gaps, weights, groups = zip(*rows, strict=True)
     shares = np.array(weights) / sum(weights)
 
-    found = compare_pairs(np.array(gaps), shares, np.array(groups))
+    found = average_differences(np.array(gaps), shares, np.array(groups))
 
     assert found == pytest.approx(naive_pair(gaps, shares, groups), abs=1e-12)
 
@@ -151,7 +151,7 @@ def test_ranges_follow_the_switch(savings, kept):
     ends = (10, 20, None)
     names = kept.split() if " " in kept else [kept] * 3
 
-    ranges = lay_ranges(BOTH, ends, choose_switch(savings))
+    ranges = merge_ranges(BOTH, ends, choose_switch(savings))
 
     asked = []
     for end in ends:
@@ -166,7 +166,7 @@ def test_ranges_follow_the_switch(savings, kept):
 
 
 def test_neighbouring_ranges_of_one_policy_are_one():
-    ranges = lay_ranges(BOTH, (1, 2, None), (False, True, True))
+    ranges = merge_ranges(BOTH, (1, 2, None), (False, True, True))
 
     assert ranges == (BudgetRange(1, "panels"), BudgetRange(None, "adaptive"))
 

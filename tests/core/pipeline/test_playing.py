@@ -11,7 +11,7 @@ from core.model.model import Curve, SpendSteps
 from core.model.panels import Panel, PanelLadder
 from core.pipeline import playing
 from core.pipeline.budgets import single_steps
-from core.pipeline.playing import play_model
+from core.pipeline.playing import add_model_spends
 from core.pipeline.validation import Validation
 from core.simulation.curves import evaluate
 from core.table.catalogue import Catalogue, Feature, Group
@@ -91,7 +91,7 @@ def test_spend_below_any_panel_is_that_of_the_single_feature_that_helps():
         Curve((0, None), *2 * ((0.5,) * 2,), (0, 0), (0, 0), 4), (), None
     )
 
-    curve = play_model(ensemble, rows, found, 0).curve
+    curve = add_model_spends(ensemble, rows, found, 0).curve
 
     spends = [curve.spend_at(one * MICROS) / MICROS for one in range(6)]
     assert spends == [0, 0, 2, 2, 2, 5]
@@ -132,7 +132,7 @@ def test_a_bundle_is_one_question_and_two_purchases():
     ensemble, found = two_stumps()
     rows = table_of(np.ones((3, 4)), [0, 1, 0, 1], ensemble.catalogue)
 
-    played = play_model(ensemble, rows, found, 0)
+    played = add_model_spends(ensemble, rows, found, 0)
 
     assert played.curve.mean_spends == (0, 2 * MICROS, 3 * MICROS)
     assert played.curve.questions == (0, 1, 2)
@@ -159,7 +159,7 @@ def test_lists_and_questions_are_counted_by_the_weights():
     columns[0, :1] = np.nan
     rows = table_of(columns, [0, 1, 0, 1], plain, weights=[0.1, 0.2, 0.3, 0.4])
 
-    found = play_model(ensemble, rows, found, 0).purchases[1]
+    found = add_model_spends(ensemble, rows, found, 0).purchases[1]
 
     assert found.n_lists == 2
     assert found.commonest == pytest.approx(0.9)
@@ -174,7 +174,7 @@ def test_of_many_rows_some_are_played_evenly_spaced(monkeypatch):
     columns[2, 4] = np.nan
     rows = table_of(columns, np.arange(9) % 2, ensemble.catalogue)
 
-    played = play_model(ensemble, rows, found, 0)
+    played = add_model_spends(ensemble, rows, found, 0)
 
     assert played.curve.n_played == 3
     assert played.curve.mean_spends[-1] == pytest.approx((3 + 2 + 3) / 3 * MICROS)
@@ -183,7 +183,7 @@ def test_of_many_rows_some_are_played_evenly_spaced(monkeypatch):
 def test_the_policy_that_is_kept_is_played(model):
     kept = replace(model.ensemble, ranges=(BudgetRange(None, "ordered"),))
 
-    played = play_model(kept, noisy(80, 0), Validation(model.curve, (), None), 0)
+    played = add_model_spends(kept, noisy(80, 0), Validation(model.curve, (), None), 0)
 
     expected = evaluate(model.ensemble, noisy(80, 0), model.curve.budgets, "ordered")
     assert played.curve.mean_spends == pytest.approx(expected.mean_spends, abs=0.01)

@@ -185,7 +185,7 @@ def lay_rows_elsewhere(prepared, columns):
     @contextmanager
     def lay_out(heads, signed):
         yield [
-            (heads.lay(codes[:, part]), signed[part])
+            (heads.with_codes(codes[:, part]), signed[part])
             for part in (slice(0, 50), slice(50, None))
         ]
 

@@ -9,7 +9,7 @@ import pytest
 from core.model.ensemble import Ensemble
 from core.model.panels import Panel, PanelLadder
 from core.model.routes import MAIN, Route, Split
-from core.pipeline.certificates import find_levels
+from core.pipeline.certificates import list_level_budgets
 from core.session import machine
 from core.session.state import State
 from core.simulation.simulate import walk
@@ -168,6 +168,6 @@ def test_walk_parts_rows_by_what_the_root_says():
 
 
 def test_budgets_that_part_cases_otherwise_are_levels_of_their_own():
-    levels = find_levels(by_cut(least=10), 9)
+    levels = list_level_budgets(by_cut(least=10), 9)
 
     assert {10, 30, 40} <= set(levels)

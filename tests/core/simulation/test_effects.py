@@ -11,7 +11,7 @@ from core.model.blends import to_chances
 from core.model.ensemble import Calibration
 from core.model.hypotheses import Stump, Tree
 from core.model.values import middle_values
-from core.simulation.effects import find_effects
+from core.simulation.effects import compute_effects
 from core.simulation.simulate import class_probabilities, walk
 from core.table.catalogue import Catalogue, Feature
 from tests.panels import make_ladder
@@ -43,7 +43,7 @@ def test_points_add_up_to_the_chance_of_every_case(calibrations, budget, seed):
     ensemble = scored(calibrations=calibrations)
     row = np.random.default_rng(seed).uniform(0, 4, (1, 3))
 
-    effects = find_effects(ensemble, budget)
+    effects = compute_effects(ensemble, budget)
 
     total = effects.base.copy()
     for one in effects.features:
@@ -59,7 +59,7 @@ def test_points_of_several_classes_are_of_each():
     stumps = [Stump(idx, 0.5, one) for idx, one in enumerate(votes)]
     ensemble = ensemble_of(stumps, n_classes=3, alphas=(0.5, 0.3))
 
-    effects = find_effects(ensemble)
+    effects = compute_effects(ensemble)
 
     first, second = effects.features
     total = effects.base + first.points[1] + second.points[0]
@@ -71,7 +71,7 @@ def test_effect_is_that_of_one_answer_on_a_typical_case():
     ensemble = scored()
     typical = np.array(middle_values(ensemble))
 
-    effects = find_effects(ensemble)
+    effects = compute_effects(ensemble)
 
     one = effects.features[1]
     rows = np.tile(typical, (one.values.size, 1))
@@ -83,7 +83,7 @@ def test_effect_is_that_of_one_answer_on_a_typical_case():
 
 
 def test_what_a_budget_does_not_buy_has_no_effect():
-    effects = find_effects(scored(), 2_000_000)
+    effects = compute_effects(scored(), 2_000_000)
 
     assert [one.feature_idx for one in effects.features] == [0, 1]
 
@@ -91,7 +91,7 @@ def test_what_a_budget_does_not_buy_has_no_effect():
 def test_members_of_a_bundle_have_an_effect_each():
     ensemble = small_ensemble([0, 0, 5], None, {0: BUNDLE, 1: BUNDLE})
 
-    effects = find_effects(ensemble)
+    effects = compute_effects(ensemble)
 
     assert [one.feature_idx for one in effects.features] == [0, 1, 2]
 
@@ -99,7 +99,7 @@ def test_members_of_a_bundle_have_an_effect_each():
 def test_trees_are_no_scorecard():
     tree = Tree((Stump(0, 3.0, (1,)), Stump(1, 5.0, (1,))), ((1, -1), (-1, -1)))
 
-    effects = find_effects(ensemble_of([tree]))
+    effects = compute_effects(ensemble_of([tree]))
 
     assert effects.base is None
     assert [one.points for one in effects.features] == [None]
@@ -108,7 +108,7 @@ def test_trees_are_no_scorecard():
 def test_draws_are_the_same_for_all_values():
     ensemble = scored(policy="sample")
 
-    effects = find_effects(ensemble, 1_000_000)
+    effects = compute_effects(ensemble, 1_000_000)
 
     assert effects.base is None
     typical = effects.typical.tolist()
@@ -121,7 +121,7 @@ def test_panels_have_effects_over_their_range():
         ensemble, panels=make_ladder(ensemble, [(1, 2)]), policy="panels"
     )
 
-    effects = find_effects(ensemble)
+    effects = compute_effects(ensemble)
 
     assert [one.feature_idx for one in effects.features] == [1, 2]
     assert [one.values.size for one in effects.features] == [10, 10]
@@ -131,7 +131,7 @@ def test_panels_have_effects_over_their_range():
 def test_model_that_asks_nothing_has_no_effects():
     ensemble = ensemble_of([], Catalogue((Feature("a"),)), priors=(0.3, 0.7))
 
-    effects = find_effects(ensemble)
+    effects = compute_effects(ensemble)
 
     assert effects.features == ()
     assert effects.typical.tolist() == pytest.approx([0.3, 0.7])

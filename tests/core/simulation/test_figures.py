@@ -9,8 +9,8 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from core.model.figures import wilson_interval
 from core.model.hypotheses import Stump
-from core.simulation.curves import Endings, find_differences
-from core.simulation.figures import ScoredRows, find_figures
+from core.simulation.curves import Endings, compare_paired
+from core.simulation.figures import ScoredRows, compute_figures
 from tests.small import ensemble_of, table_of
 
 MEANS = ("auroc", "log_loss", "brier", "calibration_error")
@@ -43,7 +43,7 @@ def draw(n_rows: int, n_classes: int = 2, seed: int = 0) -> ScoredRows:
 
 def figures_of(rows: ScoredRows, threshold=None, error_costs=None):
     made = ensemble_with(rows.chances.shape[2], error_costs)
-    (found,) = find_figures(made, rows, threshold)
+    (found,) = compute_figures(made, rows, threshold)
     return found
 
 
@@ -253,8 +253,8 @@ def test_differences_are_those_of_the_same_rows():
     worse[:3, 1] = True
     second = Endings(worse, worse, first.spent, None)
 
-    same, more = find_differences(dataset, second, first)
-    _, less = find_differences(dataset, first, second)
+    same, more = compare_paired(dataset, second, first)
+    _, less = compare_paired(dataset, first, second)
 
     spread = np.std([1] * 3 + [0] * 5, ddof=1) / math.sqrt(8)
     assert (same.value, same.interval) == (0.0, (0.0, 0.0))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from core.model.hypotheses import Stump
-from core.simulation.purchases import find_purchases
+from core.simulation.purchases import measure_purchases
 from tests.small import MICROS, ensemble_of, table_of
 
 
@@ -12,7 +12,7 @@ def test_shares_are_those_of_the_rows_that_ask():
     ensemble = ensemble_of([Stump(0, 0.5, (1,)), Stump(1, 0.5, (1,))])
     dataset = table_of(np.ones((2, 4)), [0, 1, 0, 1], ensemble.catalogue)
 
-    found = find_purchases(ensemble, dataset, [0, MICROS, None])
+    found = measure_purchases(ensemble, dataset, [0, MICROS, None])
 
     assert [one.shares.tolist() for one in found] == [[0, 0], [1, 0], [1, 1]]
 
@@ -24,7 +24,7 @@ def test_rows_count_by_their_weights():
     weights = [0.7, 0.3]
     dataset = table_of(columns, [0, 1], ensemble.catalogue, weights=weights)
 
-    [found] = find_purchases(ensemble, dataset, [MICROS])
+    [found] = measure_purchases(ensemble, dataset, [MICROS])
 
     assert found.shares == pytest.approx([1.0, 0.3])
 
@@ -35,7 +35,7 @@ def test_what_every_row_asks_is_asked_by_all(n_rows):
     weights = np.random.default_rng(n_rows).dirichlet(np.ones(n_rows))
     dataset = table_of([np.ones(n_rows)], None, ensemble.catalogue, weights=weights)
 
-    [found] = find_purchases(ensemble, dataset, [None])
+    [found] = measure_purchases(ensemble, dataset, [None])
 
     assert found.shares.tolist() == [1.0]
     assert (found.n_lists, found.commonest, found.ended_after) == (1, 1.0, (0.0, 1.0))

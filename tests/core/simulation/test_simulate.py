@@ -18,7 +18,7 @@ from core.session.position import Position
 from core.session.probability import decide
 from core.session.state import State
 from core.simulation import blocks
-from core.simulation.curves import evaluate, find_gap, play_rows
+from core.simulation.curves import compare_independent, evaluate, simulate_rows
 from core.simulation.simulate import class_probabilities, class_votes, walk
 from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import Dataset
@@ -320,18 +320,18 @@ def test_chances_are_kept_of_rows_evenly_spaced(most, monkeypatch):
     ensemble = make_ensemble([Feature("f0", cost=1)], [(0, 1.0)])
     values, targets = random.random((22, 1)), random.integers(0, 2, 22)
     dataset = rows_of(ensemble, values, targets, random.dirichlet(np.ones(22)))
-    whole = play_rows(ensemble, dataset, [0, None], has_figures=True).scored
+    whole = simulate_rows(ensemble, dataset, [0, None], has_figures=True).scored
     monkeypatch.setattr(blocks, "MAX_CHANCES", most)
     monkeypatch.setattr(blocks, "MAX_MARGINS", 10)
 
-    few = play_rows(ensemble, dataset, [0, None], has_figures=True).scored
+    few = simulate_rows(ensemble, dataset, [0, None], has_figures=True).scored
 
     stride = -(-88 // most)
     assert len(few.targets) == len(range(0, 22, stride))
     np.testing.assert_array_equal(few.chances, whole.chances[::stride])
     np.testing.assert_array_equal(few.targets, targets[::stride])
     assert few.weights.sum() == pytest.approx(1)
-    assert play_rows(ensemble, dataset, [0, None]).scored is None
+    assert simulate_rows(ensemble, dataset, [0, None]).scored is None
 
 
 def test_walk_reads_rows_that_are_not_contiguous():
@@ -373,11 +373,11 @@ def test_gap_of_two_curves_is_newcombes():
 
     first, other = curve(48 / 80, 80), curve(56 / 70, 70)
 
-    gap = find_gap(first, other, None)
+    gap = compare_independent(first, other, None)
 
     # Newcombe (1998), Table II, example (a): 56/70 - 48/80, method 10.
     assert gap.value == pytest.approx(0.2)
     assert gap.interval == pytest.approx((0.0524, 0.3339), abs=5e-5)
-    back = find_gap(other, first, None)
+    back = compare_independent(other, first, None)
     assert back.interval == pytest.approx((-0.3339, -0.0524), abs=5e-5)
-    assert find_gap(first, other, 5).value == 0.0
+    assert compare_independent(first, other, 5).value == 0.0

@@ -96,7 +96,7 @@ def test_codes_of_rows_are_laid_in_the_lanes_of_the_table(dataset, data):
     codes = whole.codes.copy()
 
     for binned in (whole, whole.keep(kept)):
-        laid = binned.without_rows().lay(codes)
+        laid = binned.without_rows().with_codes(codes)
 
         assert laid.codes.tolist() == binned.codes.tolist()
         assert laid.packing.codes.tolist() == binned.packing.codes.tolist()

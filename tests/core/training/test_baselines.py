@@ -25,7 +25,7 @@ from core.training.baselines import (
     bootstrap,
     tree_seed,
 )
-from core.training.foreign import find_cut, lay_table
+from core.training.foreign import find_cut, to_sklearn_columns
 from tests.baselines import (
     BAGGED,
     N_TREES,
@@ -101,7 +101,7 @@ def test_rows_exactly_on_a_threshold_go_where_scikit_learn_sends_them(scale):
     values = random.integers(0, 40, 120) * 0.1 * scale
     dataset = numbers(values, random.integers(0, 2, 120))
     # Unpruned, for many thresholds.
-    table = lay_table(dataset)
+    table = to_sklearn_columns(dataset)
     fitted = DecisionTreeClassifier().fit(table.columns, dataset.targets)
     tree = foreign.to_hypothesis(fitted, table, 1)
 
@@ -165,7 +165,7 @@ def test_split_that_parts_only_the_missing_values_asks_for_nothing(kind):
     first = Feature("a", kind, categories=categories)
     catalogue = Catalogue((first, Feature("b")))
     dataset = make_dataset(values, targets, 2, catalogue=catalogue)
-    table = lay_table(dataset)
+    table = to_sklearn_columns(dataset)
     fitted = DecisionTreeClassifier(random_state=0).fit(table.columns, targets)
     assert np.isinf(fitted.tree_.threshold).any()
 
@@ -238,7 +238,7 @@ def test_pruning_keeps_what_tells_the_classes():
 def test_pruning_parameter_is_the_largest_of_least_error():
     """Again by plain means: every candidate over the same folds."""
     dataset = mixed(3, noise=1.2)
-    table = lay_table(dataset)
+    table = to_sklearn_columns(dataset)
     chosen = baselines.pruned(dataset, table, 9).ccp_alpha
     path = DecisionTreeClassifier(random_state=9).cost_complexity_pruning_path(
         table.columns, dataset.targets, dataset.weights

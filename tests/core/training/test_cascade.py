@@ -17,7 +17,7 @@ from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import Dataset
 from core.table.folds import split_rows
 from core.training.algorithms import make_ensemble
-from core.training.cascade import grow_cascade, lay_cascade
+from core.training.cascade import grow_cascade, make_cascade
 from core.training.stages import Stager
 from tests.cascades import MICROS, grown, judged, params_of, play, rare
 from tests.small import finish, make_dataset, random_dataset, train
@@ -159,7 +159,7 @@ def test_later_stages_are_trained_on_what_passes_the_earlier():
     dataset = rare(4)
     params = params_of(seed=4)
     rounds = list(grow_cascade(dataset, params))
-    cascade = lay_cascade(dataset, params, rounds)
+    cascade = make_cascade(dataset, params, rounds)
     length = cascade.stages[0].length
     seen = dataset.take(split_rows(dataset, 4)[0])
     scores = np.zeros(seen.n_samples)
@@ -336,7 +336,7 @@ def test_rates_missed_in_a_fold_make_its_last_stage():
     dataset = noise()
 
     rounds = list(grow_cascade(dataset, params, is_strict=False))
-    cascade = lay_cascade(dataset, params, rounds)
+    cascade = make_cascade(dataset, params, rounds)
 
     assert [stage.length for stage in cascade.stages] == [len(rounds)]
     assert cascade.stages[0].false_alarm > 0.2

@@ -210,8 +210,8 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         columns = self._read_columns(X, reset=True)
         labels, targets = self._read_classes(y)
         check_consistent_length(next(iter(columns.values())), targets)
-        algorithm, n_classes = request.boost.algorithm, len(labels)
-        conventions.require_classes(algorithm, targets, n_classes, request.auto)
+        algorithm, auto, folds = request.boost.algorithm, request.auto, request.folds
+        conventions.require_classes(algorithm, targets, len(labels), auto)
         weights = _check_sample_weight(
             sample_weight, targets, dtype=np.float64, ensure_non_negative=True
         )
@@ -226,11 +226,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
             weights=scale_weights(weights),
             row_groups=conventions.number_row_groups(groups, len(targets)),
         )
-        boost, auto, folds = (
-            replace(request.boost, seed=seed),
-            request.auto,
-            request.folds,
-        )
+        boost = replace(request.boost, seed=seed)
         spec = TrainingSpec(table, boost=boost, auto=auto, seed=seed, folds=folds)
         rows = conventions.drop_weightless_rows(dataset)
         self.warnings_ = (*read.warnings, *note_missing(rows, spec))

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from core.model.hypotheses import Hypothesis, Stump
-from core.training.learner import Choice, Learner, choose, make_stump
+from core.training.learner import Choice, Learner, choose_candidate, make_stump
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class AgreementLearner(Learner):
     name: ClassVar[str] = "agreement"
 
     def fit(self, search, roots) -> Choice | None:
-        best, _ = choose(roots, search.scorer)
+        best, _ = choose_candidate(roots, search.scorer)
         if best < 0:
             return None
         edges = roots.edges.copy()

@@ -83,6 +83,6 @@ class ShardDesk:
     def restore(self, shard: Shard, order: Restore) -> None:
         """Repeat what a lost shard did; its answers were given already."""
         for step in order.steps:
-            shard.take(step)
+            shard.apply_step(step)
         for split in order.splits:
             shard.answer(ShardQuestion(None, split))

@@ -25,7 +25,7 @@ from core.training.questions import (
     WeightStep,
 )
 from core.training.shards import Shard
-from core.training.trimming import fill, trim
+from core.training.trimming import restore_sums, trim_sums
 
 #: Where a shard gets its codes from.
 CodeSource = Handover | RowsToRead
@@ -123,7 +123,7 @@ def unpack_numbers(packed: bytes, n_arrays: int) -> list[IntArray]:
 
 def arrays_of(answer: ShardAnswer, ask: Ask, shard: Shard) -> list[IntArray]:
     """Return an answer as the arrays that are sent: only the sums that are read."""
-    sums = trim(ask, answer.sums, shard.binned, is_split=shard.is_split)
+    sums = trim_sums(ask, answer.sums, shard.binned, is_split=shard.is_split)
     return [np.array([answer.quanta], dtype=np.int64), answer.numbers, sums]
 
 
@@ -137,5 +137,5 @@ def answer_of(
 ) -> ShardAnswer:
     """Return an answer that was sent, or several whose arrays were added up."""
     quanta, numbers, sums = arrays
-    sums = fill(ask, sums, heads, n_outputs=n_outputs, is_split=is_split)
+    sums = restore_sums(ask, sums, heads, n_outputs=n_outputs, is_split=is_split)
     return ShardAnswer(int(quanta[0]), numbers, sums)

@@ -18,7 +18,7 @@ Grow = Callable[[BinnedTable, BoostParams, Sequence[Round], bool], Iterator[Roun
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """How an algorithm trains an ensemble; `grow` takes what `grow_ensemble` does."""
+    """A training algorithm; `grow` has the arguments of `grow_ensemble`."""
 
     policy: str
     grow: Grow
@@ -46,18 +46,18 @@ class Algorithm:
 def grow_boosted(
     table: BinnedTable, params: BoostParams, done: Sequence[Round], is_strict: bool
 ) -> Iterator[Round]:
-    """Boost by the rule of the algorithm's name."""
+    """Boost by the rule that the algorithm is named after."""
     del is_strict
     if table.lay_out is None:
         shard = table.binned, initial_weights(table, params.label_weights)
         return boost([shard], table.catalogue, params, done)
-    return grow_apart(table, table.lay_out, params, done)
+    return grow_elsewhere(table, table.lay_out, params, done)
 
 
-def grow_apart(
+def grow_elsewhere(
     table: BinnedTable, lay_out: LayOut, params: BoostParams, done: Sequence[Round]
 ) -> Iterator[Round]:
-    """Boost on rows that are laid out elsewhere, for as long as the run takes."""
+    """Boost on rows that other processes hold while the run lasts."""
     signed = initial_weights(table, params.label_weights)
     with lay_out(table.binned, signed) as source:
         yield from boost(source, table.catalogue, params, done)
@@ -66,21 +66,21 @@ def grow_apart(
 def grow_orders(
     table: BinnedTable, params: BoostParams, done: Sequence[Round], is_strict: bool
 ) -> Iterator[Round]:
-    """Boost beside panels, for callers who ask their model by another policy."""
-    beside = replace(params, algorithm=name_rule(params.algorithm))
-    return grow_boosted(table, beside, done, is_strict)
+    """Boost hypotheses beside panels, for sessions by a policy other than panels."""
+    boosting = replace(params, algorithm=name_rule(params.algorithm))
+    return grow_boosted(table, boosting, done, is_strict)
 
 
 def name_rule(algorithm: str) -> str:
-    """Return the rule by which an algorithm that boosts does it."""
+    """Return the name of the rule that an algorithm boosts by."""
     return ALGORITHMS[algorithm].rule or algorithm
 
 
 def grow_by_values(
     grow: Callable[[Dataset, BoostParams, Sequence[Round], bool], Iterator[Round]],
 ) -> Grow:
-    """Let an algorithm grow on the values of a table, of which it has all."""
-    return lambda table, *wanted: grow(table.dataset, *wanted)
+    """Return a function that grows an algorithm on the values of all rows."""
+    return lambda table, *rest: grow(table.dataset, *rest)
 
 
 PANELS = Algorithm(
@@ -136,7 +136,7 @@ def make_ensemble(
     rounds: Sequence[Round],
     error_costs: tuple[tuple[float, ...], ...] | None = None,
 ) -> Ensemble:
-    """Return rounds gathered into an ensemble."""
+    """Return an ensemble of the hypotheses of rounds; `rows` are those of training."""
     algorithm = ALGORITHMS[params.algorithm]
     cascade = None
     if algorithm.make_cascade is not None:

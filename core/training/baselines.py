@@ -31,13 +31,15 @@ BAGGED = dict(zip(FORESTS, (None, "sqrt"), strict=True))
 BASELINES = ("decision_tree", *BAGGED)
 
 
-def pruned(dataset: Dataset, table: Table, seed: int) -> "DecisionTreeClassifier":
-    """One tree, pruned by cost-complexity (Breiman et al. 1984; Huang et al., sec. 7).
+def make_pruned_tree(
+    dataset: Dataset, table: Table, seed: int
+) -> "DecisionTreeClassifier":
+    """Return a tree to fit, pruned by cost-complexity (Breiman et al. 1984).
 
-    The complexity parameter is the one of least error over 5 folds among the geometric
-    means of neighbours on the pruning path (20 of them at most, evenly spaced); of
-    equals the largest. Rows that belong together are in one fold. Unpruned where there
-    is but one row beside those of one class.
+    As in Huang et al. (2015), section 7. The complexity parameter is the one of least
+    error over 5 folds among the geometric means of neighbours on the pruning path (20
+    of them at most, evenly spaced); of equals the largest. Rows that belong together
+    are in one fold. Where no folds can be made, the tree is not pruned.
     """
     tree = make_tree(random_state=seed)
     folds = make_folds(dataset, PRUNING_FOLDS, seed)
@@ -72,17 +74,17 @@ def grow_trees(
     """Grow the trees of a baseline, one round each; `decision_tree` has one only.
 
     The dataset is not multi-label. `params.seed` decides bootstrap samples and ties;
-    `done` is as in `core.training.algorithms.grow_ensemble`; a tree can't miss what
-    `is_strict` asks for. Each alpha is 1. A tree without a split, a constant, is left
-    out.
+    `done` and `is_strict`, which doesn't matter here, are as in
+    `core.training.algorithms.grow_ensemble`. Each alpha is 1. A tree without a split, a
+    constant, is left out.
 
     Notes
     -----
-    A row of a bootstrap sample counts as often as it was drawn, times its weight;
-    rows that belong together are drawn together.
-    Each node votes for its largest class; where a value is missing the last node
-    that could be read votes, while scikit-learn would send it to one side. A split
-    that parts but the missing values from all others is left out.
+    A row of a bootstrap sample counts as often as it was drawn, times its weight; rows
+    that belong together are drawn together. Each node votes for its largest class;
+    where a value is missing the last node that could be read votes, while scikit-learn
+    would send it to one side. A split that only separates missing values from all
+    others is left out.
     """
     del is_strict
     is_bagged = params.algorithm in BAGGED
@@ -94,14 +96,14 @@ def grow_trees(
     spent, paid = buy(dataset.catalogue, Paid(), read)
     first = done[-1].number + 1 if done else 1
     for number in range(first, (params.rounds if is_bagged else 1) + 1):
-        seed, weights = tree_seed(params.seed, number), table.weights
+        seed, weights = derive_tree_seed(params.seed, number), table.weights
         if is_bagged:
-            weights = weights * bootstrap(dataset, params.seed, number)
+            weights = weights * draw_bootstrap(dataset, params.seed, number)
             estimator = make_tree(
                 random_state=seed, max_features=BAGGED[params.algorithm]
             )
         else:
-            estimator = pruned(dataset, table, seed)
+            estimator = make_pruned_tree(dataset, table, seed)
         fitted = estimator.fit(table.columns, table.targets, weights)
         tree = to_hypothesis(fitted, table, n_outputs)
         if tree is None:
@@ -113,8 +115,11 @@ def grow_trees(
         yield Round(number, tree, edge, 1.0, 1.0, spent)
 
 
-def bootstrap(dataset: Dataset, seed: int, number: int) -> FloatArray:
-    """How often each row is drawn, with its row group if any; (n_samples,)."""
+def draw_bootstrap(dataset: Dataset, seed: int, number: int) -> FloatArray:
+    """Draw a bootstrap sample; return how often each row is drawn, (n_samples,).
+
+    Rows of one row group are drawn together. `number` is that of the tree.
+    """
     row_groups = dataset.row_group_idxs
     n_row_groups = int(row_groups.max()) + 1
     drawn = np.random.default_rng([seed, number]).integers(
@@ -123,22 +128,22 @@ def bootstrap(dataset: Dataset, seed: int, number: int) -> FloatArray:
     return np.bincount(drawn, minlength=n_row_groups)[row_groups].astype(np.float64)
 
 
-def tree_seed(seed: int, number: int) -> int:
-    """Seed of scikit-learn's tree of this number."""
+def derive_tree_seed(seed: int, number: int) -> int:
+    """Return the seed of scikit-learn's tree of this number, below 2**31."""
     return int(np.random.default_rng([seed, number, 1]).integers(2**31))
 
 
 def out_of_bag_error(
     dataset: Dataset, ensemble: Ensemble, rounds: Sequence[Round], seed: int
 ) -> float | None:
-    """Weighted error of each row by the trees that were not grown on it.
+    """Return the weighted error of rows by the trees that were not grown on them.
 
-    None where no tree votes on a row that it left out (Breiman 2001, section 3.1).
+    Breiman (2001), section 3.1. None where no tree votes on a row that it left out.
     """
     votes = np.zeros((dataset.n_samples, ensemble.n_outputs))
     has_vote = np.zeros(dataset.n_samples, np.bool_)
     for one in rounds:
-        is_out = bootstrap(dataset, seed, one.number) == 0
+        is_out = draw_bootstrap(dataset, seed, one.number) == 0
         rows = dataset.values[is_out]
         added = hypothesis_votes(one.hypothesis, rows, ensemble.n_outputs)
         votes[is_out] += added
@@ -146,5 +151,5 @@ def out_of_bag_error(
     if not has_vote.any():
         return None
     weights = dataset.weights[has_vote]
-    said = raw_votes(ensemble, votes[has_vote])
-    return float(weights @ (said != dataset.targets[has_vote]) / weights.sum())
+    labels = raw_votes(ensemble, votes[has_vote])
+    return float(weights @ (labels != dataset.targets[has_vote]) / weights.sum())

@@ -31,9 +31,9 @@ Tables = Sequence[tuple[Binned, FloatArray]]
 
 
 class ShardSource(Protocol):
-    """Where the rows of a run are, if not in this process.
+    """The rows of a run, if they are in other processes.
 
-    `binned` has the cuts and lanes of all, its rows are not looked at.
+    `binned` has the cuts and lanes of all shards; its rows are not read.
     """
 
     binned: Binned
@@ -46,13 +46,13 @@ class ShardSource(Protocol):
 def initial_weights(
     rows: LabelledRows, label_weights: LabelWeights = "balanced"
 ) -> FloatArray:
-    """Signed weights before the first round; (n_samples, n_outputs).
+    """Return the signed weights before the first round; (n_samples, n_outputs).
 
-    Of two classes D(i) y(i). Of K classes, `balanced` gives half of D(i) to the class
-    of the row and shares the other half among the others (Kegl and Busa-Fekete 2009,
-    eq. 2); `uniform` gives D(i)/K to each, and so does a multi-label dataset always.
-    Times +1 where the row is of the class, else -1. For K = 2 both would give each
-    output the mirrored weights of the other, so one output says it all.
+    For two classes they are D(i) y(i). For K classes, `balanced` gives half of D(i) to
+    the class of the row and shares the other half among the others (Kegl and
+    Busa-Fekete 2009, eq. 2); `uniform` gives D(i)/K to each, as a multi-label dataset
+    always does; the sign is + where the row is of the class. For K = 2 the outputs
+    would mirror each other, so one suffices.
     """
     weights = rows.weights[:, None]
     n_classes = len(rows.classes)
@@ -66,18 +66,18 @@ def initial_weights(
 
 
 def training_bytes(n_samples: int, n_features: int, n_outputs: int) -> int:
-    """Most bytes that boosting takes beside the columns as they were read.
+    """Return the most bytes that boosting takes beside the columns as they were read.
 
-    Per cell its code, twice where few codes share a byte; per row its class and weight,
-    and for each output the weights, before and in the run, their class and vote, and
-    the rows that move with their quanta.
+    Each cell has its code, once more where few codes share a byte; each row its class
+    and weight, and for each output the weights, before and in the run, their class and
+    vote, and its entry in the list of changed rows.
     """
     per_row = n_features * 1.5 + 4 * 8 + (6 * 8 + 2) * n_outputs
     return int(n_samples * per_row)
 
 
 def values_bytes(n_values: int, n_features: int) -> int:
-    """Bytes of rows with their values, and once more of those a part is trained on."""
+    """Return the bytes of rows' values, held twice: of all rows and of a part's."""
     return n_values * n_features * 2 * 8
 
 
@@ -126,7 +126,7 @@ def boost(
         return
     learner = make_learner(params)
     weights = make_weights(shards, params)
-    # They were copied: of many rows that is much memory.
+    # The weights were copied; with many rows the originals take much memory.
     del shards
     n_features = len(catalogue.features)
     sampling = make_sampling(params.search, n_features, params.search_size, params.seed)
@@ -134,22 +134,22 @@ def boost(
     for number in range(1, params.rounds + 1):
         sampling.begin(number)
         is_repeated = number <= len(done)
-        found = None
+        choice = None
         if not is_repeated or sampling.has_memory:
-            search = RoundSearch(weights, sampling, buyer.scorer())
-            found = find_hypothesis(learner, search)
-            if found is None:
+            search = RoundSearch(weights, sampling, buyer.make_scorer())
+            choice = find_hypothesis(learner, search)
+            if choice is None:
                 return
         if is_repeated:
             added = done[number - 1]
-            buyer.take(added.hypothesis, added.memory)
+            buyer.buy_features(added.hypothesis, added.memory)
             weights.apply(added.hypothesis, added.alpha)
             continue
-        assert found is not None, "looked for in every new round"
-        hypothesis, edge = found.hypothesis, found.edge
-        buyer.take(hypothesis)
-        alpha = find_alpha(found, buyer.rule.uses_presents)
-        z = weights.apply(hypothesis, alpha, found.codes)
+        assert choice is not None, "searched in every new round"
+        hypothesis, edge = choice.hypothesis, choice.edge
+        buyer.buy_features(hypothesis)
+        alpha = compute_alpha(choice, buyer.rule.uses_presents)
+        z = weights.apply(hypothesis, alpha, choice.codes)
         added = Round(number, hypothesis, edge, alpha, z, buyer.spent, buyer.memory)
         yield added
         if is_perfect(added):
@@ -161,7 +161,7 @@ def make_weights(shards: Tables | ShardSource, params: BoostParams) -> Weights:
     source = LocalTables(shards) if isinstance(shards, Sequence) else shards
     has_missing = bool(source.binned.has_missing.any())
     n_places = make_learner(params).n_places
-    # Unsigned sums tell the weight of missing values, and whether a cut parts a leaf.
+    # Unsigned sums have the weight of missing values, and whether a cut splits a leaf.
     is_split = has_missing or n_places > 1
     n_sums = source.binned.packing.lanes.size * source.n_outputs * n_places
     is_kept = params.search == "all" and n_sums <= MOST_SUMS
@@ -193,24 +193,27 @@ def make_learner(params: BoostParams) -> Learner:
 
 
 def find_hypothesis(learner: Learner, search: RoundSearch) -> Choice | None:
-    """Return the hypothesis that the rule buys in a round; None if there is none.
+    """Search for the hypothesis that the rule buys in a round; None if there is none.
 
-    A search that looked at some features only looks at all before it gives up.
+    A search among some features only tries all features before it gives up.
     """
-    find, n_features = search.weights.find_stumps, search.weights.binned.n_codes.size
-    roots = search.look(find)
+    weights, n_features = search.weights, search.weights.binned.n_codes.size
+    roots = search.search_picked(weights.find_stumps)
     is_partial = roots.feature_idxs.size < n_features
     if is_partial and roots.edges.max(initial=0.0) <= MIN_EDGE:
-        roots = find(np.arange(n_features))
+        roots = weights.find_stumps(np.arange(n_features))
     return learner.fit(search, roots)
 
 
 def is_perfect(added: Round) -> bool:
-    """Whether a round left no weight on the wrong side, nor on missing values."""
+    """Return whether a round left no weight wrong, nor on missing values."""
     return added.edge >= MAX_EDGE
 
 
-def find_alpha(found: Choice, uses_presents: bool) -> float:
-    """Vote of a hypothesis: 1/2 ln((p + gamma)/(p - gamma)), p what it stands on."""
-    present = found.present if uses_presents else 1.0
-    return float(np.arctanh(min(found.edge / present, MAX_EDGE)))
+def compute_alpha(choice: Choice, uses_presents: bool) -> float:
+    """Return alpha = 1/2 ln((p + gamma)/(p - gamma)), gamma the hypothesis' edge.
+
+    With `uses_presents` p is the weight of the rows on which it votes, else 1.
+    """
+    present = choice.present if uses_presents else 1.0
+    return float(np.arctanh(min(choice.edge / present, MAX_EDGE)))

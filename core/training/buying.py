@@ -40,8 +40,8 @@ class Buyer:
                 catalogue, self.is_group_paid, params.cost_floor
             )
 
-    def scorer(self) -> Scorer:
-        """Return the rule's scores for the candidates of one round."""
+    def make_scorer(self) -> Scorer:
+        """Return the function that scores the candidates of one round by the rule."""
         is_paid, is_group_paid = self.is_paid, self.is_group_paid
         is_first = True
 
@@ -78,7 +78,9 @@ class Buyer:
 
         return score
 
-    def take(self, hypothesis: Hypothesis, memory: Memory | None = None) -> None:
+    def buy_features(
+        self, hypothesis: Hypothesis, memory: Memory | None = None
+    ) -> None:
         """Buy the features of a hypothesis; `memory` is that of a repeated round."""
         amount, self.paid = buy(self.catalogue, self.paid, hypothesis.feature_idxs)
         self.spent += amount

@@ -16,7 +16,7 @@ from core.table.prices import Paid, pay
 from core.training.boosting import boost, initial_weights
 from core.training.params import BoostParams
 from core.training.rounds import Round
-from core.training.stages import Rows, Stager
+from core.training.stages import StageRows, StageTracker
 
 RULE = "adaboost_bt_greedy"
 
@@ -55,42 +55,42 @@ def grow_cascade(
     passes it, as a session without these answers goes on. That is ours: Viola and Jones
     have no missing values.
     """
-    stager = Stager(dataset, params)
-    if is_strict and stager.is_over:
+    tracker = StageTracker(dataset, params)
+    if is_strict and tracker.is_over:
         rule = "must give a cascade two rows of each class, or two row groups"
         raise RefusedError([Refusal("target", rule)])
     rest = list(done)
     paid = Paid()
     stage_params = replace(params, algorithm=RULE)
-    while not stager.is_over:
-        rows, number, paid_before = stager.training, stager.n_rounds, paid
+    while not tracker.is_over:
+        rows, number, paid_before = tracker.training, tracker.n_rounds, paid
         repeated: list[Round] = []
         has_ended = False
         while rest and not has_ended:
             earlier = rest.pop(0)
             repeated.append(replace(earlier, number=len(repeated) + 1))
             paid = pay(dataset.catalogue, paid, earlier.hypothesis.feature_idxs)
-            has_ended = stager.feed(earlier.hypothesis, earlier.alpha)
+            has_ended = tracker.add_round(earlier.hypothesis, earlier.alpha)
         if has_ended:
             continue
-        table = stage_table(dataset, rows)
+        table = make_stage_dataset(dataset, rows)
         shards = [(bin_values(table), initial_weights(table))]
         for added in boost(
             shards, table.catalogue, stage_params, repeated, paid_before
         ):
             paid = pay(dataset.catalogue, paid, added.hypothesis.feature_idxs)
-            has_ended = stager.feed(added.hypothesis, added.alpha)
+            has_ended = tracker.add_round(added.hypothesis, added.alpha)
             yield replace(added, number=number + added.number)
             if has_ended:
                 break
         if not has_ended:
             if is_strict:
-                raise RefusedError([unmet(stager)])
+                raise RefusedError([refuse_missed_rates(tracker)])
             return
 
 
-def stage_table(dataset: Dataset, rows: Rows) -> Dataset:
-    """Rows of a stage as a dataset, half of the weight on either class."""
+def make_stage_dataset(dataset: Dataset, rows: StageRows) -> Dataset:
+    """Return the rows of a stage as a dataset, half of the weight on either class."""
     weights = rows.weights.copy()
     for mask in (rows.is_second, ~rows.is_second):
         weights[mask] *= 0.5 / weights[mask].sum()
@@ -103,14 +103,14 @@ def stage_table(dataset: Dataset, rows: Rows) -> Dataset:
     )
 
 
-def unmet(stager: Stager) -> Refusal:
-    """Say which stage missed its rates, and what it reached."""
-    params, (_, detection, false_alarm) = stager.params, stager.best
-    last = stager.stages[-1].length if stager.stages else 0
+def refuse_missed_rates(tracker: StageTracker) -> Refusal:
+    """Return a refusal that names the stage and the rates that it reached."""
+    params, (_, detection, false_alarm) = tracker.params, tracker.best
+    last = tracker.stages[-1].length if tracker.stages else 0
     rule = (
-        f"stage {len(stager.stages) + 1} must pass at most {params.false_alarm:g} of "
+        f"stage {len(tracker.stages) + 1} must pass at most {params.false_alarm:g} of "
         f"the first class while it keeps {params.detection:g} of the second; in "
-        f"{stager.n_rounds - last} rounds it reached {false_alarm:.3f} at "
+        f"{tracker.n_rounds - last} rounds it reached {false_alarm:.3f} at "
         f"{detection:.3f}"
     )
     return Refusal("params.false_alarm", rule)
@@ -119,10 +119,10 @@ def unmet(stager: Stager) -> Refusal:
 def make_cascade(
     dataset: Dataset, params: BoostParams, rounds: Sequence[Round]
 ) -> Cascade:
-    """Return the stages of rounds that `grow_cascade` has made on a dataset."""
+    """Return the stages that the rounds of `grow_cascade` make on a dataset."""
     if not rounds:
         return Cascade((), float(dataset.priors[1]))
-    stager = Stager(dataset, params)
+    tracker = StageTracker(dataset, params)
     for one in rounds:
-        stager.feed(one.hypothesis, one.alpha)
-    return stager.cascade()
+        tracker.add_round(one.hypothesis, one.alpha)
+    return tracker.to_cascade()

@@ -17,10 +17,10 @@ SearchName = Literal["all", "lazy", "ucb", "ucb_unscaled"]
 
 @dataclass
 class FeatureSampling:
-    """Looks at every feature; what the boosting loop asks of a sampling.
+    """Looks at every feature; the interface that the boosting loop uses.
 
-    `has_memory`: what it picks depends on the edges found before, so that a run which
-    goes on after an interruption must find them again.
+    `has_memory`: picks depend on the edges found before, so that a run that continues
+    after an interruption must find them again.
     """
 
     n_features: int
@@ -34,7 +34,7 @@ class FeatureSampling:
         return np.arange(self.n_features)
 
     def reward(self, feature_idxs: IntArray, edges: FloatArray) -> None:
-        """Take notice of the largest edge found on each."""
+        """Learn from the largest edge found on each of the features picked."""
 
 
 @dataclass
@@ -48,12 +48,12 @@ class LazySampling(FeatureSampling):
     seed: int
 
     def begin(self, number: int) -> None:
-        """Begin a round: a stream of randomness of its own."""
+        """Begin a round, which has its own stream of random numbers."""
         key = np.array([self.seed, number], dtype=np.uint64)
         self._generator = np.random.Generator(np.random.Philox(key=key))
 
     def pick(self) -> IntArray:
-        """Choose at random, without replacement."""
+        """Choose features at random, without replacement; positions, ascending."""
         size = min(self.size, self.n_features)
         picked = self._generator.choice(self.n_features, size, replace=False)
         return np.sort(picked)
@@ -101,17 +101,17 @@ class UCBSampling(FeatureSampling):
         self.means = np.zeros(self.n_features)
 
     def pick(self) -> IntArray:
-        """Choose the largest bounds, an arm never taken before all others."""
+        """Choose the features of largest bound; a feature never picked comes first."""
         self.n_picks += 1
         with np.errstate(divide="ignore", invalid="ignore"):
             spans = np.sqrt(2.0 * math.log(self.n_picks) / self.counts)
             if self.is_scaled:
                 spans *= self.largest
         bounds = np.where(self.counts > 0, self.means + spans, np.inf)
-        return largest(bounds, self.size)
+        return pick_largest(bounds, self.size)
 
     def reward(self, feature_idxs: IntArray, edges: FloatArray) -> None:
-        """Average the rewards of the arms taken."""
+        """Update the mean rewards of the arms that were picked."""
         squares = np.square(np.minimum(edges, 1.0))
         rewards = 1.0 - np.sqrt(1.0 - squares)
         self.largest = max(self.largest, float(rewards.max(initial=0.0)))
@@ -120,8 +120,8 @@ class UCBSampling(FeatureSampling):
         self.means[feature_idxs] += steps
 
 
-def largest(bounds: FloatArray, size: int) -> IntArray:
-    """Positions of the largest, ascending; of equal ones the lowest."""
+def pick_largest(bounds: FloatArray, size: int) -> IntArray:
+    """Return the positions of the `size` largest, ascending; ties go to the lowest."""
     if size >= bounds.size:
         return np.arange(bounds.size)
     least = np.partition(bounds, bounds.size - size)[bounds.size - size]

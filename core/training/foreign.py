@@ -20,10 +20,10 @@ EXPONENT = 64
 
 @dataclass(frozen=True)
 class Table:
-    """A dataset in scikit-learn's terms: one column per number and per category.
+    """A dataset as scikit-learn reads it: one column per number and per category.
 
-    `columns` (n_samples, n_columns) float64; `sources` gives the feature of each,
-    `categories` the code whose presence it tells, -1 for a number, and `exponents` the
+    `columns` (n_samples, n_columns) float64; `sources` has the feature of each,
+    `categories` the code whose rows are 1 in it, -1 for a number, and `exponents` the
     power of two that a number was divided by.
     """
 
@@ -46,7 +46,7 @@ def make_tree(**settings: Any) -> "DecisionTreeClassifier":
 
 
 def to_sklearn_columns(dataset: Dataset) -> Table:
-    """Lay a dataset out for scikit-learn; a missing value stays missing."""
+    """Return a dataset as columns for scikit-learn; a missing value stays missing."""
     columns, sources, categories, exponents = [], [], [], []
     for idx, feature in enumerate(dataset.catalogue.features):
         values = dataset.values[:, idx]
@@ -76,9 +76,9 @@ def to_sklearn_columns(dataset: Dataset) -> Table:
 def to_hypothesis(
     fitted: "DecisionTreeClassifier", table: Table, n_outputs: int
 ) -> Tree | None:
-    """Return scikit-learn's tree as ours; None without a split."""
+    """Return scikit-learn's fitted tree as a hypothesis; None without a split."""
     tree = fitted.tree_
-    ways = find_ways(tree.children_left, tree.children_right, tree.threshold)
+    ways = follow_splits(tree.children_left, tree.children_right, tree.threshold)
     if not ways:
         return None
     positions = {node: position for position, node in enumerate(ways)}
@@ -87,7 +87,7 @@ def to_hypothesis(
     for node, pair in ways.items():
         column = tree.feature[node]
         code = int(table.categories[column])
-        cut = find_cut(tree.threshold[node], int(table.exponents[column]))
+        cut = convert_threshold(tree.threshold[node], int(table.exponents[column]))
         above, below = (votes_for(int(largest[child]), n_outputs) for child in pair)
         stumps.append(
             Stump(
@@ -102,34 +102,37 @@ def to_hypothesis(
     return Tree(tuple(stumps), tuple(children), tuple(below_votes))
 
 
-def find_ways(
+def follow_splits(
     lefts: IntArray, rights: IntArray, thresholds: FloatArray
 ) -> dict[int, tuple[int, int]]:
-    """Where a tree goes on above and below each of its splits, from the root.
+    """Return the nodes above and below each split of a tree, from the root on.
 
-    A category is there, and above, where its column is 1. An infinite threshold parts
-    the missing values from all others, which go left: nobody needs to be asked.
+    In a column of a category its own rows, which are 1, are above. An infinite
+    threshold only separates missing values from all others, which go left; such a split
+    asks nothing and is skipped.
     """
 
-    def settle(node: int) -> int:
+    def skip_infinite(node: int) -> int:
         while lefts[node] >= 0 and np.isinf(thresholds[node]):
             node = int(lefts[node])
         return node
 
     ways: dict[int, tuple[int, int]] = {}
-    stack = [settle(0)]
+    stack = [skip_infinite(0)]
     while stack:
         node = stack.pop()
         if lefts[node] >= 0:
-            ways[node] = (settle(int(rights[node])), settle(int(lefts[node])))
+            above, below = int(rights[node]), int(lefts[node])
+            ways[node] = skip_infinite(above), skip_infinite(below)
             stack += ways[node]
     return ways
 
 
-def find_cut(threshold: float, exponent: int) -> float:
+def convert_threshold(threshold: float, exponent: int) -> float:
     """Return the largest number that scikit-learn sends below a threshold.
 
-    It rounds numbers to float32 first, to the nearest, of two the even one.
+    scikit-learn rounds numbers to the nearest float32 first, ties to even. `exponent`
+    is the power of two that the column was divided by.
     """
     below = np.float32(threshold)
     if below > threshold:
@@ -142,7 +145,7 @@ def find_cut(threshold: float, exponent: int) -> float:
 
 
 def votes_for(position: int, n_outputs: int) -> tuple[int, ...]:
-    """Votes for the class at a position."""
+    """Return the votes for the class at a position; (n_outputs,) of +1 and -1."""
     if n_outputs == 1:
         return (1 if position == 1 else -1,)
     return tuple(1 if output == position else -1 for output in range(n_outputs))

@@ -1,6 +1,6 @@
-"""Sums of quanta by code: accumulate those of rows, merge shards, scan for stumps.
+"""Sums of quanta by code: adds rows, merges shards, scans the sums for stumps.
 
-Nothing here knows of costs: which of the stumps is bought is the rule's affair.
+Costs play no part here: the rule decides which of the stumps is bought.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from core.table.binning import Binned
 PARALLEL_SUMS = 100_000
 PARALLEL_CELLS = 250_000
 
-# Few lanes are summed in several turns, so that all cores have the same to do.
+# Few lanes are summed in several turns, so that all cores have equal work.
 FEW_LANES = 64
 N_TURNS = 4
 
-# Sums by code that are summed anew are taken for so many lanes and outputs at a time.
+# Sums computed anew are computed for at most so many lanes times outputs at a time.
 MOST_SUMS = 2**16
 
 
@@ -48,7 +48,7 @@ def make_sums(n_outputs: int, n_lanes: int, n_chunks: int) -> IntArray:
 
 
 def make_moved(n_outputs: int, n_samples: int) -> MovedRows:
-    """Return room for the rows that move."""
+    """Return uninitialised arrays for the rows whose weights change."""
     n_chunks = -(-n_samples // kernels.CHUNK)
     shape = (n_chunks, n_outputs, min(n_samples, kernels.CHUNK) + 1)
     return MovedRows(
@@ -59,7 +59,7 @@ def make_moved(n_outputs: int, n_samples: int) -> MovedRows:
 
 
 def make_best(n_outputs: int, n_features: int) -> Best:
-    """Return room for the best stump on every feature."""
+    """Return uninitialised arrays for the best stump on every feature."""
     return Best(
         np.empty(n_features),
         np.empty(n_features, dtype=np.int64),
@@ -68,7 +68,7 @@ def make_best(n_outputs: int, n_features: int) -> Best:
     )
 
 
-def accumulate(
+def add_rows_to_sums(
     binned: Binned, lanes: IntArray, moved: MovedRows, sums: IntArray
 ) -> None:
     """Add the rows that moved to the sums by code of some lanes, in place."""
@@ -81,15 +81,15 @@ def accumulate(
 
 
 def count_listed(moved: MovedRows) -> int:
-    """Return how many rows are listed, each output for itself."""
+    """Return how many rows are listed, summed over the outputs."""
     ends = moved.stops.sum(axis=(0, 1))
     return int(ends[0] + moved.rows.size - ends[1])
 
 
-def merge(sums_by_shard: Sequence[IntArray]) -> IntArray:
-    """Return the sums of some shards together; of all their turns too, if any.
+def merge_sums(sums_by_shard: Sequence[IntArray]) -> IntArray:
+    """Return the sums of some shards added up, over all their turns too.
 
-    They are as `accumulate` makes them, or empty.
+    They are as `add_rows_to_sums` makes them, or empty.
     """
     if not sums_by_shard[0].size:
         return sums_by_shard[0]
@@ -101,7 +101,7 @@ def merge(sums_by_shard: Sequence[IntArray]) -> IntArray:
 def scan(
     binned: Binned, lanes: IntArray, sums: IntArray, look: Look, best: Best
 ) -> None:
-    """Find the best stump on every feature of some lanes, blind to costs.
+    """Find the best stump on every feature of some lanes, regardless of costs.
 
     `best` is filled in place, and left as it is for the features of other lanes.
 
@@ -115,7 +115,7 @@ def scan(
     kernel(sums, binned.coded, lanes, look, best)
 
 
-def pick(best: Best, feature_idxs: IntArray) -> Candidates:
+def pick_candidates(best: Best, feature_idxs: IntArray) -> Candidates:
     """Return the best stumps on some features, their positions ascending."""
     # Of all features nothing is copied.
     is_all = feature_idxs.size == best.edges.size

@@ -46,13 +46,13 @@ class RoundSearch:
     sampling: FeatureSampling
     scorer: Scorer
 
-    def look(self, find: Callable[[IntArray], Candidates]) -> Candidates:
-        """Return the best stumps on the features that the sampling picks.
+    def search_picked(self, search: Callable[[IntArray], Candidates]) -> Candidates:
+        """Search the features that the sampling picks; return the best stump on each.
 
-        The sampling learns from every look: at the root and for a factor from edges, in
-        a leaf of a tree from gains.
+        The sampling learns from every search: at the root and for a factor from edges,
+        in a leaf of a tree from gains.
         """
-        candidates = find(self.sampling.pick())
+        candidates = search(self.sampling.pick())
         self.sampling.reward(candidates.feature_idxs, candidates.edges)
         return candidates
 
@@ -83,14 +83,14 @@ class Learner(ABC):
         """
 
 
-def choose(
+def choose_candidate(
     candidates: Candidates,
     scorer: Scorer,
     edge_before: float = 0.0,
     present: float | None = None,
     already: tuple[int, ...] = (),
 ) -> tuple[int, float]:
-    """Return position and score of the candidate to buy; (-1, -inf) without any.
+    """Return position and score of the best candidate by the rule; (-1, -inf): none.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def choose(
         candidates.feature_idxs, edge_before + candidates.edges, presents, already
     )
     scores = np.where(candidates.edges > MIN_EDGE, scores, -np.inf)
-    position = first_best(scores)
+    position = find_first_best(scores)
     score = float(scores[position])
     return (position, score) if math.isfinite(score) else (-1, -math.inf)
 
@@ -122,7 +122,7 @@ def is_better(score: float, before: float) -> bool:
     return score > before + SAME * abs(before)
 
 
-def first_best(scores: FloatArray) -> int:
+def find_first_best(scores: FloatArray) -> int:
     """Return the position of the first largest score; rounding breaks no tie."""
     most = float(scores.max())
     return int((scores >= most - SAME * abs(most)).argmax())

@@ -31,7 +31,7 @@ class WeightStep(NamedTuple):
 
 @dataclass(frozen=True)
 class Sides:
-    """How many weights a hypothesis has wrong and right, and how many quanta."""
+    """Asks for the weights that a hypothesis has wrong and right, and their quanta."""
 
     hypothesis: Hypothesis
     codes: tuple[int, ...]
@@ -39,16 +39,16 @@ class Sides:
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums by code of all rows: of some lanes; where they are kept, of all."""
+    """Asks for sums by code of all rows on some lanes; on all, where sums are kept."""
 
     lanes: IntArray
 
 
 @dataclass(frozen=True)
 class PlaceSplit:
-    """A place of a tree, split in two by a stump: the sums of both, where kept.
+    """Splits a place of a tree in two by a stump; asks for the sums of both, if kept.
 
-    Places are numbered as they come, from 0, all rows; until the next step.
+    Places are numbered in the order they are made, 0 is all rows; a step forgets them.
     """
 
     place: int
@@ -58,7 +58,7 @@ class PlaceSplit:
 
 @dataclass(frozen=True)
 class PlaceSums:
-    """Sums by code of the rows in a place of a tree."""
+    """Asks for sums by code of the rows in a place of a tree."""
 
     place: int
     lanes: IntArray
@@ -66,7 +66,7 @@ class PlaceSums:
 
 @dataclass(frozen=True)
 class FactorSums:
-    """Sums by code of the weights times the votes of a hypothesis; their quanta."""
+    """Asks for sums by code of weights times a hypothesis' votes, and their quanta."""
 
     hypothesis: Hypothesis
     codes: tuple[int, ...]
@@ -77,17 +77,17 @@ Ask = Sides | Sums | PlaceSplit | PlaceSums | FactorSums
 
 
 class ShardQuestion(NamedTuple):
-    """What every shard is asked, after it has taken a step, if there is one."""
+    """A question to every shard, and the step to apply before it, if any."""
 
     step: WeightStep | None
     ask: Ask
 
 
 class ShardAnswer(NamedTuple):
-    """What a shard answers; the answers of all are added up.
+    """A shard's answer; the answers of all shards are added up.
 
-    `quanta` are those of all rows, `numbers` and `sums` what was asked for; sums by
-    code are as `kernels.add_moved_rows` takes them, those of a split of both sides.
+    `quanta` are those of all rows; `numbers` and `sums` answer the question. Sums by
+    code are shaped as for `kernels.add_moved_rows`; a split has those of both sides.
     """
 
     quanta: int

@@ -7,7 +7,7 @@ from core.model.hypotheses import Hypothesis
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a rule carries from one round to the next (only `hybrid` does)."""
+    """The state that a rule carries to the next round (only `hybrid` has one)."""
 
     first_quality: float = 0.0
     is_smoothing: bool = False

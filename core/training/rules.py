@@ -16,12 +16,12 @@ from core.training.rounds import Memory
 
 @dataclass(frozen=True)
 class View:
-    """What a rule may look at; arrays (n_candidates,).
+    """The candidates and the state that a rule scores by; arrays (n_candidates,).
 
     `edges` are gamma >= 0, `presents` the weight of the rows on which the hypothesis
     votes, `costs` c(h) > 0 and `spent` the price of all features so far, in
-    micro-units; `is_paid` tells whether all its features are paid. `is_refining` while
-    a tree or product is being completed, after its first stump was scored.
+    micro-units; `is_paid` is whether all its features are paid. `is_refining` is set
+    while a tree or product is completed, after its first stump was scored.
     """
 
     edges: FloatArray
@@ -40,12 +40,11 @@ Scores = tuple[FloatArray, Memory]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How an algorithm chooses and weighs, and which general properties it owes.
+    """A rule's scoring function, and the general properties that tests check.
 
-    `parameters`: those of its own, and `rounds`. `uses_presents`: alpha from the weight
-    of the rows that have the feature.
-    `follows_costs`: choices depend on costs. `ignores_spent`: they depend on nothing
-    bought before, but for group fees.
+    `parameters` are its own, and `rounds`. `uses_presents`: alpha is computed from the
+    weight of the rows that have the feature. `follows_costs`: choices depend on costs.
+    `ignores_spent`: they depend on nothing bought before, except group fees.
     """
 
     score: Callable[[View], Scores]
@@ -57,20 +56,20 @@ class Rule:
 
 
 def adaboost(view: View) -> Scores:
-    """Largest edge (Freund and Schapire 1997; Reyzin 2010, Algorithm 1)."""
+    """Score by the edge (Freund and Schapire 1997; Reyzin 2010, Algorithm 1)."""
     return view.edges, view.memory
 
 
 def greedy(view: View) -> Scores:
-    """Argmin of (1 - gamma^2)^(1/c(h)) (Huang et al. 2015, eq. 1).
+    """Minimise (1 - gamma^2)^(1/c(h)) (Huang et al. 2015, eq. 1).
 
-    Scored by its negative logarithm.
+    The score is its negative logarithm.
     """
     return log_gains(view.edges) / view.costs, view.memory
 
 
 def smoothed(view: View) -> Scores:
-    """Argmin of (1 - gamma^2)^(1/(tau (B - B_t) + c(h))) (Huang et al. 2015, eq. 2).
+    """Minimise (1 - gamma^2)^(1/(tau (B - B_t) + c(h))) (Huang et al. 2015, eq. 2).
 
     B - B_t is what was spent. tau = 0 is `greedy`, tau = 1 the paper's rule.
     """
@@ -79,7 +78,7 @@ def smoothed(view: View) -> Scores:
 
 
 def hybrid(view: View) -> Scores:
-    """Greedy until what is unbought is poor, then smoothed for good.
+    """Score as `greedy` until unpaid features gain little, then always as `smoothed`.
 
     Huang et al. (2015), section 4, leave the threshold open. Here the quality of a
     round is q_t, the largest -ln(1 - gamma^2)/c(h) over stumps on unpaid features;
@@ -97,7 +96,7 @@ def hybrid(view: View) -> Scores:
 
 
 def speedboost(view: View) -> Scores:
-    """Argmax of (loss before - loss after)/c(h) (Huang et al. 2015, appendix A).
+    """Score by (loss before - loss after)/c(h) (Huang et al. 2015, appendix A).
 
     With exponential loss and the best alpha the loss falls by
     W+ + W- - 2 sqrt(W+ W-) = P - sqrt(P^2 - gamma^2), P the weight present; written
@@ -110,7 +109,7 @@ def speedboost(view: View) -> Scores:
 
 
 def log_gains(edges: FloatArray) -> FloatArray:
-    """-ln(1 - gamma^2), gamma clipped at `MAX_EDGE`."""
+    """Return -ln(1 - gamma^2), gamma clipped at `MAX_EDGE`."""
     return -np.log1p(-np.square(np.minimum(edges, MAX_EDGE)))
 
 

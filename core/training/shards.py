@@ -1,6 +1,6 @@
 """Shards: some rows of a table with their weights. A table in memory is one shard.
 
-A shard does what it is told; what only the whole can decide is in `weights`.
+A shard only carries out orders; decisions that need all rows are made in `weights`.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from core.arrays import BallotArray, CodeArray, FloatArray, IntArray
 from core.kernels import Change, MovedRows
 from core.model.hypotheses import Hypothesis
 from core.table.binning import Binned
-from core.training.histograms import accumulate, make_moved, make_sums, merge
+from core.training.histograms import add_rows_to_sums, make_moved, make_sums, merge_sums
 from core.training.questions import (
     NO_NUMBERS,
     FactorSums,
@@ -56,7 +56,7 @@ class Shards(Protocol):
 
 @dataclass(frozen=True)
 class LeafRows:
-    """Some rows of a shard, where a leaf of a tree is, and their sums if kept."""
+    """The rows of a shard in one leaf of a tree, and their sums by code if kept."""
 
     rows: IntArray
     sums: IntArray | None
@@ -83,7 +83,7 @@ class Shard:
         self.weights = signed_weights.T.copy()
         self.moved = make_moved(*self.weights.shape)
         self.places: list[LeafRows] = []
-        self._classes = find_classes(self.weights)
+        self._classes = classify_signs(self.weights)
         self.is_split = is_split
         self._sums = self._make_sums(binned.packing.lanes) if is_kept else None
         # What moved before and was not added yet is found among all rows.
@@ -103,12 +103,15 @@ class Shard:
         return counts
 
     def answer(self, question: ShardQuestion) -> ShardAnswer:
-        """Take the step, if there is one; return what is asked, until the next."""
+        """Apply the question's step, if it has one; return the answer.
+
+        The arrays of the answer are valid until the next question.
+        """
         if question.step is not None:
-            self.take(question.step)
+            self.apply_step(question.step)
         ask, numbers, sums = question.ask, NO_NUMBERS, NO_NUMBERS
         if isinstance(ask, Sums):
-            sums = self.sum_all(ask.lanes)
+            sums = self.sum_all_rows(ask.lanes)
         elif isinstance(ask, Sides):
             numbers = self.count_sides(self.cast(ask.hypothesis, ask.codes))
         elif isinstance(ask, PlaceSplit):
@@ -117,13 +120,13 @@ class Shard:
             rows = self.place(ask.place).rows
             sums = self.sum(self.gather(self.weights, rows), ask.lanes)
         else:
-            listed = self.multiply(ask)
+            listed = self.multiply_by_votes(ask)
             numbers = np.array([count_quanta(listed)])
             sums = self.sum(listed, ask.lanes)
         return ShardAnswer(count_quanta(self.moved), numbers, sums)
 
-    def take(self, step: WeightStep) -> None:
-        """Multiply weights by their side's factor, in place; list those that moved."""
+    def apply_step(self, step: WeightStep) -> None:
+        """Multiply weights by their side's factor, in place; list the changed."""
         if step.hypothesis is None:
             ballots = np.zeros(self.weights.shape, dtype=np.int8)
         else:
@@ -155,27 +158,30 @@ class Shard:
         totals: IntArray = sides.sum(axis=(0, 1))
         return totals
 
-    def sum_all(self, lanes: IntArray) -> IntArray:
+    def sum_all_rows(self, lanes: IntArray) -> IntArray:
         """Return the sums by code of all rows: the kept ones, brought up to date."""
         if self._sums is None:
             return self.sum(self.moved, lanes)
         if self._is_pending:
-            accumulate(self.binned, self.binned.packing.lanes, self.moved, self._sums)
+            add_rows_to_sums(
+                self.binned, self.binned.packing.lanes, self.moved, self._sums
+            )
             self._is_pending = False
         return self._sums
 
     def place(self, number: int) -> LeafRows:
-        """Return a place of a tree; the first is all rows."""
+        """Return the rows of a place of a tree by its number; 0 is all rows."""
         if not self.places:
-            sums = None if self._sums is None else self.sum_all(NO_NUMBERS)
+            sums = None if self._sums is None else self.sum_all_rows(NO_NUMBERS)
             self.places.append(LeafRows(np.arange(self.binned.n_samples), sums))
         return self.places[number]
 
     def split(self, split: PlaceSplit) -> IntArray:
         """Split a place by a stump: what is above its cut, and below.
 
-        Rows without the feature drop out. The rows of the larger side are not summed:
-        their sums are those of the place less those of the others.
+        Returns the sums by code of both sides, (2, ...), if they are kept. Rows without
+        the feature drop out. The rows of the larger side are not summed: their sums are
+        those of the place less those of the others.
         """
         place = self.place(split.place)
         is_category = bool(self.binned.is_category[split.feature_idx])
@@ -191,7 +197,9 @@ class Shard:
         sides = np.empty((2, *place.sums.shape), dtype=np.int64)
         few = sides[smaller]
         few[:] = 0
-        accumulate(self.binned, lanes, self.gather(self.weights, rows[smaller]), few)
+        add_rows_to_sums(
+            self.binned, lanes, self.gather(self.weights, rows[smaller]), few
+        )
         rest = np.subtract(place.sums, few, out=sides[1 - smaller])
         if not is_there.all():
             gone = self.gather(self.weights, place.rows[~is_there])
@@ -199,19 +207,19 @@ class Shard:
         self.places += [LeafRows(rows[0], sides[0]), LeafRows(rows[1], sides[1])]
         return sides
 
-    def multiply(self, factor: FactorSums) -> MovedRows:
-        """List all rows with their weight times votes; abstaining leaves nothing."""
+    def multiply_by_votes(self, factor: FactorSums) -> MovedRows:
+        """List all rows with weights times a hypothesis' votes; 0 if it abstains."""
         ballots = self.cast(factor.hypothesis, factor.codes)
         return self.gather(self.weights * ballots, np.arange(ballots.shape[1]))
 
     def sum(self, listed: MovedRows, lanes: IntArray) -> IntArray:
         """Return the sums by code of some lanes over the rows listed."""
         sums = self._make_sums(lanes)
-        accumulate(self.binned, lanes, listed, sums)
+        add_rows_to_sums(self.binned, lanes, listed, sums)
         return sums
 
     def gather(self, weights: FloatArray, rows: IntArray) -> MovedRows:
-        """List some rows with all their quanta; until the next call."""
+        """List some rows with all their quanta; valid until the next call."""
         if self._room is None:
             self._room = make_moved(*self.weights.shape)
         n_chunks = -(-rows.size // kernels.CHUNK)
@@ -254,11 +262,11 @@ def add_answers(answers: Sequence[ShardAnswer]) -> ShardAnswer:
     return ShardAnswer(
         sum(one.quanta for one in answers),
         np.sum([one.numbers for one in answers], axis=0),
-        merge([one.sums for one in answers]),
+        merge_sums([one.sums for one in answers]),
     )
 
 
-def find_classes(weights: FloatArray) -> CodeArray:
+def classify_signs(weights: FloatArray) -> CodeArray:
     """Return the class of each weight: 0 positive, 1 negative, 2 no weight."""
     classes = (weights < 0.0).view(np.uint8)
     classes[weights == 0.0] = NO_CLASS

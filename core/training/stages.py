@@ -1,4 +1,4 @@
-"""The stages of a cascade as its rounds come in: where they end, and who has passed."""
+"""Tracks the stages of a cascade round by round: where they end, which rows pass."""
 
 import math
 from dataclasses import dataclass, replace
@@ -21,11 +21,11 @@ UNMEASURED = (0.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows still in play; `scores` (n_rows,) is the vote of the stage so far.
+class StageRows:
+    """Rows that passed all stages so far; `scores` (n_rows,) are votes of this stage.
 
-    `has_vote` (n_rows,) marks the rows on which it has any. `weights` are 1 on the
-    average of the rows that a cascade begins with.
+    `has_vote` (n_rows,) marks the rows on which a hypothesis of the stage votes.
+    `weights` are on average 1 over the rows that a cascade begins with.
     """
 
     values: FloatArray
@@ -34,33 +34,33 @@ class Rows:
     scores: FloatArray
     has_vote: BoolArray
 
-    def share(self, mask: BoolArray) -> float:
-        """Share of the second class among some rows, one of each class added."""
+    def second_share(self, mask: BoolArray) -> float:
+        """Return the share of the second class in some rows, one row of each added."""
         second = float(self.weights[mask & self.is_second].sum())
         return (second + 1.0) / (float(self.weights[mask].sum()) + 2.0)
 
     def passes(self, threshold: float) -> BoolArray:
-        """Which rows pass the stage; of those without any vote nothing is known."""
+        """Return which rows pass the stage; rows without any vote pass too."""
         return ~self.has_vote | (self.scores >= threshold)
 
-    def take(self, mask: BoolArray) -> "Rows":
-        """Return some rows, at the beginning of a stage."""
-        return begin(self.values[mask], self.is_second[mask], self.weights[mask])
+    def restart(self, mask: BoolArray) -> "StageRows":
+        """Return some of the rows at the beginning of the next stage, without votes."""
+        return start_stage(self.values[mask], self.is_second[mask], self.weights[mask])
 
 
-class Stager:
-    """Follows the rounds of a cascade: where stages end, and who has passed them.
+class StageTracker:
+    """Follows the rounds of a cascade: where stages end, and which rows pass them.
 
     `training` and `held_out` are the rows that have passed all stages so far;
-    `measured` is what `measure` gives for the stage now, `best` that of the round of
-    fewest false alarms.
+    `measured` is the result of `measure` after the last round of this stage, `best`
+    that after the round of fewest false alarms.
     """
 
     def __init__(self, dataset: Dataset, params: BoostParams) -> None:
         self.params = params
         seen, unseen = split_rows(dataset, params.seed)
         self.training, self.held_out = (
-            begin(rows.values, rows.targets == 1, rows.weights * rows.n_samples)
+            start_stage(rows.values, rows.targets == 1, rows.weights * rows.n_samples)
             for rows in (dataset.take(seen), dataset.take(unseen))
         )
         self.stages: list[Stage] = []
@@ -69,22 +69,22 @@ class Stager:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to do: all stages stand, or what they are to reach.
+        """Whether the cascade is complete: all stages are made, or its goal is met.
 
-        All stages together are to pass `false_alarm` ** `stages` of the first class.
-        Where all rows of a class are rejected there is nothing left to learn from.
+        The goal is to pass at most `false_alarm` ** `stages` of the first class. If one
+        class is left only, in training or held-out rows, no stage can be learned.
         """
         passing = math.prod(stage.false_alarm for stage in self.stages)
-        wanted = self.params.false_alarm**self.params.stages + SLACK
-        has_reached = bool(self.stages) and passing <= wanted
+        goal = self.params.false_alarm**self.params.stages + SLACK
+        has_reached = bool(self.stages) and passing <= goal
         is_one_class = any(
             bool(rows.is_second.all() or not rows.is_second.any())
             for rows in (self.training, self.held_out)
         )
         return is_one_class or has_reached or len(self.stages) == self.params.stages
 
-    def feed(self, hypothesis: Hypothesis, alpha: float) -> bool:
-        """Add a round; True where it ends its stage."""
+    def add_round(self, hypothesis: Hypothesis, alpha: float) -> bool:
+        """Add a round; return whether it ends its stage."""
         self.n_rounds += 1
         self.training = add_vote(self.training, hypothesis, alpha)
         self.held_out = add_vote(self.held_out, hypothesis, alpha)
@@ -96,21 +96,21 @@ class Stager:
         return True
 
     def measure(self) -> tuple[float, float, float]:
-        """Threshold, detection and false alarms of the stage on held-out rows.
+        """Return threshold, detection and false alarms of the stage on held-out rows.
 
-        The threshold is the largest vote on a row of the second class that detects
-        enough of it: 0 where no such row has a vote.
+        The threshold is the largest score that detects enough of the second class: 0 if
+        no row of it has a vote.
         """
         rows = self.held_out
-        weights, ours = rows.weights, rows.is_second & rows.has_vote
-        order = np.argsort(-rows.scores[ours], kind="stable")
+        weights, is_scored = rows.weights, rows.is_second & rows.has_vote
+        order = np.argsort(-rows.scores[is_scored], kind="stable")
         total = float(weights[rows.is_second].sum())
-        silent = float(weights[rows.is_second & ~rows.has_vote].sum())
-        detected = (silent + np.cumsum(weights[ours][order])) / total
+        unscored = float(weights[rows.is_second & ~rows.has_vote].sum())
+        detected = (unscored + np.cumsum(weights[is_scored][order])) / total
         position = int(np.searchsorted(detected, self.params.detection - SLACK))
         threshold = 0.0
         if order.size:
-            threshold = float(rows.scores[ours][order[position]]) - SLACK
+            threshold = float(rows.scores[is_scored][order[position]]) - SLACK
         passes, others = rows.passes(threshold), ~rows.is_second
         false_alarm = float(weights[others & passes].sum())
         false_alarm /= float(weights[others].sum())
@@ -118,7 +118,7 @@ class Stager:
         return threshold, detection, false_alarm
 
     def end_stage(self) -> None:
-        """Fix the stage and go on with the rows that pass it."""
+        """Append the stage as measured, and continue with the rows that pass it."""
         threshold, detection, false_alarm = self.measured
         rows = self.held_out
         passes = rows.passes(threshold)
@@ -128,32 +128,34 @@ class Stager:
                 threshold=threshold,
                 detection=detection,
                 false_alarm=false_alarm,
-                chance_reaching=rows.share(np.ones(passes.size, np.bool_)),
-                chance_rejected=rows.share(~passes),
+                chance_reaching=rows.second_share(np.ones(passes.size, np.bool_)),
+                chance_rejected=rows.second_share(~passes),
             )
         )
         self.measured = self.best = UNMEASURED
-        self.held_out = rows.take(passes)
-        self.training = self.training.take(self.training.passes(threshold))
+        self.held_out = rows.restart(passes)
+        self.training = self.training.restart(self.training.passes(threshold))
 
-    def cascade(self) -> Cascade:
+    def to_cascade(self) -> Cascade:
         """Return the stages so far; rounds after the last of them make one more."""
         ended = self.stages
         if self.n_rounds > (ended[-1].length if ended else 0):
             self.end_stage()
         rows = self.held_out
-        chance = rows.share(np.ones(rows.is_second.size, np.bool_))
+        chance = rows.second_share(np.ones(rows.is_second.size, np.bool_))
         return Cascade(tuple(self.stages), chance)
 
 
-def begin(values: FloatArray, is_second: BoolArray, weights: FloatArray) -> Rows:
+def start_stage(
+    values: FloatArray, is_second: BoolArray, weights: FloatArray
+) -> StageRows:
     """Return rows at the beginning of a stage, without any vote."""
     scores = np.zeros(weights.size)
-    return Rows(values, is_second, weights, scores, scores != 0)
+    return StageRows(values, is_second, weights, scores, scores != 0)
 
 
-def add_vote(rows: Rows, hypothesis: Hypothesis, alpha: float) -> Rows:
-    """Add a hypothesis' vote to the scores."""
+def add_vote(rows: StageRows, hypothesis: Hypothesis, alpha: float) -> StageRows:
+    """Return rows with the votes of a hypothesis, times alpha, added to the scores."""
     votes = hypothesis_votes(hypothesis, rows.values, 1)[:, 0]
     return replace(
         rows,

@@ -1,7 +1,7 @@
 """Trims a shard's sums by code to what the search for stumps reads, before sending.
 
-Of a stump's sums a lane of one feature leaves one number per code: signed quanta, and
-those of both classes together where the feature is missing, which no cut is about.
+In the sums for a stump, a lane of one feature is reduced to one number per code: the
+signed quanta, but for missing values, which no cut separates, those of both classes.
 """
 
 import numpy as np
@@ -14,8 +14,8 @@ N_HISTOGRAM = 256
 MISSING = 255
 
 
-def trim(ask: Ask, sums: IntArray, binned: Binned, *, is_split: bool) -> IntArray:
-    """Return what a scan reads of the sums that were asked for, flat."""
+def trim_sums(ask: Ask, sums: IntArray, binned: Binned, *, is_split: bool) -> IntArray:
+    """Return the numbers that a scan reads of the sums asked for; (n_numbers,)."""
     if not sums.size:
         return NO_NUMBERS
     joined: IntArray = sums.sum(axis=-4)
@@ -30,10 +30,10 @@ def trim(ask: Ask, sums: IntArray, binned: Binned, *, is_split: bool) -> IntArra
     return np.concatenate([joined[:, :n_packed].ravel(), signed.ravel()])
 
 
-def fill(
+def restore_sums(
     ask: Ask, trimmed: IntArray, binned: Binned, *, n_outputs: int, is_split: bool
 ) -> IntArray:
-    """Return sums by code that a scan reads as those that were trimmed.
+    """Restore trimmed sums to the shape of sums by code, for a scan to read.
 
     Trimmed sums of several shards are added up before.
     """

@@ -1,6 +1,6 @@
 """Keeps the row weights of one boosting run, wherever its shards are.
 
-A round moves them; the stumps of largest edge are found from their sums by code.
+Each round changes weights; stumps of largest edge follow from their sums by code.
 """
 
 import math
@@ -13,7 +13,13 @@ from core import kernels
 from core.arrays import IntArray
 from core.kernels import Cut, Look
 from core.model.hypotheses import Hypothesis, Stump
-from core.training.histograms import MOST_SUMS, Candidates, make_best, pick, scan
+from core.training.histograms import (
+    MOST_SUMS,
+    Candidates,
+    make_best,
+    pick_candidates,
+    scan,
+)
 from core.training.questions import (
     Ask,
     FactorSums,
@@ -27,9 +33,9 @@ from core.training.questions import (
 )
 from core.training.shards import Shards
 
-# All weights together count so many powers of two of quanta: after a scaling, at
-# least and at most. A sum of twice that is still an int64, and a quantum at the least
-# is about a rounding error of the sums that doubles would make.
+# All weights together are 2^BITS quanta after a scaling, later between 2^MIN_BITS and
+# 2^MAX_BITS. A sum of twice that is still an int64, and even the largest quantum is
+# about a rounding error of the sums that doubles would make.
 BITS = 57
 MIN_BITS = 54
 MAX_BITS = 61
@@ -48,14 +54,14 @@ class Place:
 
 @dataclass(frozen=True)
 class SeenSums:
-    """Sums by code of all rows, and of which lanes they are, ascending."""
+    """Sums by code of all rows, and the lanes that they are of, ascending."""
 
     lanes: IntArray
     sums: IntArray
     is_all: bool = False
 
     def place_of(self, lane: int) -> int:
-        """Return where the sums of a lane are, -1 where they were not seen."""
+        """Return the position of a lane among the sums, -1 where it has none."""
         if self.is_all:
             return lane
         place = int(self.lanes.searchsorted(lane))
@@ -64,7 +70,7 @@ class SeenSums:
 
 @dataclass(frozen=True)
 class KnownFeature:
-    """What doesn't change about a feature: weights by code, and its digit in a lane."""
+    """Constants of a feature in a run: counts by code, and its digit in a lane."""
 
     counts: IntArray
     lane: int
@@ -94,12 +100,12 @@ class Weights:
     that was interrupted only has to repeat `apply`, and shards of the rows give the
     same run.
 
-    Shards are asked once a round of stumps: a change of weights waits for the next
-    look, and the sides of a stump follow from the sums of the look before (right less
-    wrong is its edge, both together all but what is missing). A round of trees asks
-    once a split more, and once for the sides; of products, once for each factor that
-    is looked for, and for the sides. Where sums are not kept, each look at a place of
-    a tree is a question more.
+    A round of stumps asks the shards once: a change of weights waits for the next
+    search, and the sides of a stump follow from the sums of the search before (right
+    less wrong is its edge, both together are all but what is missing). A round of trees
+    asks once more for each split, and once for the sides; one of products, once for
+    each factor that is searched, and for the sides. Where sums are not kept, each
+    search in a place of a tree is one more question.
     """
 
     def __init__(self, shards: Shards) -> None:
@@ -120,47 +126,50 @@ class Weights:
         )
 
     def find_stumps(self, feature_idxs: IntArray) -> Candidates:
-        """Find, on some features, the stumps of largest edge over all rows."""
+        """Return the stumps of largest edge over all rows, one for each feature."""
         if self.shards.is_kept:
-            sums = self._follow()
-            return self._scan(sums, feature_idxs, self._look(self.quanta))
-        return self._search(self._see, feature_idxs)
+            sums = self._get_kept_sums()
+            return self._scan(sums, feature_idxs, self._make_look(self.quanta))
+        return self._search_by_lanes(self._sum_lanes, feature_idxs)
 
     def find_factors(
         self, hypothesis: Hypothesis, codes: tuple[int, ...], feature_idxs: IntArray
     ) -> Candidates:
-        """Find the best stumps to multiply with a hypothesis.
+        """Return the best stumps to multiply with a hypothesis, one for each feature.
 
-        Rows on which it abstains have no weight left.
+        Rows on which it abstains have no weight.
         """
 
-        def find(lanes: IntArray) -> tuple[IntArray, Look]:
+        def sum_lanes(lanes: IntArray) -> tuple[IntArray, Look]:
             answer = self._ask(FactorSums(hypothesis, codes, lanes))
-            return answer.sums, self._look(int(answer.numbers[0]))
+            return answer.sums, self._make_look(int(answer.numbers[0]))
 
-        return self._search(find, feature_idxs)
+        return self._search_by_lanes(sum_lanes, feature_idxs)
 
-    def find_in(
+    def search_splits(
         self, place: Place, votes: tuple[int, ...], feature_idxs: IntArray
     ) -> Candidates:
-        """Find the stumps of largest gain over the votes of a place of a tree."""
+        """Return the stumps of largest gain over the votes of a place of a tree.
+
+        There is one for each feature; `votes` (n_outputs,) are those of the place.
+        """
         before = np.array(votes, dtype=np.int64)
         if place.sums is not None:
-            return self._scan(place.sums, feature_idxs, self._look(0, before))
+            return self._scan(place.sums, feature_idxs, self._make_look(0, before))
 
-        def find(lanes: IntArray) -> tuple[IntArray, Look]:
+        def sum_lanes(lanes: IntArray) -> tuple[IntArray, Look]:
             sums = self._ask(PlaceSums(place.number, lanes)).sums
-            return sums, self._look(0, before)
+            return sums, self._make_look(0, before)
 
-        return self._search(find, feature_idxs)
+        return self._search_by_lanes(sum_lanes, feature_idxs)
 
-    def everything(self) -> Place:
-        """Return the place where all rows are, the root of a tree."""
+    def root_place(self) -> Place:
+        """Start a tree; return the place of its root, where all rows are."""
         self._n_places = 1
-        return Place(0, self._follow() if self.shards.is_kept else None)
+        return Place(0, self._get_kept_sums() if self.shards.is_kept else None)
 
     def split(self, place: Place, feature_idx: int, code: int) -> tuple[Place, Place]:
-        """Split a place by a stump: what is above its cut, and below.
+        """Split a place by a stump; return the places above and below its cut.
 
         Rows without the feature drop out.
         """
@@ -175,11 +184,11 @@ class Weights:
     ) -> float:
         """Multiply the weights by exp(-alpha y h(x)) and normalise them; return Z.
 
-        `codes` are those of the cuts of its stumps; looked up where unknown.
+        `codes` are those of the cuts of its stumps; None: they are looked up.
         """
         codes = codes or hypothesis.find_codes(self.binned)
         counts, sides = self._find_sides(hypothesis, codes)
-        # Of equal sides the weights that are right.
+        # The side of most weights keeps them; of equal ones those that are right.
         kept = max(reversed(range(3)), key=counts.__getitem__)
         factors = [math.exp(-alpha * (side - kept)) for side in range(3)]
         total = sum(f * side for f, side in zip(factors, sides, strict=True))
@@ -195,36 +204,38 @@ class Weights:
         """Return rows and quanta that are wrong, abstained on and right."""
         stump = hypothesis.sole_stump
         if stump is not None:
-            n_wrong, n_right, wrong, right = self._weigh(stump, codes)
+            n_wrong, n_right, wrong, right = self._count_stump_sides(stump, codes)
         else:
             asked = self._ask(Sides(hypothesis, codes))
             n_wrong, n_right, wrong, right = asked.numbers.tolist()
         n_none = self.shards.n_weighted - n_wrong - n_right
         return (n_wrong, n_none, n_right), (wrong, self.quanta - wrong - right, right)
 
-    def _weigh(self, stump: Stump, codes: tuple[int, ...]) -> tuple[int, int, int, int]:
+    def _count_stump_sides(
+        self, stump: Stump, codes: tuple[int, ...]
+    ) -> tuple[int, int, int, int]:
         """Return rows and quanta that a stump has wrong and right.
 
         Rows are counted by what they weighed at first, which is asked for once: later
         some weights may have become 0.
         """
         known = self._known.get(stump.feature_idx)
-        known = known or self._learn(stump.feature_idx)
+        known = known or self._learn_feature(stump.feature_idx)
         place = self._seen.place_of(known.lane)
         form = known.n_present, known.stride, known.radix
         cut = Cut(codes[0], stump.is_category, max(place, 0), *form)
         sides = np.empty(4, dtype=np.int64)
         sums, votes = self._seen.sums, stump.ballots
         kernels.find_sides(sums, known.counts, cut, votes, sides)
-        n_wrong, n_right, edge, gone = sides.tolist()
+        n_wrong, n_right, edge, missing = sides.tolist()
         if place < 0:
             asked = self._ask(Sides(stump, codes))
             return n_wrong, n_right, *asked.numbers.tolist()[2:]
-        present = self.quanta - gone
+        present = self.quanta - missing
         return n_wrong, n_right, (present - edge) // 2, (present + edge) // 2
 
-    def _learn(self, feature_idx: int) -> KnownFeature:
-        """Return what doesn't change about a feature, and remember it."""
+    def _learn_feature(self, feature_idx: int) -> KnownFeature:
+        """Ask the shards for the constants of a feature, and remember them."""
         known = KnownFeature(
             self.shards.count(feature_idx),
             int(self.binned.packing.lane_of[feature_idx]),
@@ -235,24 +246,24 @@ class Weights:
         return known
 
     def _ask(self, ask: Ask) -> ShardAnswer:
-        """Ask all shards, who first take the step that waits."""
+        """Ask all shards, which first apply the step that waits."""
         answer = self.shards.ask(ShardQuestion(self._step, ask))
         self._step, self.quanta = None, answer.quanta
         return answer
 
-    def _follow(self) -> IntArray:
+    def _get_kept_sums(self) -> IntArray:
         """Return the sums of all rows on all lanes, which the shards keep."""
         if self._seen is self._nothing:
-            self._see(self.binned.packing.lanes)
+            self._sum_lanes(self.binned.packing.lanes)
         return self._seen.sums
 
-    def _see(self, lanes: IntArray) -> tuple[IntArray, Look]:
-        """Look at all rows."""
+    def _sum_lanes(self, lanes: IntArray) -> tuple[IntArray, Look]:
+        """Return the sums of all rows on some lanes, and remember them."""
         sums = self._ask(Sums(lanes)).sums
         self._seen = SeenSums(lanes, sums, lanes.size == self._n_lanes)
-        return self._seen.sums, self._look(self.quanta)
+        return self._seen.sums, self._make_look(self.quanta)
 
-    def _look(self, quanta: int, votes_before: IntArray | None = None) -> Look:
+    def _make_look(self, quanta: int, votes_before: IntArray | None = None) -> Look:
         is_leaf = votes_before is not None
         votes = self._no_votes if votes_before is None else votes_before
         return Look(quanta, float(self.quanta), votes, is_leaf)
@@ -260,19 +271,19 @@ class Weights:
     def _scan(self, sums: IntArray, feature_idxs: IntArray, look: Look) -> Candidates:
         best = make_best(self.n_outputs, self.binned.n_codes.size)
         scan(self.binned, self.binned.packing.lanes, sums, look, best)
-        return pick(best, feature_idxs)
+        return pick_candidates(best, feature_idxs)
 
-    def _search(
+    def _search_by_lanes(
         self,
-        find: Callable[[IntArray], tuple[IntArray, Look]],
+        sum_lanes: Callable[[IntArray], tuple[IntArray, Look]],
         feature_idxs: IntArray,
     ) -> Candidates:
-        """Find the best stumps on some features, some lanes at a time."""
+        """Return the best stumps on some features, from a few lanes at a time."""
         best = make_best(self.n_outputs, self.binned.n_codes.size)
         lanes = self.binned.packing.lanes_of(feature_idxs)
         size = max(1, MOST_SUMS // self.n_outputs)
         for first in range(0, lanes.size, size):
             some = lanes[first : first + size]
-            sums, look = find(some)
+            sums, look = sum_lanes(some)
             scan(self.binned, some, sums, look, best)
-        return pick(best, feature_idxs)
+        return pick_candidates(best, feature_idxs)

@@ -111,8 +111,8 @@ def exercise_large(n_outputs: int) -> None:
     for search in ("all", "lazy"):
         weights = make_weights([(binned, signed)], BoostParams(search=search))
         weights.find_stumps(np.arange(search == "lazy", n_features))
-        place, _ = weights.split(weights.everything(), 0, 0)
-        weights.find_in(place, (1,) * n_outputs, np.arange(n_features))
+        place, _ = weights.split(weights.root_place(), 0, 0)
+        weights.search_splits(place, (1,) * n_outputs, np.arange(n_features))
         weights.apply(Stump(0, 0.0, (1,) * n_outputs), 0.5)
 
 

@@ -11,7 +11,7 @@ from core.training.learner import (
     Choice,
     Learner,
     RoundSearch,
-    choose,
+    choose_candidate,
     is_better,
     make_stump,
 )
@@ -39,7 +39,7 @@ class ProductLearner(Learner):
     def fit(self, search: RoundSearch, roots: Candidates) -> Choice | None:
         """Return the product; a stump where no second factor improves it."""
         weights = search.weights
-        position, score = choose(roots, search.scorer)
+        position, score = choose_candidate(roots, search.scorer)
         if position < 0:
             return None
         # Each stump with the code of its cut, by its place.
@@ -51,9 +51,12 @@ class ProductLearner(Learner):
             rest = [factors[idx] for idx in sorted(factors) if idx != place]
             stumps, codes = zip(*rest, strict=True)
             others = Product(stumps)
-            candidates = search.look(partial(weights.find_factors, others, codes))
+            find_factors = partial(weights.find_factors, others, codes)
+            candidates = search.search_picked(find_factors)
             already = others.feature_idxs
-            position, best = choose(candidates, search.scorer, already=already)
+            position, best = choose_candidate(
+                candidates, search.scorer, already=already
+            )
             n_idle += 1
             turn += 1
             if is_better(best, score):

@@ -4,7 +4,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from core.training.histograms import Candidates
-from core.training.learner import Choice, Learner, RoundSearch, choose, make_stump
+from core.training.learner import (
+    Choice,
+    Learner,
+    RoundSearch,
+    choose_candidate,
+    make_stump,
+)
 
 
 @dataclass(frozen=True)
@@ -15,7 +21,7 @@ class StumpLearner(Learner):
 
     def fit(self, search: RoundSearch, roots: Candidates) -> Choice | None:
         """Return the stump that the rule buys."""
-        position, _ = choose(roots, search.scorer)
+        position, _ = choose_candidate(roots, search.scorer)
         if position < 0:
             return None
         stump = make_stump(search.weights.binned, roots, position)

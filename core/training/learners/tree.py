@@ -12,8 +12,8 @@ from core.training.learner import (
     Choice,
     Learner,
     RoundSearch,
-    choose,
-    first_best,
+    choose_candidate,
+    find_first_best,
     is_better,
     make_stump,
 )
@@ -41,7 +41,7 @@ class GrowingTree:
         self.codes: list[int] = []
         self.children: list[list[int]] = []
         self._search = search
-        self.add(search.weights.everything(), roots, position)
+        self.add(search.weights.root_place(), roots, position)
 
     @property
     def feature_idxs(self) -> tuple[int, ...]:
@@ -49,7 +49,7 @@ class GrowingTree:
         return tuple(dict.fromkeys(one.feature_idx for one in self.stumps))
 
     def add(self, place: Place, candidates: Candidates, position: int) -> None:
-        """Add a stump in a place."""
+        """Append a candidate as a stump that splits the rows of a place."""
         self.place = place
         self.edge += float(candidates.edges[position])
         self.stumps.append(
@@ -58,14 +58,15 @@ class GrowingTree:
         self.codes.append(int(candidates.cuts[position]))
         self.children.append([LEAF, LEAF])
 
-    def look(self) -> None:
-        """Find what could split the two newest leaves."""
+    def search_splits(self) -> None:
+        """Search for the stumps that could split the two newest leaves."""
         stump, weights = self.stumps[-1], self._search.weights
         places = weights.split(self.place, stump.feature_idx, self.codes[-1])
         against = tuple(-vote for vote in stump.votes)
         for side, votes in enumerate((stump.votes, against)):
             place = places[side]
-            candidates = self._search.look(partial(weights.find_in, place, votes))
+            search_place = partial(weights.search_splits, place, votes)
+            candidates = self._search.search_picked(search_place)
             self.leaves.append(Leaf(len(self.stumps) - 1, side, place, candidates))
 
     def split(self, leaf: Leaf, position: int) -> None:
@@ -105,24 +106,26 @@ class TreeLearner(Learner):
 
     @property
     def n_places(self) -> int:
-        """The sums of every leaf are kept."""
+        """One place for each leaf, since the sums of every leaf are kept."""
         return self.leaves
 
     def fit(self, search: RoundSearch, roots: Candidates) -> Choice | None:
         """Return the tree; a stump where no split improves it."""
         scorer = search.scorer
-        position, score = choose(roots, scorer)
+        position, score = choose_candidate(roots, scorer)
         if position < 0:
             return None
         tree = GrowingTree(search, roots, position)
         while len(tree.stumps) + 1 < self.leaves:
-            tree.look()
+            tree.search_splits()
             already = tree.feature_idxs
             choices = [
-                choose(leaf.candidates, scorer, tree.edge, tree.present, already)
+                choose_candidate(
+                    leaf.candidates, scorer, tree.edge, tree.present, already
+                )
                 for leaf in tree.leaves
             ]
-            best = first_best(np.array([leaf_score for _, leaf_score in choices]))
+            best = find_first_best(np.array([leaf_score for _, leaf_score in choices]))
             position, best_score = choices[best]
             if not is_better(best_score, score):
                 break

@@ -22,10 +22,10 @@ from core.training import baselines, foreign
 from core.training.algorithms import ALGORITHMS, make_ensemble
 from core.training.baselines import (
     BASELINES,
-    bootstrap,
-    tree_seed,
+    derive_tree_seed,
+    draw_bootstrap,
 )
-from core.training.foreign import find_cut, to_sklearn_columns
+from core.training.foreign import convert_threshold, to_sklearn_columns
 from tests.baselines import (
     BAGGED,
     N_TREES,
@@ -59,7 +59,7 @@ def labels_of(ensemble: Ensemble, values: np.ndarray) -> list[int]:
 
 
 def plain_tree(dataset: Dataset, **more) -> DecisionTreeClassifier:
-    one = DecisionTreeClassifier(random_state=tree_seed(0, 1), **more)
+    one = DecisionTreeClassifier(random_state=derive_tree_seed(0, 1), **more)
     return one.fit(one_hot(dataset), dataset.targets, dataset.weights)
 
 
@@ -124,7 +124,7 @@ def test_rows_exactly_on_a_threshold_go_where_scikit_learn_sends_them(scale):
 def test_cut_is_the_largest_number_that_rounds_to_the_threshold_or_less():
     random = np.random.default_rng(1)
     for threshold in [*random.normal(size=200), 0.0, 0.5, 1 / 3, 16777219.0, -0.5]:
-        cut = find_cut(threshold, 0)
+        cut = convert_threshold(threshold, 0)
         assert np.float32(cut) <= threshold
         assert np.float32(np.nextafter(cut, math.inf)) > threshold
 
@@ -239,7 +239,7 @@ def test_pruning_parameter_is_the_largest_of_least_error():
     """Again by plain means: every candidate over the same folds."""
     dataset = mixed(3, noise=1.2)
     table = to_sklearn_columns(dataset)
-    chosen = baselines.pruned(dataset, table, 9).ccp_alpha
+    chosen = baselines.make_pruned_tree(dataset, table, 9).ccp_alpha
     path = DecisionTreeClassifier(random_state=9).cost_complexity_pruning_path(
         table.columns, dataset.targets, dataset.weights
     )
@@ -317,9 +317,9 @@ def test_bagged_trees_decide_by_majority(algorithm, n_classes):
     counts = np.zeros((150, n_classes), int)
     for number in range(1, N_TREES + 1):
         one = DecisionTreeClassifier(
-            random_state=tree_seed(21, number), max_features=features
+            random_state=derive_tree_seed(21, number), max_features=features
         )
-        drawn = bootstrap(dataset, 21, number)
+        drawn = draw_bootstrap(dataset, 21, number)
         one.fit(one_hot(dataset), dataset.targets, dataset.weights * drawn)
         counts[np.arange(150), one.predict(one_hot(fresh))] += 1
 
@@ -383,14 +383,14 @@ def test_share_of_votes_is_never_fixed_by_odds_where_errors_cost():
 def test_bootstrap_draws_as_many_rows_with_replacement():
     dataset = noise(200)
 
-    drawn = [bootstrap(dataset, 0, number) for number in range(1, 30)]
+    drawn = [draw_bootstrap(dataset, 0, number) for number in range(1, 30)]
 
     assert {one.sum() for one in drawn} == {200.0}
     assert np.mean([(one == 0).mean() for one in drawn]) == pytest.approx(
         (1 - 1 / 200) ** 200, abs=0.02
     )
     assert len({tuple(one) for one in drawn}) == 29
-    assert bootstrap(dataset, 1, 1).tolist() != drawn[0].tolist()
+    assert draw_bootstrap(dataset, 1, 1).tolist() != drawn[0].tolist()
 
 
 def test_bootstrap_draws_units_whole():
@@ -398,7 +398,7 @@ def test_bootstrap_draws_units_whole():
     dataset = numbers(np.zeros(15), np.arange(15) % 2, row_groups=row_groups)
 
     for number in range(20):
-        drawn = bootstrap(dataset, 0, number)
+        drawn = draw_bootstrap(dataset, 0, number)
         for group in np.unique(row_groups):
             assert len(set(drawn[row_groups == group])) == 1
         assert (
@@ -421,7 +421,7 @@ def test_out_of_bag_error_is_that_of_the_trees_that_left_a_row_out(
     for row in range(dataset.n_samples):
         counts = [0] * n_classes
         for one in rounds:
-            if bootstrap(dataset, 4, one.number)[row] == 0:
+            if draw_bootstrap(dataset, 4, one.number)[row] == 0:
                 values = dataset.values[row].tolist()
                 vote = vote_by_hand(one.hypothesis, values, n_outputs)
                 if any(vote):

@@ -18,7 +18,7 @@ from core.table.dataset import Dataset
 from core.table.folds import split_rows
 from core.training.algorithms import make_ensemble
 from core.training.cascade import grow_cascade, make_cascade
-from core.training.stages import Stager
+from core.training.stages import StageTracker
 from tests.cascades import MICROS, grown, judged, params_of, play, rare
 from tests.small import finish, make_dataset, random_dataset, train
 
@@ -115,14 +115,14 @@ def test_stages_keep_the_wanted_rates_on_held_out_rows(seed, learner):
 def test_threshold_is_the_largest_that_detects_enough():
     dataset = rare(2)
     params = params_of(detection=0.8, seed=2)
-    stager = Stager(dataset, params)
+    tracker = StageTracker(dataset, params)
     rounds = list(grow_cascade(dataset, params))
-    rows = stager.held_out
+    rows = tracker.held_out
     for one in rounds:
-        before = stager.held_out
-        if stager.feed(one.hypothesis, one.alpha):
+        before = tracker.held_out
+        if tracker.add_round(one.hypothesis, one.alpha):
             break
-    first = stager.stages[0]
+    first = tracker.stages[0]
     scores = np.zeros(rows.is_second.size)
     for one in rounds[: first.length]:
         scores += one.alpha * hypothesis_votes(one.hypothesis, rows.values, 1)[:, 0]
@@ -138,11 +138,11 @@ def test_each_stage_ends_with_the_first_round_that_meets_the_rates():
     dataset = rare(6)
     params = params_of(false_alarm=0.5, seed=6)
     rounds = list(grow_cascade(dataset, params))
-    stager, alarms = Stager(dataset, params), []
+    tracker, alarms = StageTracker(dataset, params), []
 
     for one in rounds:
-        has_ended = stager.feed(one.hypothesis, one.alpha)
-        alarm = stager.stages[-1].false_alarm if has_ended else stager.measured[2]
+        has_ended = tracker.add_round(one.hypothesis, one.alpha)
+        alarm = tracker.stages[-1].false_alarm if has_ended else tracker.measured[2]
         alarms.append((has_ended, alarm <= 0.5))
 
     assert {a == b for a, b in alarms} == {True}
@@ -258,17 +258,17 @@ def test_rows_without_any_vote_pass_a_stage_that_is_set_by_the_others():
     dataset = make_dataset(values[:, None], targets, 2)
     params = params_of(stages=1, detection=0.5, false_alarm=0.1)
 
-    stager = Stager(dataset, params)
+    tracker = StageTracker(dataset, params)
     for one in grow_cascade(dataset, params):
-        stager.feed(one.hypothesis, one.alpha)
+        tracker.add_round(one.hypothesis, one.alpha)
 
-    (stage,) = stager.stages
+    (stage,) = tracker.stages
     (alpha,) = (one.alpha for one in grow_cascade(dataset, params))
     assert stage.threshold == pytest.approx(alpha)
     assert (stage.detection, stage.false_alarm) == (1.0, 0.0)
     assert stage.chance_rejected < 0.1
-    assert np.isnan(stager.held_out.values).any()
-    assert np.isnan(stager.training.values).any()
+    assert np.isnan(tracker.held_out.values).any()
+    assert np.isnan(tracker.training.values).any()
 
 
 def test_stage_without_a_vote_on_the_second_class_has_the_threshold_0():
@@ -295,10 +295,10 @@ def noise(n_samples=120, **more) -> Dataset:
 def test_first_stage_that_misses_its_rates_is_named_with_what_it_reached():
     params = params_of(detection=0.99, false_alarm=0.2, rounds=7)
     dataset, alarms = noise(), []
-    stager = Stager(dataset, params)
+    tracker = StageTracker(dataset, params)
     for one in grow_cascade(dataset, params, is_strict=False):
-        stager.feed(one.hypothesis, one.alpha)
-        alarms.append(stager.measured)
+        tracker.add_round(one.hypothesis, one.alpha)
+        alarms.append(tracker.measured)
     _, detection, alarm = min(alarms, key=lambda one: one[2])
 
     with pytest.raises(RefusedError) as caught:

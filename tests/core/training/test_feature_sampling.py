@@ -119,7 +119,7 @@ def test_leaf_of_a_tree_rewards_with_the_gain_over_its_vote():
     binned, search = bin_values(dataset), Noted(2, 2)
     params = params_of("tree", "ucb")
     weights = make_weights([(binned, initial_weights(dataset))], params)
-    scorer = Buyer(dataset.catalogue, params).scorer()
+    scorer = Buyer(dataset.catalogue, params).make_scorer()
     find_hypothesis(make_learner(params), RoundSearch(weights, search, scorer))
 
     root, above, *_ = seen

@@ -299,8 +299,8 @@ def test_hypothesis_of_several_features_is_bought_whole():
     buyer = Buyer(catalogue, BoostParams())
     one = [Stump(idx, 0.5, (1,)) for idx in range(3)]
 
-    buyer.take(Product((one[1], one[0])))
-    buyer.take(Tree((one[0], one[2]), ((1, LEAF), (LEAF, LEAF))))
+    buyer.buy_features(Product((one[1], one[0])))
+    buyer.buy_features(Tree((one[0], one[2]), ((1, LEAF), (LEAF, LEAF))))
 
     assert buyer.spent == 20 + 5 + 3 + 7
     assert buyer.paid == Paid(frozenset({0, 1, 2}), frozenset({0}))

@@ -9,7 +9,7 @@ from core.training.boosting import LocalTables, boost
 from core.training.params import BoostParams
 from core.training.questions import ShardAnswer, ShardQuestion, Sides
 from core.training.shards import Shard
-from core.training.trimming import fill, trim
+from core.training.trimming import restore_sums, trim_sums
 from tests.shards import (
     LEARNERS,
     PARAMS,
@@ -42,7 +42,7 @@ class NotedShards:
         members = [Shard(*table, **kinds) for table in self.tables]
         for shard in members:
             for step in self.steps:
-                shard.take(step)
+                shard.apply_step(step)
             for question in self.since:
                 shard.answer(question)
         return members
@@ -60,12 +60,14 @@ class NotedShards:
             self.since = []
         self.since.append(ShardQuestion(None, question.ask))
         kinds = {"is_split": self.is_split}
-        trimmed = [trim(question.ask, a.sums, self.binned, **kinds) for a in answers]
+        trimmed = [
+            trim_sums(question.ask, a.sums, self.binned, **kinds) for a in answers
+        ]
         kinds["n_outputs"] = self.n_outputs
         return ShardAnswer(
             sum(answer.quanta for answer in answers),
             sum(answer.numbers for answer in answers),
-            fill(question.ask, sum(trimmed), self.binned, **kinds),
+            restore_sums(question.ask, sum(trimmed), self.binned, **kinds),
         )
 
 

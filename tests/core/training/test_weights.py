@@ -153,7 +153,7 @@ def test_best_stumps_of_a_leaf_are_those_of_every_cut_and_vote(
     for shard, part in zip(weights.shards.members, parts, strict=True):
         shard.places = [LeafRows(np.flatnonzero(is_inside[part]), None)]
 
-    found = weights.find_in(Place(0, None), votes, all_features(dataset))
+    found = weights.search_splits(Place(0, None), votes, all_features(dataset))
 
     members = np.flatnonzero(is_inside).tolist()
     expected = naive_splits(dataset, signed, members, votes)
@@ -167,7 +167,7 @@ def test_sums_of_the_larger_side_are_those_of_its_rows(n_classes, n_parts):
     parts = np.array_split(np.random.default_rng(0).permutation(90), n_parts)
     weights = hold_initial(dataset, parts=parts)
     features = all_features(dataset)
-    places = [weights.everything()]
+    places = [weights.root_place()]
     for feature_idx, code in ((1, 30), (2, 1), (4, 11)):
         # The third stump has missing values in every place; the second is a category.
         places = [
@@ -176,9 +176,9 @@ def test_sums_of_the_larger_side_are_those_of_its_rows(n_classes, n_parts):
     votes = (1,) * weights.n_outputs
     assert len(places) == 8
     for place in places:
-        anew = weights.find_in(Place(place.number, None), votes, features)
+        anew = weights.search_splits(Place(place.number, None), votes, features)
 
-        assert bits(weights.find_in(place, votes, features)) == bits(anew)
+        assert bits(weights.search_splits(place, votes, features)) == bits(anew)
 
 
 def test_leaf_is_cut_where_weights_on_one_side_cancel():
@@ -188,7 +188,7 @@ def test_leaf_is_cut_where_weights_on_one_side_cancel():
     signed = np.array([[0.25], [-0.25], [0.25], [0.25]])
     weights = hold(dataset, signed)
 
-    found = weights.find_in(weights.everything(), (-1,), np.arange(1))
+    found = weights.search_splits(weights.root_place(), (-1,), np.arange(1))
 
     expected = naive_splits(dataset, signed, range(4), (-1,))
     assert found.edges.tolist() == [expected[0].edge]
@@ -440,9 +440,9 @@ def run_bits(dataset, signed, **kwargs):
     results = []
     for _ in range(3):
         results += bits(weights.find_stumps(features))
-        sides = weights.split(weights.everything(), 1, 1)
+        sides = weights.split(weights.root_place(), 1, 1)
         for side in sides:
-            results += bits(weights.find_in(side, (1,) * n_outputs, features))
+            results += bits(weights.search_splits(side, (1,) * n_outputs, features))
         results += bits(weights.find_factors(stump, (0,), features))
         results.append(weights.apply(stump, 0.4).hex())
     return results

@@ -19,13 +19,13 @@ class Agreement(Hypothesis):
         first, second = self.stumps
         if first.votes == second.votes:
             end = paths.add_votes(first.votes)
-            ways = (~end, ~0), (~0, ~(end + 1))
+            targets = (~end, ~0), (~0, ~(end + 1))
         else:
             end = paths.add_votes(first.votes)
-            ways = (~0, ~end), (~(end + 1), ~0)
+            targets = (~0, ~end), (~(end + 1), ~0)
         root = len(paths.nodes)
         first.write_node(paths, (root + 1, root + 2), 0)
-        for pair in ways:
+        for pair in targets:
             second.write_node(paths, pair, 0)
 
     def cast(self, binned, codes):

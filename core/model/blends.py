@@ -73,7 +73,7 @@ class KernelRidge(Arrays, Derived):
 
     @cached_property
     def waves(self) -> FloatArray:
-        """Return the frequencies; (n_columns, n_waves)."""
+        """The frequencies, scaled by stretches and width; (n_columns, n_waves)."""
         n_waves = self.coefficients.shape[0] // 2
         waves = draw_waves(self.kind, self.stretches.size, n_waves, self.seed)
         return waves * (self.stretches[:, None] / self.width)
@@ -84,7 +84,7 @@ class KernelRidge(Arrays, Derived):
         If x is normal with mean m and variance V, the means of cos(x w) and sin(x w)
         are cos(m w) and sin(m w), times exp(-w' V w / 2).
         """
-        damping = np.exp(-hidden.spreads(self.waves) / 2.0)
+        damping = np.exp(-hidden.compute_variances(self.waves) / 2.0)
         return np.concatenate((damping, damping))
 
     def logits(
@@ -108,9 +108,9 @@ def draw_waves(kind: KernelName, n_columns: int, n_waves: int, seed: int) -> Flo
     generator = np.random.default_rng(seed)
     blocks = []
     for _ in range(-(-n_waves // n_columns)):
-        turned, _ = np.linalg.qr(generator.normal(size=(n_columns, n_columns)))
+        directions, _ = np.linalg.qr(generator.normal(size=(n_columns, n_columns)))
         lengths = np.sqrt(generator.chisquare(n_columns, size=n_columns))
-        blocks.append(turned * lengths)
+        blocks.append(directions * lengths)
     waves: FloatArray = np.hstack(blocks)[:, :n_waves]
     if kind == "gauss":
         waves *= np.sqrt(2.0)
@@ -123,11 +123,11 @@ def wave_features(columns: Floats, waves: Floats) -> Floats:
     """Return random Fourier features of rows, in their dtype; (..., 2 * n_waves)."""
     angles = columns @ waves
     n_waves = waves.shape[1]
-    laid = np.empty((*angles.shape[:-1], 2 * n_waves), angles.dtype)
-    np.cos(angles, out=laid[..., :n_waves])
-    np.sin(angles, out=laid[..., n_waves:])
-    laid /= np.sqrt(n_waves, dtype=angles.dtype)
-    return laid
+    features = np.empty((*angles.shape[:-1], 2 * n_waves), angles.dtype)
+    np.cos(angles, out=features[..., :n_waves])
+    np.sin(angles, out=features[..., n_waves:])
+    features /= np.sqrt(n_waves, dtype=angles.dtype)
+    return features
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +145,8 @@ class LogisticRidge(Arrays):
         If log odds are normal with mean m and variance v, the mean chance is about that
         of the log odds m / sqrt(1 + pi v / 8) (MacKay 1992).
         """
-        spreads = hidden.spreads(self.coefficients)
-        return np.asarray(1.0 / np.sqrt(1.0 + np.pi / 8.0 * spreads))
+        variances = hidden.compute_variances(self.coefficients)
+        return np.asarray(1.0 / np.sqrt(1.0 + np.pi / 8.0 * variances))
 
     def logits(
         self, columns: FloatArray, damping: FloatArray | None = None
@@ -158,7 +158,7 @@ class LogisticRidge(Arrays):
 
 @dataclass(frozen=True, eq=False)
 class Hiding:
-    """What a blend precomputes for one set of hidden features."""
+    """The figures that a blend computes once for a set of hidden features."""
 
     #: (n_features,)
     is_hidden: BoolArray
@@ -178,7 +178,7 @@ class Blend(Arrays):
     weights: FloatArray
 
     def hide(self, is_hidden: BoolArray) -> Hiding:
-        """Return what is precomputed for hidden features, (n_features,)."""
+        """Compute the figures for predicting without hidden features, (n_features,)."""
         columns = self.columns.hide(is_hidden)
         dampings = tuple(ridge.compute_damping(columns) for ridge in self.ridges)
         return Hiding(is_hidden, columns, dampings)
@@ -186,7 +186,8 @@ class Blend(Arrays):
     def logits(self, values: FloatArray, hiding: Hiding | None = None) -> FloatArray:
         """Return the log odds of rows; (..., n_features) -> (..., n_outputs).
 
-        Where huge numbers overflow the log odds are 0.
+        Log odds are 0 where huge numbers overflow. `hiding` is that of the hidden
+        features, if any.
         """
         columns = self.columns.standardise(values)
         is_hidden: BoolArray | None = None

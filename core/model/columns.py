@@ -20,7 +20,7 @@ ALONE = -1
 
 @dataclass(frozen=True, eq=False)
 class Columns(Arrays):
-    """How the values of features become standardised columns.
+    """Standardised columns, computed from the values of features.
 
     A number is clipped and scaled; a category has a column for each of its codes; a
     feature with missing cells has one that marks them. A missing value is 0, the mean.
@@ -77,16 +77,16 @@ class Columns(Arrays):
         return HiddenColumns(hidden, predicted, known, means, variance)
 
     def standardise(self, values: FloatArray) -> FloatArray:
-        """Return rows as columns; (..., n_features) -> (..., n_columns)."""
+        """Standardise rows; (..., n_features) -> (..., n_columns)."""
         read = values[..., self.feature_idxs]
         is_missing = np.isnan(read)
         is_code = np.where(is_missing, np.nan, read == self.codes)
         clipped = np.clip(read, self.lows, self.highs)
-        laid = np.where(self.codes >= 0, is_code, clipped)
-        laid = np.where(self.codes == MISSING_CODE, is_missing, laid)
-        laid = arrays.make_finite((laid - self.means) / self.scales)
+        columns = np.where(self.codes >= 0, is_code, clipped)
+        columns = np.where(self.codes == MISSING_CODE, is_missing, columns)
+        columns = arrays.make_finite((columns - self.means) / self.scales)
         # Rows that come alone are contiguous, so that sums are rounded as for one row.
-        return np.ascontiguousarray(laid) if values.ndim > 2 else laid
+        return np.ascontiguousarray(columns) if values.ndim > 2 else columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,10 +112,10 @@ class HiddenColumns:
             filled[..., self.predicted] = columns[..., self.known] @ self.means
         return filled
 
-    def spreads(self, directions: FloatArray) -> FloatArray:
+    def compute_variances(self, directions: FloatArray) -> FloatArray:
         """Return the variance along directions; (n_columns, n) -> (n,)."""
         inner, hidden = directions[self.predicted], directions[self.hidden]
         along = (inner * (self.variance @ inner)).sum(axis=0)
         alone = (hidden**2).sum(axis=0) - (inner**2).sum(axis=0)
-        spreads: FloatArray = np.maximum(along, 0.0) + np.maximum(alone, 0.0)
-        return spreads
+        variances: FloatArray = np.maximum(along, 0.0) + np.maximum(alone, 0.0)
+        return variances

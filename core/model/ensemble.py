@@ -87,9 +87,8 @@ class BudgetRange:
 class Ensemble(Derived):
     """The mathematical result of training.
 
-    `priors` are the class shares of the training weight. `calibrations` are
-    named by policy. `error_costs[i][j]` is what it costs to say
-    class j where class i is true.
+    `priors` are the class shares of the training weight. `calibrations` are named by
+    policy. `error_costs[i][j]` is the cost of predicting class j where class i is true.
     """
 
     catalogue: Catalogue
@@ -119,9 +118,9 @@ class Ensemble(Derived):
         """Return the ensemble with a catalogue at other prices.
 
         Amounts that training learned (ends of ranges of budgets, budgets of a route,
-        prices in stopping rules) are scaled as the sum of all costs. A certification
-        holds only at the prices of training, so at others it is left out. Raises
-        `RefusedError` as `apply_prices` does; `where` begins its fields.
+        prices in stopping rules) are scaled by the ratio of the sums of all costs. A
+        certification holds only at the prices of training, so at others it is left out.
+        Raises `RefusedError` as `apply_prices` does; `where` begins its fields.
         """
         catalogue = apply_prices(self.catalogue, self.is_used, prices, where)
         total, new_total = total_cost(self.catalogue), total_cost(catalogue)
@@ -183,7 +182,8 @@ class Ensemble(Derived):
     def readers(self) -> tuple[IntArray, IntArray]:
         """Hypotheses sorted by the feature they read: starts, and positions.
 
-        (n_features + 1,), and one entry for each pair of hypothesis and feature.
+        Those that read feature f are positions[starts[f] : starts[f + 1]]. `starts` is
+        (n_features + 1,); `positions` has an entry for each hypothesis and feature.
         """
         by_feature: list[list[int]] = [[] for _ in self.catalogue.features]
         for position, hypothesis in enumerate(self.hypotheses):

@@ -14,8 +14,10 @@ from core.kernels import Paths
 from core.model.paths import PathBuilder
 from core.table.binning import Binned
 
+# A child of a tree's stump that is no stump: the vote there is final.
 LEAF = -1
 
+# The vote of one output for its class.
 FOR = np.ones(1, dtype=np.int8)
 
 
@@ -45,7 +47,7 @@ class Hypothesis(ABC):
 
     @abstractmethod
     def write_nodes(self, paths: PathBuilder) -> None:
-        """Write the nodes and votes of the hypothesis; the first node is its root."""
+        """Add the nodes and votes of the hypothesis to paths; the first is its root."""
 
     @abstractmethod
     def cast(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
@@ -64,7 +66,7 @@ class Hypothesis(ABC):
         """
 
     def find_codes(self, binned: Binned) -> tuple[int, ...]:
-        """Return the code of each stump's cut, one of the table's cuts."""
+        """Return, for each stump, the position of its cut among the table's cuts."""
         return tuple(
             int(np.searchsorted(binned.cuts[stump.feature_idx], stump.cut))
             for stump in self.stumps
@@ -106,28 +108,32 @@ class Stump(Hypothesis):
         return as_ballots(self.votes)
 
     def write_nodes(self, paths: PathBuilder) -> None:
-        """Write one node, which ends in a vote on either side."""
+        """Add one node, which leads to a vote on either side."""
         end = paths.add_votes(self.votes)
         self.write_node(paths, (~end, ~(end + 1)), 0)
 
     def write_node(
-        self, paths: PathBuilder, ways: Sequence[int], here: int, next_factor: int = -1
+        self,
+        paths: PathBuilder,
+        targets: Sequence[int],
+        here: int,
+        next_factor: int = -1,
     ) -> None:
-        """Write a node of the stump, also inside another hypothesis.
+        """Add a node of the stump, also inside another hypothesis.
 
         Parameters
         ----------
         paths : PathBuilder
             Extended by one node.
-        ways : sequence of 2 int
-            Where to go above the cut, and below.
+        targets : sequence of 2 int
+            The node, or the complement of a vote, above the cut and below.
         here : int
             Position of the vote that counts where the value is missing.
         next_factor : int
             A node of the next factor of a product; -1: none.
         """
         paths.nodes.append(
-            (self.feature_idx, self.is_category, *ways, here, next_factor)
+            (self.feature_idx, self.is_category, *targets, here, next_factor)
         )
         paths.cuts.append(self.cut)
 
@@ -136,7 +142,10 @@ class Stump(Hypothesis):
         return self.cast_as(self.ballots, binned, codes[0])
 
     def cast_as(self, votes: BallotArray, binned: Binned, code: int) -> BallotArray:
-        """Return `votes` for rows above the cut, their opposite for those below."""
+        """Return `votes` for rows above the cut, their opposite for those below.
+
+        int8 (n_outputs, n_samples); 0 where the value is missing.
+        """
         ballots = np.empty((votes.size, binned.n_samples), dtype=np.int8)
         feature_codes = binned.codes[self.feature_idx]
         kernels.write_stump_votes(feature_codes, self.is_category, code, votes, ballots)
@@ -166,20 +175,21 @@ class Tree(Hypothesis):
     below_votes: tuple[tuple[int, ...], ...] | None = None
 
     def write_nodes(self, paths: PathBuilder) -> None:
-        """Write one node for each stump, in their order."""
+        """Add one node for each stump, in their order."""
         first = len(paths.nodes)
+        # By stump, the vote that counts where its value is missing; 0 abstains.
         heres = {0: 0}
         for position, stump in enumerate(self.stumps):
             below = self.below_votes[position] if self.below_votes else None
             ends = paths.add_votes(stump.votes, below)
-            ways = []
+            targets = []
             for side, child in enumerate(self.children[position]):
-                ways.append(~(ends + side) if child == LEAF else first + child)
+                targets.append(~(ends + side) if child == LEAF else first + child)
                 heres[child] = ends + side
-            stump.write_node(paths, ways, heres[position])
+            stump.write_node(paths, targets, heres[position])
 
     def cast(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
-        """Return the votes of a boosted tree, for each row where its path ends."""
+        """Return the vote of a boosted tree at the end of each row's path."""
         # Each row's position among the votes: 0 none, 2 s + 1 above stump s, 2 s + 2
         # below it.
         ends = np.zeros(binned.n_samples, dtype=np.int64)
@@ -207,7 +217,10 @@ class Product(Hypothesis):
     stumps: tuple[Stump, ...] = field()
 
     def write_nodes(self, paths: PathBuilder) -> None:
-        """Write one node for the first stump and two, one per sign, for the others."""
+        """Add one node for the first stump and two for each other: one for each sign.
+
+        The sign is that of the product of the factors before.
+        """
         product_votes = np.prod([stump.votes for stump in self.stumps], axis=0)
         ends = paths.add_votes(tuple(product_votes.tolist()))
         for position, stump in enumerate(self.stumps):
@@ -215,11 +228,11 @@ class Product(Hypothesis):
             following = len(paths.nodes) + n_signs
             is_last = position == len(self.stumps) - 1
             for sign in range(n_signs):
-                ways = [
+                targets = [
                     ~(ends + other) if is_last else following + other
                     for other in (sign, 1 - sign)
                 ]
-                stump.write_node(paths, ways, 0, -1 if is_last else following)
+                stump.write_node(paths, targets, 0, -1 if is_last else following)
 
     def cast(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
         """Return the product of the stumps' votes on every row."""
@@ -233,7 +246,7 @@ class Product(Hypothesis):
 def build_paths(
     hypotheses: Sequence[Hypothesis], n_outputs: int, alphas: Sequence[float] = ()
 ) -> Paths:
-    """Return hypotheses as the arrays of nodes that kernels follow.
+    """Return the arrays of nodes and votes of hypotheses that kernels follow.
 
     Parameters
     ----------

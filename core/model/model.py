@@ -54,8 +54,8 @@ class Curve:
     steps: SpendSteps | None = None
 
     def place_at(self, budget: int | None) -> int:
-        """Return the position of the largest budget that is not above this one."""
-        return find_place(self.budgets, budget)
+        """Return the position in the curve of the largest budget not above this one."""
+        return locate_budget(self.budgets, budget)
 
     def spend_at(self, budget: int | None) -> float:
         """Return the mean spend under any budget, in micro-units.
@@ -64,7 +64,7 @@ class Curve:
         """
         if self.steps is None:
             return self.mean_spends[self.place_at(budget)]
-        return self.steps.mean_spends[find_place(self.steps.budgets, budget)]
+        return self.steps.mean_spends[locate_budget(self.steps.budgets, budget)]
 
     @property
     def betters(self) -> tuple[int | None, ...]:
@@ -85,17 +85,18 @@ class Curve:
         One right and one wrong row are added to each share (Agresti and Caffo 2000).
         Without them one error in a hundred would differ significantly from none.
         """
-        ours, cost = self.errors_calibrated[place], self._cost_at(place)
+        own_error, cost = self.errors_calibrated[place], self._cost_at(place)
         better = [
             other
             for other, error in enumerate(self.errors_calibrated)
             if is_smaller(self.budgets[other], self.budgets[place])
-            and ours - error > math.hypot(self._spread(ours), self._spread(error))
+            and own_error - error
+            > math.hypot(self._standard_error(own_error), self._standard_error(error))
             and self._cost_at(other) <= cost
         ]
         return min(better, key=self.errors_calibrated.__getitem__, default=None)
 
-    def _spread(self, share: float) -> float:
+    def _standard_error(self, share: float) -> float:
         """Return the standard error of a share of the rows, with two rows added."""
         n_rows = self.n_samples if self.n_effective is None else self.n_effective
         adjusted = (n_rows * share + 1.0) / (n_rows + 2.0)
@@ -129,7 +130,7 @@ def is_smaller(budget: int | None, other: int | None) -> bool:
     return budget is not None and (other is None or budget < other)
 
 
-def find_place(budgets: tuple[int | None, ...], budget: int | None) -> int:
+def locate_budget(budgets: tuple[int | None, ...], budget: int | None) -> int:
     """Return the position of the largest of some budgets that is not above another."""
     limits = [math.inf if one is None else one for one in budgets]
     within = math.inf if budget is None else budget

@@ -117,7 +117,10 @@ class PanelLadder(Arrays, Derived):
 
     @cached_property
     def ranks(self) -> IntArray:
-        """Places of features in the order of each panel, from 1; (n_panels, n_read)."""
+        """Rank of each feature in the order of each panel, from 1; 0: not in it.
+
+        Shape (n_panels, n_read).
+        """
         ranks = np.zeros(self.members.shape, np.int64)
         for panel, row in zip(self.panels, ranks, strict=True):
             row[list(panel.feature_idxs)] = np.arange(len(panel.feature_idxs)) + 1
@@ -127,8 +130,9 @@ class PanelLadder(Arrays, Derived):
     def floors(self) -> FloatArray:
         """Lower bound of a panel's expected loss; (n_panels, n_read + 1).
 
-        By the last place in its order that is known. The bound is the loss of the
-        shortest beginning of the order that has all that is known and is a panel.
+        The second index is the rank of the last known feature of the panel. The bound
+        is the loss of the shortest panel that is a beginning of the order and has all
+        known features.
         """
         parts = [MAIN] * len(self.panels)
         if self.route is not None:
@@ -145,7 +149,10 @@ class PanelLadder(Arrays, Derived):
 
     @cached_property
     def gains(self) -> tuple[FloatArray, FloatArray]:
-        """Loss below that of the class shares: each panel, and best of its part."""
+        """Gain in loss over the class shares: of each panel, and best of its part.
+
+        Both are (n_panels,).
+        """
         losses = self.losses
         gains = np.maximum(losses[self.is_for(MAIN)].max() - losses, 0.0)
         parts = [MAIN] * gains.size if self.route is None else self.route.parts

@@ -12,8 +12,8 @@ from core.kernels import Paths
 class PathBuilder:
     """Collects the nodes and votes of hypotheses, one hypothesis after the other.
 
-    `core.kernels.Paths` describes the arrays. A destination is the position of a node,
-    or `~vote`, where `vote` is the position of a vote.
+    `core.kernels.Paths` describes the arrays. A node leads to the position of another
+    node, or to `~vote`, where `vote` is the position of a vote.
     """
 
     n_outputs: int
@@ -38,7 +38,7 @@ class PathBuilder:
     def to_paths(
         self, roots: Sequence[int], alphas: Sequence[float], owners: Sequence[int]
     ) -> Paths:
-        """Return the arrays.
+        """Return the collected nodes, and the votes times their alphas, as arrays.
 
         Parameters
         ----------

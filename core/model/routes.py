@@ -15,7 +15,7 @@ SplitKind = Literal["cuts", "codes", "largest"]
 
 @dataclass(frozen=True, eq=False)
 class Split(Arrays):
-    """How the values of root features split cases into parts.
+    """A rule that splits cases into parts by the values of root features.
 
     A number splits by its cuts, a category by its codes. Several numbers of one bundle,
     such as the columns of a one-hot code, split by which of them is the largest.

@@ -62,7 +62,7 @@ def check_block(
 def refuse_cells(
     columns: Columns, ensemble: Ensemble, most: int | None
 ) -> list[Refusal]:
-    """Return the refusals of a table's columns, holding one column at a time."""
+    """Return the refusals of a table's columns; it reads one column at a time."""
     return [r for _, wrong in read_cells(columns, ensemble, most) for r in wrong]
 
 
@@ -98,7 +98,7 @@ def warn_unseen(ensemble: Ensemble, n_unseen: IntArray) -> list[str]:
 
 
 def mark_needed(ensemble: Ensemble) -> BoolArray:
-    """Return which features sessions may reveal; (n_features,).
+    """Return which features sessions may reveal, as a mask; (n_features,).
 
     They are the features that the ensemble reads, and others of the same bundles.
     """

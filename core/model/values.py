@@ -92,7 +92,7 @@ def possible_values(
 def compute_values(
     ensemble: Ensemble, feature_idx: int, *, has_votes: bool
 ) -> FloatArray:
-    """Return the `possible_values` of a feature, computed anew."""
+    """Compute the `possible_values` of a feature, without the cache."""
     feature = ensemble.catalogue.features[feature_idx]
     if feature.type == "category":
         return np.arange(len(feature.categories), dtype=np.float64)

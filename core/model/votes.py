@@ -27,11 +27,14 @@ def raw_votes(ensemble: Ensemble, votes: FloatArray) -> IntArray:
     prior, then of the higher position.
     """
     tolerance = 2.0 * TIE * float(ensemble.alpha_sums[-1])
-    return argbest(ensemble, class_scores(votes), tolerance)
+    return pick_class(ensemble, class_scores(votes), tolerance)
 
 
-def argbest(ensemble: Ensemble, gains: FloatArray, tolerance: float) -> IntArray:
-    """Return the class of largest gain, ties as in `raw_votes`; (...)."""
+def pick_class(ensemble: Ensemble, gains: FloatArray, tolerance: float) -> IntArray:
+    """Return the class of largest gain; (..., n_classes) -> (...).
+
+    Gains that differ by at most `tolerance` tie; ties are broken as in `raw_votes`.
+    """
     best = np.empty(gains.shape[:-1], np.int64)
     rows = np.ascontiguousarray(gains).reshape(-1, gains.shape[-1])
     kernels.pick_best(rows, ensemble.preference, tolerance, best.reshape(-1))
@@ -39,7 +42,10 @@ def argbest(ensemble: Ensemble, gains: FloatArray, tolerance: float) -> IntArray
 
 
 def label_votes(ensemble: Ensemble, margins: FloatArray) -> BoolArray:
-    """Return which labels a multi-label ensemble votes for; ties go by the priors."""
+    """Return which labels a multi-label ensemble votes for; (..., n_outputs).
+
+    A tie elects the label if its prior is above a half.
+    """
     is_likely = ensemble.class_priors > 0.5
     return np.where(np.abs(margins) <= TIE, is_likely, margins > 0)
 

@@ -5,7 +5,7 @@ import numpy as np
 from core import kernels
 from core.arrays import FloatArray, IntArray
 from core.model.ensemble import N_KNOTS, Ensemble
-from core.model.votes import FORESTS, TIE, argbest, class_scores
+from core.model.votes import FORESTS, TIE, class_scores, pick_class
 
 # Key, in models, of the calibration of a vote of all that is known.
 FULL_VOTE = "ordered"
@@ -49,7 +49,7 @@ def probabilities(
 
 
 def is_share(ensemble: Ensemble, policy: str) -> bool:
-    """Whether a chance is the share of votes: of a forest without a calibration."""
+    """Return whether a chance is the share of votes: of a forest without a calibration."""
     return ensemble.algorithm in FORESTS and policy not in ensemble.calibration_arrays
 
 
@@ -116,6 +116,6 @@ def decide(ensemble: Ensemble, chances: FloatArray) -> IntArray:
     Probabilities (..., n_classes) -> class positions (...).
     """
     if ensemble.error_costs is None:
-        return argbest(ensemble, chances, TIE)
+        return pick_class(ensemble, chances, TIE)
     gains = -(chances @ np.array(ensemble.error_costs))
-    return argbest(ensemble, gains, TIE)
+    return pick_class(ensemble, gains, TIE)

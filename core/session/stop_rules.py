@@ -18,7 +18,7 @@ from core.session.probability import (
 
 
 def is_vote_certain(position: Position, length: int | None) -> bool:
-    """Whether no answer of the plan can change the vote or the label.
+    """Return whether no answer of the plan can change the vote or the label.
 
     `length` is that of the plan; None: the vote is that of all affordable features.
 
@@ -55,7 +55,7 @@ def is_vote_certain(position: Position, length: int | None) -> bool:
 
 
 def keeps_lead(position: Position, length: int | None, winner: int) -> bool:
-    """Whether the winning class of several stays ahead, whatever the answers.
+    """Return whether the winning class of several stays ahead, whatever the answers.
 
     If its lead may fall to a tie, the tie must go to the winner.
     """
@@ -73,7 +73,7 @@ def keeps_lead(position: Position, length: int | None, winner: int) -> bool:
 
 
 def is_binary_label_fixed(ensemble: Ensemble, ends: FloatArray, share: float) -> bool:
-    """Whether all reachable forecasts of two classes have the same label.
+    """Return whether all reachable forecasts of two classes have the same label.
 
     `ends` (2, 1) are the least and the greatest vote, `share` is the least share known.
     """
@@ -92,7 +92,7 @@ def is_binary_label_fixed(ensemble: Ensemble, ends: FloatArray, share: float) ->
 def is_label_fixed(
     position: Position, length: int | None, votes: FloatArray, share: float
 ) -> bool:
-    """Whether all reachable forecasts of several classes have the same label.
+    """Return whether all reachable forecasts of several classes have the same label.
 
     They have if the current label costs less than each other one even at those odds of
     each class against it that favour the other label most. `length` as in

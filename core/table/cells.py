@@ -49,12 +49,12 @@ def tidy(cells: Iterable[str | None]) -> list[str | None]:
 
 
 def is_gap(cell: str) -> bool:
-    """Whether a cell means missing in a column of numbers or booleans."""
+    """Return whether a cell means missing in a column of numbers or booleans."""
     return cell.lower() in GAP_WORDS
 
 
 def is_unnamed(name: str) -> bool:
-    """Whether the name of a column was made up by pandas; it is often an index."""
+    """Return whether the name of a column was made up by pandas; it is often an index."""
     return name.startswith((UNNAMED, INDEX))
 
 
@@ -102,17 +102,17 @@ def parse_boolean(cell: str) -> float | None:
 
 
 def is_date(cell: str) -> bool:
-    """Whether a text looks like a date, with or without a time."""
+    """Return whether a text looks like a date, with or without a time."""
     return DATE.fullmatch(cell) is not None
 
 
 def is_measure(cell: str) -> bool:
-    """Whether a text is a number with a sign before it or a unit behind it."""
+    """Return whether a text is a number with a sign before it or a unit behind it."""
     return MEASURE.fullmatch(cell) is not None
 
 
 def is_blank(feature: Feature, cell: str) -> bool:
-    """Whether a text without white space around it is a missing value."""
+    """Return whether a text without white space around it is a missing value."""
     if cell in MISSING_WORDS or cell in feature.missing:
         return True
     if feature.type == "category":

@@ -230,6 +230,6 @@ def unused_columns(names: Sequence[str], spec: TableSpec) -> frozenset[str]:
 
 
 def is_excluded(name: str, spec: TableSpec) -> bool:
-    """Whether a column is not made a feature by a spec that lists no features."""
+    """Return whether a column is not made a feature by a spec that lists no features."""
     is_taken = name in spec.roles.values() or is_unnamed(name)
     return is_taken or bool(matching(spec.ignore, [name]))

@@ -235,7 +235,7 @@ def column_warnings(feature: Feature, values: FloatArray) -> list[str]:
 
 
 def is_unique_per_row(feature: Feature, values: FloatArray) -> bool:
-    """Whether whole numbers or categories differ in every row; none is missing."""
+    """Return whether whole numbers or categories differ in every row; none is missing."""
     is_whole = feature.type == "number" and not np.any(values[:N_FIRST] % 1 != 0)
     if not is_whole and feature.type != "category":
         return False

@@ -140,7 +140,7 @@ def identifier_reason(name: str, n_distinct: int, n_rows: int) -> str:
 
 
 def has_id_name(name: str) -> bool:
-    """Whether a column has the name of an identifier: "patient_id", "RowNr"."""
+    """Return whether a column has the name of an identifier: "patient_id", "RowNr"."""
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+", name)
     return bool(words) and words[-1].lower() in ID_WORDS
 

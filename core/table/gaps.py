@@ -39,7 +39,7 @@ class Gap(NamedTuple):
         return np.flatnonzero(self.is_overrepresented & is_scarce)
 
     def is_informative(self, least_missing: int) -> bool:
-        """Whether there are enough cases for the gap to count as information."""
+        """Return whether there are enough cases for the gap to count as information."""
         is_enough = self.n_cases >= least_missing
         return is_enough and not self.scarce_classes(least_missing).size
 

@@ -9,7 +9,7 @@ Value = TypeVar("Value")
 
 
 def is_match(pattern: str, name: str) -> bool:
-    """Whether a pattern matches a name; `*` is the only special character."""
+    """Return whether a pattern matches a name; `*` is the only special character."""
     literals = map(re.escape, pattern.split(WILDCARD))
     return re.fullmatch(".*".join(literals), name, re.DOTALL) is not None
 

@@ -7,7 +7,7 @@ import numpy as np
 from core import kernels
 from core.arrays import FloatArray, IntArray
 from core.model.ensemble import Ensemble
-from core.model.votes import TIE, argbest
+from core.model.votes import TIE, pick_class
 from core.session.policies.ordered import Ordered
 from core.session.policy import Step
 from core.session.position import Position
@@ -84,7 +84,7 @@ def stage_votes(ensemble: Ensemble, passed: IntArray) -> IntArray:
 
     In between it is the more probable one.
     """
-    between = argbest(ensemble, stage_chances(ensemble, passed), TIE)
+    between = pick_class(ensemble, stage_chances(ensemble, passed), TIE)
     n_stages = ensemble.stages.ends.size
     # Without any stage nothing was passed.
     is_through = (passed == n_stages) & (n_stages > 0)

@@ -9,7 +9,7 @@ from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.blends import to_chances
 from core.model.ensemble import Ensemble
 from core.model.routes import MAIN
-from core.model.votes import TIE, argbest
+from core.model.votes import TIE, pick_class
 from core.session.answers import take
 from core.session.branches import Branch, part_branch
 from core.session.ladders import (
@@ -170,7 +170,7 @@ class PanelPolicy(Policy):
 
     def votes(self, ensemble: Ensemble, standing: Standing) -> IntArray:
         """Return the most probable class; (...)."""
-        return argbest(ensemble, to_chances(standing.scores), TIE)
+        return pick_class(ensemble, to_chances(standing.scores), TIE)
 
     def is_certain(self, position: Position) -> bool:
         """Return whether no question or result is left; a blend has no bounds."""

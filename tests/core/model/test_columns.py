@@ -72,7 +72,7 @@ def test_spread_is_the_variance_of_hidden_columns_along_directions(columns, idxs
     directions = np.random.default_rng(1).normal(size=(8, 4))
     is_out = np.isin(READ, list(idxs))
 
-    spreads = hide(columns, *idxs).spreads(directions)
+    spreads = hide(columns, *idxs).compute_variances(directions)
 
     _, variance = naive_normal(columns, is_out, np.zeros((1, 8)))
     its = directions[is_out]
@@ -106,7 +106,7 @@ def test_columns_of_an_older_model_are_hidden_as_their_means(columns):
     hidden = hide(older, 2, 5)
 
     assert hidden.fill(laid).tolist() == [[1, 1, 0, 0, 0, 1, 1, 0]]
-    assert hidden.spreads(directions).tolist() == [16.0]
+    assert hidden.compute_variances(directions).tolist() == [16.0]
 
 
 def test_columns_of_some_features_keep_their_places_and_share_the_covariance(columns):

@@ -18,9 +18,10 @@ ONE_RULE = "must be one of mean_budget, wanted_error and error_price"
 
 
 def check_aim(aim: Aim, ensemble: Ensemble, policy: str | None, where: str) -> Aim:
-    """Refuse an aim that is not one, or that sessions of an ensemble don't reach.
+    """Return a valid aim; refuse one that sessions of an ensemble can't reach.
 
-    `policy` is who is to ask; None: whoever takes aims.
+    `policy` is the one that is to ask; None: the first that takes aims. `where` names
+    the field in refusals.
     """
     given = [name for name in Aim.__slots__ if getattr(aim, name) is not None]
     if len(given) != 1:
@@ -30,7 +31,7 @@ def check_aim(aim: Aim, ensemble: Ensemble, policy: str | None, where: str) -> A
         check_policy(policy, ensemble, "policy")
     outlook = POLICIES[name].look_ahead(ensemble, None)
     if outlook is None:
-        raise RefusedError([Refusal(where, say_takers(ensemble, name))])
+        raise RefusedError([Refusal(where, name_takers_rule(ensemble, name))])
     if aim.wanted_error is not None and aim.wanted_error < outlook.error:
         least = round_up(outlook.error)
         rule = f"must be at least {least}, the least that this model reaches"
@@ -38,8 +39,8 @@ def check_aim(aim: Aim, ensemble: Ensemble, policy: str | None, where: str) -> A
     return aim
 
 
-def say_takers(ensemble: Ensemble, name: str) -> str:
-    """Return the rule that a policy breaks which takes no aims."""
+def name_takers_rule(ensemble: Ensemble, name: str) -> str:
+    """Return the broken rule where a policy takes no aims: it names one that does."""
     takers = [
         one
         for one in served_by(ensemble)
@@ -50,13 +51,13 @@ def say_takers(ensemble: Ensemble, name: str) -> str:
 
 
 def round_up(error: float) -> str:
-    """Write an error with four digits, so that what is written is never below it."""
+    """Return an error as text with four significant digits, rounded up."""
     digits = Context(prec=4, rounding=ROUND_CEILING).create_decimal(error)
     return f"{float(digits):g}"
 
 
 def change_aim(ensemble: Ensemble, state: State, aim: Aim | None) -> State:
-    """Change what sessions are to reach, and find the next question anew.
+    """Change the aim of a session, and choose the next question anew.
 
     Raises `ClosedError` where the session was stopped.
     """

@@ -13,7 +13,7 @@ from core.session.walks import Cases, reveal
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Rows whose sessions have gone the same way."""
+    """Rows whose sessions have asked the same, with the same cells missing."""
 
     row_idxs: IntArray
     state: State
@@ -26,12 +26,13 @@ class Branch:
         return replace(self, row_idxs=self.row_idxs[is_kept])
 
 
-def part_branch(
+def split_branch(
     ensemble: Ensemble, cases: Cases, branch: Branch, feature_idx: int
 ) -> list[Branch]:
-    """Reveal a feature, or the rest of its bundle; part the rows.
+    """Reveal a feature, or the rest of its bundle; split the rows by the outcome.
 
-    By what is missing, and by the part of the route that the root says.
+    Rows stay together if the same cells are missing and, after the root of a route, if
+    they are in the same part.
     """
     revealed = [
         feature_idx,

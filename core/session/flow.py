@@ -13,11 +13,11 @@ from core.session import machine
 from core.session.policies import POLICIES
 from core.session.state import Answer, Forecast, Question, State, StopReason
 
-# Values of a number that are tried; between two that part the border is looked for.
+# Values of a number that are tried; between two that differ the border is searched.
 N_TRIED = 17
-# Of a number that no cut parts, so many places are told apart.
+# Places that are distinguished on a number without cuts.
 N_PLACES = 129
-# Answers that share these go the same way: what is asked next, why not, the label.
+# Answers lead the same way if these agree: the next feature, why none, the label.
 Key = tuple[int | None, StopReason | None, int]
 
 
@@ -46,7 +46,7 @@ class FlowAnswers:
 
 @dataclass(frozen=True, slots=True)
 class FlowNode:
-    """Where a session stands after some answers."""
+    """The state of a session after some answers."""
 
     #: what leads here from the node before; None at the start
     answers: FlowAnswers | None
@@ -61,7 +61,7 @@ class FlowNode:
 
     @property
     def goes_on(self) -> bool:
-        """Whether more is asked than is found here."""
+        """Whether the session goes on beyond this node of the flow."""
         return self.question is not None and not self.children
 
 
@@ -99,7 +99,7 @@ def find_flow(
 
 @dataclass(slots=True)
 class Draft:
-    """A node whose children are still looked for."""
+    """A node whose children are not complete yet."""
 
     state: State
     answers: FlowAnswers | None

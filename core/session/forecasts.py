@@ -13,16 +13,16 @@ from core.session.walks import Standing
 
 
 def make_forecast(ensemble: Ensemble, policy: Policy, standing: Standing) -> Forecast:
-    """Return what a policy predicts from the vote so far of one session.
+    """Return what a policy predicts from the current vote of one session.
 
-    With nothing known or a tie: the majority class, and with nothing known (of two
-    classes also on a tie) the priors. `hoeffding_p` = exp(-N m^2/2) for N draws (Reyzin
-    2010, Corollary 3, one-sided), times K - 1 for K classes (union bound): for fixed N
-    a bound on the chance of such a lead if the full vote pointed elsewhere; not a
-    probability of error.
+    With nothing known or a tie the label is the majority class; with nothing known (for
+    two classes also on a tie) the probabilities are the priors. `hoeffding_p` is
+    exp(-N m^2/2) for N draws (Reyzin 2010, Corollary 3, one-sided), times K - 1 for K
+    classes (union bound). For fixed N it bounds the chance of such a lead if the full
+    vote pointed elsewhere; it is not a probability of error.
     """
     chances = policy.chances(ensemble, standing)
-    lead, n_draws = find_lead(standing.margins), policy.n_draws(standing)
+    lead, n_draws = compute_lead(standing.margins), policy.n_draws(standing)
     hoeffding_p = None
     if n_draws is not None:
         n_rivals = len(ensemble.classes) - 1
@@ -38,7 +38,7 @@ def make_forecast(ensemble: Ensemble, policy: Policy, standing: Standing) -> For
     )
 
 
-def find_lead(margins: FloatArray) -> float:
+def compute_lead(margins: FloatArray) -> float:
     """Return `Forecast.margin` from the margins of one row, (n_outputs,)."""
     if margins.size == 1:
         return float(margins[0])

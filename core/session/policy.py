@@ -21,11 +21,11 @@ from core.session.walks import Cases, Standing, Walks, make_ends, open_session, 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The feature to ask; or why to stop, with what would be asked, if anything."""
+    """The feature to ask next; with a reason to stop, the one that would be next."""
 
     feature_idx: int | None
     reason: StopReason | None = None
-    #: draws done with, where a policy draws
+    #: number of finished draws, where a policy draws
     n_draws: int = 0
 
 
@@ -39,12 +39,12 @@ class Outlook(NamedTuple):
 
 
 class Policy(ABC):
-    """How a session goes on.
+    """Chooses the questions of a session and predicts from its answers.
 
-    A subclass says its name and finds the next step. What it need not say: its vote is
-    that of all that is known, certain once no answer within reach can change it, and
-    rows are played one by one. `is_certain` speaks of these `votes` and `chances`: who
-    says others says that too.
+    A subclass has a name and finds the next step. By default its vote is that of all
+    known features, certain once no affordable answer can change it, and rows are
+    simulated one by one. `is_certain` is about these `votes` and `chances`: a subclass
+    that overrides them overrides it too.
     """
 
     name: str
@@ -60,21 +60,21 @@ class Policy(ABC):
 
     @abstractmethod
     def find_next(self, position: Position) -> Step:
-        """Return what to ask next, or why nothing is."""
+        """Return the feature to ask next, or the reason for none."""
 
     def plan_length(self, position: Position) -> int | None:
-        """Return how many hypotheses its plan has; None: whatever can be paid."""
+        """Return the number of hypotheses in its plan; None: all that can be paid."""
         del position
         return None
 
     def count_draws(self, position: Position) -> int:
-        """Return how many draws are done with once an answer is in."""
+        """Return the number of draws that are finished after the last answer."""
         return position.state.n_draws
 
     def standing(self, position: Position) -> Standing:
-        """Return the vote so far.
+        """Return the current vote.
 
-        margins = sum(alpha h) over what is known of the plan / sum of the plan's alpha.
+        Its margins are sum(alpha h) over the known part of the plan / the plan's alpha.
         """
         tally = position.tally(self.plan_length(position))
         total = float(position.ensemble.alpha_sums[-1])
@@ -93,14 +93,14 @@ class Policy(ABC):
     def can_use(self, position: Position, feature_idx: int) -> bool:
         """Return whether the value of a feature can change what is predicted.
 
-        `position` is that after the answer. Here: whether some hypothesis reads it,
-        also one that the plan reaches only where others are missing.
+        `position` is that after the answer. By default it can if some hypothesis reads
+        it, even one that the plan reaches only where others are missing.
         """
         starts, _ = position.ensemble.readers
         return bool(starts[feature_idx + 1] > starts[feature_idx])
 
     def open_share(self, position: Position, feature_idx: int) -> float:
-        """Return the part of the alpha that is still open which waits for a feature."""
+        """Return the share of the open alpha whose hypotheses wait for a feature."""
         waiting_for = position.waiting_for
         is_open = waiting_for >= 0
         length = self.plan_length(position)
@@ -113,7 +113,7 @@ class Policy(ABC):
         return float(asking / alphas[is_open].sum())
 
     def expect_errors(self, position: Position) -> tuple[float, float] | None:
-        """Return the error cost to be expected now, and after what is to be bought."""
+        """Return the expected error cost now, and after the planned purchases."""
         del position
         return None
 
@@ -123,9 +123,9 @@ class Policy(ABC):
         return False
 
     def look_ahead(self, ensemble: Ensemble, aim: Aim | None) -> Outlook | None:
-        """Return what sessions of an aim come to; None: it takes no aims.
+        """Return mean spend and error of sessions with an aim; None: it takes no aims.
 
-        Without an aim: where the least error is reached.
+        Without an aim they are those of least error.
         """
         del ensemble, aim
         return None
@@ -135,7 +135,7 @@ class Policy(ABC):
     ) -> FloatArray:
         """Return the probability of each class after each of some answers alone.
 
-        (n_values, n_classes); the answer is charged as it would be.
+        Shape (n_values, n_classes); the answer is charged as in a session.
         """
         ensemble = position.ensemble
         first = Answer(feature_idx, "value", float(values[0]))
@@ -176,7 +176,7 @@ class Policy(ABC):
         return is_vote_certain(position, self.plan_length(position))
 
     def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
-        """Play a session for every row under every budget; these ascend."""
+        """Simulate a session for every row under every budget; budgets ascend."""
         ends = make_ends(ensemble, cases, cases.budgets.size)
         margins, ranks = np.zeros(ends.votes.shape), ends.ranks
         for row, column in np.ndindex(*ends.spent.shape):
@@ -196,7 +196,7 @@ class Policy(ABC):
         )
 
     def trace(self, ensemble: Ensemble, cases: Cases) -> Iterator[Traces]:
-        """Play the same sessions step by step; yields them budget by budget."""
+        """Simulate the same sessions step by step; yields traces budget by budget."""
         for column in range(cases.budgets.size):
             played = []
             for row, values in enumerate(cases.values):
@@ -216,14 +216,14 @@ class Policy(ABC):
     def play(
         self, ensemble: Ensemble, state: State, values: FloatArray, out_ranks: IntArray
     ) -> Position:
-        """Play a session on the values of a row; return where it ends."""
+        """Simulate a session on a row's values, (n_features,); return its end."""
         *_, end = self.steps(ensemble, state, values, out_ranks)
         return end
 
     def steps(
         self, ensemble: Ensemble, state: State, values: FloatArray, out_ranks: IntArray
     ) -> Iterator[Position]:
-        """Play a session on the values of a row; yield where it stands each time."""
+        """Simulate a session on a row's values; yield its position after each step."""
         while True:
             position = Position.of(ensemble, state)
             step = self.find_next(position)

@@ -24,14 +24,14 @@ def probabilities(
     *,
     has_ties: bool = True,
 ) -> FloatArray:
-    """Probability of each class, calibrated on held-out rows; (..., n_classes).
+    """Return the probability of each class, by votes so far; (..., n_classes).
 
-    `scores` (..., n_outputs) are F = sum(alpha h) over what is known, of draws their
-    mean vote times all alpha; `shares` (...) those of the ensemble's alpha that are
-    known. Scores that are all 0 but for rounding give the priors, if `has_ties`.
-    Without a calibration exp(F_l)/sum_k exp(F_k), of two classes 1/(1 + exp(-2F))
-    (Friedman, Hastie and Tibshirani 2000), of forests `vote_shares`; with one see
-    `Calibration`.
+    `scores` (..., n_outputs) are F = sum(alpha h) over what is known; for draws, their
+    mean vote times all alpha. `shares` (...) are the shares of the ensemble's alpha
+    that are known. Scores that are all 0 but for rounding give the priors, if
+    `has_ties`. With a calibration of the policy, see `Calibration`. Without one:
+    exp(F_l)/sum_k exp(F_k), for two classes 1/(1 + exp(-2F)) (Friedman, Hastie and
+    Tibshirani 2000), for forests `vote_shares`.
     """
     if is_share(ensemble, policy):
         known = shares if policy == FULL_VOTE else np.ones_like(shares)
@@ -49,7 +49,7 @@ def probabilities(
 
 
 def is_share(ensemble: Ensemble, policy: str) -> bool:
-    """Return whether a chance is the share of votes: of a forest without a calibration."""
+    """Return whether chances are shares of votes, as in an uncalibrated forest."""
     return ensemble.algorithm in FORESTS and policy not in ensemble.calibration_arrays
 
 
@@ -58,9 +58,9 @@ def vote_shares(
 ) -> FloatArray:
     """Return the share of the votes that each class has; (..., n_classes).
 
-    Votes of trees that are not known yet count for all classes alike, so that the most
-    probable class is that of the vote. `known` (...) is the share of the alpha that has
-    voted, of draws 1.
+    Votes of trees that are not known yet are shared equally among the classes, so the
+    most probable class is that of the vote. `known` (...) is the share of the alpha
+    that has voted; for draws it is 1.
     """
     means = class_scores(scores) / max(float(ensemble.alpha_sums[-1]), TIE)
     cast, n_classes = known[..., None], len(ensemble.classes)
@@ -72,10 +72,10 @@ def vote_shares(
 
 
 def apply_link(link: FloatArray, scores: FloatArray, shares: FloatArray) -> FloatArray:
-    """Logit of each output's class; (..., n_outputs).
+    """Return the logit of each output's class; (..., n_outputs).
 
     `link` (N_KNOTS, n_outputs + 1) has the offsets, and in its last column the slopes;
-    one column of offsets is that of every output.
+    a single column of offsets serves every output.
     """
     return apply_knot_weights(link, scores, knot_weights(shares))
 
@@ -83,10 +83,10 @@ def apply_link(link: FloatArray, scores: FloatArray, shares: FloatArray) -> Floa
 def apply_knot_weights(
     link: FloatArray, scores: FloatArray, near: FloatArray
 ) -> FloatArray:
-    """Do as `apply_link` with the weights of `knot_weights`; (..., n_outputs)."""
-    there = np.einsum("...k,kl->...l", near, link)
+    """Return what `apply_link` does, from the `knot_weights` of shares, `near`."""
+    interpolated = np.einsum("...k,kl->...l", near, link)
     odds = 2.0 * scores if scores.shape[-1] == 1 else scores
-    logits: FloatArray = there[..., :-1] + there[..., -1:] * odds
+    logits: FloatArray = interpolated[..., :-1] + interpolated[..., -1:] * odds
     return logits
 
 
@@ -102,18 +102,18 @@ def sigmoid(logits: FloatArray) -> FloatArray:
 
 
 def label_chances(ensemble: Ensemble, scores: FloatArray) -> FloatArray:
-    """Chance of each label of a multi-label ensemble, 1/(1 + exp(-2F)).
+    """Return the chance of each label of a multi-label ensemble, 1/(1 + exp(-2F)).
 
-    Where nothing is known of a label, or its votes tie, its prior.
+    It is the prior where nothing is known of a label, or its votes tie.
     """
     is_tie = np.abs(scores) <= TIE * float(ensemble.alpha_sums[-1])
     return np.where(is_tie, ensemble.class_priors, sigmoid(2.0 * scores))
 
 
 def decide(ensemble: Ensemble, chances: FloatArray) -> IntArray:
-    """Most probable class, or the one of least expected cost; ties as in `raw_votes`.
+    """Return the most probable class, or with error costs the one of least cost.
 
-    Probabilities (..., n_classes) -> class positions (...).
+    Probabilities (..., n_classes) -> class positions (...); ties as in `raw_votes`.
     """
     if ensemble.error_costs is None:
         return pick_class(ensemble, chances, TIE)

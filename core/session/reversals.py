@@ -1,4 +1,4 @@
-"""Take back charges of a session; its answers stay."""
+"""Reverses charges of a session; its answers stay."""
 
 from dataclasses import replace
 
@@ -8,13 +8,13 @@ from core.session.state import State
 
 
 def reverse(ensemble: Ensemble, state: State, feature_idx: int) -> State:
-    """Take back what a feature was charged, and find the next question anew.
+    """Reverse the charge of a feature, and choose the next question anew.
 
-    The next answer to the feature that differs, or an order, is charged at the price of
-    then. A fee that the charge held is due again with the next charge of its group.
-    Sessions that have ended take this too. The feature must have been charged.
+    If the feature is answered differently or ordered later, it is charged at the price
+    of that time. A fee in the reversed charge is due again with the next charge of its
+    group. Ended sessions allow this too. The feature must have been charged.
     """
-    standing = tuple(one for one in state.charges if one.feature_idx != feature_idx)
-    assert len(standing) == len(state.charges) - 1, "charged once"
-    back = replace(state, charges=standing, is_led=False, step_chances=())
-    return advance(ensemble, back)
+    kept = tuple(one for one in state.charges if one.feature_idx != feature_idx)
+    assert len(kept) == len(state.charges) - 1, "charged once"
+    reversed_state = replace(state, charges=kept, is_led=False, step_chances=())
+    return advance(ensemble, reversed_state)

@@ -20,16 +20,16 @@ from core.session.probability import (
 def is_vote_certain(position: Position, length: int | None) -> bool:
     """Return whether no answer of the plan can change the vote or the label.
 
-    `length` is that of the plan; None: the vote is that of all affordable features.
+    `length` is that of the plan; None: all affordable features may vote.
 
     Notes
     -----
-    Each open feature that what remains pays contributes the least and the greatest of
-    its summed votes over all values and "missing"; trees and products contribute
-    theirs one by one. Exact for the vote of stumps of two classes without a budget,
-    sound otherwise: a plan that grows because a feature is missing is allowed for. Of
-    more classes the winner must keep its lead over each other one, a bound on the
-    difference of the two votes.
+    Each open feature that the remaining budget pays contributes the least and the
+    greatest of its summed votes over all values and "missing"; trees and products
+    contribute theirs one by one. The bounds are exact for stumps of two classes without
+    a budget, else conservative: a plan that grows because a feature is missing is
+    allowed for. With more classes the winner must keep its lead over each other one, by
+    a bound on the difference of the two votes.
 
     The label is decided from calibrated probabilities. A logit, and the difference of
     two, is linear in the vote, and between two knots in the share known, each for a
@@ -94,9 +94,9 @@ def is_label_fixed(
 ) -> bool:
     """Return whether all reachable forecasts of several classes have the same label.
 
-    They have if the current label costs less than each other one even at those odds of
-    each class against it that favour the other label most. `length` as in
-    `is_vote_certain`; `votes` (n_outputs,) and `share`, the least known, are current.
+    They have it if the current label costs less than each other one even at those odds
+    of each class against it that favour the other label most. `length` as in
+    `is_vote_certain`; `votes` (n_outputs,) and the known `share` are the current ones.
     """
     ensemble = position.ensemble
     if ensemble.error_costs is not None and is_share(ensemble, FULL_VOTE):

@@ -15,7 +15,7 @@ from core.session.probability import decide
 class Traces:
     """The sessions of many rows under one budget, each asked to its end.
 
-    What ends earlier than others stays as it ended.
+    A session that ends earlier than others keeps the figures of its end.
     """
 
     #: (n_rows, n_steps), of the label
@@ -31,10 +31,10 @@ class Traces:
 def make_traces(
     ensemble: Ensemble, chances: FloatArray, spends: IntArray, ends: IntArray
 ) -> Traces:
-    """Return traces from what was so far.
+    """Return traces from the chances and spends after each step.
 
-    `chances` (n_rows, n_steps, n_classes) and `spends` (n_rows, n_steps) count up to
-    the step of each row's end, `ends` (n_rows,).
+    `chances` (n_rows, n_steps, n_classes) and `spends` (n_rows, n_steps) are valid up
+    to the last step of each row, `ends` (n_rows,).
     """
     steps = np.minimum(np.arange(spends.shape[1]), ends[:, None])
     rows = np.arange(len(ends))[:, None]
@@ -46,7 +46,7 @@ def make_traces(
 
 @dataclass(frozen=True)
 class Stops:
-    """Where sessions stop by some rules; (n_rules, n_rows)."""
+    """The stops of sessions by some rules; (n_rules, n_rows)."""
 
     strata: IntArray
     labels: IntArray
@@ -56,7 +56,10 @@ class Stops:
     spends: IntArray
 
     def count(self) -> IntArray:
-        """Count answers in each stratum, then those that differ; as in `Level`."""
+        """Count stops in each stratum, then those whose label differs; as in `Level`.
+
+        Shape (n_rules, 2 * N_STRATA).
+        """
         shape = (len(self.strata), N_STRATA)
         counts = np.zeros((2, *shape), np.int64)
         for place, (strata, differs) in enumerate(
@@ -70,7 +73,7 @@ class Stops:
 def find_stops(
     traces: Traces, rules: Sequence[EarlyRule], bounds: Sequence[int]
 ) -> Stops:
-    """Find where sessions stop by each of some rules; `bounds` are those of `Level`."""
+    """Return where sessions stop by each rule; `bounds` are those of `Level`."""
     strata = (traces.spends[..., None] >= np.array(bounds, np.int64)).sum(axis=-1)
     rows = np.arange(len(strata))
     stops = np.empty((len(rules), rows.size), np.int64)

@@ -1,4 +1,4 @@
-"""A feature is of use if it can change the prediction; some can still be bought."""
+"""Decides whether a feature is of use: whether it can change the prediction."""
 
 from dataclasses import replace
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Plays the sessions of many rows one by one, and holds how each one ends."""
+"""Holds the ends of the sessions of many rows, and simulates them one by one."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from core.session.state import Aim, Answer, State, StopRule
 
 @dataclass(frozen=True)
 class Standing:
-    """The vote so far of one session, or of many; shape (...)."""
+    """The current vote of one session, or of many; shape (...)."""
 
     #: (..., n_outputs); votes by the alpha that may vote, or by the draws
     margins: FloatArray
@@ -30,7 +30,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Walks(Standing):
-    """How the session of every row ends under every budget; (n_rows, n_budgets)."""
+    """Ends of the sessions of every row under every budget; (n_rows, n_budgets)."""
 
     #: in micro-units
     spent: IntArray
@@ -51,7 +51,7 @@ class Walks(Standing):
 
 @dataclass(frozen=True)
 class Cases:
-    """Rows to play under budgets."""
+    """Rows whose sessions are simulated, and their budgets."""
 
     #: (n_rows, n_features), as in `Dataset.values`
     values: FloatArray
@@ -67,7 +67,7 @@ class Cases:
 
 
 def make_ends(ensemble: Ensemble, cases: Cases, n_budgets: int) -> kernels.Ends:
-    """Return room for where the sessions end under the first budgets."""
+    """Return zeroed arrays for the ends of sessions under the first budgets."""
     shape = (cases.values.shape[0], n_budgets)
     return kernels.Ends(
         votes=np.zeros((*shape, ensemble.n_outputs)),
@@ -104,10 +104,10 @@ def reveal(
     values: FloatArray,
     out_ranks: IntArray,
 ) -> State:
-    """Answer for a feature, or for all open members of its bundle.
+    """Answer a question with the row's values: a feature, or all of its bundle.
 
-    Members that are there come first: they pay, the missing ones don't. Where all are
-    missing, a session that hears it member by member may draw on in between.
+    Returns the state after it; `out_ranks` (n_features,) gets the order of asking.
+    Members with a value come first, since they are charged and missing ones are not.
     """
     revealed = sorted(
         (feature_idx, *bundle_members(ensemble.catalogue, state, feature_idx))

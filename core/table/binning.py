@@ -1,4 +1,4 @@
-"""Values to uint8 codes: one code per present value, or per quantile of many."""
+"""Codes values as uint8: one code per present value, or per quantile of many."""
 
 import math
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ class Binned:
 
     @cached_property
     def coded(self) -> kernels.CodedTable:
-        """The record that kernels take."""
+        """The same table as the record that kernels take."""
         facts = self.n_codes, self.is_category, self.has_missing
         packing = self.packing
         return kernels.CodedTable(
@@ -56,17 +56,17 @@ class Binned:
         codes[is_gone] = kernels.MISSING
         nothing = np.empty(0)
         cuts = (
-            nothing if gone else its
-            for gone, its in zip(is_gone, self.cuts, strict=True)
+            nothing if gone else feature_cuts
+            for gone, feature_cuts in zip(is_gone, self.cuts, strict=True)
         )
         n_codes = np.where(is_gone, 0, self.n_codes)
         columns = CodedColumns(codes, n_codes, self.has_missing | is_gone, tuple(cuts))
         return join_columns(columns, self.is_category)
 
     def digit_of(self, feature_idx: int) -> tuple[int, int]:
-        """Return what a feature's digit counts in the codes of its lane, and its radix.
+        """Return the place value of a feature's digit in its lane, and its radix.
 
-        A lane of one feature has its codes as they are.
+        The feature's code is that of the lane // place value % radix.
         """
         packing = self.packing
         lane = int(packing.lane_of[feature_idx])
@@ -79,15 +79,15 @@ class Binned:
         return math.prod(radixes[:place]), radixes[place]
 
     def without_rows(self) -> "Binned":
-        """Return the cuts and lanes alone."""
+        """Return the cuts and lanes with the codes of no row."""
         return self.take(np.arange(0))
 
     def with_codes(self, codes: CodeArray) -> "Binned":
-        """Return other rows by these cuts, from their codes, (n_features, n_samples).
+        """Return a table of other rows, coded by these cuts; (n_features, n_samples).
 
         A feature that `keep` has left out is missing in each of them.
         """
-        # Kernels are compiled anew for arrays that are laid out otherwise.
+        # Kernels are compiled anew for arrays with another memory layout.
         codes = np.ascontiguousarray(codes)
         is_gone = self.n_codes == 0
         if np.any(codes[is_gone] != kernels.MISSING):
@@ -141,34 +141,34 @@ def code_columns(
     each; others are cut at weighted quantiles. Categories keep theirs. A constant
     feature has one code and an empty one none: no stump can be made of either.
     """
-    # Kernels are compiled anew for arrays that are read-only, or laid out otherwise.
+    # Kernels are compiled anew for arrays that are read-only, or not C-contiguous.
     values = np.require(values, np.float64, ("C", "W"))
     n_samples, n_features = values.shape
     known = np.full((n_features, kernels.FEW + 1), np.nan)
     sizes = np.zeros(n_features, dtype=np.int64)
     has_missing = np.zeros(n_features, dtype=np.bool_)
     codes = np.empty((n_features, n_samples), dtype=np.uint8)
-    found = kernels.ColumnFacts(known, sizes, has_missing), codes
-    # Some rows tell which features have many values, and nearly always all values of
-    # the others: by these all rows are coded. Left are the features of many values, and
-    # those of which more turned up.
+    out = kernels.ColumnFacts(known, sizes, has_missing), codes
+    # Some rows show which features have many values, and nearly always all values of
+    # the others, by which all rows are coded. What is left are the features of many
+    # values, and those of which more values turned up.
     some = np.ascontiguousarray(values[:: 1 + n_samples // N_SOME])
     no_cuts = np.empty((n_features, 1))
-    kernels.encode(0, some, np.arange(n_features), no_cuts, *found)
+    kernels.encode(0, some, np.arange(n_features), no_cuts, *out)
     n_known = sizes.copy()
     few = np.flatnonzero(sizes <= kernels.FEW)
-    code_rows(values, few, no_cuts, *found)
+    code_rows(values, few, no_cuts, *out)
     left = np.flatnonzero((sizes > kernels.FEW) | (sizes > n_known))
     cuts = find_cuts(values, weights, is_category, known, sizes)
     n_cuts = np.array([one.size for one in cuts], dtype=np.int64)
     if left.size:
-        code_rows(values, left, tabulate([cuts[idx] for idx in left]), *found)
+        code_rows(values, left, tabulate_cuts([cuts[idx] for idx in left]), *out)
     n_codes = n_cuts + (~is_category & (sizes > 0))
     return CodedColumns(codes, n_codes, has_missing, tuple(cuts))
 
 
-def tabulate(cuts: Sequence[FloatArray]) -> FloatArray:
-    """Return the cuts of some features as kernels search them; see `kernels.encode`."""
+def tabulate_cuts(cuts: Sequence[FloatArray]) -> FloatArray:
+    """Return cuts by feature, padded with infinity to a power of 2 for `encode`."""
     n_cuts = np.array([one.size for one in cuts])
     width = 1 << int(n_cuts.max()).bit_length()
     tables = np.full((n_cuts.size, width), np.inf)
@@ -185,7 +185,7 @@ def code_rows(
 ) -> None:
     """Code all rows as `kernels.encode` does, on all cores where that pays.
 
-    What runs on all cores takes 10 s to compile: a first small training does without.
+    The parallel kernel takes 10 s to compile, so a first small training avoids it.
     """
     if values.shape[0] <= kernels.CHUNK:
         kernels.encode(0, values, features, tables, out_learnt, out_codes)
@@ -194,10 +194,10 @@ def code_rows(
 
 
 def encode_rows(values: FloatArray, cuts: Sequence[FloatArray]) -> CodeArray:
-    """Code rows by cuts that were found on more; (n_features, n_samples).
+    """Code rows by cuts that were computed on more rows; (n_features, n_samples).
 
-    `values` (n_samples, n_features): the categories among them have cuts. The same
-    codes as `code_columns` gives where it finds these cuts.
+    `values` (n_samples, n_features): the categories among them have cuts. The codes are
+    those of `code_columns` if it computes these cuts.
     """
     values = np.require(values, np.float64, ("C", "W"))
     n_samples, n_features = values.shape
@@ -207,7 +207,7 @@ def encode_rows(values: FloatArray, cuts: Sequence[FloatArray]) -> CodeArray:
     facts = kernels.ColumnFacts(known, sizes, np.zeros(n_features, np.bool_))
     codes = np.empty((n_features, n_samples), dtype=np.uint8)
     features = np.arange(n_features)
-    code_rows(values, features, tabulate(cuts), facts, codes)
+    code_rows(values, features, tabulate_cuts(cuts), facts, codes)
     return codes
 
 
@@ -218,10 +218,10 @@ def find_cuts(
     known: FloatArray,
     sizes: IntArray,
 ) -> list[FloatArray]:
-    """Cuts of every feature, as in `Binned`.
+    """Return the cuts of every feature, as in `Binned`.
 
-    `is_category` (n_features,); `known` and `sizes` as in `core.kernels.ColumnFacts`,
-    of a feature with more than `FEW` values any number above it.
+    `is_category` (n_features,); `known` and `sizes` are as in
+    `core.kernels.ColumnFacts`; a feature of many values has any size above `FEW`.
     """
     is_weighted = bool(np.ptp(weights) > 0)
     middles = find_middles(known[:, :-1], known[:, 1:])
@@ -229,8 +229,9 @@ def find_cuts(
     for idx, size in enumerate(sizes.tolist()):
         if size > kernels.FEW:
             column = values[:, idx].copy()
-            given = weights if is_weighted else None
-            cuts.append(sort_cuts(column, given, is_category=is_category[idx]))
+            row_weights = weights if is_weighted else None
+            column_cuts = cut_column(column, row_weights, is_category=is_category[idx])
+            cuts.append(column_cuts)
         elif is_category[idx]:
             cuts.append(known[idx, :size])
         else:
@@ -238,13 +239,11 @@ def find_cuts(
     return cuts
 
 
-def sort_cuts(
+def cut_column(
     column: FloatArray, weights: FloatArray | None, *, is_category: bool
 ) -> FloatArray:
-    """Cuts of one feature, whose values are sorted in place unless they are weighted.
-
-    Sorting puts missing values last.
-    """
+    """Return the cuts of one feature; unweighted values are sorted in place."""
+    # Sorting puts missing values last.
     if weights is None:
         column.sort()
     else:
@@ -259,7 +258,7 @@ def sort_cuts(
 
 
 def find_thresholds(ordered: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """Thresholds that part the present values into at most `MAX_CODES` codes.
+    """Return thresholds that split the present values into at most `MAX_CODES` codes.
 
     `ordered` (n_present,) are finite and ascending, as is what is returned; `weights`
     None: all are equal. Each threshold lies strictly between two neighbouring present
@@ -275,15 +274,15 @@ def find_thresholds(ordered: FloatArray, weights: FloatArray | None) -> FloatArr
 
 
 def find_middles(lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Thresholds between values; the lower one where no double lies between."""
+    """Return the middles of pairs; the lower value where no double lies between."""
     middle = lower / 2 + upper / 2
     return np.where((lower <= middle) & (middle < upper), middle, lower)
 
 
 def find_quantiles(ordered: FloatArray, weights: FloatArray | None) -> IntArray:
-    """Positions of the last of equal values at each quantile, but not of the greatest.
+    """Return the position of the last value equal to each quantile; ascending, unique.
 
-    A quantile on the greatest value counts for the one before.
+    A quantile on the greatest value counts for the value before it.
     """
     if weights is None:
         # As by running totals, which would be the whole numbers.

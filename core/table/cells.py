@@ -54,7 +54,7 @@ def is_gap(cell: str) -> bool:
 
 
 def is_unnamed(name: str) -> bool:
-    """Return whether the name of a column was made up by pandas; it is often an index."""
+    """Return whether pandas made up a column's name; the column is often an index."""
     return name.startswith((UNNAMED, INDEX))
 
 

@@ -113,12 +113,12 @@ def read_features(
     columns: Columns,
     spec: TableSpec,
     chosen: Sequence[Feature],
-    take: Callable[[Feature, FloatArray], None],
+    collect: Callable[[Feature, FloatArray], None],
     is_kept: BoolArray | slice = slice(None),
 ) -> tuple[list[Feature], list[str], list[Refusal]]:
     """Return the features with their types, warnings and refusals.
 
-    `take` is called with each feature in which nothing is refused, and its values.
+    `collect` is called with each feature in which nothing is refused, and its values.
     Warnings concern the rows that are kept.
     """
     features: list[Feature] = []
@@ -143,7 +143,7 @@ def read_features(
         features.append(feature)
         if not wrong:
             warnings += column_warnings(feature, cells[is_kept])
-            take(feature, cells)
+            collect(feature, cells)
     return features, warnings, refusals
 
 
@@ -230,6 +230,6 @@ def unused_columns(names: Sequence[str], spec: TableSpec) -> frozenset[str]:
 
 
 def is_excluded(name: str, spec: TableSpec) -> bool:
-    """Return whether a column is not made a feature by a spec that lists no features."""
+    """Return whether a spec that lists no features makes none of this column."""
     is_taken = name in spec.roles.values() or is_unnamed(name)
     return is_taken or bool(matching(spec.ignore, [name]))

@@ -44,7 +44,7 @@ MANY_CATEGORIES = 20
 
 
 def unknown_column(role: str, name: str, columns: Columns) -> Refusal:
-    """Return the refusal of a name that no column has; it suggests the nearest name."""
+    """Return a refusal of a name that no column has, with the nearest name."""
     near = get_close_matches(name, list(columns), n=1)
     hint = f"; the nearest is {near[0]!r}" if near else ""
     return Refusal(role, f"must be a column of the table{hint}", repr(name))
@@ -117,7 +117,7 @@ def as_text(column: Column) -> Cells:
 def cell_refusal(
     name: str, rule: str, rows: IntArray, cells: Sequence[str | None] | dict[int, str]
 ) -> Refusal:
-    """Return the refusal of cells of a column; it names the first few rows."""
+    """Return a refusal of a column's cells at `rows`, which shows the first few."""
     first, n_more = rows[:MAX_EXAMPLES].tolist(), len(rows[MAX_EXAMPLES:])
     tail = f" and {n_more} more" if n_more else ""
     shown = (f"{describe_cell(cells[row])} in row {row + 1}" for row in first)
@@ -204,7 +204,7 @@ def learn_categories(
 
 
 def remedy_for(categories: Sequence[str]) -> str:
-    """Return what dates or measures among categories are, and the remedy; "": none."""
+    """Return advice on categories that are mostly dates or measures; "": no advice."""
     half = len(categories) / 2
     if sum(map(is_date, categories)) > half:
         return (
@@ -235,7 +235,7 @@ def column_warnings(feature: Feature, values: FloatArray) -> list[str]:
 
 
 def is_unique_per_row(feature: Feature, values: FloatArray) -> bool:
-    """Return whether whole numbers or categories differ in every row; none is missing."""
+    """Return whether whole numbers or categories differ in all rows, none missing."""
     is_whole = feature.type == "number" and not np.any(values[:N_FIRST] % 1 != 0)
     if not is_whole and feature.type != "category":
         return False

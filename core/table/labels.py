@@ -66,7 +66,7 @@ def gather_labels(
 
 
 def usable_rows(labels: GatheredLabels) -> tuple[IntArray | None, list[str]]:
-    """Return the positions of the rows to train on (None: all), and warnings."""
+    """Return positions of rows with a class and a weight (None: all), and warnings."""
     warnings = []
     is_weighty = labels.weights > 0
     n_dropped = int((~labels.is_kept).sum())

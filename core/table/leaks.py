@@ -1,10 +1,10 @@
-"""How well one column alone predicts the target; a column that does is often a leak."""
+"""Scores how well one column predicts the target; a very good one is often a leak."""
 
 import numpy as np
 
 from core.arrays import FloatArray, IntArray
 
-# Of a longer table so many rows, evenly spaced, are read.
+# Most rows that are read; of a longer table evenly spaced ones.
 MAX_ROWS = 20_000
 # A bin of numbers has at least so many values on average.
 ROWS_PER_BIN = 20

@@ -38,7 +38,7 @@ class Packing:
     def with_codes(
         self, codes: CodeArray, n_codes: IntArray, has_missing: BoolArray
     ) -> "Packing":
-        """Return the same lanes with the codes of other rows."""
+        """Return the same lanes with other rows, coded (n_features, n_samples)."""
         packed = np.empty((self.codes.shape[0], codes.shape[1]), dtype=np.uint8)
         members, starts = self.members, self.starts
         kernels.pack_codes(codes, n_codes, has_missing, members, starts, packed)

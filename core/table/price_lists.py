@@ -111,7 +111,7 @@ def check_groups(
 
 
 def is_in_proportion(first: Catalogue, second: Catalogue) -> bool:
-    """Return whether all amounts of one catalogue are those of the other times a factor.
+    """Return whether all amounts of two catalogues are in one proportion.
 
     The factor is positive. Then every rule makes the same choices at both, if budgets
     are multiplied by the same factor.

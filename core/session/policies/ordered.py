@@ -34,12 +34,12 @@ class Ordered(Policy):
         return Step(None, "budget_exhausted")
 
     def stages(self, ensemble: Ensemble) -> kernels.Stages:
-        """Return the stages that may end a walk: none."""
+        """Return the stages of a cascade that may end a session early: none here."""
         del ensemble
         return kernels.Stages(np.empty(0, np.int64), np.empty(0))
 
     def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
-        """Play a session for every row under every budget at once."""
+        """Simulate a session for every row under every budget at once."""
         paths, prices = ensemble.paths, ensemble.catalogue.prices
         ends = make_ends(ensemble, cases, cases.budgets.size)
         terms = kernels.Terms(cases.budgets, paths, prices)

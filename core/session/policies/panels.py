@@ -11,7 +11,7 @@ from core.model.ensemble import Ensemble
 from core.model.routes import MAIN
 from core.model.votes import TIE, pick_class
 from core.session.answers import take
-from core.session.branches import Branch, part_branch
+from core.session.branches import Branch, split_branch
 from core.session.ladders import (
     ROUTED,
     SAME_LOSS,
@@ -77,7 +77,7 @@ class PanelPolicy(Policy):
         return open_idxs
 
     def seek_open(self, position: Position) -> list[int]:
-        """Return the features of `could_ask`, computed anew."""
+        """Compute the features of `could_ask`, without the cache."""
         roots = find_roots(position)
         if roots:
             ahead = [find_open(position, one) for one in choose_by_part(position)]
@@ -99,15 +99,18 @@ class PanelPolicy(Policy):
         return is_read and bool(ladder.members[numbers, feature_idx].any())
 
     def choose_panel(self, position: Position) -> int:
-        """Return the panel to buy: of least expected loss, of several the preferred."""
+        """Return the number of the panel to buy, the one of least expected loss.
+
+        Of several it is the preferred one.
+        """
         return int(np.argmin(expect_losses(position)))
 
     def open_share(self, position: Position, feature_idx: int) -> float:
-        """Return what a feature gains of all that the panel to buy would gain.
+        """Return a feature's share of the gain that the panel to buy would make.
 
-        Gains are of log-loss on held-out rows. Where no panel predicts before more
-        features are known, they share its gain equally; so do the root and what may be
-        asked after it.
+        Gains are of log-loss on held-out rows. If no other panel predicts until more
+        features are known, these share the gain equally; so do the root and the
+        features that may be asked after it.
         """
         ladder, is_known = ladder_of(position.ensemble), find_known(position)
         if find_roots(position):
@@ -180,10 +183,10 @@ class PanelPolicy(Policy):
         return self.find_next(position).feature_idx is None
 
     def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
-        """Play a session for every row under every budget.
+        """Simulate a session for every row under every budget.
 
-        Rows are played together as long as they are asked the same and the same of
-        them is missing.
+        Rows are simulated together as long as they are asked the same features and the
+        same cells are missing.
         """
         ends = make_ends(ensemble, cases, cases.budgets.size)
         cache = LogitCache(ensemble, cases.values)
@@ -205,9 +208,9 @@ class PanelPolicy(Policy):
     def follow(
         self, ensemble: Ensemble, cases: Cases, column: int, cache: LogitCache
     ) -> Iterator[tuple[Branch, bool]]:
-        """Yield where rows stand under a budget, and whether their sessions end there.
+        """Yield groups of rows under a budget, and whether their sessions end there.
 
-        Those of a position that go on and those that don't come one after the other.
+        Of the rows at one position, those that end come first, then those that go on.
         """
         nobody = np.zeros(cases.values.shape[1], np.int64)
         branches = []
@@ -223,7 +226,7 @@ class PanelPolicy(Policy):
             if feature_idx is not None and goes_on.any():
                 going = branch.keep(goes_on)
                 yield going, False
-                branches += part_branch(ensemble, cases, going, feature_idx)
+                branches += split_branch(ensemble, cases, going, feature_idx)
 
     def part_rows(
         self, ensemble: Ensemble, cases: Cases, column: int
@@ -242,7 +245,7 @@ class PanelPolicy(Policy):
         return feature_idx, np.full(row_idxs.size, feature_idx is not None)
 
     def trace(self, ensemble: Ensemble, cases: Cases) -> Iterator[Traces]:
-        """Play the same sessions step by step; yields them budget by budget."""
+        """Simulate the same sessions step by step; yields traces budget by budget."""
         cache, n_rows = LogitCache(ensemble, cases.values), cases.values.shape[0]
         for column in range(cases.budgets.size):
             visits = [one for one, _ in self.follow(ensemble, cases, column, cache)]

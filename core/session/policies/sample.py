@@ -28,7 +28,7 @@ N_PAIRS = 1024
 
 
 class Key(ISeedSequence):
-    """A key taken as it is; given by `key=`, numpy gathers entropy too (6 us)."""
+    """A key used as it is; with numpy's `key=`, entropy is gathered too (6 us)."""
 
     def __init__(self, *words: int) -> None:
         self.words = words
@@ -69,14 +69,14 @@ def draw_blocks(
 
 
 class Sample(Policy):
-    """Draw until a hypothesis needs a feature that can be paid.
+    """Draws hypotheses until one needs a feature that can be paid.
 
-    So do Reyzin's draws (2010, Algorithm 2), which end earlier: see `ReyzinSample`.
-    Draws that need nothing unpaid are free; a tree is asked step by step along its
-    path, a product only if all its factors can be paid. A draw that can't be paid is
-    passed over as long as another hypothesis could be, and else is the end; so is that
-    no hypothesis waits for a feature. After `MAX_DRAWS` draws what was never drawn
-    counts as not needed.
+    Reyzin (2010), Algorithm 2, draws alike but ends earlier: see `ReyzinSample`. Draws
+    that need nothing unpaid are free; a tree is asked step by step along its path, a
+    product only if all its factors can be paid. A draw that can't be paid is skipped as
+    long as another hypothesis could be paid; otherwise the session ends. It also ends
+    when no hypothesis waits for a feature. After `MAX_DRAWS` draws hypotheses that were
+    never drawn count as not needed.
     """
 
     name = "sample"
@@ -94,7 +94,7 @@ class Sample(Policy):
         if not (position.waiting_for >= 0).any():
             return Step(None, "all_known", state.n_draws)
         halting, generator = self.halting(position), uniforms(state.seed, state.stream)
-        # A draw that waits for a result is not done with before it has come.
+        # A draw that waits for a result is not finished before the result comes.
         waiting = np.where((position.ends >= 0) & (position.waiting_for < 0), 0, -1)
         first_waiting = MAX_DRAWS
         for start in range(0, MAX_DRAWS, N_BLOCK):
@@ -123,7 +123,7 @@ class Sample(Policy):
         return self.find_next(position).n_draws
 
     def standing(self, position: Position) -> Standing:
-        """Return votes over draws that voted; once decided, the full vote.
+        """Return the mean vote of the draws that voted; once decided, the full vote.
 
         `marks` is the number of these draws, -1 for the full vote.
         """
@@ -161,11 +161,11 @@ class Sample(Policy):
         return np.where(is_full[..., None], full, sampled)
 
     def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
-        """Play a session for every row under every budget, many at once.
+        """Simulate a session for every row under every budget, many at once.
 
-        Under a budget that pays everything the draws only decide the order, and the
-        end is that of `ordered`; but for products, of which one that is drawn with a
-        missing factor spares what another would have bought.
+        Under a budget that pays everything the draws only decide the order, and the end
+        is that of `ordered`. Products are an exception: one that is drawn with a
+        missing factor does not buy its other factors.
         """
         full = Ordered().walk(ensemble, cases)
         if not ensemble.hypotheses:
@@ -209,9 +209,10 @@ def begin_walks(ensemble: Ensemble, ranks: IntArray) -> kernels.SampleState:
 def walk_rows(
     ensemble: Ensemble, cases: Cases, rows: slice, out_ends: kernels.Ends
 ) -> BoolArray:
-    """Walk some rows to their ends, one block of draws after the other.
+    """Simulate the sessions of some rows, one block of draws after the other.
 
-    Returns which values are known at the ends, (n_rows, n_budgets, n_features).
+    Fills `out_ends`; returns which values are known at the ends, (n_rows, n_budgets,
+    n_features).
     """
     values, streams = cases.values[rows], cases.streams[rows]
     shape = (*out_ends.spent.shape, values.shape[1])
@@ -237,10 +238,12 @@ def walk_rows(
 def finish(
     ensemble: Ensemble, full: Walks, ends: kernels.Ends, known_values: FloatArray
 ) -> Walks:
-    """Fill in the full vote where sessions know all, and the budgets not walked.
+    """Return the ends of all sessions: those simulated, then those of the full vote.
 
-    `known_values` (n_rows, n_budgets, n_features) at the ends, NaN where not known;
-    one for all budgets where that of the largest serves them.
+    Where sessions end with the full vote (marks below 0) it is computed from
+    `known_values`, (n_rows, n_budgets, n_features) at the ends, NaN where not known;
+    n_budgets may be 1 if the values at the largest budget serve all. The other budgets,
+    which were not simulated, have the ends of `full`.
     """
     n_walked, total = ends.spent.shape[1], float(ensemble.alpha_sums[-1])
     shape = known_values.shape

@@ -37,9 +37,9 @@ class ReyzinSample(Sample):
         return position.waiting_for
 
     def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
-        """Play a session for every row under every budget, many rows at once.
+        """Simulate a session for every row under every budget, many rows at once.
 
-        A smaller budget ends earlier on the same walk.
+        Under a smaller budget the same session ends earlier.
         """
         full = Ordered().walk(ensemble, cases)
         if not ensemble.hypotheses:
@@ -58,9 +58,9 @@ class ReyzinSample(Sample):
 def walk_to_first_miss(
     ensemble: Ensemble, cases: Cases, rows: slice, out_ends: kernels.Ends
 ) -> BoolArray:
-    """Walk some rows to their ends, one block of draws after the other.
+    """Simulate the sessions of some rows, one block of draws after the other.
 
-    Returns which values are known at the ends, (n_rows, n_features).
+    Fills `out_ends`; returns which values are known at the ends, (n_rows, n_features).
     """
     values, streams = cases.values[rows], cases.streams[rows]
     budgets = cases.budgets[: out_ends.spent.shape[1]]

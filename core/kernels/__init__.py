@@ -27,8 +27,8 @@ from core.kernels.newton import (
     N_NODE,
     READS,
     CoarseTable,
+    Derivatives,
     Growth,
-    Pulls,
     TreeRoom,
 )
 from core.kernels.paths import (

@@ -128,7 +128,7 @@ def encode(start, values, features, tables, out_learnt, out_codes):
 
 @kernel
 def copy_columns(values, features, out_columns):
-    """Copy features of some rows, column by column."""
+    """Copy features of some rows: (n_rows, n_features) -> (n_places, n_rows)."""
     for row in range(values.shape[0]):
         for place in range(features.shape[0]):
             out_columns[place, row] = values[row, features[place]]
@@ -136,7 +136,7 @@ def copy_columns(values, features, out_columns):
 
 @parallel_kernel
 def encode_parallel(values, features, tables, out_learnt, out_codes):
-    """Do as `encode` for all rows on all cores."""
+    """Code all rows as `encode` does, in chunks on all cores."""
     n_samples, n_features = values.shape
     n_chunks = (n_samples + CHUNK - 1) // CHUNK
     known = np.empty((n_chunks, n_features, FEW + 1))

@@ -5,7 +5,7 @@ import numpy as np
 from core.kernels.jit import kernel
 from core.kernels.newton import (
     N_COARSE,
-    Pulls,
+    Derivatives,
     TreeRoom,
     grow_tree,
     leaf_of,
@@ -104,7 +104,7 @@ def boost_trees(table, targets, weights, growth, out_scores, out_trees):
     is_open = np.ones(table.codes.shape[0], np.bool_)
     members = np.flatnonzero(weights > 0)
     is_drawn = np.ones(members.shape[0], np.bool_)
-    pulls = Pulls(np.zeros(n_rows), np.zeros(n_rows))
+    derivatives = Derivatives(np.zeros(n_rows), np.zeros(n_rows))
     sizes = np.zeros((growth.rounds, n_outputs), np.int64)
     moves, chances = np.zeros((2, n_outputs, n_rows))
     for number in range(growth.rounds):
@@ -115,13 +115,13 @@ def boost_trees(table, targets, weights, growth, out_scores, out_trees):
             if growth.column_share < 1.0:
                 draw_share(growth.column_share, state, is_open)
             rows = members[is_drawn]
-            write_pulls(rows, chances, targets, weights, output, pulls)
+            write_pulls(rows, chances, targets, weights, output, derivatives)
             nodes, steps = (
                 out_trees.nodes[number, output],
                 out_trees.steps[number, output],
             )
             tree = TreeRoom(nodes, steps, out_trees.gains)
-            size = grow_tree(table, rows, pulls, growth, is_open, tree)
+            size = grow_tree(table, rows, derivatives, growth, is_open, tree)
             sizes[number, output] = size
             for row in range(n_rows):
                 moves[output, row] = steps[leaf_of(table, row, size, nodes)]
@@ -158,10 +158,10 @@ def gain_of_stump(sums, n_codes, is_category, l2):
 
 
 @kernel
-def find_stump_gains(table, pulls, halves, l2, split_cost, out_gains):
+def find_stump_gains(table, derivatives, halves, l2, split_cost, out_gains):
     """Write the gain of the best stump on each column, on all rows or on halves.
 
-    pulls: gradients and slopes (n_outputs, n_rows), whose gains are summed. halves:
+    derivatives: gradients and slopes (n_outputs, n_rows), whose gains are summed. halves:
     (n_parts, n_rows), 0 or 1; from the second part on there is a stump in each half,
     which costs `split_cost`. out_gains: (n_columns,).
     """
@@ -172,8 +172,11 @@ def find_stump_gains(table, pulls, halves, l2, split_cost, out_gains):
         is_category = table.is_category[column]
         for part_idx in range(halves.shape[0]):
             gain = -split_cost if part_idx > 0 else 0.0
-            for output in range(pulls.gradients.shape[0]):
-                gradients, slopes = pulls.gradients[output], pulls.slopes[output]
+            for output in range(derivatives.gradients.shape[0]):
+                gradients, slopes = (
+                    derivatives.gradients[output],
+                    derivatives.slopes[output],
+                )
                 sum_halves(codes, halves[part_idx], gradients, slopes, sums)
                 gain += gain_of_stump(sums[0], n_codes, is_category, l2)
                 gain += gain_of_stump(sums[1], n_codes, is_category, l2)

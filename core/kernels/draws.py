@@ -19,7 +19,7 @@ UNIT = 1.0 / (1 << 53)
 
 @kernel
 def high_word(one, other):
-    """Upper half of the 128 bits of a product of two uint64."""
+    """Return the upper half of the 128 bits of a product of two uint64."""
     low, high = one & LOW, one >> HALF
     other_low, other_high = other & LOW, other >> HALF
     middle = high * other_low + ((low * other_low) >> HALF)
@@ -33,9 +33,9 @@ def draw_uniforms(seed, streams, is_drawn, start, out):
 
     The generator is Philox 4x64-10 (Salmon et al. 2011) with the key (seed, stream);
     the numbers are those of numpy's `Generator(Philox(key=...)).random()`. streams:
-    uint64 (n_rows,); is_drawn: (n_rows,), others are passed over; start: a multiple of
-    4, as is the length of `out`, (n_rows, n_draws). Numbers wrap: uncompiled, numpy
-    would warn of that.
+    uint64 (n_rows,); is_drawn: (n_rows,), other rows are skipped; start: a multiple of
+    4, as is n_draws; out: (n_rows, n_draws). Integers wrap, of which uncompiled numpy
+    would warn.
     """
     first = np.uint64(start // N_WORDS + 1)
     for row in range(out.shape[0]):

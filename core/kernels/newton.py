@@ -37,15 +37,15 @@ class CoarseTable(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """How trees are grown."""
+    """Settings of the growth of trees."""
 
     rounds: int
     leaves: int
-    #: what each step is shortened to
+    #: learning rate: the factor of each leaf's step
     rate: float
-    #: added to the slopes of a leaf
+    #: added to the sum of a leaf's slopes
     l2: float
-    #: rows of a leaf at least
+    #: least number of rows of a leaf
     least_rows: int
     #: share of the rows that a round draws
     row_share: float
@@ -54,7 +54,7 @@ class Growth(NamedTuple):
     seed: int
 
 
-class Pulls(NamedTuple):
+class Derivatives(NamedTuple):
     """Derivatives of the loss by each row's score: minus the first, and the second."""
 
     #: (n_rows,)
@@ -87,7 +87,7 @@ def code_stop(table, column):
 
 
 @kernel
-def sum_leaf(table, is_open, rows, pulls, out_sums):
+def sum_leaf(table, is_open, rows, derivatives, out_sums):
     """Sum gradients, slopes and rows by code of each open column."""
     for column in range(is_open.shape[0]):
         if not is_open[column]:
@@ -98,8 +98,8 @@ def sum_leaf(table, is_open, rows, pulls, out_sums):
         for place in range(rows.shape[0]):
             row = rows[place]
             code = codes[row]
-            sums[code, GRADIENT] += pulls.gradients[row]
-            sums[code, SLOPE] += pulls.slopes[row]
+            sums[code, GRADIENT] += derivatives.gradients[row]
+            sums[code, SLOPE] += derivatives.slopes[row]
             sums[code, ROWS] += 1.0
 
 
@@ -193,17 +193,17 @@ def partition_leaf(table, rows, node):
 
 
 @kernel
-def write_steps(rows, pulls, bounds, growth, out_steps):
+def write_steps(rows, derivatives, bounds, growth, out_steps):
     """Write the Newton step of each leaf; bounds: (n_leaves, 2), ranges of `rows`."""
     for leaf in range(bounds.shape[0]):
         leaf_rows = rows[bounds[leaf, 0] : bounds[leaf, 1]]
-        gradient = pulls.gradients[leaf_rows].sum()
-        slope = pulls.slopes[leaf_rows].sum()
+        gradient = derivatives.gradients[leaf_rows].sum()
+        slope = derivatives.slopes[leaf_rows].sum()
         out_steps[leaf] = growth.rate * gradient / (slope + growth.l2 + LEAST_SLOPE)
 
 
 @kernel
-def grow_tree(table, rows, pulls, growth, is_open, out_tree):
+def grow_tree(table, rows, derivatives, growth, is_open, out_tree):
     """Grow a tree, splitting the leaf of largest gain first; return how many nodes.
 
     rows: positions of the training rows, which are reordered.
@@ -222,7 +222,7 @@ def grow_tree(table, rows, pulls, growth, is_open, out_tree):
     # Where each leaf hangs: its node and side.
     hangs = np.full((n_leaves, 2), -1)
     bounds[0, 1] = rows.shape[0]
-    sum_leaf(table, is_open, rows, pulls, sums[0])
+    sum_leaf(table, is_open, rows, derivatives, sums[0])
     gains[0] = find_split(table, is_open, sums[0], growth, splits[0])
     node = 0
     while node < n_leaves - 1 and gains.max() > 0.0:
@@ -242,10 +242,10 @@ def grow_tree(table, rows, pulls, growth, is_open, out_tree):
         out_tree.nodes[node, ABOVE] = -1 - other
         node += 1
         if node < n_leaves - 1:
-            sum_sides(table, is_open, rows, pulls, (sums, bounds, leaf, other))
+            sum_sides(table, is_open, rows, derivatives, (sums, bounds, leaf, other))
             for one in (leaf, other):
                 gains[one] = find_split(table, is_open, sums[one], growth, splits[one])
-    write_steps(rows, pulls, bounds[: node + 1], growth, out_tree.steps)
+    write_steps(rows, derivatives, bounds[: node + 1], growth, out_tree.steps)
     return node
 
 
@@ -259,7 +259,7 @@ def subtract_sums(sums, last, out_sums):
 
 
 @kernel
-def sum_sides(table, is_open, rows, pulls, leaves):
+def sum_sides(table, is_open, rows, derivatives, leaves):
     """Sum the smaller of two new leaves; the larger is the parent less the smaller."""
     sums, bounds, leaf, other = leaves
     sizes = bounds[:, 1] - bounds[:, 0]
@@ -267,7 +267,7 @@ def sum_sides(table, is_open, rows, pulls, leaves):
     leaf_rows = rows[bounds[small, 0] : bounds[small, 1]]
     if small == leaf:
         sums[other] = sums[leaf]
-    sum_leaf(table, is_open, leaf_rows, pulls, sums[small])
+    sum_leaf(table, is_open, leaf_rows, derivatives, sums[small])
     for column in range(is_open.shape[0]):
         if is_open[column]:
             last = code_stop(table, column)

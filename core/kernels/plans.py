@@ -11,9 +11,9 @@ from core.kernels.prices import NO_GROUP, price_now, price_to_vote
 def reserve(h, node, case, paths, prices, out_trail):
     """Reserve every open feature that a path may still read, and return their price.
 
-    Each feature counts once, and a fee with the first of its group. What is reserved
-    becomes pending and paid in `case`. Paths of a product meet again: each node is
-    looked at once.
+    Each feature counts once, and a fee with the first of its group. Reserved features
+    become pending, and their groups paid, in `case`. Paths of a product meet again, so
+    each node is visited once.
     """
     values, status, is_group_paid = case
     _, nodes, cuts, _, _ = paths

@@ -152,10 +152,10 @@ def sample_row(row, case, terms, draws, out_carried, out_ends):
 
 @kernel
 def walk_sampled(values, terms, draws, out_carried, out_has_ended, out_ends):
-    """Sessions that draw hypotheses in proportion to alpha, over one block of draws.
+    """Simulate sessions that draw hypotheses by alpha, over one block of draws.
 
-    values: (n_rows, n_features); out_has_ended: (n_rows,), rows to pass over: every
-    budget is done, or no hypothesis waits for a feature. out_ends.marks are the draws.
+    values: (n_rows, n_features); out_has_ended: (n_rows,), rows to skip: every budget
+    has ended, or no hypothesis waits for a feature. out_ends.marks are the draws.
 
     Example: stumps on a (cost 2) and b (3), budgets 1 and 9; drawn are a, a, b.
         a is due: 2 > 1, budget 1 ends with no draw  |  a is bought and votes
@@ -173,7 +173,7 @@ def walk_sampled(values, terms, draws, out_carried, out_has_ended, out_ends):
 
 @kernel
 def is_any_payable(pair, case, terms, draws, carried):
-    """Return whether some path waits for a feature, and what remains pays its vote."""
+    """Return whether what remains pays the next vote of some path that waits."""
     paths, prices = terms.paths, terms.prices
     values, status, is_group_paid = case
     remaining = (
@@ -196,8 +196,8 @@ def is_any_payable(pair, case, terms, draws, carried):
 
 
 @kernel
-def play_pair(pair, drawn, case, terms, draws, out_carried):
-    """Play one row under one budget; return how the session stands.
+def simulate_pair(pair, drawn, case, terms, draws, out_carried):
+    """Simulate one row under one budget; return the status of its session.
 
     drawn: (n_draws,), the hypotheses.
     """
@@ -227,12 +227,12 @@ def play_pair(pair, drawn, case, terms, draws, out_carried):
 
 @kernel
 def walk_payable(values, terms, draws, out_carried, out_stands):
-    """Sessions that draw among hypotheses that can be paid, over one block of draws.
+    """Simulate sessions that draw among payable hypotheses, over one block of draws.
 
-    A draw that waits for a feature and can't be paid is passed over as long as another
-    hypothesis could be; else it ends the session. Row r under budget b is the pair
+    A draw that waits for a feature and can't be paid is skipped as long as another
+    hypothesis could be paid; else it ends the session. Row r under budget b is the pair
     r*n_budgets + b, and has its own state. values: (n_rows, n_features); out_stands:
-    (n_pairs,), pairs that don't go on are passed over.
+    (n_pairs,), the status of each pair; pairs that don't go on are skipped.
 
     Example: stumps on a (cost 2) and b (3), budget 2; drawn are b, a, b.
         b is due: 3 > 2, a could be paid: passed over  |  a is bought and votes
@@ -250,7 +250,7 @@ def walk_payable(values, terms, draws, out_carried, out_stands):
             if out_stands[pair] == GOES_ON:
                 is_paid = out_carried.is_group_paid[pair]
                 case = Case(values[row], out_carried.status[pair], is_paid)
-                out_stands[pair] = play_pair(
+                out_stands[pair] = simulate_pair(
                     pair, drawn, case, terms, draws, out_carried
                 )
 

@@ -178,10 +178,10 @@ def walk_row(row, case, terms, stages, out_ends):
 
 @kernel
 def walk_ordered(values, terms, stages, out_ends):
-    """Sessions that buy what hypotheses need in the order of training.
+    """Simulate sessions that buy what hypotheses need in the order of training.
 
-    values: (n_rows, n_features). A stage ends a walk that has a vote in it and falls
-    short of its threshold; out_ends.marks are the stages.
+    values: (n_rows, n_features). A stage ends a session that has a vote in it and is
+    below its threshold; out_ends.marks are the stages.
 
     Example: stumps on a (cost 2), b (3) and a again; budgets 1, 4 and 9.
         a is due: 2 > 1, budget 1 ends with nothing  |  a is bought and votes

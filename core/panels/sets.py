@@ -89,11 +89,11 @@ def compute_gains(search: SetSearch, bought: Sequence[int]) -> FloatArray:
             codes = search.judged.codes[idx]
             halves.append((codes > np.median(codes)).astype(np.int64))
     gains = np.zeros(rows.coarse.n_codes.size)
-    pulls = kernels.Pulls(
+    derivatives = kernels.Derivatives(
         np.ascontiguousarray(gradients.T), np.ascontiguousarray(slopes.T)
     )
     kernels.find_stump_gains(
-        search.judged, pulls, np.array(halves), GAIN_L2, SPLIT_COST, gains
+        search.judged, derivatives, np.array(halves), GAIN_L2, SPLIT_COST, gains
     )
     return gains
 

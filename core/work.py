@@ -4,34 +4,34 @@ from collections.abc import Callable, Generator, Iterator
 from typing import TypeVar
 
 Step = TypeVar("Step")
-Told = TypeVar("Told")
-Found = TypeVar("Found")
+Converted = TypeVar("Converted")
+Result = TypeVar("Result")
 
 # Share of the remaining way that each step of work of unknown length advances.
 STRIDE = 0.02
 
 
-def end_of(working: Generator[Step, None, Found]) -> Found:
+def end_of(working: Generator[Step, None, Result]) -> Result:
     """Run a generator to its end; return its result."""
     while True:
         try:
             next(working)
         except StopIteration as end:
-            found: Found = end.value
-            return found
+            result: Result = end.value
+            return result
 
 
 def pass_on(
-    working: Generator[Step, None, Found], tell: Callable[[Step], Told]
-) -> Generator[Told, None, Found]:
-    """Yield the steps of a generator, each converted by `tell`; return its result."""
+    working: Generator[Step, None, Result], convert: Callable[[Step], Converted]
+) -> Generator[Converted, None, Result]:
+    """Yield a generator's steps, each converted by `convert`; return its result."""
     while True:
         try:
             step = next(working)
         except StopIteration as end:
-            found: Found = end.value
-            return found
-        yield tell(step)
+            result: Result = end.value
+            return result
+        yield convert(step)
 
 
 def approach(share: float, end: float) -> Iterator[float]:

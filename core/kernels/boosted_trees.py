@@ -161,9 +161,9 @@ def gain_of_stump(sums, n_codes, is_category, l2):
 def find_stump_gains(table, derivatives, halves, l2, split_cost, out_gains):
     """Write the gain of the best stump on each column, on all rows or on halves.
 
-    derivatives: gradients and slopes (n_outputs, n_rows), whose gains are summed. halves:
-    (n_parts, n_rows), 0 or 1; from the second part on there is a stump in each half,
-    which costs `split_cost`. out_gains: (n_columns,).
+    derivatives: (n_outputs, n_rows); the gains of outputs are summed. halves: (n_parts,
+    n_rows), 0 or 1; from the second part on there is a stump in each half, which costs
+    `split_cost`. out_gains: (n_columns,).
     """
     sums = np.empty((2, N_COARSE, 2))
     out_gains[:] = 0.0

@@ -113,7 +113,7 @@ class Adaptive(PanelPolicy):
         """Return whether a feature is hidden, so that no rule applies."""
         return is_hidden_from(position)
 
-    def part_rows(
+    def group_rows(
         self, ensemble: Ensemble, cases: Cases, column: int
     ) -> list[IntArray]:
         """Return the rows of each of the two rules that are mixed."""

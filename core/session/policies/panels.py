@@ -214,7 +214,7 @@ class PanelPolicy(Policy):
         """
         nobody = np.zeros(cases.values.shape[1], np.int64)
         branches = []
-        for rows in self.part_rows(ensemble, cases, column):
+        for rows in self.group_rows(ensemble, cases, column):
             state = open_session(ensemble, cases, self.name, int(rows[0]), column)
             branches.append(Branch(rows, state, nobody, 0))
         while branches:
@@ -228,7 +228,7 @@ class PanelPolicy(Policy):
                 yield going, False
                 branches += split_branch(ensemble, cases, going, feature_idx)
 
-    def part_rows(
+    def group_rows(
         self, ensemble: Ensemble, cases: Cases, column: int
     ) -> list[IntArray]:
         """Return rows whose sessions under a budget begin in the same way."""

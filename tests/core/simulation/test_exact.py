@@ -66,13 +66,13 @@ def test_blocks_add_up_to_the_whole(rows, cuts):
         found += part
 
     assert found == sums_of(rows)
-    assert found.draw([1, None], None) == sums_of(rows).draw([1, None], None)
+    assert found.to_curve([1, None], None) == sums_of(rows).to_curve([1, None], None)
 
 
 def test_curve_of_no_row_has_no_errors(rows):
     none = sums_of([column[:0] for column in rows])
 
-    curve = none.draw([1, None], None)
+    curve = none.to_curve([1, None], None)
 
     assert curve.errors == curve.mean_spends == (0.0, 0.0)
     assert curve.n_effective is None

@@ -182,6 +182,12 @@ async def live(app: FastAPI) -> AsyncIterator[None]:
 
 def make_ready(is_warm: threading.Event) -> None:
     """Compile the kernels, or load them, before a request has to wait for it."""
-    warm_up(many_rows=False)
+    try:
+        warm_up(many_rows=False)
+    except RuntimeError:
+        # A process that ends lets nobody start threads; then nobody waits for kernels.
+        if threading.main_thread().is_alive():
+            raise
+        return
     is_warm.set()
     logs.log("kernels.warm")

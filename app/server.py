@@ -1,5 +1,6 @@
 """`askless serve`: the API in this process, and one worker as a supervised child."""
 
+import gc
 import signal
 import socket
 import subprocess
@@ -86,6 +87,9 @@ def serve(
     # uvicorn raises a signal again once it has shut down: make that an exit.
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, lambda *_: sys.exit(0))
+    # What is imported by now stays: a collection that visits it halts every request.
+    gc.collect()
+    gc.freeze()
     with supervised_worker(worker) if worker else nullcontext():
         server.run(sockets=[bound])
 

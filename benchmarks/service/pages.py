@@ -63,21 +63,26 @@ class Reader:
 
 def open_sessions(caller: Caller, model: str) -> list[str]:
     """Return the addresses of sessions with some answers each, which ask on."""
-    generator, found = random.Random(0), []
-    for n_answers in ANSWERS:
+    generator = random.Random(0)
+    opened = (open_session(caller, model, one, generator) for one in ANSWERS)
+    return [f"/ui/sessions/{one['id']}" for one in opened]
+
+
+def open_session(
+    caller: Caller, model: str, n_answers: int, generator: random.Random
+) -> dict[str, Any]:
+    """Return a session with some answers, which asks on."""
+    while True:
         wish = {"model": model, "budget": None, "stop": {"certain": False}}
         session = caller.post("/predict", wish)
         for _ in range(n_answers):
             asked = session["question"]
-            given = {
-                "feature": asked["feature"],
-                "outcome": "value",
-                "value": value_of(asked, generator),
-            }
+            value = value_of(asked, generator)
+            given = {"feature": asked["feature"], "outcome": "value", "value": value}
             path = f"/predict/{session['id']}/answers"
             session = caller.post(path, {"answers": [given]})
-        found.append(f"/ui/sessions/{session['id']}")
-    return found
+        if not session["should_stop"]:
+            return dict(session)
 
 
 def weigh(reader: Reader, address: str) -> list[int]:

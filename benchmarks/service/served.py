@@ -20,8 +20,10 @@ def main(job: str) -> None:
         return
     import uvicorn
 
-    from app.settings.settings import Settings
-
+    try:
+        from app.settings.settings import Settings
+    except ImportError:
+        from app.settings import Settings
     settings = Settings()
     if job == "work":
         from app.worker import run

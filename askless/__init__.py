@@ -1,8 +1,8 @@
-"""The public face: what users import. Nothing else of this distribution is promised."""
+"""The public names, for users to import. Nothing else here is promised to stay."""
 
 from typing import TYPE_CHECKING, Any
 
-from askless.extras import import_whole
+from askless.extras import import_or_explain
 
 if TYPE_CHECKING:
     from askless.client import AsyncClient as AsyncClient
@@ -32,10 +32,10 @@ __all__ = [*PLACES]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is asked for: a client needs none of the estimator's."""
+    """Import a public name on first use: a client needs no package of the estimator."""
     if name not in PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_whole(PLACES[name], name), name)
+    return getattr(import_or_explain(PLACES[name], name), name)
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import httpx
 
-from askless.connection import Connection, Json, address, plain
+from askless.connection import Connection, Json, join_path, to_python
 from askless.datasets import DatasetCalls
 from askless.jobs import JobCalls
 from askless.keys import KeyCalls
@@ -14,7 +14,7 @@ from askless.ledger import LedgerCalls
 from askless.links import Awaited, AwaitedLink, Call, Link, Waiting, WaitingLink
 from askless.questions import Value
 from askless.sessions import AsyncPredictionSession, PredictionSession
-from askless.stored_models import ModelCalls, StoredModel, id_of
+from askless.stored_models import ModelCalls, StoredModel, model_ref
 
 # The service closes connections that are silent for 5 s: none may be used just then.
 IDLE_S = 2.0
@@ -31,7 +31,7 @@ class AnyClient(
     KeyCalls,
     Generic[SessionT],
 ):
-    """What both clients are: the calls, over a link of either kind."""
+    """Base of both clients: all calls of the service, over a link of either kind."""
 
     session_kind: ClassVar[type[Any]]
     http_kind: ClassVar[type[Any]]
@@ -47,14 +47,16 @@ class AnyClient(
         first_wait_s: float = 0.2,
         transport: Any = None,
     ) -> None:
-        made: dict[str, Any] = {
+        options: dict[str, Any] = {
             "base_url": base_url,
             "timeout": timeout,
             "transport": transport,
             "limits": httpx.Limits(keepalive_expiry=IDLE_S),
-            "headers": headers_of(os.environ.get(KEY_VARIABLE) if key is None else key),
+            "headers": build_headers(
+                os.environ.get(KEY_VARIABLE) if key is None else key
+            ),
         }
-        link: Link = self.link_kind(self.http_kind(**made))
+        link: Link = self.link_kind(self.http_kind(**options))
         self.connection = Connection(link, timeout, retries, first_wait_s)
         self.base_url = base_url
 
@@ -85,26 +87,28 @@ class AnyClient(
         `prices` is a price list, such as {"costs": {"chol": 9.5}, "groups": [{"name":
         "blood", "fee": 2.5}]}; by default the model's own. `aim` is one of
         {"mean_budget": 75}, {"wanted_error": 0.15} and {"error_price": 500}.
-        `client_ref` is what you know the case by; `sessions` finds it.
+        `client_ref` is your own name of the case; `sessions` filters by it.
         """
-        wish: Json = {"model": id_of(model), "budget": budget}
+        body: Json = {"model": model_ref(model), "budget": budget}
         if known:
-            wish["known"] = {name: plain(value) for name, value in known.items()}
+            body["known"] = {name: to_python(value) for name, value in known.items()}
         more: Json = {"policy": policy, "seed": seed, "stop": stop and dict(stop)}
         more["prices"] = None if prices is None else dict(prices)
         more |= {"coverage": coverage, "aim": None if aim is None else dict(aim)}
         more["client_ref"] = client_ref
-        wish |= {name: value for name, value in more.items() if value is not None}
-        raw = await self.connection.ask("POST", "/predict", json=wish)
-        made: SessionT = self.session_kind(self.connection, raw)
-        return made
+        body |= {name: value for name, value in more.items() if value is not None}
+        raw = await self.connection.request_json("POST", "/predict", json=body)
+        session: SessionT = self.session_kind(self.connection, raw)
+        return session
 
     @Call
     async def session(self, session_id: str) -> SessionT:
-        """Take up a session that was opened before."""
-        raw = await self.connection.ask("GET", address("predict", session_id))
-        made: SessionT = self.session_kind(self.connection, raw)
-        return made
+        """Continue a session that was opened before."""
+        raw = await self.connection.request_json(
+            "GET", join_path("predict", session_id)
+        )
+        session: SessionT = self.session_kind(self.connection, raw)
+        return session
 
     @Call
     async def sessions(
@@ -113,20 +117,20 @@ class AnyClient(
         model: str | StoredModel | None = None,
         client_ref: str | None = None,
     ) -> list[Json]:
-        """List sessions, newest first: how they stand, without their answers."""
-        name = None if model is None else id_of(model)
-        return await self.connection.items(
+        """List sessions, newest first: their state and spend, without their answers."""
+        name = None if model is None else model_ref(model)
+        return await self.connection.list_items(
             "/predict", state=state, model=name, client_ref=client_ref
         )
 
 
 class Client(AnyClient[PredictionSession], Waiting):
-    """Talks to one service, for programs that wait.
+    """A blocking client of one service.
 
     Use it as a context manager, or close it. `key` is an API key, by default the
-    variable ASKLESS_API_KEY; without one no key is sent. What breaks on the way is sent
-    again, `retries` times: first after `first_wait_s`, then longer, or when the service
-    says.
+    variable ASKLESS_API_KEY; without one no key is sent. Requests that fail on the way
+    are sent again, `retries` times: first after `first_wait_s`, then later, or when the
+    service says.
     """
 
     session_kind, http_kind, link_kind = PredictionSession, httpx.Client, WaitingLink
@@ -139,7 +143,7 @@ class Client(AnyClient[PredictionSession], Waiting):
 
 
 class AsyncClient(AnyClient[AsyncPredictionSession], Awaited):
-    """A `Client` whose calls are awaited, and those of its sessions and questions."""
+    """A `Client` whose calls, sessions and questions are awaited."""
 
     session_kind = AsyncPredictionSession
     http_kind, link_kind = httpx.AsyncClient, AwaitedLink
@@ -151,8 +155,8 @@ class AsyncClient(AnyClient[AsyncPredictionSession], Awaited):
         await self.close()
 
 
-def headers_of(key: str | None) -> dict[str, str]:
-    """Return the headers of every request; a key that is none is not repeated."""
+def build_headers(key: str | None) -> dict[str, str]:
+    """Return the headers of every request; a refused key is not repeated."""
     if not key:
         return {}
     if not key.isascii() or not key.isprintable() or " " in key:

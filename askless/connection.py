@@ -25,12 +25,12 @@ Json = dict[str, Any]
 RETRIED_STATUSES = (502, 503, 504)
 # The same request is still being answered.
 RETRIED_TYPE = "/problems/idempotency-in-progress"
-# Wrong calls: to send them again does not help.
+# Wrong calls: sending them again does not help.
 HOPELESS = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 LONGEST_WAIT_S = 5.0
-# Longer than this nobody waits because the service says so.
+# The client does not wait longer than this, whatever the service says.
 LONGEST_RETRY_AFTER_S = 120.0
-# Open streams say something every 15 s: after this silence the connection is dead.
+# Open streams send something every 15 s; after this silence the connection is dead.
 STREAM_SILENCE_S = 45.0
 # The answer to an upload comes when the whole table is read and checked.
 UPLOAD_TIMEOUT_S = 600.0
@@ -40,19 +40,19 @@ PAGE = 200
 
 @dataclass(frozen=True)
 class Connection:
-    """The address of a service, and how patiently it is asked."""
+    """A link to a service, with its time limit and its number of retries."""
 
     link: Link
     timeout: float
     retries: int
     first_wait_s: float
 
-    async def ask(self, method: str, path: str, **more: Any) -> Json:
-        """Send a request as `call` does; return the document it is answered with."""
-        answer: Json = (await self.call(method, path, **more)).json()
-        return answer
+    async def request_json(self, method: str, path: str, **more: Any) -> Json:
+        """Send a request as `request` does; return the JSON of its response."""
+        document: Json = (await self.request(method, path, **more)).json()
+        return document
 
-    async def call(
+    async def request(
         self,
         method: str,
         path: str,
@@ -60,7 +60,7 @@ class Connection:
         files: Callable[[], Any] | None = None,
         **more: Any,
     ) -> httpx.Response:
-        """Send a request, again if the connection or the service failed for a while.
+        """Send a request; repeat it while the connection or the service fails.
 
         Raises ProblemError, or httpx.TransportError once all tries are used up.
         """
@@ -83,47 +83,47 @@ class Connection:
             is_gone = method == "DELETE" and response.status_code == 404 and tries > 1
             if response.is_success or is_gone:
                 return response
-            await self.wait_for(response, tries)
+            await self.wait_or_raise(response, tries)
 
-    async def wait_for(self, response: httpx.Response, tries: int) -> None:
-        """Sleep before a try after an answer; raise its problem if that is no use."""
-        problem = problem_of(response)
-        asked_s = retry_after(response)
-        is_passing = (
+    async def wait_or_raise(self, response: httpx.Response, tries: int) -> None:
+        """Sleep before the next try; raise the problem where a retry can't help."""
+        problem = read_problem(response)
+        asked_s = parse_retry_after(response)
+        is_temporary = (
             response.status_code in RETRIED_STATUSES
             or (response.status_code == 429 and asked_s is not None)
             or problem.type == RETRIED_TYPE
         )
-        is_long = asked_s is not None and asked_s > LONGEST_RETRY_AFTER_S
-        if tries > self.retries or not is_passing or is_long:
+        is_too_long = asked_s is not None and asked_s > LONGEST_RETRY_AFTER_S
+        if tries > self.retries or not is_temporary or is_too_long:
             raise problem
         await self.wait(tries, asked_s or 0.0)
 
     async def wait(self, tries: int, least_s: float = 0.0) -> None:
-        """Sleep before the next try, longer each time, not all callers alike."""
+        """Sleep before the next try, longer each time and with a random factor."""
         longest_s = min(self.first_wait_s * 2 ** (tries - 1), LONGEST_WAIT_S)
         await self.link.sleep(max(least_s, longest_s * random.uniform(0.5, 1.0)))
 
-    async def items(self, path: str, **filters: Any) -> list[Json]:
-        """Return all items of a list, page by page; a filter that is None is none."""
+    async def list_items(self, path: str, **filters: Any) -> list[Json]:
+        """Return all items of a list, page by page; filters of None are left out."""
         params = {name: value for name, value in filters.items() if value is not None}
-        found: list[Json] = []
+        items: list[Json] = []
         after: str | None = None
         while True:
             place = {"limit": PAGE} | ({} if after is None else {"after": after})
-            page = await self.ask("GET", path, params=params | place)
-            found += page["items"]
+            page = await self.request_json("GET", path, params=params | place)
+            items += page["items"]
             after = page["next"]
             if after is None:
-                return found
+                return items
 
-    async def events(self, path: str) -> AsyncGenerator[Json]:
-        """Yield what happens to a training or job, each event once, to its end."""
+    async def follow_events(self, path: str) -> AsyncGenerator[Json]:
+        """Yield each event of a training or job once, until it ends."""
         last_id, state, tries = "", "", 0
         while True:
             failure: Exception = httpx.RemoteProtocolError("the stream ends early")
             try:
-                async with aclosing(self.stream(path, last_id)) as stream:
+                async with aclosing(self.stream_events(path, last_id)) as stream:
                     async for event_id, data in stream:
                         last_id, state, tries = event_id, data["state"], 0
                         yield data
@@ -140,17 +140,19 @@ class Connection:
                 raise failure
             await self.wait(tries)
 
-    async def stream(self, path: str, last_id: str) -> AsyncGenerator[tuple[str, Json]]:
-        """Yield ids and data of the events after one, over one connection."""
+    async def stream_events(
+        self, path: str, last_id: str
+    ) -> AsyncGenerator[tuple[str, Json]]:
+        """Yield ids and data of the events after `last_id`, over one connection."""
         headers = {"Last-Event-ID": last_id} if last_id else {}
         timeout = httpx.Timeout(self.timeout, read=STREAM_SILENCE_S)
         opened = self.link.stream(f"{path}/events", headers=headers, timeout=timeout)
-        async with opened as (got, lines):
-            if not got.is_success:
-                raise problem_of(got)
-            # Nothing comes after the last one, which may have got lost.
-            if got.status_code == 204:
-                yield last_id, await self.ask("GET", path)
+        async with opened as (response, lines):
+            if not response.is_success:
+                raise read_problem(response)
+            # 204: no event is left. The final one may be lost, so read the state.
+            if response.status_code == 204:
+                yield last_id, await self.request_json("GET", path)
                 return
             async for event_id, data in parse_events(lines):
                 yield event_id, data
@@ -159,7 +161,7 @@ class Connection:
 
 
 async def parse_events(lines: AsyncIterator[str]) -> AsyncIterator[tuple[str, Json]]:
-    """Yield id and data of each event of a stream that is whole."""
+    """Yield id and data of each complete server-sent event."""
     event_id, data = "", ""
     async for line in lines:
         name, _, text = line.partition(":")
@@ -173,8 +175,8 @@ async def parse_events(lines: AsyncIterator[str]) -> AsyncIterator[tuple[str, Js
             data = ""
 
 
-def retry_after(response: httpx.Response) -> float | None:
-    """Return for how many seconds the service asks to wait; None if it doesn't say."""
+def parse_retry_after(response: httpx.Response) -> float | None:
+    """Return the seconds to wait from the header Retry-After; None without it."""
     text = response.headers.get("Retry-After", "")
     if text.isascii() and text.isdigit():
         return float(text)
@@ -185,8 +187,8 @@ def retry_after(response: httpx.Response) -> float | None:
     return max(0.0, (until - datetime.now(UTC)).total_seconds())
 
 
-def problem_of(response: httpx.Response) -> ProblemError:
-    """Read a problem document; whatever else answered has at least a status."""
+def read_problem(response: httpx.Response) -> ProblemError:
+    """Read a problem document; any other response becomes one with its status."""
     try:
         raw = response.json()
     except ValueError:
@@ -196,16 +198,18 @@ def problem_of(response: httpx.Response) -> ProblemError:
     return ProblemError(raw, response.status_code)
 
 
-def address(*parts: object) -> str:
-    """Return the path of a thing: an id that is none names nothing else."""
+def join_path(*parts: object) -> str:
+    """Return a path of quoted parts, so that a wrong id can't lead elsewhere."""
     return "".join(f"/{quote(str(part), safe='@')}" for part in parts)
 
 
-def known_fields(kind: Any, raw: Json) -> Json:
-    """Return what a value has fields for: the service may have come to say more."""
-    return {one.name: raw[one.name] for one in fields(kind) if one.name in raw}
+def select_known(dataclass_type: Any, raw: Json) -> Json:
+    """Return the entries that a dataclass has fields for; newer services send more."""
+    return {
+        one.name: raw[one.name] for one in fields(dataclass_type) if one.name in raw
+    }
 
 
-def plain(value: Any) -> Any:
-    """Return numpy's numbers as Python's."""
+def to_python(value: Any) -> Any:
+    """Convert a numpy scalar to Python's type; return other values unchanged."""
     return value.item() if hasattr(value, "item") else value

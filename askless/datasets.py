@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from askless.connection import Connection, Json, address, known_fields
+from askless.connection import Connection, Json, join_path, select_known
 from askless.links import Call
 
 BYTES = "application/octet-stream"
@@ -26,57 +26,61 @@ class StoredDataset:
 
 
 class DatasetCalls:
-    """What a client does with datasets."""
+    """The client's calls about datasets."""
 
     connection: Connection
 
     @Call
     async def upload(self, path: str | Path) -> StoredDataset:
-        """Upload a table (CSV or Parquet), to train on it later."""
-        with form_of(Path(path)) as files:
-            sent = await self.connection.call("POST", "/datasets", files=files)
+        """Upload a table (CSV or Parquet) to train on later."""
+        with open_form(Path(path)) as files:
+            sent = await self.connection.request("POST", "/datasets", files=files)
         return stored_dataset(sent.json())
 
     @Call
     async def refer_dataset(self, url: str, name: str | None = None) -> StoredDataset:
-        """Name a table in Parquet files, which stay where they are.
+        """Register a table in Parquet files, which stay where they are.
 
         `url` is below a place that the service may read, such as
         `s3://bucket/folder/*.parquet`.
         """
         body = {"url": url, "name": name}
-        sent = await self.connection.call("POST", "/datasets", json=body)
+        sent = await self.connection.request("POST", "/datasets", json=body)
         return stored_dataset(sent.json())
 
     @Call
     async def datasets(self) -> list[StoredDataset]:
         """List all datasets, newest first."""
-        return [stored_dataset(raw) for raw in await self.connection.items("/datasets")]
+        return [
+            stored_dataset(raw) for raw in await self.connection.list_items("/datasets")
+        ]
 
     @Call
     async def dataset(self, dataset_id: str) -> StoredDataset:
         """Return one dataset."""
-        raw = await self.connection.ask("GET", address("datasets", dataset_id))
+        raw = await self.connection.request_json(
+            "GET", join_path("datasets", dataset_id)
+        )
         return stored_dataset(raw)
 
     @Call
     async def delete_dataset(self, dataset: str | StoredDataset) -> None:
         """Delete a dataset that no training uses; models outlive it."""
-        key = dataset.id if isinstance(dataset, StoredDataset) else dataset
-        await self.connection.call("DELETE", address("datasets", key))
+        dataset_id = dataset.id if isinstance(dataset, StoredDataset) else dataset
+        await self.connection.request("DELETE", join_path("datasets", dataset_id))
 
 
 def stored_dataset(raw: Json) -> StoredDataset:
     """Read a dataset from its document."""
-    return StoredDataset(**known_fields(StoredDataset, raw))
+    return StoredDataset(**select_known(StoredDataset, raw))
 
 
 @contextmanager
-def form_of(table: Path, **texts: bytes) -> Iterator[Callable[[], Any]]:
-    """Open a table; yield what makes the parts of a form, from its start, each time."""
+def open_form(table: Path, **texts: bytes) -> Iterator[Callable[[], Any]]:
+    """Open a table; yield a function that builds the form, the file at its start."""
     with table.open("rb") as stream:
 
-        def rewound() -> Any:
+        def build_form() -> Any:
             stream.seek(0)
             parts = {
                 name: (f"{name}.json", text, "application/json")
@@ -84,4 +88,4 @@ def form_of(table: Path, **texts: bytes) -> Iterator[Callable[[], Any]]:
             }
             return {"dataset": (table.name, stream, BYTES), **parts}
 
-        yield rewound
+        yield build_form

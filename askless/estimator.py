@@ -16,8 +16,7 @@ class BudgetedBoostingClassifier(classifier.BudgetedBoostingClassifier):  # noqa
         """Write MODEL.json, as `askless train` does, for the command and the service.
 
         `name` is the model's, by default "model". Raises RefusedError where the file
-        can't be written, and for a model that the service has no sessions of: one of
-        several labels at once.
+        can't be written, and for a multilabel model, which the service can't serve.
         """
         check_is_fitted(self)
         model = self.model_

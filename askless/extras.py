@@ -7,19 +7,19 @@ from types import ModuleType
 INSTALL = "pip install 'askless[server]'"
 
 
-def import_whole(module: str, what: str) -> ModuleType:
-    """Import a module for something; say what to install where packages are missing."""
+def import_or_explain(module: str, user: str) -> ModuleType:
+    """Import a module; if a package is missing, raise with what `user` must install."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        rule = f"{what} needs the package {error.name}. Install all with: {INSTALL}"
+        rule = f"{user} needs the package {error.name}. Install all with: {INSTALL}"
         raise ImportError(rule, name=error.name) from error
 
 
 def main() -> None:
     """Run the command `askless`."""
     try:
-        run = import_whole("app.cli", "The command askless").main
+        run = import_or_explain("app.cli", "The command askless").main
     except ImportError as error:
         sys.exit(str(error))
     run()

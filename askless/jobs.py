@@ -7,16 +7,16 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from askless.connection import Connection, Json, address
+from askless.connection import Connection, Json, join_path
 from askless.links import Call
 from askless.orders import Order, Table, send_order
 from askless.problems import JobFailed, TrainingFailed
-from askless.stored_models import StoredModel, path_of, stored_model
+from askless.stored_models import StoredModel, model_path, stored_model
 
 
 @dataclass(frozen=True)
 class JobProgress:
-    """How far a job is: `share` from 0 to 1."""
+    """Progress of a job: `share` from 0 to 1."""
 
     job_id: str
     state: str
@@ -25,7 +25,7 @@ class JobProgress:
 
 @dataclass(frozen=True)
 class TrainingProgress:
-    """How far a training is: `share` from 0 to 1; `part` counts folds and the whole."""
+    """Progress of a training: `share` is 0 to 1; `part` counts folds, then all rows."""
 
     training_id: str
     state: str
@@ -39,7 +39,7 @@ Watcher = Callable[[TrainingProgress], None]
 
 
 class JobCalls:
-    """What a client does with jobs; a training is a job that makes a model.
+    """The client's calls about jobs; a training is a job that makes a model.
 
     An order to predict or evaluate is such as {"budgets": [20, 60]}; docs/api.md has
     all of its fields.
@@ -51,17 +51,17 @@ class JobCalls:
     async def train(
         self, table: Table, spec: Order, on_progress: Watcher | None = None
     ) -> StoredModel:
-        """Train on a table as a spec says, wait for the model.
+        """Train on a table as a spec says, and wait for the model.
 
         Raises ProblemError where they are refused, TrainingFailed where no model came
         of it. An exception here, Ctrl+C too, does not stop the service: `cancel` does.
         """
         started = await send_order(self.connection, "/train", table, spec=spec)
-        return await find_model(self.connection, str(started["id"]), on_progress)
+        return await wait_for_model(self.connection, str(started["id"]), on_progress)
 
     @Call
     async def start_training(self, table: Table, spec: Order) -> str:
-        """Put a training into the queue; return its id."""
+        """Queue a training; return its id."""
         started = await send_order(self.connection, "/train", table, spec=spec)
         return str(started["id"])
 
@@ -75,39 +75,41 @@ class JobCalls:
     async def follow(
         self, training_id: str, on_progress: Watcher | None = None
     ) -> StoredModel:
-        """Wait for a training's model; where the stream breaks, go on after it."""
-        return await find_model(self.connection, training_id, on_progress)
+        """Wait for a training's model; resume its event stream where that breaks."""
+        return await wait_for_model(self.connection, training_id, on_progress)
 
     @Call
     async def trainings(self) -> list[Json]:
         """List all trainings, newest first."""
-        return await self.connection.items("/train")
+        return await self.connection.list_items("/train")
 
     @Call
     async def training(self, training_id: str) -> Json:
         """Return one training with its spec."""
-        return await self.connection.ask("GET", address("train", training_id))
+        return await self.connection.request_json(
+            "GET", join_path("train", training_id)
+        )
 
     @Call
     async def cancel(self, training_id: str) -> Json:
         """Stop a training; what it has learnt so far is lost."""
-        path = address("train", training_id, "cancel")
-        return await self.connection.ask("POST", path)
+        path = join_path("train", training_id, "cancel")
+        return await self.connection.request_json("POST", path)
 
     @Call
     async def predict_table(
         self, model: str | StoredModel, table: Table, order: Order
     ) -> Json:
-        """Put a job into the queue that plays each row of a table under its budget."""
-        path = f"{path_of(model)}/predict"
+        """Queue a job that predicts each row of a table under its budget."""
+        path = f"{model_path(model)}/predict"
         return await send_order(self.connection, path, table, order=order)
 
     @Call
     async def evaluate(
         self, model: str | StoredModel, table: Table, order: Order
     ) -> Json:
-        """Put a job into the queue that measures a model on labelled rows."""
-        path = f"{path_of(model)}/evaluate"
+        """Queue a job that measures a model on labelled rows."""
+        path = f"{model_path(model)}/evaluate"
         return await send_order(self.connection, path, table, order=order)
 
     @Call
@@ -121,69 +123,73 @@ class JobCalls:
                 share = float(event["progress"])
                 on_progress(JobProgress(job_id, event["state"], share))
 
-        place = "jobs", job_id
-        await follow_to_end(self.connection, place, watch, JobFailed)
-        return await self.connection.ask("GET", address(*place))
+        path = "jobs", job_id
+        await follow_job_to_end(self.connection, path, watch, JobFailed)
+        return await self.connection.request_json("GET", join_path(*path))
 
     @Call
     async def job_result(self, job_id: str, format: str | None = None) -> bytes:
-        """Return the result of a job: csv or parquet, of `evaluate` json too."""
-        path = address("jobs", job_id, "result")
+        """Return a job's result as csv or parquet; for `evaluate` also as json."""
+        path = join_path("jobs", job_id, "result")
         params = {} if format is None else {"format": format}
-        return (await self.connection.call("GET", path, params=params)).content
+        return (await self.connection.request("GET", path, params=params)).content
 
     @Call
     async def jobs(self) -> list[Json]:
         """List all jobs that predict or measure tables, newest first."""
-        return await self.connection.items("/jobs")
+        return await self.connection.list_items("/jobs")
 
     @Call
     async def job(self, job_id: str) -> Json:
         """Return one job."""
-        return await self.connection.ask("GET", address("jobs", job_id))
+        return await self.connection.request_json("GET", join_path("jobs", job_id))
 
     @Call
     async def cancel_job(self, job_id: str) -> Json:
         """Stop a job; what it has done so far is lost."""
-        return await self.connection.ask("POST", address("jobs", job_id, "cancel"))
+        return await self.connection.request_json(
+            "POST", join_path("jobs", job_id, "cancel")
+        )
 
     @Call
     async def delete_job(self, job_id: str) -> None:
         """Delete a job that has ended, and its result; its table stays."""
-        await self.connection.call("DELETE", address("jobs", job_id))
+        await self.connection.request("DELETE", join_path("jobs", job_id))
 
 
-async def find_model(
+async def wait_for_model(
     connection: Connection, training_id: str, on_progress: Watcher | None
 ) -> StoredModel:
     """Wait for a training's end and return its model."""
 
     def watch(event: Json) -> None:
         if on_progress is not None:
-            on_progress(progress_of(training_id, event))
+            on_progress(read_progress(training_id, event))
 
-    place = "train", training_id
-    last = await follow_to_end(connection, place, watch, TrainingFailed)
-    return stored_model(await connection.ask("GET", f"/models/{last['model_id']}"))
+    path = "train", training_id
+    last = await follow_job_to_end(connection, path, watch, TrainingFailed)
+    return stored_model(
+        await connection.request_json("GET", f"/models/{last['model_id']}")
+    )
 
 
-async def follow_to_end(
+async def follow_job_to_end(
     connection: Connection,
-    place: tuple[str, str],
+    path: tuple[str, str],
     watch: Callable[[Json], None],
     failure: type[JobFailed],
 ) -> Json:
-    """Return the last event of the job at a place; raise `failure` without success."""
-    async with aclosing(connection.events(address(*place))) as events:
+    """Follow a job's events and return the last; raise `failure` if it failed."""
+    async with aclosing(connection.follow_events(join_path(*path))) as events:
         async for event in events:
             watch(event)
             if event["state"] in ("failed", "cancelled"):
-                raise failure(place[1], event["state"], event.get("error") or {})
+                raise failure(path[1], event["state"], event.get("error") or {})
     return event
 
 
-def progress_of(training_id: str, event: Json) -> TrainingProgress:
-    """Read how far a training is from one of its events."""
+def read_progress(training_id: str, event: Json) -> TrainingProgress:
+    """Read a training's progress from one of its events."""
     place = event.get("part"), event.get("round")
     share, state = float(event["progress"]), str(event["state"])
     return TrainingProgress(training_id, state, share, *place)

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from askless.connection import Connection, Json, address
+from askless.connection import Connection, Json, join_path
 from askless.links import Call
 
 
 class KeyCalls:
-    """What a client does with keys; its own must have the scopes `keys`."""
+    """The client's calls about keys; its own key needs `keys:read` or `keys:write`."""
 
     connection: Connection
 
@@ -24,17 +24,17 @@ class KeyCalls:
         Scopes are such as "predict:write", limits such as {"requests_per_minute": 600}.
         After `days` it is no longer valid; None: never.
         """
-        wish: Json = {"name": name, "scopes": list(scopes), "days": days}
+        body: Json = {"name": name, "scopes": list(scopes), "days": days}
         if limits is not None:
-            wish["limits"] = dict(limits)
-        return await self.connection.ask("POST", "/keys", json=wish)
+            body["limits"] = dict(limits)
+        return await self.connection.request_json("POST", "/keys", json=body)
 
     @Call
     async def api_keys(self) -> list[Json]:
         """List all keys, newest first, without their secrets."""
-        return await self.connection.items("/keys")
+        return await self.connection.list_items("/keys")
 
     @Call
     async def revoke_key(self, key_id: str) -> None:
         """End a key's validity, within seconds."""
-        await self.connection.call("DELETE", address("keys", key_id))
+        await self.connection.request("DELETE", join_path("keys", key_id))

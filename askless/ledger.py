@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from datetime import date
 
-from askless.connection import Connection, Json, address
+from askless.connection import Connection, Json, join_path
 from askless.links import Call
 
 Filters = Mapping[str, str | date]
 
 
 class LedgerCalls:
-    """What a client does with the ledger.
+    """The client's calls about the ledger.
 
     `where` filters by `model`, `session`, `key`, `unit` and the days `since` and
     `until`, both included: {"unit": "CAD", "since": date(2026, 11, 1)}.
@@ -21,13 +21,13 @@ class LedgerCalls:
     @Call
     async def ledger(self, where: Filters | None = None) -> list[Json]:
         """List charges and reversals, newest first."""
-        return await self.connection.items("/ledger", **params_of(where))
+        return await self.connection.list_items("/ledger", **params_of(where))
 
     @Call
     async def ledger_sums(self, where: Filters | None = None) -> list[Json]:
-        """Return what was charged and reversed, for each unit."""
+        """Return the sums charged and reversed, for each unit."""
         params = {"limit": "1", **params_of(where)}
-        page = await self.connection.ask("GET", "/ledger", params=params)
+        page = await self.connection.request_json("GET", "/ledger", params=params)
         sums: list[Json] = page["sums"]
         return sums
 
@@ -35,16 +35,16 @@ class LedgerCalls:
     async def ledger_csv(self, where: Filters | None = None) -> bytes:
         """Return charges and reversals as a CSV file."""
         params = {"format": "csv", **params_of(where)}
-        return (await self.connection.call("GET", "/ledger", params=params)).content
+        return (await self.connection.request("GET", "/ledger", params=params)).content
 
     @Call
     async def reverse_charge(self, entry_id: int, reason: str) -> Json:
-        """Take back one charge, all of it; return the entry that says so."""
-        path = address("ledger", entry_id, "reverse")
-        return await self.connection.ask("POST", path, json={"reason": reason})
+        """Reverse one charge in full; return the reversal's entry."""
+        path = join_path("ledger", entry_id, "reverse")
+        return await self.connection.request_json("POST", path, json={"reason": reason})
 
 
 def params_of(where: Filters | None) -> dict[str, str]:
-    """Return filters as the address has them."""
-    words = {"since": "from", "until": "to"}
-    return {words.get(name, name): str(one) for name, one in (where or {}).items()}
+    """Return filters as query parameters; `since` is sent as from, `until` as to."""
+    renamed = {"since": "from", "until": "to"}
+    return {renamed.get(name, name): str(one) for name, one in (where or {}).items()}

@@ -1,7 +1,7 @@
 """One implementation for programs that wait and for those that await.
 
 All calls are written once, as coroutines over a link. A `WaitingLink` never suspends,
-so `run` takes what hangs on it to its end without an event loop. A method that is a
+so `run` finishes such a coroutine without an event loop. A method that is a
 `Call` is plain in a class that is `Waiting`, and a coroutine in one that is `Awaited`.
 """
 
@@ -22,11 +22,11 @@ Streamed = tuple[httpx.Response, AsyncIterator[str]]
 
 
 class Waiting:
-    """Has calls that wait for their answers."""
+    """A class whose calls block until the response is there."""
 
 
 class Awaited:
-    """Has calls that are awaited."""
+    """A class whose calls are coroutines."""
 
 
 W = TypeVar("W", bound=Waiting)
@@ -37,13 +37,13 @@ class Link(Protocol):
     """Sends requests, and sleeps between them."""
 
     async def send(self, method: str, path: str, **more: Any) -> httpx.Response:
-        """Return the answer to a request, read whole."""
+        """Send a request; return its response, read whole."""
 
     def stream(self, path: str, **more: Any) -> AbstractAsyncContextManager[Streamed]:
-        """Open an answer to be read by lines; one that is no success is read whole."""
+        """Open a response to read by lines; one without success is read whole."""
 
     async def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Sleep for a time."""
 
     async def close(self) -> None:
         """Close all connections."""
@@ -56,19 +56,19 @@ class WaitingLink:
     http: httpx.Client
 
     async def send(self, method: str, path: str, **more: Any) -> httpx.Response:
-        """Return the answer to a request, read whole."""
+        """Send a request; return its response, read whole."""
         return self.http.request(method, path, **more)
 
     @asynccontextmanager
     async def stream(self, path: str, **more: Any) -> AsyncIterator[Streamed]:
-        """Open an answer to be read by lines; one that is no success is read whole."""
+        """Open a response to read by lines; one without success is read whole."""
         with self.http.stream("GET", path, **more) as response:
             if not response.is_success:
                 response.read()
-            yield response, one_by_one(response.iter_lines())
+            yield response, as_async(response.iter_lines())
 
     async def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Sleep for a time."""
         time.sleep(seconds)
 
     async def close(self) -> None:
@@ -83,19 +83,19 @@ class AwaitedLink:
     http: httpx.AsyncClient
 
     async def send(self, method: str, path: str, **more: Any) -> httpx.Response:
-        """Return the answer to a request, read whole."""
+        """Send a request; return its response, read whole."""
         return await self.http.request(method, path, **more)
 
     @asynccontextmanager
     async def stream(self, path: str, **more: Any) -> AsyncIterator[Streamed]:
-        """Open an answer to be read by lines; one that is no success is read whole."""
+        """Open a response to read by lines; one without success is read whole."""
         async with self.http.stream("GET", path, **more) as response:
             if not response.is_success:
                 await response.aread()
             yield response, response.aiter_lines()
 
     async def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Sleep for a time."""
         await anyio.sleep(seconds)
 
     async def close(self) -> None:
@@ -103,14 +103,14 @@ class AwaitedLink:
         await self.http.aclose()
 
 
-async def one_by_one(lines: Iterator[str]) -> AsyncIterator[str]:
-    """Yield what an iterator yields."""
+async def as_async(lines: Iterator[str]) -> AsyncIterator[str]:
+    """Yield an iterator's lines as an asynchronous one, without suspending."""
     for line in lines:
         yield line
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Return what a coroutine returns that never suspends."""
+    """Run a coroutine that never suspends, and return its result."""
     try:
         work.send(None)
     except StopIteration as ended:
@@ -121,7 +121,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 class Call(Generic[P, T]):
-    """A coroutine as a method: in a waiting class it waits, else it is awaited."""
+    """A method written as a coroutine; it blocks in a `Waiting` class."""
 
     def __init__(
         self, function: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]
@@ -139,7 +139,7 @@ class Call(Generic[P, T]):
         self, owner: Awaited, kind: type
     ) -> Callable[P, Coroutine[Any, Any, T]]: ...
     def __get__(self, owner: Any, kind: type) -> Any:
-        return bound(self.function, owner)
+        return bind(self.function, owner)
 
 
 class Change(Generic[P]):
@@ -164,16 +164,16 @@ class Change(Generic[P]):
     @overload
     def __get__(self, owner: A, kind: type) -> Callable[P, Coroutine[Any, Any, A]]: ...
     def __get__(self, owner: Any, kind: type) -> Any:
-        return bound(self.function, owner)
+        return bind(self.function, owner)
 
 
-def bound(function: Callable[..., Coroutine[Any, Any, Any]], owner: Any) -> Any:
-    """Return a coroutine function as the method of an object, or of none as it is."""
+def bind(function: Callable[..., Coroutine[Any, Any, Any]], owner: Any) -> Any:
+    """Bind a coroutine function to its owner: blocking unless that is `Awaited`."""
 
     @wraps(function)
-    def waits(owner: Any, *given: Any, **named: Any) -> Any:
+    def block(owner: Any, *given: Any, **named: Any) -> Any:
         return run(function(owner, *given, **named))
 
     if owner is None:
         return function
-    return MethodType(function if isinstance(owner, Awaited) else waits, owner)
+    return MethodType(function if isinstance(owner, Awaited) else block, owner)

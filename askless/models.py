@@ -30,12 +30,12 @@ class LoadedModel(BudgetedPredictor):
 
     @property
     def name(self) -> str:
-        """Name that its spec gave it."""
+        """Name of the model, from its spec."""
         return self.model.name
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Names of the features that it may ask for."""
+        """Names of the features that the model may ask for."""
         return tuple(one.name for one in self.model.ensemble.catalogue.features)
 
     @property

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from askless.connection import Connection, Json
-from askless.datasets import StoredDataset, form_of
+from askless.datasets import StoredDataset, open_form
 
 #: A table is a file, or was uploaded before.
 Table = str | Path | StoredDataset
@@ -17,26 +17,26 @@ Order = Mapping[str, Any] | str | Path
 async def send_order(
     connection: Connection, path: str, table: Table, **parts: Order
 ) -> Json:
-    """Send a table, or the id of one, and the one order that is a part of the form."""
-    ((name, wish),) = parts.items()
-    text = order_bytes(wish)
+    """Send a table or its id with one order, a keyword named as its form part."""
+    ((name, order),) = parts.items()
+    text = encode_order(order)
     if isinstance(table, StoredDataset):
-        order = json.loads(text, object_pairs_hook=distinct)
-        call = {**order, "dataset_id": table.id}
-        return await connection.ask("POST", path, json=call)
-    with form_of(Path(table), **{name: text}) as files:
-        return await connection.ask("POST", path, files=files)
+        raw = json.loads(text, object_pairs_hook=build_distinct)
+        body = {**raw, "dataset_id": table.id}
+        return await connection.request_json("POST", path, json=body)
+    with open_form(Path(table), **{name: text}) as files:
+        return await connection.request_json("POST", path, files=files)
 
 
-def order_bytes(order: Order) -> bytes:
-    """Return an order as it is sent."""
+def encode_order(order: Order) -> bytes:
+    """Return an order as the bytes of its JSON."""
     if isinstance(order, str | Path):
         return Path(order).read_bytes()
     return json.dumps(order, allow_nan=False).encode()
 
 
-def distinct(pairs: list[tuple[str, Any]]) -> Json:
-    """Make an object of its fields; ValueError where one stands twice."""
+def build_distinct(pairs: list[tuple[str, Any]]) -> Json:
+    """Build a JSON object; raise ValueError where a field stands twice."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]

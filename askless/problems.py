@@ -4,7 +4,7 @@ from typing import Any
 
 
 class ProblemError(Exception):
-    """The service said no; `problem` is its whole problem document (RFC 9457)."""
+    """A refused request; `problem` is its whole problem document (RFC 9457)."""
 
     def __init__(self, problem: dict[str, Any], status: int) -> None:
         self.problem = problem
@@ -42,4 +42,4 @@ class TrainingFailed(JobFailed):
 
 
 class UnansweredError(Exception):
-    """A loop went on without having answered its question."""
+    """A loop over questions continued without an answer to the last one."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from askless.connection import Json, plain
+from askless.connection import Json, to_python
 from askless.links import Awaited, Call, Waiting
 
 Value = bool | int | float | str
@@ -14,7 +14,7 @@ Outcome = Literal["value", "ordered", "unavailable", "refused", "unknown"]
 
 @dataclass(frozen=True)
 class AnyQuestion:
-    """What is asked next, and its price. Answer it by one of the five methods.
+    """The next question and its price. Answer it by one of the five methods.
 
     `features` is all that the price reveals: more than one for a bundle. `range` and
     `categories` are what training saw; other values are legal.
@@ -39,39 +39,39 @@ class AnyQuestion:
     @Call
     async def answer(self, value: Value) -> None:
         """Answer with a value."""
-        await self.session.send({self.feature: value}, {})
+        await self.session.send_answers({self.feature: value}, {})
 
     @Call
     async def ordered(self) -> None:
-        """Pay now; the result comes later, by the session's `answer`."""
-        await self.say("ordered")
+        """Answer that it is paid; send the result later by the session's `answer`."""
+        await self.send_outcome("ordered")
 
     @Call
     async def unavailable(self) -> None:
-        """Say that there is no result."""
-        await self.say("unavailable")
+        """Answer that there is no result."""
+        await self.send_outcome("unavailable")
 
     @Call
     async def refused(self) -> None:
-        """Say that it is not to be obtained."""
-        await self.say("refused")
+        """Answer that it must not be obtained."""
+        await self.send_outcome("refused")
 
     @Call
     async def unknown(self) -> None:
-        """Say that nobody knows."""
-        await self.say("unknown")
+        """Answer that the value is not known."""
+        await self.send_outcome("unknown")
 
-    async def say(self, outcome: Outcome) -> None:
+    async def send_outcome(self, outcome: Outcome) -> None:
         """Answer without a value."""
-        await self.session.send({}, {self.feature: outcome})
+        await self.session.send_answers({}, {self.feature: outcome})
 
 
 class Question(AnyQuestion, Waiting):
-    """What is asked next in a `PredictionSession`."""
+    """A question of a `PredictionSession`."""
 
 
 class AsyncQuestion(AnyQuestion, Awaited):
-    """What is asked next in an `AsyncPredictionSession`."""
+    """A question of an `AsyncPredictionSession`."""
 
 
 def has_value(values: Mapping[str, Any], feature: str) -> bool:
@@ -80,26 +80,26 @@ def has_value(values: Mapping[str, Any], feature: str) -> bool:
     return value is not None and not (isinstance(value, float) and math.isnan(value))
 
 
-def split(
+def split_by_value(
     values: Mapping[str, Any], features: list[str]
 ) -> tuple[dict[str, Value], dict[str, Outcome]]:
     """Split features into those with a value and those that are unavailable."""
-    found = {name: values[name] for name in features if has_value(values, name)}
-    return found, {name: "unavailable" for name in features if name not in found}
+    present = {name: values[name] for name in features if has_value(values, name)}
+    return present, {name: "unavailable" for name in features if name not in present}
 
 
-def body(
+def build_answers(
     values: Mapping[str, Value],
     outcomes: Mapping[str, Outcome] | None,
     *,
     insist: bool,
 ) -> Json:
-    """Return a request with answers that have a value, and others without one.
+    """Return the body of a request with answers, with and without a value.
 
-    Only who insists says so: an older service knows no such field.
+    `insist` is sent only if true, since older services refuse the field.
     """
     answers: list[Json] = [
-        {"feature": name, "outcome": "value", "value": plain(value)}
+        {"feature": name, "outcome": "value", "value": to_python(value)}
         for name, value in values.items()
     ]
     answers += [

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
-from askless.connection import Connection, Json, known_fields
+from askless.connection import Connection, Json, select_known
 from askless.links import Awaited, Call, Change, Waiting
 from askless.problems import UnansweredError
 from askless.questions import (
@@ -12,16 +12,16 @@ from askless.questions import (
     Outcome,
     Question,
     Value,
-    body,
+    build_answers,
     has_value,
-    split,
+    split_by_value,
 )
 
 QuestionT = TypeVar("QuestionT", bound=AnyQuestion)
 
 
 class AnySession(Generic[QuestionT]):
-    """One case: questions until nothing is left to ask or none is worth it.
+    """A session about one case, as the service last reported it.
 
     Results that were `ordered` come in by `answer`, after the loop too.
     """
@@ -34,7 +34,7 @@ class AnySession(Generic[QuestionT]):
 
     @property
     def id(self) -> str:
-        """Name of the session, to take it up again by."""
+        """Id of the session, to continue it by."""
         return str(self.raw["id"])
 
     @property
@@ -44,45 +44,45 @@ class AnySession(Generic[QuestionT]):
 
     @property
     def client_ref(self) -> str | None:
-        """What the caller knows the case by."""
-        found: str | None = self.raw["client_ref"]
-        return found
+        """The caller's own name of the case."""
+        client_ref: str | None = self.raw["client_ref"]
+        return client_ref
 
     @property
     def warnings(self) -> list[Json]:
-        """What is odd about the answers: `feature`, `kind` and `detail` of each."""
-        found: list[Json] = self.raw["warnings"]
-        return found
+        """Doubts about the answers: `feature`, `kind` and `detail` of each."""
+        warnings: list[Json] = self.raw["warnings"]
+        return warnings
 
     @property
     def prediction(self) -> Json:
         """Label, display, probability, margin and classes, as of the last answer.
 
-        Its `steps` are what each answer did, as in `explanation`.
+        Its `steps` are the effects of the answers, as in `explanation`.
         """
         prediction: Json = self.raw["prediction"]
         return prediction
 
     @property
     def explanation(self) -> list[str]:
-        """What each answer did: `age raised the chance of disease from 12 to 18 %`."""
+        """Effect of each answer: `age raised the chance of disease from 12 to 18 %`."""
         steps: list[Json] = (self.raw["prediction"] or {}).get("steps", [])
         return [f"{one['feature']} {one['words']}" for one in steps]
 
     @property
     def spent(self) -> float:
-        """What has been charged so far."""
+        """Amount charged so far."""
         return float(self.raw["budget"]["spent"])
 
     @property
     def remaining(self) -> float | None:
-        """What is left of the budget; None where that is unlimited."""
+        """Amount left of the budget; None where that is unlimited."""
         remaining = self.raw["budget"]["remaining"]
         return None if remaining is None else float(remaining)
 
     @property
     def answers(self) -> list[Json]:
-        """What was answered, the known values too."""
+        """All answers, the known values too."""
         answers: list[Json] = self.raw["answers"]
         return answers
 
@@ -104,7 +104,7 @@ class AnySession(Generic[QuestionT]):
 
     @property
     def stop_reason(self) -> str | None:
-        """Why, in one word; None while there is no reason."""
+        """Reason to stop, in one word; None while there is none."""
         reason = self.raw["stop_reason"]
         return None if reason is None else str(reason)
 
@@ -116,19 +116,19 @@ class AnySession(Generic[QuestionT]):
 
     @property
     def question(self) -> QuestionT | None:
-        """What is asked next; None where nothing is left to ask."""
+        """The next question; None where nothing is left to ask."""
         raw, kind = self.raw["question"], self.question_kind
-        return None if raw is None else kind(self, **known_fields(kind, raw))
+        return None if raw is None else kind(self, **select_known(kind, raw))
 
     @property
     def label_set(self) -> list[str] | None:
-        """Labels of which one is true with the coverage asked for; at the end."""
-        found: list[str] | None = self.prediction["label_set"]
-        return found
+        """Labels that hold the true one with the requested coverage; at the end."""
+        labels: list[str] | None = self.prediction["label_set"]
+        return labels
 
     @property
     def certificate(self) -> Json | None:
-        """When the session stops early, or why it never does; if that was asked."""
+        """When the session stops early or why it never does, if that was requested."""
         certificate: Json | None = self.raw["certificate"]
         return certificate
 
@@ -136,9 +136,9 @@ class AnySession(Generic[QuestionT]):
     async def answer(self, feature: str, value: Value, *, insist: bool = False) -> None:
         """Answer or correct any feature, not just the one that is asked.
 
-        `insist` charges it although the service says that it can't be used.
+        `insist` charges it although it can't change the prediction.
         """
-        await self.send({feature: value}, {}, insist=insist)
+        await self.send_answers({feature: value}, {}, insist=insist)
 
     @Change
     async def give(
@@ -149,7 +149,7 @@ class AnySession(Generic[QuestionT]):
         insist: bool = False,
     ) -> None:
         """Send values, then outcomes without one, in one request: all or none."""
-        await self.send(values, outcomes or {}, insist=insist)
+        await self.send_answers(values, outcomes or {}, insist=insist)
 
     @Call
     async def check(
@@ -159,69 +159,69 @@ class AnySession(Generic[QuestionT]):
         *,
         insist: bool = False,
     ) -> Json:
-        """Return what answers would charge and what is odd about them; give none."""
-        wanted = body(values, outcomes, insist=insist)
+        """Return what answers would charge and doubts about them; send none."""
+        body = build_answers(values, outcomes, insist=insist)
         path = f"/predict/{self.id}/answers/check"
-        return await self.connection.ask("POST", path, json=wanted)
+        return await self.connection.request_json("POST", path, json=body)
 
     @Change
     async def play(self, values: Mapping[str, Any], *, goes_on: bool = False) -> None:
-        """Answer all that is asked from a mapping, and bring all that is pending.
+        """Answer all questions from a mapping, then all pending results.
 
-        What it lacks, or is None or NaN, is unavailable; `goes_on` past the advice to
-        stop.
+        Values that it lacks, or that are None or NaN, are answered as unavailable.
+        `goes_on` continues past the advice to stop.
         """
         while (question := self.question) and (goes_on or not self.should_stop):
-            # Of a bundle all that its price reveals, unless what is asked is lacking.
-            is_there = has_value(values, question.feature)
-            features = question.features if is_there else [question.feature]
-            await self.send(*split(values, features))
+            # The price of a bundle reveals all its features.
+            is_known = has_value(values, question.feature)
+            features = question.features if is_known else [question.feature]
+            await self.send_answers(*split_by_value(values, features))
         if self.pending:
-            await self.send(*split(values, self.pending))
+            await self.send_answers(*split_by_value(values, self.pending))
 
     @Change
     async def change_budget(self, budget: float | None) -> None:
         """Raise or lower what may be charged in all; None: unlimited."""
-        await self.take("PATCH", json={"budget": budget})
+        await self.update("PATCH", json={"budget": budget})
 
     @Change
     async def change_aim(self, aim: Mapping[str, float] | None) -> None:
-        """Change what sessions are to reach on average; None: all the budget pays."""
-        await self.take("PATCH", json={"aim": None if aim is None else dict(aim)})
+        """Change the target for the average session; None: spend all of the budget."""
+        await self.update("PATCH", json={"aim": None if aim is None else dict(aim)})
 
     @Change
     async def stop(self) -> None:
         """End the session; pending results are still taken."""
-        await self.take("POST", "/stop")
+        await self.update("POST", "/stop")
 
     @Change
     async def refresh(self) -> None:
-        """Ask the service how the session stands."""
-        await self.take("GET")
+        """Read the session's state from the service again."""
+        await self.update("GET")
 
     @Call
     async def ledger(self) -> list[Json]:
         """List the session's charges and reversals, oldest first."""
-        return await self.connection.items(f"/predict/{self.id}/ledger")
+        return await self.connection.list_items(f"/predict/{self.id}/ledger")
 
     @Call
     async def tell_outcome(self, label: str) -> Json:
         """Record the true label of the case, or correct it; closed sessions too."""
         path = f"/predict/{self.id}/outcome"
-        return await self.connection.ask("PUT", path, json={"label": label})
+        return await self.connection.request_json("PUT", path, json={"label": label})
 
     @Call
     async def outcome(self) -> Json:
-        """Return the true label beside what was predicted when it was told."""
-        return await self.connection.ask("GET", f"/predict/{self.id}/outcome")
+        """Return the true label beside the prediction at the time it was recorded."""
+        return await self.connection.request_json("GET", f"/predict/{self.id}/outcome")
 
     @Call
     async def erase(self) -> None:
-        """Erase what was answered; the amounts stay in the ledger."""
-        await self.connection.call("DELETE", f"/predict/{self.id}")
-        await self.take("GET")
+        """Erase all answers; the amounts stay in the ledger."""
+        await self.connection.request("DELETE", f"/predict/{self.id}")
+        await self.update("GET")
 
-    async def send(
+    async def send_answers(
         self,
         values: Mapping[str, Value],
         outcomes: Mapping[str, Outcome],
@@ -229,13 +229,13 @@ class AnySession(Generic[QuestionT]):
         insist: bool = False,
     ) -> None:
         """Send answers with a value, and others without one."""
-        wanted = body(values, outcomes, insist=insist)
-        await self.take("POST", "/answers", json=wanted)
+        body = build_answers(values, outcomes, insist=insist)
+        await self.update("POST", "/answers", json=body)
 
-    async def take(self, method: str, path: str = "", **more: Any) -> None:
-        """Send a request to the session, and take over how it stands then."""
+    async def update(self, method: str, path: str = "", **more: Any) -> None:
+        """Send a request about the session, and keep the state in its response."""
         path = f"/predict/{self.id}{path}"
-        self.raw = await self.connection.ask(method, path, **more)
+        self.raw = await self.connection.request_json(method, path, **more)
 
     def next_question(
         self, last: tuple[int, QuestionT] | None, *, goes_on: bool
@@ -261,9 +261,9 @@ class PredictionSession(AnySession[Question], Waiting):
         return self.questions()
 
     def questions(self, *, goes_on: bool = False) -> Iterator[Question]:
-        """Yield questions to answer; `goes_on` also past the advice to stop.
+        """Yield questions to answer; with `goes_on` also past the advice to stop.
 
-        Raises UnansweredError where nothing was answered to the last one.
+        Raises UnansweredError where the last one got no answer.
         """
         asked = None
         while asked := self.next_question(asked, goes_on=goes_on):
@@ -279,7 +279,7 @@ class AsyncPredictionSession(AnySession[AsyncQuestion], Awaited):
         return self.questions()
 
     async def questions(self, *, goes_on: bool = False) -> AsyncIterator[AsyncQuestion]:
-        """Yield questions to answer; as of a `PredictionSession`."""
+        """Yield questions as `PredictionSession.questions` does."""
         asked = None
         while asked := self.next_question(asked, goes_on=goes_on):
             yield asked[1]

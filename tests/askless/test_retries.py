@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from askless.client import Client
-from askless.connection import retry_after
+from askless.connection import parse_retry_after
 from askless.problems import ProblemError, TrainingFailed
 from askless.sessions import PredictionSession
 from askless.trainings import TrainingProgress
@@ -170,7 +170,7 @@ def test_deletion_that_had_worked_is_no_problem_when_sent_again() -> None:
 def test_wish_to_wait_is_read(text: str, seconds: float | None) -> None:
     response = httpx.Response(429, headers={"Retry-After": text})
 
-    assert retry_after(response) == seconds
+    assert parse_retry_after(response) == seconds
 
 
 KEY = "askl_7d1e0f2a_verysecret"

@@ -23,4 +23,4 @@ class BudgetedBoostingClassifier(classifier.BudgetedBoostingClassifier):  # noqa
         if name is not None:
             model = replace(model, name=name)
         files.check_writable(Path(path), "path")
-        files.write_whole(Path(path), files.model_text(model))
+        files.replace_file(Path(path), files.model_text(model))

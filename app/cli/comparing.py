@@ -63,7 +63,7 @@ def compare_models(
             written = stand_alone(curve_chart(curves, unit))
         else:
             written = comparison_page(found, limits, unit, where)
-        files.write_whole(out, written)
+        files.replace_file(out, written)
     if as_json:
         sys.stdout.write(json.dumps([tell(one, unit) for one in found]) + "\n")
         return

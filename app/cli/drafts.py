@@ -42,7 +42,7 @@ def init_spec(
     for note in draft.notes:
         errors.print(f"[yellow]note[/yellow] {escape(note)}")
     say_checked(checked)
-    files.write_whole(out, text)
+    files.replace_file(out, text)
     costs = "Look it over" if prices else "Edit its costs"
     output.print(f"wrote {escape(str(out))}. {costs}, then: askless train")
 

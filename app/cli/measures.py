@@ -172,7 +172,7 @@ def report_model(
         bought = measure_purchases(stored.ensemble, few, played.budgets)
         purchases = tuple(tuple(one.shares.tolist()) for one in bought)
         tested = NamedCurve(data.name, replace(curve, purchases=purchases))
-    files.write_whole(out, report_page(stored, limits, tested))
+    files.replace_file(out, report_page(stored, limits, tested))
     output.print(f"wrote {escape(str(out))}")
 
 

@@ -108,7 +108,7 @@ def train_model(
         # A large table is let go of once nothing is trained on it any more.
         del prepared
         model = show.run_with_bar(training, "training")
-    files.write_whole(out, files.model_text(model))
+    files.replace_file(out, files.model_text(model))
     output.print(escape(show.model_summary(model)))
     if model.curve is not None:
         output.print(show.curve_table(model.curve, wanted.table.cost_unit))

@@ -18,7 +18,7 @@ Nodes = Annotated[IntArray, Interval(ge=-(2**31), le=2**31)]
 
 
 class TreesShape(StoredShape):
-    """Nodes one after the other; a child below 0 is -1 - s of the step s."""
+    """Arrays with one entry for each node; a child -1 - s means the step s."""
 
     starts: Stored[Numbers]
     features: Stored[Positions]
@@ -30,7 +30,7 @@ class TreesShape(StoredShape):
     roots: Stored[Nodes]
     outputs: Stored[Positions]
     steps: Stored[Numbers]
-    #: of the rows that came to a node, how many went below; older files have none
+    #: share of the rows at a node that went below; older files have none
     shares: Stored[Shares] | None = None
 
 
@@ -40,7 +40,7 @@ Ridge = Annotated[
 
 
 class BlendShape(StoredShape):
-    #: of older files; else they are those of a space
+    #: in older files; newer ones have them in a space
     columns: Stored[Columns] | None = None
     trees: TreesShape
     ridges: Many[Ridge]
@@ -48,7 +48,7 @@ class BlendShape(StoredShape):
 
 
 def blend_to_json(blend: Blend, *, has_columns: bool) -> dict[str, Any]:
-    """Return a blend as JSON-able values; its columns may be those of a space."""
+    """Return a blend as JSON-able values, with its columns unless a space has them."""
     document = {
         "trees": trees_to_json(blend.trees),
         "ridges": write(blend.ridges),

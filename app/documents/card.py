@@ -15,7 +15,7 @@ Amount = Annotated[float, Field(ge=0, le=1e12)]
 
 
 class CardShape(Shape):
-    """An object of a card: what a later version added is ignored."""
+    """An object of a card; fields of later versions are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -30,7 +30,7 @@ class SavedShape(CardShape):
 
 
 class SessionsShape(CardShape):
-    """How sessions go under each budget of the curve; amounts in units.
+    """Statistics of sessions under each budget of the curve; amounts in units.
 
     `rows` of training were played by the model itself. `lists` counts the sets of
     features that cases are asked, `commonest` is the share of the most common one,
@@ -47,7 +47,7 @@ class SessionsShape(CardShape):
 
 
 def read_sessions(model: Model) -> SessionsShape | None:
-    """Return what a card says about sessions; None if it is missing or malformed.
+    """Return a card's statistics of sessions; None if missing or malformed.
 
     Cards of older versions have no such part.
     """

@@ -37,14 +37,16 @@ class GroupShape(StoredShape):
 
 
 def check_catalogue(catalogue: Catalogue, where: str) -> Iterator[Refusal]:
-    """Yield what is wrong with features and groups together."""
+    """Yield refusals of features and groups that don't fit together."""
     groups = {group.name for group in catalogue.groups}
     bundles = {group.name for group in catalogue.groups if group.is_bundle}
     for noun, named in (("features", catalogue.features), ("groups", catalogue.groups)):
         if len({one.name for one in named}) < len(named):
             names = Counter(one.name for one in named)
-            twice = names.most_common(1)[0][0]
-            yield Refusal(f"{where}.{noun}", "names must be unique", repr(twice[:60]))
+            duplicate = names.most_common(1)[0][0]
+            yield Refusal(
+                f"{where}.{noun}", "names must be unique", repr(duplicate[:60])
+            )
     for position, feature in enumerate(catalogue.features):
         place = f"{where}.features[{position}]"
         if feature.group is not None and feature.group not in groups:

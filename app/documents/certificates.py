@@ -7,7 +7,7 @@ from core.model.certificates import N_STRATA, Certification
 
 
 def check_certification(certification: Certification | None) -> Iterator[Refusal]:
-    """Yield what does not fit together, and counts of more rows than there were."""
+    """Yield refusals of lists and counts that don't fit together."""
     if certification is None:
         return
     n_rules = len(certification.rules)
@@ -22,22 +22,22 @@ def check_certification(certification: Certification | None) -> Iterator[Refusal
             "counts": certification.n_samples,
         }
         for name, n_rows in n_rows_by_name.items():
-            counted = getattr(level, name)
-            if len(counted) != n_rules:
+            counts = getattr(level, name)
+            if len(counts) != n_rules:
                 yield Refusal(f"{where}.{name}", "must be one for each rule")
-            elif not all(is_possible(one, n_rows) for one in counted):
+            elif not all(is_possible(one, n_rows) for one in counts):
                 expected = f"must count {n_rows} rows, of which some differ"
                 yield Refusal(f"{where}.{name}", expected)
         for name in ("guide_spends", "mean_spends"):
             if len(getattr(level, name)) != n_rules:
                 yield Refusal(f"{where}.{name}_micros", "must be one for each rule")
-        is_whole = len(level.n_covered) == len(certification.chances)
-        if not is_whole or max(level.n_covered) > certification.n_samples:
+        has_all_chances = len(level.n_covered) == len(certification.chances)
+        if not has_all_chances or max(level.n_covered) > certification.n_samples:
             expected = f"must be one for each chance, at most {certification.n_samples}"
             yield Refusal(f"{where}.covered_rows", expected)
 
 
 def is_possible(counts: tuple[int, ...], n_rows: int) -> bool:
-    """Return whether answers add up to the rows, and no more differ than there are."""
+    """Return whether strata sum to `n_rows`, and none has more differing rows."""
     pairs = zip(counts[:N_STRATA], counts[N_STRATA:], strict=True)
     return sum(counts[:N_STRATA]) == n_rows and all(d <= n for n, d in pairs)

@@ -35,6 +35,7 @@ def is_name(text: str, least: int = 1) -> bool:
 
 
 def check_text(raw: Any, least: int = 1) -> str:
+    """Return a text; refuse one that is not of `least` to `MAX_NAME` characters."""
     if not isinstance(raw, str):
         raise ValueError("must be a string")
     if not least <= len(raw) <= MAX_NAME:
@@ -64,7 +65,7 @@ def read_label(raw: Any) -> str:
 
 
 def read_mark(raw: Any) -> str:
-    """Return a word or number that stands for a missing value, as text."""
+    """Return as text a word or number that stands for a missing value."""
     if isinstance(raw, str):
         return check_text(raw.strip())
     number = as_number(raw, float)
@@ -87,7 +88,7 @@ def read_policy(raw: Any) -> str:
 
 
 def read_value(raw: Any) -> bool | int | float | str:
-    """Return what may be some feature's value; its own feature is checked later."""
+    """Return a raw value that some feature may have; its feature is checked later."""
     if isinstance(raw, str):
         if 1 <= len(raw) <= MAX_VALUE and is_storable(raw):
             return raw

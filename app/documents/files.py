@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from app.documents.model import model_from_json, model_to_json
 from app.documents.prices import PriceListWish
-from app.documents.shape import read_shape, refused
+from app.documents.shape import read_shape, to_refused_error
 from app.documents.spec import read_spec
 from app.documents.text import parse_json, parse_spec
 from core.errors import Refusal, RefusedError
@@ -23,8 +23,8 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         rule = "must be a readable UTF-8 file"
-        found = getattr(error, "strerror", None) or type(error).__name__
-        raise RefusedError([Refusal(str(path), rule, found)]) from None
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise RefusedError([Refusal(str(path), rule, reason)]) from None
 
 
 def load_spec(path: Path) -> TrainingSpec:
@@ -46,7 +46,7 @@ def load_model(path: Path) -> Model:
 
 
 def read_model(raw: object) -> Model:
-    """Read a model that sessions can use."""
+    """Read a model's document; refuse a multilabel model, which sessions can't use."""
     model = model_from_json(raw)
     if model.ensemble.is_multilabel:
         rule = "must be false: a session predicts one class"
@@ -61,7 +61,9 @@ def model_text(model: Model) -> str:
         read_model(raw)
     except (ValidationError, RefusedError) as error:
         refusal = (
-            refused(error, "model") if isinstance(error, ValidationError) else error
+            to_refused_error(error, "model")
+            if isinstance(error, ValidationError)
+            else error
         )
         raise RefusedError(
             Refusal(one.field, f"{one.rule}; such a model is not kept", one.found)
@@ -71,7 +73,7 @@ def model_text(model: Model) -> str:
 
 
 def check_writable(path: Path, where: str) -> None:
-    """Refuse a file that could not be written, before anything is computed."""
+    """Refuse a path that can't be written to, before anything is computed."""
     if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         rule = "its folder must exist, and be writable"
         raise RefusedError([Refusal(where, rule, str(path.parent))])
@@ -79,7 +81,7 @@ def check_writable(path: Path, where: str) -> None:
         raise RefusedError([Refusal(where, "must be a file", f"the folder {path}")])
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
+def replace_file(path: Path, content: str | bytes) -> None:
     """Replace a file atomically."""
     raw = content.encode() if isinstance(content, str) else content
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")

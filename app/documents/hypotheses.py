@@ -21,24 +21,25 @@ Pair = Annotated[Many[Child], Field(min_length=2, max_length=2)]
 
 
 class HypothesisShape(StoredShape):
-    """A weak hypothesis, in a model with its alpha."""
+    """A weak hypothesis; in a model also its alpha."""
 
     #: The class of core whose values it stores.
     holds: ClassVar[type[Hypothesis]]
 
     @classmethod
-    def of_hypothesis(cls, one: Any, alpha: float | None) -> "HypothesisShape":
-        return cls.of(one, alpha=alpha)
+    def of_hypothesis(cls, hypothesis: Any, alpha: float | None) -> "HypothesisShape":
+        """Build the shape of core's hypothesis."""
+        return cls.of(hypothesis, alpha=alpha)
 
     @abstractmethod
     def check(
         self, features: Sequence[Feature], n_outputs: int, where: str
     ) -> Iterator[Refusal]:
-        """Yield what is wrong with it; `where` begins every path."""
+        """Yield refusals of the hypothesis; `where` begins every path."""
 
     @abstractmethod
     def build(self, features: Sequence[Feature]) -> Hypothesis:
-        """Return core's value of a hypothesis without refusals."""
+        """Return core's hypothesis; `check` must have passed."""
 
 
 class StumpShape(HypothesisShape):
@@ -57,7 +58,7 @@ class StumpShape(HypothesisShape):
             yield Refusal(f"{where}.feature", f"must be from 0 to {len(features) - 1}")
         elif not is_valid_cut(self.cut, features[self.feature_idx]):
             yield Refusal(f"{where}.cut", "must be a category's position")
-        if not is_votes(self.votes, n_outputs):
+        if not are_valid_votes(self.votes, n_outputs):
             yield Refusal(f"{where}.votes", f"must be {n_outputs} of -1 or 1")
 
     def build(self, features: Sequence[Feature]) -> Stump:
@@ -97,12 +98,12 @@ class TreeShape(HypothesisShape):
     alpha: Alpha = None
 
     @classmethod
-    def of_hypothesis(cls, one: Any, alpha: float | None) -> "TreeShape":
+    def of_hypothesis(cls, hypothesis: Any, alpha: float | None) -> "TreeShape":
         children = [
             [None if child == LEAF else child for child in pair]
-            for pair in one.children
+            for pair in hypothesis.children
         ]
-        return cls.of(one, children=children, alpha=alpha)
+        return cls.of(hypothesis, children=children, alpha=alpha)
 
     def check(
         self, features: Sequence[Feature], n_outputs: int, where: str
@@ -119,21 +120,21 @@ class TreeShape(HypothesisShape):
         if len(self.below_votes) != len(self.stumps):
             yield Refusal(f"{where}.below_votes", "must be one for each stump")
         for position, votes in enumerate(self.below_votes):
-            if not is_votes(votes, n_outputs):
+            if not are_valid_votes(votes, n_outputs):
                 place = f"{where}.below_votes[{position}]"
                 yield Refusal(place, f"must be {n_outputs} of -1 or 1")
 
     def _is_tree(self) -> bool:
-        """Return whether each stump but the root is a child once, of an earlier one."""
+        """Return whether each stump but the root is a child of one earlier stump."""
         n_stumps = len(self.stumps)
-        named = sorted(child for pair in self.children for child in pair if child)
-        is_onward = all(
+        children = sorted(child for pair in self.children for child in pair if child)
+        is_forward = all(
             child is None or child > position
             for position, pair in enumerate(self.children)
             for child in pair
         )
-        is_complete = named == list(range(1, n_stumps))
-        return is_complete and is_onward and len(self.children) == n_stumps
+        is_complete = children == list(range(1, n_stumps))
+        return is_complete and is_forward and len(self.children) == n_stumps
 
     def build(self, features: Sequence[Feature]) -> Tree:
         children = tuple(
@@ -151,16 +152,18 @@ SHAPES: dict[type[Hypothesis], type[HypothesisShape]] = {
 }
 
 
-def hypothesis_shape(one: Hypothesis, alpha: float | None = None) -> HypothesisShape:
-    """Return the shape of a hypothesis; a model stores its alpha there too."""
-    return SHAPES[type(one)].of_hypothesis(one, alpha)
+def hypothesis_shape(
+    hypothesis: Hypothesis, alpha: float | None = None
+) -> HypothesisShape:
+    """Return the shape of a hypothesis; in a model it has its alpha too."""
+    return SHAPES[type(hypothesis)].of_hypothesis(hypothesis, alpha)
 
 
 def is_valid_cut(cut: float, feature: Feature) -> bool:
-    """Return whether a stump may cut there: any number, or a category's code."""
+    """Return whether a stump may cut there: at any number, or at a category's code."""
     return feature.type != "category" or cut in range(len(feature.categories))
 
 
-def is_votes(votes: Sequence[int], n_outputs: int) -> bool:
+def are_valid_votes(votes: Sequence[int], n_outputs: int) -> bool:
     """Return whether votes are -1 or 1, one for each output."""
     return len(votes) == n_outputs and 0 not in votes

@@ -9,35 +9,35 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from app.documents.shape import KEY, Place, path_of, rule_of
+from app.documents.shape import KEY, Place, path_text, rule_text
 from core.errors import Refusal, describe
 
-# The first character of names that nothing has.
+# The first character of names that replace wrong ones; no real name has it.
 FRESH = "\N{SYMBOL FOR NULL}"
 
 
 def refusals_of(
     error: ValidationError, shape: type[BaseModel], root: str
 ) -> Iterator[Refusal]:
-    """Yield a refusal for each of pydantic's errors."""
+    """Yield a refusal for each of pydantic's errors; `root` names the document."""
     for one in error.errors(include_url=False):
         kind, place = one["type"], one["loc"]
         if kind == "extra_forbidden":
             names = ", ".join(fields_at(shape, place[:-1]))
             rule = f"unknown field; expected {names}"
-            yield Refusal(path_of(place), rule, repr(place[-1]))
+            yield Refusal(path_text(place), rule, repr(place[-1]))
         elif kind == "missing":
             where = place if len(place) > 1 else (root, *place)
-            yield Refusal(path_of(where), "is required")
+            yield Refusal(path_text(where), "is required")
         else:
-            rule = rule_of(kind, one.get("ctx", {}))
-            yield Refusal(path_of(place) or root, rule, describe(one["input"]))
+            rule = rule_text(kind, one.get("ctx", {}))
+            yield Refusal(path_text(place) or root, rule, describe(one["input"]))
 
 
-def mend(raw: Any, error: ValidationError, shape: type[BaseModel]) -> Any:
+def drop_wrong_fields(raw: Any, error: ValidationError, shape: type[BaseModel]) -> Any:
     """Return a copy of a document without its wrong fields.
 
-    A required name that is wrong becomes one that nothing has.
+    A required name that is wrong is replaced by a unique one that begins with `FRESH`.
     """
     mended = deepcopy(raw)
     errors = enumerate(error.errors(include_url=False))
@@ -61,7 +61,7 @@ def mend(raw: Any, error: ValidationError, shape: type[BaseModel]) -> Any:
 
 
 def fields_at(shape: type[BaseModel], place: Place) -> dict[str, Any]:
-    """Return the fields of the object at a path, none if it has no shape."""
+    """Return the fields of the object at a path; empty if it has no shape."""
     current: type[BaseModel] | None = shape
     for part in place:
         if isinstance(part, str) and current is not None:
@@ -71,7 +71,7 @@ def fields_at(shape: type[BaseModel], place: Place) -> dict[str, Any]:
 
 
 def shape_in(kind: Any) -> type[BaseModel] | None:
-    """Return the shape that the type of a field contains, or None."""
+    """Return the first shape within the type of a field, or None."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return kind
     shapes = (shape_in(one) for one in get_args(kind))

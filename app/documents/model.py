@@ -35,8 +35,8 @@ from core.table.catalogue import Catalogue, Feature, Group
 from core.table.dataset import ClassLabel, count_outputs
 
 
-def check_facts(raw: dict[str, Any]) -> dict[str, Any]:
-    """Refuse NaN and infinity at any depth."""
+def check_finite(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return a document; raise ValueError if NaN or infinity is anywhere in it."""
     try:
         json.dumps(raw, allow_nan=False)
     except ValueError:
@@ -45,7 +45,7 @@ def check_facts(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 UNCALIBRATED = "none: that of version 2 can't be read; train again to have one"
-Facts = Annotated[dict[str, Any], AfterValidator(check_facts)]
+Facts = Annotated[dict[str, Any], AfterValidator(check_finite)]
 
 
 class ModelDocument(StoredShape):
@@ -74,14 +74,14 @@ class ModelDocument(StoredShape):
 
     @property
     def n_outputs(self) -> int:
-        """Numbers in a vote."""
+        """Number of outputs, that is of numbers in a vote."""
         return count_outputs(len(self.classes), bool(self.is_multilabel))
 
 
 def model_to_json(model: Model) -> dict[str, Any]:
     """Return a model as JSON-able values."""
     ensemble, catalogue = model.ensemble, model.ensemble.catalogue
-    # What a hypothesis does not have is left out; elsewhere it is null.
+    # Absent fields of a hypothesis are left out; elsewhere they are null.
     hypotheses = [
         hypothesis_shape(one, alpha).model_dump(exclude_none=True)
         for one, alpha in zip(ensemble.hypotheses, ensemble.alphas, strict=True)
@@ -110,14 +110,18 @@ def model_to_json(model: Model) -> dict[str, Any]:
         "card": model.card,
         "panels": ensemble.panels and panels_to_json(ensemble.panels),
     }
-    absent = {"ranges", "certification", "panels"}
-    return {name: one for name, one in document.items() if one or name not in absent}
+    omitted_if_empty = {"ranges", "certification", "panels"}
+    return {
+        name: one
+        for name, one in document.items()
+        if one or name not in omitted_if_empty
+    }
 
 
 def model_from_json(raw: object) -> Model:
     """Read a model; raise RefusedError with what is wrong."""
     if isinstance(raw, Mapping) and raw.get("version") == 2:
-        raw = without_calibrations(raw)
+        raw = upgrade_version_2(raw)
     document = read_shape(ModelDocument, raw, "model")
     catalogue = Catalogue(
         tuple(one.to(Feature) for one in document.features),
@@ -126,7 +130,7 @@ def model_from_json(raw: object) -> Model:
     )
     check_all(
         check_catalogue(catalogue, "model"),
-        check_parts(document),
+        check_consistency(document),
         check_cascade(document),
         check_hypotheses(document, catalogue),
         check_certification(document.certification),
@@ -137,19 +141,19 @@ def model_from_json(raw: object) -> Model:
     return document.to(Model, ensemble=ensemble)
 
 
-def without_calibrations(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a model of version 2 as one of version 3.
+def upgrade_version_2(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document of a model of version 2 as one of version 3.
 
     Its calibrations were fitted on margins, from which F can't be recovered. They are
-    dropped, and so is what was measured with them.
+    dropped, and so are figures measured with them.
     """
-    changed: dict[str, Any] = {"version": 3, "calibrations": {}}
+    changes: dict[str, Any] = {"version": 3, "calibrations": {}}
     card, curve = raw.get("card"), raw.get("curve")
     if raw.get("calibrations") and isinstance(card, dict):
-        changed["card"] = card | {"calibration": UNCALIBRATED}
+        changes["card"] = card | {"calibration": UNCALIBRATED}
     if isinstance(curve, dict) and "errors" in curve:
-        changed["curve"] = curve | {"errors_calibrated": curve["errors"]}
-    return {**raw, **changed}
+        changes["curve"] = curve | {"errors_calibrated": curve["errors"]}
+    return {**raw, **changes}
 
 
 def check_all(*checks: Iterator[Refusal]) -> None:
@@ -177,13 +181,13 @@ def build_ensemble(document: ModelDocument, catalogue: Catalogue) -> Ensemble:
     )
 
 
-def check_parts(document: ModelDocument) -> Iterator[Refusal]:
-    """Yield refusals of parts that don't fit one another."""
+def check_consistency(document: ModelDocument) -> Iterator[Refusal]:
+    """Yield refusals of fields whose lengths, sums or labels contradict one another."""
     n_classes, n_outputs = len(document.classes), document.n_outputs
-    is_whole = document.is_multilabel or math.isclose(
+    is_sum_right = document.is_multilabel or math.isclose(
         sum(document.priors), 1, abs_tol=1e-6
     )
-    if len(document.priors) != n_classes or not is_whole:
+    if len(document.priors) != n_classes or not is_sum_right:
         yield Refusal("model.priors", "must be one per class, and sum to 1")
     rows = document.error_costs
     if rows is not None and {len(rows), *map(len, rows)} != {n_classes}:
@@ -199,7 +203,7 @@ def check_parts(document: ModelDocument) -> Iterator[Refusal]:
 
 
 def check_curve(curve: Curve | None, n_features: int) -> Iterator[Refusal]:
-    """Yield what is wrong with lists that must be as long as one another."""
+    """Yield refusals of a curve's lists that differ in length."""
     if curve is None:
         return
     values = (getattr(curve, one.name) for one in fields(curve))
@@ -216,7 +220,7 @@ def check_curve(curve: Curve | None, n_features: int) -> Iterator[Refusal]:
 def check_hypotheses(
     document: ModelDocument, catalogue: Catalogue
 ) -> Iterator[Refusal]:
-    """Yield what is wrong with the weak hypotheses and their alphas."""
+    """Yield refusals of the weak hypotheses and their alphas."""
     n_outputs = document.n_outputs
     for position, one in enumerate(document.hypotheses):
         where = f"model.hypotheses[{position}]"
@@ -226,7 +230,7 @@ def check_hypotheses(
 
 
 def check_cascade(document: ModelDocument) -> Iterator[Refusal]:
-    """Refuse stages that are out of order, or of more than two classes."""
+    """Yield refusals of stages that are out of order, or for several outputs."""
     if document.cascade is None:
         return
     n_hypotheses = len(document.hypotheses)
@@ -236,19 +240,19 @@ def check_cascade(document: ModelDocument) -> Iterator[Refusal]:
             where = f"model.cascade.stages[{position}].length"
             yield Refusal(where, f"must be at most {n_hypotheses}")
     ends = [n_hypotheses] if n_hypotheses else []
-    is_parted = lengths == sorted(set(lengths)) and lengths[-1:] == ends
-    if not is_parted or document.n_outputs != 1:
+    is_ordered = lengths == sorted(set(lengths)) and lengths[-1:] == ends
+    if not is_ordered or document.n_outputs != 1:
         rule = "must end one after the other, the last with the hypotheses"
         yield Refusal("model.cascade.stages", rule)
 
 
 def check_policies(ensemble: Ensemble) -> Iterator[Refusal]:
-    """Refuse a policy that does not serve, and ranges of budgets out of order."""
-    named = {"model.policy": ensemble.policy}
+    """Yield refusals of policies that can't serve, and of unordered ranges."""
+    policy_by_field = {"model.policy": ensemble.policy}
     for position, one in enumerate(ensemble.ranges):
-        named[f"model.ranges[{position}].policy"] = one.policy
+        policy_by_field[f"model.ranges[{position}].policy"] = one.policy
     policies = served_by(ensemble)
-    for where, policy in named.items():
+    for where, policy in policy_by_field.items():
         if policy not in policies:
             rule = f"must be one of {', '.join(policies)} for this model"
             yield Refusal(where, rule)

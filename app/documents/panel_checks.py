@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from app.documents.blends import BlendShape, TreesShape
-from app.documents.panels import PanelLadderShape, PanelShape, find_spaces
+from app.documents.panels import PanelLadderShape, PanelShape, space_positions
 from app.documents.routes import build_route, check_route
 from app.documents.stopping import check_stopping
 from core.arrays import FloatArray
@@ -14,18 +14,18 @@ from core.model.blends import KernelRidge, LogisticRidge
 from core.model.columns import Columns
 from core.model.routes import MAIN
 
-# Numbers that the waves of a kernel are drawn from, and those of a model: a short
-# document could ask for any amount of memory.
+# Most random numbers that one kernel's waves need, and a whole model's: a short
+# document could otherwise ask for any amount of memory.
 MAX_DRAWS, MAX_ALL_DRAWS = 2**27, 2**30
 
-# Columns of a covariance: that of a training has 256 at most.
+# Most columns of a covariance; a training makes 256 at most.
 MAX_COVARIED = 723
 
 
 def check_panels(
     shape: PanelLadderShape | None, n_features: int, n_outputs: int
 ) -> Iterator[Refusal]:
-    """Yield what is wrong with panels."""
+    """Yield refusals of panels, their stopping rules and their route."""
     if shape is None:
         return
     where = "model.panels"
@@ -50,7 +50,7 @@ def check_panels(
 def check_panel(
     panel: PanelShape, n_features: int, n_outputs: int, where: str
 ) -> Iterator[Refusal]:
-    """Yield what is wrong with a panel, but for the columns that its blend reads."""
+    """Yield refusals of a panel, except of the columns that its blend reads."""
     idxs = set(panel.feature_idxs)
     if len(idxs) < len(panel.feature_idxs) or max(idxs, default=0) >= n_features:
         rule = f"must be different positions below {n_features}"
@@ -66,7 +66,7 @@ def check_panel(
 
 
 def check_columns(shape: PanelLadderShape, where: str) -> Iterator[Refusal]:
-    """Yield what is wrong with spaces, with blends' columns and what reads them."""
+    """Yield refusals of spaces, of blends' columns and of the ridges that read them."""
     parts = [] if shape.route is None else shape.route.parts.tolist()
     n_parts = len({MAIN, *parts})
     if len(shape.spaces) not in (0, n_parts):
@@ -76,7 +76,7 @@ def check_columns(shape: PanelLadderShape, where: str) -> Iterator[Refusal]:
         return
     for number, space in enumerate(shape.spaces):
         yield from check_space(space, f"{where}.spaces[{number}]")
-    n_draws, pairs = 0, zip(shape.panels, find_spaces(shape), strict=True)
+    n_draws, pairs = 0, zip(shape.panels, space_positions(shape), strict=True)
     for position, (one, place) in enumerate(pairs):
         if one.blend is None:
             continue
@@ -103,7 +103,7 @@ def check_columns(shape: PanelLadderShape, where: str) -> Iterator[Refusal]:
 def check_own_columns(
     panel: PanelShape, columns: Columns, where: str
 ) -> Iterator[Refusal]:
-    """Yield what is wrong with the columns that a blend has of its own."""
+    """Yield refusals of a blend's own columns."""
     if count_columns(columns) in (None, 0):
         yield Refusal(where, "lists must be of one length, not empty")
     if not set(panel.feature_idxs).issuperset(columns.feature_idxs.tolist()):
@@ -111,7 +111,7 @@ def check_own_columns(
 
 
 def check_space(space: Columns, where: str) -> Iterator[Refusal]:
-    """Yield what is wrong with the columns of many panels."""
+    """Yield refusals of a space: columns that several panels share."""
     if count_columns(space) is None:
         yield Refusal(where, "lists must be of one length, but the covariance")
     if space.covariance is None:
@@ -119,18 +119,18 @@ def check_space(space: Columns, where: str) -> Iterator[Refusal]:
     elif len(space.covariance) > min(space.feature_idxs.size, MAX_COVARIED):
         rule = "must be the upper half of a matrix of the first columns"
         yield Refusal(f"{where}.covariance", rule)
-    elif not is_positive(space.covariance):
+    elif not is_positive_definite(space.covariance):
         yield Refusal(f"{where}.covariance", "must be positive definite")
 
 
 def count_columns(columns: Columns) -> int | None:
-    """Return how many columns there are; None where lists differ in length."""
+    """Return the number of columns; None where lists differ in length."""
     limits = columns.lows, columns.highs, columns.means, columns.scales
     sizes = {one.size for one in (columns.feature_idxs, columns.codes, *limits)}
     return sizes.pop() if len(sizes) == 1 else None
 
 
-def is_positive(covariance: FloatArray) -> bool:
+def is_positive_definite(covariance: FloatArray) -> bool:
     """Return whether a matrix is positive definite."""
     try:
         np.linalg.cholesky(covariance)
@@ -142,7 +142,7 @@ def is_positive(covariance: FloatArray) -> bool:
 def check_blend(
     blend: BlendShape, idxs: set[int], n_outputs: int, where: str
 ) -> Iterator[Refusal]:
-    """Yield what is wrong with a blend of some features, but for its columns."""
+    """Yield refusals of a blend of the features `idxs`, except of its columns."""
     if len(blend.weights) != 1 + len(blend.ridges):
         rule = "must be one for the trees and one for each ridge"
         yield Refusal(f"{where}.weights", rule)
@@ -154,23 +154,23 @@ def check_blend(
 
 
 def check_ridges(blend: BlendShape, n_columns: int, where: str) -> Iterator[Refusal]:
-    """Yield what is wrong with ridges on so many columns."""
+    """Yield refusals of a blend's ridges on `n_columns` columns."""
     for number, ridge in enumerate(blend.ridges):
         place, n_rows = f"{where}.ridges[{number}]", len(ridge.coefficients)
-        is_right = n_rows == n_columns
+        has_right_rows = n_rows == n_columns
         if isinstance(ridge, KernelRidge):
-            is_right = n_rows % 2 == 0 and n_rows > 0
+            has_right_rows = n_rows % 2 == 0 and n_rows > 0
             if count_draws(n_columns, ridge) > MAX_DRAWS:
                 yield Refusal(place, "must have fewer columns or coefficients")
             if ridge.stretches.size != n_columns:
                 yield Refusal(f"{place}.stretches", f"must be {n_columns} numbers")
-        if not is_right:
+        if not has_right_rows:
             rule = "must be as many rows as it has inputs"
             yield Refusal(f"{place}.coefficients", rule)
 
 
 def count_draws(n_columns: int, ridge: KernelRidge | LogisticRidge) -> int:
-    """Return how many numbers a ridge draws: blocks of its columns squared."""
+    """Return how many random numbers a ridge draws: squared blocks of its columns."""
     if not isinstance(ridge, KernelRidge):
         return 0
     return n_columns * max(n_columns, len(ridge.coefficients) // 2)
@@ -179,7 +179,7 @@ def count_draws(n_columns: int, ridge: KernelRidge | LogisticRidge) -> int:
 def check_trees(
     trees: TreesShape, idxs: set[int], n_outputs: int, where: str
 ) -> Iterator[Refusal]:
-    """Yield what is wrong with trees.
+    """Yield refusals of trees.
 
     A child comes after its node, so every path ends. No two nodes share a child: a
     short document could otherwise ask for endless work.

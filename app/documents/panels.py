@@ -16,7 +16,7 @@ from core.model.ranges import Numbers, Position
 from core.model.routes import MAIN
 from core.model.stopping import Stopping
 
-# Ten times what a training makes: questions weigh each panel by every feature.
+# Ten times what a training makes; asking costs panels times features.
 MAX_PANELS = 10_000
 
 Loss = Annotated[float, Interval(ge=0, le=1e6)]
@@ -26,7 +26,7 @@ class PanelShape(StoredShape):
     feature_idxs: Many[Position]
     loss: Loss
     may_lack: Many[Position]
-    #: of each feature; older files have none
+    #: one for each feature; older files have none
     rises: Many[Loss] | None = None
     blend: BlendShape | None = None
 
@@ -34,7 +34,7 @@ class PanelShape(StoredShape):
 class PanelLadderShape(StoredShape):
     starts: Stored[Numbers]
     panels: Annotated[Many[PanelShape], Len(1, MAX_PANELS)]
-    #: of the main panels, then of those of each part of the route
+    #: one for the main panels, then one for each part of the route
     spaces: Many[Stored[Columns]] = ()
     stopping: Stored[Stopping] | None = None
     route: RouteShape | None = None
@@ -80,7 +80,7 @@ def build_panels(shape: PanelLadderShape | None) -> PanelLadder | None:
                 one.blend, spaces[place].take(one.feature_idxs) if spaces else None
             ),
         )
-        for one, place in zip(shape.panels, find_spaces(shape), strict=True)
+        for one, place in zip(shape.panels, space_positions(shape), strict=True)
     )
     return shape.to(
         PanelLadder, panels=panels, route=build_route(shape.route), spaces=spaces
@@ -88,15 +88,15 @@ def build_panels(shape: PanelLadderShape | None) -> PanelLadder | None:
 
 
 def build_space(columns: Columns) -> Columns:
-    """Return columns with the row of each in their covariance."""
+    """Return columns with each one's row in their covariance, or `ALONE`."""
     assert columns.covariance is not None, "`check_space` requires it"
     places = np.arange(columns.codes.size)
     places[len(columns.covariance) :] = ALONE
     return replace(columns, places=places)
 
 
-def find_spaces(shape: PanelLadderShape) -> list[int]:
-    """Return the position of each panel's space: by its part of the route."""
+def space_positions(shape: PanelLadderShape) -> list[int]:
+    """Return for each panel the position of its space, by its part of the route."""
     if shape.route is None:
         return [0] * len(shape.panels)
     parts = shape.route.parts.tolist()

@@ -27,7 +27,7 @@ class GroupPrice(Shape):
 
 
 class PriceListWish(Shape):
-    """What features and groups cost here; in the words of a spec."""
+    """Prices of features and groups; fields are named as in a spec."""
 
     costs: Annotated[dict[Key, Amount], Field(max_length=MAX_ITEMS)] = Field(
         examples=[{"age": 1.0, "chol": 9.5}],
@@ -103,14 +103,14 @@ def reprice_spec(spec: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
         group.name: ("price" if group.is_bundle else "fee", from_micros(due))
         for group, due in zip(catalogue.groups, catalogue.fees.tolist(), strict=True)
     }
-    made = dict(spec)
+    repriced = dict(spec)
     if spec.get("features") is None:
-        made["costs"] = costs
+        repriced["costs"] = costs
     else:
-        made["features"] = [
+        repriced["features"] = [
             one | {"cost": costs[one["name"]]} if one["name"] in costs else one
             for one in spec["features"]
         ]
     if spec.get("groups") is not None:
-        made["groups"] = [one | dict([dues[one["name"]]]) for one in spec["groups"]]
-    return made
+        repriced["groups"] = [one | dict([dues[one["name"]]]) for one in spec["groups"]]
+    return repriced

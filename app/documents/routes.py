@@ -38,7 +38,7 @@ def build_route(shape: RouteShape | None) -> Route | None:
 def check_route(
     route: Route | None, panels: Sequence[set[int]], n_features: int
 ) -> Iterator[Refusal]:
-    """Yield what is wrong with a route; `panels` are the features of each."""
+    """Yield refusals of a route; `panels` holds the features of each panel."""
     if route is None:
         return
     where, split = "model.panels.route", route.split
@@ -60,7 +60,7 @@ def check_route(
 def check_part_numbers(
     route: Route, panels: Sequence[set[int]], where: str
 ) -> Iterator[Refusal]:
-    """Yield what is wrong with the parts that panels are for."""
+    """Yield refusals of the part of the route that each panel belongs to."""
     root, parts = set(route.split.feature_idxs), route.parts.tolist()
     n_main, n_parts = parts.count(MAIN), route.split.n_parts
     is_main_first = parts[:n_main] == [MAIN] * n_main

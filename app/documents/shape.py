@@ -30,8 +30,8 @@ from core.table.prices import from_micros
 EXAMPLE_TIME = "2026-11-20T09:30:00Z"
 
 Place = tuple[int | str, ...]
-# The position of an object, and what it calls a field.
-Holder = tuple[int, str]
+# The position of an object that has a field, and its name for it.
+Source = tuple[int, str]
 AnyShape = TypeVar("AnyShape", bound=BaseModel)
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -100,9 +100,9 @@ class Answer(BaseModel):
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         """Allow other fields in the schema: later versions may have more."""
-        made = handler.resolve_ref_schema(handler(schema))
-        made.pop("additionalProperties", None)
-        return made
+        json_schema = handler.resolve_ref_schema(handler(schema))
+        json_schema.pop("additionalProperties", None)
+        return json_schema
 
     @classmethod
     def of(cls, *values: object, **more: object) -> Self:
@@ -116,22 +116,22 @@ class Answer(BaseModel):
 
     @classmethod
     def collect(cls, *values: object, **more: object) -> dict[str, Any]:
-        """Return the fields that `of` makes a body of.
+        """Return the values that `of` builds a body from.
 
-        For a body inside another, which is then validated with that one.
+        It serves a body inside another, which is validated together with that one.
         """
         held = dict(more)
-        for name, holders in find_holders(cls, *map(type, values)).items():
-            if name not in held and holders:
-                assert len(holders) == 1, f"{name} stands in several objects"
-                ((place, word),) = holders
+        for name, sources in find_sources(cls, *map(type, values)).items():
+            if name not in held and sources:
+                assert len(sources) == 1, f"{name} stands in several objects"
+                ((place, word),) = sources
                 held[name] = getattr(values[place], word)
         return held
 
 
 @cache
-def find_holders(body: type[BaseModel], *kinds: type) -> dict[str, list[Holder]]:
-    """Return, for each field of a body, which kinds of objects have it, and as what."""
+def find_sources(body: type[BaseModel], *kinds: type) -> dict[str, list[Source]]:
+    """Return which classes have each field of a body, and their name for it."""
     words: dict[str, Any] = {
         name: field.validation_alias or name
         for name, field in body.model_fields.items()
@@ -143,7 +143,7 @@ def find_holders(body: type[BaseModel], *kinds: type) -> dict[str, list[Holder]]
 
 
 def has_field(kind: Any, name: str) -> bool:
-    """Return whether objects of a class have an attribute."""
+    """Return whether a class declares an attribute or field."""
     declared = (
         *getattr(kind, "__dataclass_fields__", ()),
         *getattr(kind, "model_fields", ()),
@@ -151,8 +151,8 @@ def has_field(kind: Any, name: str) -> bool:
     return name in declared or hasattr(kind, name)
 
 
-def gather(raw: Any, read: ValidatorFunctionWrapHandler) -> Any:
-    """Read a list, or refuse its first `MAX_REFUSALS` wrong items.
+def read_items(raw: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    """Read a list's items; refuse at most the first `MAX_REFUSALS` wrong ones.
 
     The errors of millions of wrong items would take gigabytes.
     """
@@ -162,13 +162,13 @@ def gather(raw: Any, read: ValidatorFunctionWrapHandler) -> Any:
         try:
             items = read(raw[start:] if errors else raw)
         except ValidationError as error:
-            found = error.errors(include_url=False)
-            if not errors and not found[0]["loc"]:
+            details = error.errors(include_url=False)
+            if not errors and not details[0]["loc"]:
                 raise
-            if not found[0]["loc"]:
+            if not details[0]["loc"]:
                 break
-            start += int(found[0]["loc"][0])
-            errors += ({**one, "loc": (start, *one["loc"][1:])} for one in found)
+            start += int(details[0]["loc"][0])
+            errors += ({**one, "loc": (start, *one["loc"][1:])} for one in details)
             start += 1
         else:
             if not errors:
@@ -179,7 +179,7 @@ def gather(raw: Any, read: ValidatorFunctionWrapHandler) -> Any:
 
 #: A list of the document, a tuple of core's.
 Many = Annotated[
-    tuple[Item, ...], Strict(False), Field(fail_fast=True), WrapValidator(gather)
+    tuple[Item, ...], Strict(False), Field(fail_fast=True), WrapValidator(read_items)
 ]
 
 
@@ -188,11 +188,11 @@ def read_shape(shape: type[AnyShape], raw: object, root: str) -> AnyShape:
     try:
         return shape.model_validate(raw)
     except ValidationError as error:
-        raise refused(error, root) from None
+        raise to_refused_error(error, root) from None
 
 
-def refused(error: ValidationError, root: str) -> RefusedError:
-    """Return the first of pydantic's errors as one exception with refusals."""
+def to_refused_error(error: ValidationError, root: str) -> RefusedError:
+    """Return the first `MAX_REFUSALS` of pydantic's errors as a RefusedError."""
     refusals = []
     for one in error.errors(include_url=False)[:MAX_REFUSALS]:
         context = one.get("ctx", {})
@@ -202,45 +202,49 @@ def refused(error: ValidationError, root: str) -> RefusedError:
         place = [part for part in one["loc"] if part not in KINDS]
         if one["type"].startswith("union_tag"):
             place.append("kind")
-        rule = rule_of(one["type"], context)
-        refusals.append(Refusal(path_of((root, *place)), rule, shown))
+        rule = rule_text(one["type"], context)
+        refusals.append(Refusal(path_text((root, *place)), rule, shown))
     return RefusedError(refusals)
 
 
 def shape_of(
-    holder: type,
+    dataclass_type: type,
     without: Sequence[str] = (),
     auto: Sequence[str] = (),
     base: type[BaseModel] = Shape,
 ) -> Any:
-    """Return a shape with a dataclass's fields; `auto` ones may also be "auto"."""
+    """Return a shape with a dataclass's fields; those in `auto` may also be "auto"."""
     typed: dict[str, Any] = {
         one.name: (field_type(one, is_auto=one.name in auto), field_info(one))
-        for one in parameters(holder).values()
+        for one in parameters(dataclass_type).values()
         if one.name not in without
     }
-    return create_model(holder.__name__, __base__=base, **typed)
+    return create_model(dataclass_type.__name__, __base__=base, **typed)
 
 
 def field_type(one: Parameter, *, is_auto: bool) -> Any:
-    """Return the type of a field; core checks it, the type is for the description."""
+    """Return the type of a field: core's check, and a type for the OpenAPI document."""
 
     def check(raw: Any) -> Any:
         return raw if is_auto and raw == "auto" else one.check(raw)
 
-    plain: Any = one.kind
-    seen: Any = one.kind
+    python_type: Any = one.kind
+    schema_type: Any = one.kind
     if one.choices:
-        seen = Literal[*one.choices]
+        schema_type = Literal[*one.choices]
     elif one.is_amount:
-        seen = Annotated[float, Field(gt=0)]
+        schema_type = Annotated[float, Field(gt=0)]
     elif one.kind is not bool:
-        seen = Annotated[one.kind, Interval(ge=one.least, gt=one.above, le=one.most)]
+        schema_type = Annotated[
+            one.kind, Interval(ge=one.least, gt=one.above, le=one.most)
+        ]
     if is_auto:
-        plain, seen = Any, seen | Literal["auto"]
+        python_type, schema_type = Any, schema_type | Literal["auto"]
     if one.is_optional:
-        plain, seen = plain | None, seen | None
-    return Annotated[plain, BeforeValidator(check, json_schema_input_type=seen)]
+        python_type, schema_type = python_type | None, schema_type | None
+    return Annotated[
+        python_type, BeforeValidator(check, json_schema_input_type=schema_type)
+    ]
 
 
 def field_info(one: Parameter) -> Any:
@@ -248,22 +252,22 @@ def field_info(one: Parameter) -> Any:
     return Field(default=one.default, description=one.text or None, examples=[example])
 
 
-def rule_of(kind: str, context: dict[str, Any]) -> str:
-    """Return the text of a broken rule, without the input."""
+def rule_text(kind: str, context: dict[str, Any]) -> str:
+    """Return the text of the broken rule of an error, without the input."""
     words = {name: str(one) for name, one in context.items()}
     for choices in words.keys() & {"expected", "expected_tags"}:
         words[choices] = words[choices].replace("'", "").replace(" or ", ", ")
     return RULES.get(kind, "is not valid here").format_map(words)
 
 
-def path_of(place: Place) -> str:
+def path_text(place: Place) -> str:
     """Write a path in a document as people do: answers[0].value."""
     text = ""
     for part in place:
         if isinstance(part, int):
             text += f"[{part}]"
         elif part != KEY:
-            # A key is anyone's text.
+            # The caller chose the key: escape what can't be printed.
             shown = part if part.isprintable() else ascii(part)
             text += f".{shown}" if text else shown
     return text

@@ -13,14 +13,14 @@ from app.documents.fields import (
     Text,
     Unit,
 )
-from app.documents.mending import FRESH, mend, refusals_of
+from app.documents.mending import FRESH, drop_wrong_fields, refusals_of
 from app.documents.shape import Shape
 from app.documents.spec_features import (
     Rare,
     SpecFeature,
     SpecGroup,
     build_features,
-    name_members,
+    map_members,
 )
 from app.documents.spec_training import (
     NO_FOLDS,
@@ -74,10 +74,10 @@ SPEC_EXAMPLE: dict[str, Any] = {
 
 
 class SpecDocument(Shape):
-    """What to train; the same file serves the command line.
+    """The training spec; the command line reads the same file.
 
-    Without `features` every column but the target is one, of cost 1 or as `costs`
-    says.
+    Without `features` every column except the target is a feature, with the cost that
+    `costs` gives it, or 1.
     """
 
     model_config = ConfigDict(
@@ -167,7 +167,7 @@ class SpecDocument(Shape):
 
 
 def read_spec(raw: object) -> TrainingSpec:
-    """Return what a spec asks for; numbers with decimals best as `Decimal`.
+    """Read a training spec; pass decimal numbers as `Decimal` to keep them exact.
 
     Raises RefusedError with every broken rule.
     """
@@ -178,7 +178,7 @@ def read_spec(raw: object) -> TrainingSpec:
 
 
 def mend_spec(raw: object) -> tuple[TrainingSpec | None, list[Refusal]]:
-    """Return a spec without its wrong fields, None if nothing is left, and refusals.
+    """Read a spec as far as it is right; return it, or None, and all refusals.
 
     Names that replace wrong ones begin with `FRESH`.
     """
@@ -187,46 +187,46 @@ def mend_spec(raw: object) -> tuple[TrainingSpec | None, list[Refusal]]:
         document = SpecDocument.model_validate(raw)
     except ValidationError as error:
         refusals += refusals_of(error, SpecDocument, "spec")
-        mended = mended_document(raw, error)
+        mended = read_mended(raw, error)
         if mended is None:
             return None, refusals
         document = mended
-    spec, broken = build_spec(document)
-    # A refused part explains why its whole does not fit, and replaced names may break
-    # rules of their own.
+    spec, misfits = build_spec(document)
+    # Leave out refusals that follow from the first ones: of objects around a refused
+    # field, and of the names that replace wrong ones.
     refused = {one.field for one in refusals}
     refused |= {field.rpartition(".")[0] for field in refused}
     refusals += (
-        one for one in broken if FRESH not in str(one) and one.field not in refused
+        one for one in misfits if FRESH not in str(one) and one.field not in refused
     )
     return spec, refusals
 
 
-def mended_document(raw: object, error: ValidationError) -> SpecDocument | None:
-    """Return a document without its wrong fields; None if nothing is left."""
+def read_mended(raw: object, error: ValidationError) -> SpecDocument | None:
+    """Read a document without its wrong fields; None if nothing is left."""
     if not isinstance(raw, dict):
         return None
     try:
-        return SpecDocument.model_validate(mend(raw, error, SpecDocument))
+        return SpecDocument.model_validate(drop_wrong_fields(raw, error, SpecDocument))
     except ValidationError:
         return None
 
 
 def build_spec(document: SpecDocument) -> tuple[TrainingSpec, list[Refusal]]:
-    """Return a document's spec, and refusals of fields that don't fit together."""
+    """Build a spec from its document; also return refusals of fields that don't fit."""
     table = build_table(document)
     given = {} if document.params is None else dict(document.params)
-    fixed, auto, broken = split_auto(document.algorithm, given)
+    fixed, auto, refusals = split_auto(document.algorithm, given)
     groups = document.groups or []
     for position, one in enumerate(groups):
-        broken += check_fee(f"groups[{position}]", one.fee, one.price)
-    broken += check_member_lists(
+        refusals += check_fee(f"groups[{position}]", one.fee, one.price)
+    refusals += check_member_lists(
         [one.name for one in groups], [one.members or [] for one in groups]
     )
-    broken += [*check_features(table), *check_roles(table)]
+    refusals += [*check_features(table), *check_roles(table)]
     selection, certificate = document.selection, document.certificate
     if certificate is not None and not (document.validation or NO_FOLDS).folds:
-        broken.append(Refusal("certificate", "needs folds: see `validation`"))
+        refusals.append(Refusal("certificate", "needs folds: see `validation`"))
     spec = document.to(
         TrainingSpec,
         table=table,
@@ -244,11 +244,11 @@ def build_spec(document: SpecDocument) -> tuple[TrainingSpec, list[Refusal]]:
         certify_budgets=tuple(certificate.budgets or ()) if certificate else (),
         selection=None if selection is None else SelectionParams(**dict(selection)),
     )
-    return spec, broken
+    return spec, refusals
 
 
 def build_table(document: SpecDocument) -> TableSpec:
-    """Return the part of a spec that describes its table."""
+    """Build the part of a spec that describes its table."""
     features, groups = document.features, document.groups or []
     return document.to(
         TableSpec,
@@ -259,7 +259,7 @@ def build_table(document: SpecDocument) -> TableSpec:
         groups=tuple(
             Group(one.name, one.fee or 0, one.price, one.label) for one in groups
         ),
-        members=name_members(groups),
+        members=map_members(groups),
         ignore=tuple(document.ignore or ()),
         missing=tuple(document.missing or ()),
         rare=document.rare or 0,

@@ -58,8 +58,8 @@ class SpecGroup(Shape):
     )
 
 
-def name_members(groups: Sequence[SpecGroup]) -> dict[str, str]:
-    """Return the group of each name or pattern in the member lists."""
+def map_members(groups: Sequence[SpecGroup]) -> dict[str, str]:
+    """Return the group of each feature name or pattern in the member lists."""
     members: dict[str, str] = {}
     for group in groups:
         for member in group.members or []:
@@ -70,19 +70,19 @@ def name_members(groups: Sequence[SpecGroup]) -> dict[str, str]:
 def build_features(
     features: Sequence[SpecFeature], groups: Sequence[SpecGroup]
 ) -> tuple[Feature, ...]:
-    """Return features; a feature may name its group, or a group its members."""
-    members = by_name(name_members(groups), (one.name for one in features))
+    """Build features; a feature may name its group, or a group its members."""
+    members = by_name(map_members(groups), (one.name for one in features))
     bundles = {group.name for group in groups if group.price is not None}
     return tuple(build_feature(one, members, bundles) for one in features)
 
 
 def build_feature(
-    one: SpecFeature, members: Mapping[str, str], bundles: set[str]
+    feature: SpecFeature, members: Mapping[str, str], bundles: set[str]
 ) -> Feature:
-    """Return a feature; a member of a bundle costs nothing itself by default."""
-    group = one.group or members.get(one.name)
-    is_free = group in bundles and "cost" not in one.model_fields_set
-    given = dict(one, type=one.type or "number", group=group)
-    given["missing"] = tuple(given["missing"] or ())
-    del given["rare"]
-    return Feature(**given | ({"cost": 0} if is_free else {}))
+    """Build a feature; a member of a bundle has cost 0 by default."""
+    group = feature.group or members.get(feature.name)
+    is_free = group in bundles and "cost" not in feature.model_fields_set
+    values = dict(feature, type=feature.type or "number", group=group)
+    values["missing"] = tuple(values["missing"] or ())
+    del values["rare"]
+    return Feature(**values | ({"cost": 0} if is_free else {}))

@@ -1,4 +1,4 @@
-"""This part of a spec says how to train: parameters, folds, certificates, selection."""
+"""Shapes of a spec's training options: parameters, folds, certificates, selection."""
 
 from typing import Annotated, Any
 
@@ -13,18 +13,19 @@ from core.selection.params import SelectionParams
 from core.table.folds import EXACT_ROWS, Deal
 from core.training.params import BoostParams
 
-# Each is played on every row set aside.
+# Sessions are played under each budget on every row set aside.
 MAX_BUDGETS = 24
 
 
 def read_folds(raw: Any) -> int:
+    """Return a number of folds: 0 for none, or at least 2."""
     if raw == 1:
         raise ValueError("must be 0 or at least 2")
     return int(parameters(TrainingSpec)["folds"].check(raw))
 
 
 class SpecParams(shape_of(BoostParams, ("algorithm", "effort", "seed"), AUTO_NAMES)):  # type: ignore[misc]  # made of core's fields
-    """Parameters; those that the algorithm doesn't have are of no effect."""
+    """Parameters of the algorithm; those that it doesn't have are ignored."""
 
 
 class SpecValidation(Shape):
@@ -50,7 +51,7 @@ NO_FOLDS = SpecValidation(folds=0)
 
 
 class SpecCertificate(Shape):
-    """Rows are set aside, and nothing is trained on them.
+    """Rows to set aside for certificates; nothing is trained on them.
 
     Sessions can then ask for early stops with a guarantee, and for label sets. Of rows
     with one `group_by` value one is used.
@@ -74,8 +75,8 @@ class SpecCertificate(Shape):
 
 
 class SpecSelection(shape_of(SelectionParams, ("criterion",))):  # type: ignore[misc]  # made of core's fields
-    """Features are selected before training, and no other is ever asked for.
+    """Selection of features before training; no others are ever asked for.
 
     The selection is made anew for each fold, so that the curve is not flattered. The
-    model's card tells the subset, its cost and the path to it (`selection`).
+    model's card reports the subset, its cost and the path to it (`selection`).
     """

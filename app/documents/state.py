@@ -34,7 +34,7 @@ class StopShape(shape_of(StopRule, base=StoredShape)):  # type: ignore[misc]  # 
     def without_certificate(
         self, write: SerializerFunctionWrapHandler
     ) -> dict[str, Any]:
-        """Leave out the certificate where none is asked for, as older versions did."""
+        """Write a certificate's fields only if one is requested, as older versions."""
         document: dict[str, Any] = write(self)
         if document["disagreement"] is None:
             del document["disagreement"], document["delta"]
@@ -97,12 +97,12 @@ class StateDocument(StoredShape):
 def state_to_json(
     state: State, catalogue: Catalogue, texts: Texts | None = None
 ) -> dict[str, Any]:
-    """Return a state, and texts that have no code, as JSON-able values."""
-    return document_of(state, catalogue, texts or {}).model_dump()
+    """Return a state, and texts without a code, as JSON-able values."""
+    return build_document(state, catalogue, texts or {}).model_dump()
 
 
-def document_of(state: State, catalogue: Catalogue, texts: Texts) -> StateDocument:
-    """Return the document of a state, and of texts that have no code."""
+def build_document(state: State, catalogue: Catalogue, texts: Texts) -> StateDocument:
+    """Build the document of a state, and of category texts without a code."""
     names = [feature.name for feature in catalogue.features]
     next_idx = state.next_feature_idx
     return StateDocument.of(
@@ -110,7 +110,7 @@ def document_of(state: State, catalogue: Catalogue, texts: Texts) -> StateDocume
         format="askless-state",
         version=1,
         features={
-            names[idx]: {"outcome": outcome, "value": or_null(state.values[idx])}
+            names[idx]: {"outcome": outcome, "value": none_if_nan(state.values[idx])}
             for idx, outcome in enumerate(state.outcomes)
             if outcome is not None
         },
@@ -133,7 +133,7 @@ def document_of(state: State, catalogue: Catalogue, texts: Texts) -> StateDocume
     )
 
 
-def or_null(value: float) -> float | None:
+def none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
@@ -145,12 +145,12 @@ def state_from_json(raw: object, catalogue: Catalogue) -> State:
 def check_names(document: StateDocument, idxs: Mapping[str, int]) -> Iterator[Refusal]:
     """Yield refusals of features that are not in the catalogue."""
     rule = "must be in the catalogue"
-    named = {
+    names_by_field = {
         "known": document.known,
         "charges": [one.feature for one in document.charges],
         "history": [one.feature for one in document.history],
     }
-    for noun, names in named.items():
+    for noun, names in names_by_field.items():
         for position, name in enumerate(names):
             if name not in idxs:
                 yield Refusal(f"state.{noun}[{position}]", rule, describe(name))
@@ -162,7 +162,7 @@ def check_names(document: StateDocument, idxs: Mapping[str, int]) -> Iterator[Re
 
 
 def build_state(document: StateDocument, catalogue: Catalogue) -> State:
-    """Return a state; every feature it names must be in the catalogue."""
+    """Build a state; refuse features that are not in the catalogue."""
     idxs = catalogue.feature_idxs
     refusals = [*check_names(document, idxs)]
     if refusals:
@@ -193,7 +193,7 @@ def build_state(document: StateDocument, catalogue: Catalogue) -> State:
 
 def write_state(state: State, catalogue: Catalogue, texts: Texts) -> str:
     """Return a state as the text that is stored."""
-    return document_of(state, catalogue, texts).model_dump_json()
+    return build_document(state, catalogue, texts).model_dump_json()
 
 
 def parse_state(text: str, catalogue: Catalogue) -> tuple[State, Texts]:

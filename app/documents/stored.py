@@ -40,7 +40,7 @@ from app.documents.shape import Many, Shape
 from core.arrays import FloatArray
 from core.model.blends import LogisticRidge
 
-#: what documents call fields of core's; all others have the same name in both
+#: names in documents of core's fields; all others have the same name in both
 NAMES = {
     "feature_idx": "feature",
     "feature_idxs": "features",
@@ -59,20 +59,20 @@ NAMES = {
         )
     },
 }
-#: fields of which core's type says too little
+#: types of fields whose type in core is too wide
 TYPES = {"policy": Policy}
 #: arrays of two dimensions, and symmetric ones, stored as the rows of the upper half
 MATRICES, SYMMETRIC = {"coefficients"}, {"covariance"}
 #: fields that no document has: they follow from others
 DERIVED = {"places"}
-#: kinds that a document names, and core tells by the class
+#: the `kind` in a document of classes that core tells apart by type
 TAGS: dict[type, str] = {LogisticRidge: "logistic"}
 
 Value = TypeVar("Value")
 
 
 class StoredShape(Shape):
-    """An object of a file or a database: what a later version added is ignored."""
+    """An object of a file or database; fields of later versions are ignored."""
 
     model_config = ConfigDict(
         extra="ignore",
@@ -97,7 +97,7 @@ class StoredShape(Shape):
 
 
 def write(value: Any) -> Any:
-    """Return a value of core's, or several by name, as JSON-able values."""
+    """Return core's value, or a dict or tuple of values, as JSON-able values."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, tuple):
@@ -123,42 +123,40 @@ def write(value: Any) -> Any:
 
 @cache
 def stored_fields(kind: type) -> tuple[Field[Any], ...]:
-    """Return the fields of a dataclass that documents have."""
+    """Return the fields of a dataclass that documents store."""
     return tuple(one for one in fields(kind) if one.name not in DERIVED)
 
 
-def type_to_read(hint: Any, bounds: tuple[Interval, ...] = ()) -> Any:
-    """Return the type by which pydantic reads JSON as a type of core's.
+def json_type(hint: Any, bounds: tuple[Interval, ...] = ()) -> Any:
+    """Return the type by which pydantic reads JSON as core's type `hint`.
 
-    `bounds` hold for every number in it.
+    `bounds` apply to every number in it.
     """
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         hint, *notes = arguments
         bounds += tuple(one for one in notes if isinstance(one, Interval))
-        read = type_to_read(hint, bounds)
+        read = json_type(hint, bounds)
         lengths = [one for one in notes if isinstance(one, Len)]
         return Annotated[read, *lengths] if lengths else read
     if is_dataclass(hint):
-        return object_to_read(hint, bounds)  # type: ignore[arg-type]  # a class
+        return json_object_type(hint, bounds)  # type: ignore[arg-type]  # a class
     if origin is np.ndarray:
-        return array_to_read(hint, bounds)
+        return json_array_type(hint, bounds)
     if origin is tuple:
-        items = Many[type_to_read(arguments[0], bounds)]  # type: ignore[misc, valid-type]  # at run time
+        items = Many[json_type(arguments[0], bounds)]  # type: ignore[misc, valid-type]  # at run time
         n_items = len(arguments)
         is_open = arguments[-1] is Ellipsis
         return items if is_open else Annotated[items, Len(n_items, n_items)]
     if origin in (Union, UnionType):
-        return Union[tuple(type_to_read(one, bounds) for one in arguments)]  # noqa: UP007  # at run time
+        return Union[tuple(json_type(one, bounds) for one in arguments)]  # noqa: UP007  # at run time
     return Annotated[hint, *bounds] if bounds and hint in (int, float) else hint
 
 
-def array_to_read(hint: Any, bounds: tuple[Interval, ...], n_dims: int = 1) -> Any:
+def json_array_type(hint: Any, bounds: tuple[Interval, ...], n_dims: int = 1) -> Any:
     """Return the type by which pydantic reads lists of numbers as an array."""
     (dtype,) = get_args(get_args(hint)[1])
-    read = type_to_read(
-        {np.float64: float, np.int64: int, np.bool_: bool}[dtype], bounds
-    )
+    read = json_type({np.float64: float, np.int64: int, np.bool_: bool}[dtype], bounds)
     for _ in range(n_dims):
         read = Many[read]  # type: ignore[valid-type]  # at run time
     return Annotated[read, AfterValidator(partial(build_array, dtype))]
@@ -181,26 +179,26 @@ def build_symmetric(upper: FloatArray) -> FloatArray:
     return whole + np.triu(whole, 1).T
 
 
-def field_to_read(name: str, hint: Any, bounds: tuple[Interval, ...]) -> Any:
+def json_field_type(name: str, hint: Any, bounds: tuple[Interval, ...]) -> Any:
     """Return the type by which pydantic reads a field of a dataclass."""
     if name in TYPES:
         return TYPES[name]
     if name in MATRICES:
         array, *notes = get_args(hint)
-        return array_to_read(array, tuple(notes), n_dims=2)
+        return json_array_type(array, tuple(notes), n_dims=2)
     if name in SYMMETRIC:
         array, _ = get_args(hint)
-        return Annotated[type_to_read(array, bounds), AfterValidator(build_symmetric)]
-    return type_to_read(hint, bounds)
+        return Annotated[json_type(array, bounds), AfterValidator(build_symmetric)]
+    return json_type(hint, bounds)
 
 
-def object_to_read(kind: type, bounds: tuple[Interval, ...]) -> Any:
+def json_object_type(kind: type, bounds: tuple[Interval, ...]) -> Any:
     """Return the type by which pydantic reads an object of JSON as a dataclass."""
     hints = get_type_hints(kind, include_extras=True)
     names = {NAMES.get(one.name, one.name): one for one in stored_fields(kind)}
     types: dict[str, Any] = {}
     for name, one in names.items():
-        read = field_to_read(one.name, hints[one.name], bounds)
+        read = json_field_type(one.name, hints[one.name], bounds)
         types[name] = read if one.default is MISSING else NotRequired[read]
     if kind in TAGS:
         types["kind"] = Literal[TAGS[kind]]
@@ -225,4 +223,4 @@ else:
 
         def __class_getitem__(cls, hint: Any) -> Any:
             """Return the type by which pydantic reads it."""
-            return type_to_read(hint)
+            return json_type(hint)

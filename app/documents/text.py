@@ -23,7 +23,7 @@ def parse_json(text: str | bytes, where: str, *, exact: bool = False) -> Any:
     try:
         return json.loads(
             text,
-            parse_float=Decimal if exact else finite,
+            parse_float=Decimal if exact else read_finite,
             parse_constant=refuse_constant,
             object_pairs_hook=distinct,
         )
@@ -37,7 +37,7 @@ def refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def finite(text: str) -> float:
+def read_finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"{text[:40]} is larger than any number held")
@@ -45,7 +45,7 @@ def finite(text: str) -> float:
 
 
 def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; refuse duplicate fields."""
+    """Return a JSON object of its pairs; refuse duplicate fields."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         counts = Counter(name for name, _ in pairs)
@@ -68,7 +68,7 @@ def parse_spec(text: str | bytes, where: str = "spec") -> dict[str, Any]:
         raise RefusedError([Refusal(where, "must be an object")])
     refusals = [
         Refusal(field, STORABLE_RULE, ascii(text))
-        for field, text in texts(raw)
+        for field, text in list_texts(raw)
         if not is_storable(text)
     ]
     if refusals:
@@ -76,7 +76,7 @@ def parse_spec(text: str | bytes, where: str = "spec") -> dict[str, Any]:
     return raw
 
 
-def texts(raw: object) -> Iterator[tuple[str, str]]:
+def list_texts(raw: object) -> Iterator[tuple[str, str]]:
     """Yield every text of a spec with its field, keys too; refuse deep nesting."""
     rest = [(raw, "", 0)]
     while rest:

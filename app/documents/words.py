@@ -1,4 +1,4 @@
-"""The meanings of enumerated values, for the OpenAPI document."""
+"""Meanings of enumerated values, for the OpenAPI document."""
 
 from typing import Annotated, Any, Literal, get_args
 

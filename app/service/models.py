@@ -50,7 +50,7 @@ def get(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Model:
                 catalogue.features, ensemble.is_used, strict=True
             )
         ],
-        groups=[bodies.ModelGroup.at(group) for group in catalogue.groups],
+        groups=[bodies.ModelGroup.of_group(group) for group in catalogue.groups],
         classes=[
             bodies.ModelClass.of(one, share=share)
             for one, share in zip(ensemble.classes, ensemble.priors, strict=True)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_settings.exceptions import SettingsError
 from sqlalchemy.exc import ArgumentError
 
-from app.documents.shape import rule_of
+from app.documents.shape import rule_text
 from app.settings.hosts import host_of
 from app.settings.places import place_of
 from app.settings.settings import Settings
@@ -81,7 +81,7 @@ def refuse_value(error: dict[str, object]) -> Refusal:
     assert isinstance(context, dict)
     name = str(place[0])
     found = "" if name in SECRET else describe(error["input"])
-    return Refusal(PREFIX + name.upper(), rule_of(kind, context), found)
+    return Refusal(PREFIX + name.upper(), rule_text(kind, context), found)
 
 
 def wrong_places(settings: Settings) -> Iterator[Refusal]:

@@ -182,7 +182,7 @@ def test_column_that_does_not_fit_is_refused_by_its_name(
 
 def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "MODEL.json"
-    files.write_whole(path, "{}")
+    files.replace_file(path, "{}")
 
     with pytest.raises(RefusedError):
         load_model(path)

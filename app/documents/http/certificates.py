@@ -6,7 +6,7 @@ from app.documents.shape import Answer, Units
 
 
 class CertificateStratum(Answer):
-    """Sessions set aside that stopped within a range of spend, up to the next."""
+    """Held-out sessions that stopped between this spend and the next stratum's."""
 
     least_spend: Units = Field(examples=[20.0])
     open: bool = Field(

@@ -7,7 +7,7 @@ from app.documents.words import DoubtKind
 
 
 class Doubt(Answer):
-    """What is odd about a value: it may be a slip."""
+    """A doubt about a value, which may be a typing error."""
 
     feature: str = Field(examples=["chol"])
     kind: DoubtKind = Field(examples=["outside_range"])
@@ -15,7 +15,8 @@ class Doubt(Answer):
         validation_alias="words", examples=["Training saw 126 mg/dL to 564 mg/dL only."]
     )
     nearest: str | None = Field(
-        examples=[None], description="Of categories the one written most alike."
+        examples=[None],
+        description="Of known categories the one with the most similar spelling.",
     )
 
 
@@ -25,7 +26,7 @@ class FoundCharge(Answer):
 
 
 class AnswersCheck(Answer):
-    """What answers would do; nothing was taken or charged."""
+    """Effects that answers would have; none was stored or charged."""
 
     charges: list[FoundCharge]
     total: Units = Field(examples=[7.27])

@@ -7,7 +7,7 @@ from app.documents.words import TakenOutcome
 
 
 class Prospect(Answer):
-    """How far the answer alone may move the probability of a class."""
+    """Range to which the answer alone may move the probability of a class."""
 
     label: str = Field(
         examples=["1"],
@@ -20,7 +20,7 @@ class Prospect(Answer):
 
 
 class AnswerStep(Answer):
-    """What one answer did to the probability of a class, given those before it."""
+    """Effect of one answer on the probability of a class, given the earlier ones."""
 
     feature: str = Field(examples=["cp"])
     outcome: TakenOutcome = Field(examples=["value"])

@@ -23,7 +23,7 @@ Budgets = Annotated[list[Amount | None], Field(min_length=1, max_length=MAX_BUDG
 
 
 class Order(Shape):
-    """What all orders have."""
+    """Fields that all orders share."""
 
     policy: Policy | None = Field(
         default=None, examples=["ordered"], description="By default the model's."
@@ -38,7 +38,7 @@ class Order(Shape):
 
 
 class PredictOrder(Order):
-    """What the rows of a table are predicted under: `budgets` or `budget_from`."""
+    """Order to predict the rows of a table, under `budgets` or `budget_from`."""
 
     model_config = ConfigDict(
         title="PredictOrder", json_schema_extra={"examples": [{"budgets": [20, 60]}]}
@@ -71,7 +71,7 @@ class PredictOrder(Order):
 
 
 class PredictCall(PredictOrder):
-    """An order together with the dataset it is for."""
+    """An order with the id of the dataset it applies to."""
 
     model_config = ConfigDict(
         title="PredictCall",
@@ -82,7 +82,7 @@ class PredictCall(PredictOrder):
 
 
 class EvaluateOrder(Order):
-    """What the labelled rows of a table are measured under."""
+    """Order to measure a model on the labelled rows of a table."""
 
     model_config = ConfigDict(
         title="EvaluateOrder",
@@ -130,7 +130,7 @@ class EvaluateOrder(Order):
 
 
 class EvaluateCall(EvaluateOrder):
-    """An order together with the dataset it is for."""
+    """An order with the id of the dataset it applies to."""
 
     model_config = ConfigDict(
         title="EvaluateCall",
@@ -174,7 +174,7 @@ class Job(Answer):
 
 
 class ShownJob(Job, Standing):
-    """A job, and where it stands."""
+    """A job with its place in the queue or its expected end."""
 
 
 class JobPage(Answer):

@@ -9,7 +9,7 @@ from typing_extensions import TypeAliasType
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape
 
 KEY_ID = "key_9a1b2c3d4e5f60718293a4b5"
-# Each has a schema of its own, and so one name in every client that is generated.
+# Each has its own schema, so that generated clients have one name for it.
 Scope = TypeAliasType(
     "Scope",
     Literal[
@@ -44,7 +44,7 @@ MAX_LIMIT = 10**15
 
 
 class KeyRequest(Shape):
-    """A key to be made; it can do no more than the one that asks for it."""
+    """A key to create; it can do no more than the key that creates it."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -93,7 +93,7 @@ class Key(Answer):
 
 
 class NewKey(Key):
-    """A key and its secret, which is shown this once."""
+    """A key and its secret, which is shown only once."""
 
     token: str | None = Field(
         examples=["askl_9a1b2c3d4e5f60718293a4b5_…"],

@@ -38,7 +38,7 @@ class LedgerEntry(Answer):
 
 
 class LedgerSum(Answer):
-    """What entries of one unit come to; exact up to 4 billion units."""
+    """Sums of all entries of one unit; exact up to 4 billion units."""
 
     unit: str = Field(examples=["CAD"])
     entries: int = Field(examples=[2])
@@ -56,7 +56,7 @@ class LedgerPage(Answer):
 
 
 class ReversalRequest(Shape):
-    """A charge to take back."""
+    """A request to reverse a charge."""
 
     reason: Reason = Field(
         examples=["The laboratory lost the sample."],

@@ -60,8 +60,8 @@ class ModelGroup(Answer):
     price: Units | None = Field(examples=[None], description="Of a bundle.")
 
     @classmethod
-    def at(cls, group: Group) -> Self:
-        """Return a group, which has a fee or, as a bundle, a price."""
+    def of_group(cls, group: Group) -> Self:
+        """Build the body of a group, which has a fee or, as a bundle, a price."""
         return cls.of(group, fee=None if group.is_bundle else group.fee)
 
 
@@ -96,7 +96,7 @@ class Model(ModelHead):
 
 
 class Estimate(Answer):
-    """A figure, and its interval of 95 % for other rows of the kind."""
+    """A figure with its 95 % confidence interval for other rows of the kind."""
 
     value: float = Field(examples=[0.81])
     interval: tuple[float, float] | None = Field(
@@ -105,7 +105,7 @@ class Estimate(Answer):
 
 
 class ReliabilityBin(Answer):
-    """Rows with chances alike: what was said of them, and what came."""
+    """Rows with similar predicted chances, and how often the class came true."""
 
     share: float = Field(examples=[0.1], description="Of the rows' weight.")
     mean_chance: float = Field(examples=[0.32])
@@ -113,7 +113,7 @@ class ReliabilityBin(Answer):
 
 
 class Figures(Answer):
-    """Chances and labels under one budget; docs/figures.md explains each figure."""
+    """Quality of predictions under one budget; docs/figures.md explains each figure."""
 
     auroc: Estimate | None = Field(
         description="Of several classes each against the rest, their mean. Null where "
@@ -132,7 +132,7 @@ class Figures(Answer):
 
 
 class Curve(Answer):
-    """Error and spend against budget; errors are from held-out rows."""
+    """Error and spend for each budget; errors are from held-out rows."""
 
     unit: str = Field(examples=["CAD"])
     budgets: list[Units | None] = Field(
@@ -187,7 +187,7 @@ class Purchase(Answer):
 
 
 class Plan(Answer):
-    """What a session buys, in order, if every answer comes and is a middle value."""
+    """Purchases of a session, in order, if every answer comes and is a median."""
 
     budget: float | None = Field(examples=[60.0], description="Null is unlimited.")
     unit: str = Field(examples=["CAD"])

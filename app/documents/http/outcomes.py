@@ -11,12 +11,12 @@ from app.documents.http.models import MODEL_ID, Estimate, Figures
 from app.documents.http.sessions import SESSION_ID
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units
 
-# With a schema of its own: by its place it would be named as one that there is.
+# Has its own schema: a name made from its place would clash with another.
 BucketSize = TypeAliasType("BucketSize", Literal["day", "week", "month"])
 
 
 class OutcomeRequest(Shape):
-    """What came of the case."""
+    """The true label of a case, to be recorded."""
 
     label: Label = Field(
         examples=["1"], description="The true label: one of the model's classes."
@@ -24,7 +24,7 @@ class OutcomeRequest(Shape):
 
 
 class SessionOutcome(Answer):
-    """The true label of a case beside what was predicted when it was told."""
+    """The true label of a case beside the prediction at the time it was recorded."""
 
     session: str = Field(validation_alias="session_id", examples=[SESSION_ID])
     label: str = Field(examples=["1"])
@@ -37,7 +37,7 @@ class SessionOutcome(Answer):
 
 
 class FeatureDrift(Answer):
-    """Values of a feature beside those of training; null: the model does not know."""
+    """Values of a feature compared with training; null where nothing was recorded."""
 
     values: int = Field(validation_alias="n_values", examples=[120])
     outside: Estimate | None = Field(
@@ -54,7 +54,7 @@ class FeatureDrift(Answer):
 
 
 class MonitoredFeature(Answer):
-    """What came of questions about one feature; it is told where anything did."""
+    """Outcomes of questions about one feature; listed only where there were any."""
 
     feature: str = Field(examples=["chol"])
     answers: int = Field(examples=[130], description="Of sessions that keep theirs.")
@@ -65,7 +65,7 @@ class MonitoredFeature(Answer):
 
 
 class MonitorBucket(Answer):
-    """Sessions that began within a time, by UTC."""
+    """Figures of the sessions that began within a period, by UTC."""
 
     start: date = Field(examples=["2026-11-16"])
     sessions: int = Field(examples=[140])
@@ -83,7 +83,7 @@ class MonitorBucket(Answer):
 
 
 class Monitor(Answer):
-    """What became of a model's sessions over time."""
+    """Figures of a model's sessions over time."""
 
     model: str = Field(examples=[MODEL_ID])
     unit: str = Field(examples=["CAD"])

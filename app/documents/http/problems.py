@@ -9,7 +9,7 @@ from app.problems import KINDS
 
 
 class BrokenRule(BaseModel):
-    """One field and the rule it breaks; never what was found there."""
+    """A field and the rule that it breaks; never the value sent."""
 
     field: str = Field(examples=["answers[0].value"])
     rule: str = Field(examples=["must be a finite number"])

@@ -24,17 +24,17 @@ from core.session.certificates import COVERAGES
 from core.session.state import StopRule
 
 SESSION_ID = "ses_3b5d7f90a1c2e4f607182930"
-# Larger seeds are no exact numbers in the JSON of many languages.
+# Many languages can't read larger integers from JSON exactly.
 MAX_SEED = 2**53 - 1
 MAX_ANSWERS = 1000
 
 
 class StopWish(shape_of(StopRule)):  # type: ignore[misc]  # made of core's fields
-    """When the session should advise to stop."""
+    """Rule for when the session advises to stop."""
 
 
 class PredictRequest(Shape):
-    """A session to start."""
+    """A request to start a session."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -99,7 +99,7 @@ class PredictRequest(Shape):
 
 
 class GivenAnswer(Shape):
-    """What came back for one feature."""
+    """The outcome for one feature, with its value if there is one."""
 
     feature: Key = Field(examples=["chol"])
     outcome: Outcome = Field(examples=["value"])
@@ -109,7 +109,7 @@ class GivenAnswer(Shape):
 
 
 class AnswersRequest(Shape):
-    """Answers that are taken all or none, and charged in this order."""
+    """Answers to store, all or none; they are charged in this order."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -223,7 +223,7 @@ class TakenAnswer(Answer):
 
 
 class Prices(Answer):
-    """The price list of a session, whole."""
+    """The complete price list of a session."""
 
     costs: dict[str, Units] = Field(examples=[{"age": 1.0, "chol": 9.5}])
     groups: list[ModelGroup]
@@ -259,7 +259,7 @@ class SessionPage(Answer):
 
 
 class Session(Answer):
-    """A session. With `should_stop`, `question` is what would be asked next anyway."""
+    """A session. If `should_stop`, `question` is the one that would still come next."""
 
     id: str = Field(examples=[SESSION_ID])
     state: SessionState = Field(examples=["open"])

@@ -8,7 +8,7 @@ from core.session.state import Aim
 
 
 class AimWish(shape_of(Aim)):  # type: ignore[misc]  # made of core's fields
-    """What sessions are to reach on average over many cases; one of three."""
+    """Target for the average over many sessions; exactly one field is set."""
 
 
 class TermsRequest(Shape):
@@ -28,7 +28,7 @@ class TermsRequest(Shape):
 
 
 class SessionAim(Answer):
-    """An aim with what sessions of it spent and erred on held-out rows, on average."""
+    """An aim with the mean spend and error of such sessions on held-out rows."""
 
     mean_budget: Units | None = Field(examples=[75.0])
     wanted_error: float | None = Field(examples=[None])

@@ -15,7 +15,7 @@ TRAINING_ID = "trn_7d1e0f2a3b4c5d6e7f809102"
 
 
 class TrainingOrder(SpecDocument):
-    """A spec together with the dataset it is for."""
+    """A spec with the id of the dataset to train on."""
 
     model_config = ConfigDict(
         title="TrainingOrder",
@@ -26,7 +26,7 @@ class TrainingOrder(SpecDocument):
 
 
 class Failure(BaseModel):
-    """A problem document: why a training has made no model."""
+    """A problem document that says why a training made no model."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -71,7 +71,7 @@ class Training(Answer):
 
 
 class Standing(Answer):
-    """Where a training or job stands; guesses are for waiting people alone."""
+    """Place in the queue and expected end of a training or job; the end is a guess."""
 
     place: int | None = Field(
         examples=[None],
@@ -93,7 +93,7 @@ class TrainingPage(Answer):
 
 
 class Verdict(Answer):
-    """What a spec and a table are like together; nothing was stored."""
+    """Result of checking a spec against a table; nothing was stored."""
 
     valid: bool = Field(examples=[True])
     errors: list[BrokenRule] = Field(examples=[[]])

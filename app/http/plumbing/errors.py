@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from app.documents.shape import path_of, rule_of
+from app.documents.shape import path_text, rule_text
 from app.errors import (
     ConflictError,
     ForbiddenError,
@@ -221,7 +221,7 @@ def field_and_rule(error: Mapping[str, Any]) -> tuple[str, str]:
     kind = str(error["type"])
     if kind == "json_invalid":
         return MALFORMED
-    return field_of(list(error["loc"])), rule_of(kind, error.get("ctx", {}))
+    return field_of(list(error["loc"])), rule_text(kind, error.get("ctx", {}))
 
 
 def field_of(place: list[Any]) -> str:
@@ -229,7 +229,7 @@ def field_of(place: list[Any]) -> str:
     first, *rest = place or ["body"]
     parts = rest if first in ("body", "query", "path", "header") and rest else place
     shown = tuple(safe(one) if isinstance(one, str) else one for one in parts)
-    return path_of(shown) or "body"
+    return path_text(shown) or "body"
 
 
 def safe(name: str) -> str:

@@ -88,7 +88,7 @@ def prices_of(ensemble: Ensemble, standing: RefitStanding) -> bodies.Prices:
     return bodies.Prices.of(
         standing,
         costs={one.name: one.cost for one in catalogue.features},
-        groups=[ModelGroup.at(group) for group in catalogue.groups],
+        groups=[ModelGroup.of_group(group) for group in catalogue.groups],
     )
 
 

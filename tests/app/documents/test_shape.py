@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from app.documents.checkpoint import Checkpoint
 from app.documents.http.sessions import AnswersRequest, PredictRequest
 from app.documents.model import ModelDocument
-from app.documents.shape import RULES, Answer, rule_of
+from app.documents.shape import RULES, Answer, rule_text
 from app.documents.spec import SpecDocument
 from app.documents.state import StateDocument
 
@@ -71,7 +71,7 @@ def test_each_kind_of_error_that_a_shape_can_raise_has_its_rule(
 
 
 def test_another_kind_of_error_repeats_nothing() -> None:
-    assert rule_of("date_parsing", {"error": "SECRET"}) == "is not valid here"
+    assert rule_text("date_parsing", {"error": "SECRET"}) == "is not valid here"
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from app.http.plumbing.deps import MAX_WRITERS
 from app.http.plumbing.edge import Edge
 from app.http.plumbing.errors import HANDLERS
 from app.http.plumbing.gate import Gate
-from app.http.plumbing.methods import Heads
+from app.http.plumbing.methods import HeadAsGet
 from app.http.plumbing.metrics import Metrics
 from app.pages import site
 from app.pages.errors import ProblemPages
@@ -88,12 +88,12 @@ class Askless(FastAPI):
         settings: Settings = self.state.settings
         edge = Edge(
             Gate(
-                Heads(super().build_middleware_stack()),
+                HeadAsGet(super().build_middleware_stack()),
                 settings.hosts,
                 settings.origins,
                 is_local=self.state.is_local,
             ),
-            self.state.metrics.add,
+            self.state.metrics.count_request,
             settings.max_body_bytes,
             settings.max_upload_bytes,
         )

@@ -11,7 +11,7 @@ from core.model.stopping import Stopping
 def check_stopping(
     stopping: Stopping | None, n_panels: int, where: str
 ) -> Iterator[Refusal]:
-    """Yield refusals of stopping rules; a panel's target is itself or an earlier one."""
+    """Yield refusals of stopping rules; a target is the same or an earlier panel."""
     if stopping is None:
         return
     if len(stopping.errors) != n_panels:

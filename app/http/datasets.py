@@ -30,14 +30,14 @@ from app.http.plumbing.deps import (
 from app.http.plumbing.forms import (
     FORM,
     TABLE,
+    form_schema,
     media_type,
     read_form,
     required_file,
-    schema_of,
 )
 from app.http.plumbing.orders import JSON
 from app.http.plumbing.retries import RetriedRoute
-from app.http.plumbing.turns import in_turn
+from app.http.plumbing.turns import read_in_turn
 from app.service import datasets as service
 
 router = APIRouter(prefix="/datasets", tags=["datasets"], route_class=RetriedRoute)
@@ -47,24 +47,24 @@ UPLOAD_BODY = {
     "requestBody": {
         "required": True,
         "content": {
-            FORM: {"schema": schema_of(dataset=TABLE)},
+            FORM: {"schema": form_schema(dataset=TABLE)},
             JSON: {"schema": REFERENCE},
         },
     }
 }
-# Its only mention in the document is by name.
+# The OpenAPI document mentions it by name only.
 DOCUMENTED = (schemas.DatasetReference,)
 
 
 async def read_table(
     request: Request, reader: Reader
 ) -> AsyncIterator[service.Upload | service.Link]:
-    """Read a table before there is a transaction; none waits for that."""
+    """Read the table of a request before its transaction begins."""
     if media_type(request.headers) == JSON:
         raw = parse_json(await request.body(), "dataset")
-        sent = read_shape(schemas.DatasetReference, raw, "dataset")
-        act = partial(service.refer, reader, sent.url, sent.name)
-        yield await in_turn(request, act)
+        reference = read_shape(schemas.DatasetReference, raw, "dataset")
+        act = partial(service.refer, reader, reference.url, reference.name)
+        yield await read_in_turn(request, act)
         return
     if media_type(request.headers) != FORM:
         accepted = f"{FORM}, {JSON}"
@@ -72,7 +72,7 @@ async def read_table(
         raise HTTPException(415, detail, headers={"Accept-Post": accepted})
     async with read_form(request) as form:
         part = required_file(form, "dataset")
-        yield await in_turn(
+        yield await read_in_turn(
             request, partial(service.read, reader, part.filename, part.file)
         )
 
@@ -85,34 +85,35 @@ async def read_table(
     operation_id="upload_dataset",
     summary="Upload a dataset, or name one",
 )
-def create(
+def upload_dataset(
     table: Annotated[service.Upload | service.Link, Depends(read_table)],
     db: Db,
     blobs: Uploads,
     now: Now,
     response: Response,
 ) -> schemas.Dataset:
-    """Store a table, to train on it as often as wanted.
+    """Store a table, to train on it any number of times.
 
     It is uploaded (multipart), or stays where it is, in Parquet files at a `url` that
-    the service may read (JSON): of these only footers are read here.
+    the service may read (JSON). Of such files only the footers are read now.
     """
     if isinstance(table, service.Link):
-        made = service.store_link(db, table, now)
+        stored = service.store_link(db, table, now)
     else:
-        made = service.store(db, blobs, table, now)
-    response.headers["Location"] = f"/datasets/{made.id}"
-    return schemas.Dataset.model_validate(made)
+        stored = service.store(db, blobs, table, now)
+    response.headers["Location"] = f"/datasets/{stored.id}"
+    return schemas.Dataset.model_validate(stored)
 
 
 @router.get("", operation_id="list_datasets", summary="List datasets, newest first")
-def page(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.DatasetPage:
-    found = service.page(db, limit, after)
-    return schemas.DatasetPage.model_validate(found)
+def list_datasets(
+    db: ReadDb, limit: Limit = 50, after: After = None
+) -> schemas.DatasetPage:
+    return schemas.DatasetPage.model_validate(service.page(db, limit, after))
 
 
 @router.get("/{id}", operation_id="get_dataset", summary="Show a dataset")
-def get(id: str, db: ReadDb) -> schemas.Dataset:
+def get_dataset(id: str, db: ReadDb) -> schemas.Dataset:
     return schemas.Dataset.model_validate(service.get(db, id))
 
 
@@ -124,7 +125,7 @@ def get(id: str, db: ReadDb) -> schemas.Dataset:
     operation_id="delete_dataset",
     summary="Delete a dataset",
 )
-def delete(id: str, db: Db, blobs: Uploads, tasks: BackgroundTasks) -> None:
+def delete_dataset(id: str, db: Db, blobs: Uploads, tasks: BackgroundTasks) -> None:
     """Delete a dataset; 409 while a training uses it. Models outlive it."""
     deleted = service.delete(db, id)
     # After the response, and so after the commit.

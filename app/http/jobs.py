@@ -17,7 +17,7 @@ from app.http.plumbing.orders import (
     Desk,
     Prepared,
     TableOrder,
-    body_of,
+    order_body,
     read_order,
 )
 from app.http.plumbing.retries import RetriedRoute
@@ -56,10 +56,10 @@ Form = Annotated[
 
 
 class StartRoute(NamedTuple):
-    """How jobs of a kind are started: what is sent, and what the document says."""
+    """The route that starts jobs of a kind: its bodies and its documentation."""
 
     kind: JobKind
-    #: what a form has beside its table, and what JSON is that names a dataset
+    #: the order in a form with a table, and the JSON that names a dataset
     order: type[schemas.Order]
     call: type[schemas.Order]
     operation_id: str
@@ -88,29 +88,29 @@ STARTS = (
         "As for `predict`; the result is also had as JSON.",
     ),
 )
-# Their only mention in the document is by name.
+# The OpenAPI document mentions them by name only.
 DOCUMENTED = tuple(one for start in STARTS for one in (start.order, start.call))
 
 
 def prepare(kind: JobKind) -> Any:
-    """Depend on an order that was read and checked before there is a transaction."""
+    """Depend on an order that is read and checked before the transaction begins."""
 
-    async def prepared(
+    async def read_and_check(
         id: str, sent: Sent, desk: Desk, loaded: Loaded
     ) -> Prepared[service.JobOrder]:
         raw = parse_json(sent.text, "order")
         if not isinstance(raw, dict):
-            raise forms.missing("order", "must be an object")
+            raise forms.missing_part("order", "must be an object")
 
         def check(stream: TableSource, is_wanted: IsWanted) -> tuple[Any, Any]:
-            with desk.open() as db:
+            with desk.open_db() as db:
                 model = service.find_model(db, loaded, id)
             order = service.JobOrder(kind, id, raw)
             return service.check(desk.reader, order, model, stream, is_wanted)
 
         return await desk.read(sent, raw, check)
 
-    return Depends(prepared)
+    return Depends(read_and_check)
 
 
 def add_start(route: StartRoute) -> None:
@@ -121,7 +121,7 @@ def add_start(route: StartRoute) -> None:
         f"/models/{{id}}/{route.kind}",
         status_code=202,
         dependencies=[ReplaysEarly],
-        openapi_extra=body_of("order", order, call)
+        openapi_extra=order_body("order", order, call)
         | problems("limit-reached", "conflict"),
         operation_id=route.operation_id,
         summary=route.summary,
@@ -160,17 +160,19 @@ add_job_routes(
     operation_id="get_job_result",
     summary="The result of a job",
 )
-def result(id: str, db: ReadDb, blobs: Uploads, format: Form = None) -> Response:
-    """What the job came to; 409 while there is none."""
+def get_job_result(
+    id: str, db: ReadDb, blobs: Uploads, format: Form = None
+) -> Response:
+    """Download a job's result; 409 while there is none."""
     name, form = service.find_result(db, id, format)
     try:
-        opened = blobs.open(name)
+        file = blobs.open(name)
     except BlobGoneError:
         raise ConflictError("conflict", "The file of this result is gone.") from None
 
     def chunks() -> Iterator[bytes]:
-        with opened:
-            while chunk := opened.read(CHUNK):
+        with file:
+            while chunk := file.read(CHUNK):
                 yield chunk
 
     headers = {"Content-Disposition": f'attachment; filename="{id}.{form}"'}
@@ -185,7 +187,7 @@ def result(id: str, db: ReadDb, blobs: Uploads, format: Form = None) -> Response
     operation_id="delete_job",
     summary="Delete a job",
 )
-def delete(id: str, db: Db, blobs: Uploads, tasks: BackgroundTasks) -> None:
+def delete_job(id: str, db: Db, blobs: Uploads, tasks: BackgroundTasks) -> None:
     """Delete a job that has ended, and its result. The dataset stays."""
     for name in service.delete(db, id):
         # After the response, and so after the commit.

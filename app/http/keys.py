@@ -20,30 +20,30 @@ router = APIRouter(prefix="/keys", tags=["keys"], route_class=RetriedRoute)
     operation_id="create_key",
     summary="Make a key",
 )
-def create(
+def create_key(
     body: schemas.KeyRequest, caller: Called, db: Db, now: Now, response: Response
 ) -> schemas.NewKey:
-    """Make a key of the caller's tenant. Its secret is in this answer alone."""
-    ends = None if body.days is None else now + timedelta(days=body.days)
+    """Make a key of the caller's tenant. Only this response has its secret."""
+    expires_at = None if body.days is None else now + timedelta(days=body.days)
     wish = service.Wish(
         body.name,
         tuple(body.scopes),
         {str(name): most for name, most in body.limits.items()},
-        ends,
+        expires_at,
     )
-    made = service.create_within(db, caller, wish, now)
-    response.headers["Location"] = f"/keys/{made.key.id}"
+    created = service.create_within(db, caller, wish, now)
+    response.headers["Location"] = f"/keys/{created.key.id}"
     response.headers["Cache-Control"] = "no-store"
-    return schemas.NewKey.of(made.key, token=made.token)
+    return schemas.NewKey.of(created.key, token=created.token)
 
 
 @router.get("", operation_id="list_keys", summary="List keys, newest first")
-def page(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.KeyPage:
+def list_keys(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.KeyPage:
     return schemas.KeyPage.model_validate(service.page(db, limit, after))
 
 
 @router.get("/{id}", operation_id="get_key", summary="Show a key")
-def get(id: str, db: ReadDb) -> schemas.Key:
+def get_key(id: str, db: ReadDb) -> schemas.Key:
     return schemas.Key.model_validate(service.get(db, id))
 
 
@@ -54,6 +54,6 @@ def get(id: str, db: ReadDb) -> schemas.Key:
     operation_id="revoke_key",
     summary="Revoke a key",
 )
-def revoke(id: str, db: Db, now: Now) -> None:
+def revoke_key(id: str, db: Db, now: Now) -> None:
     """End a key's validity, within seconds in every process; it stays in the list."""
     service.revoke(db, id, now)

@@ -10,7 +10,7 @@ from sqlalchemy import Engine as SqlEngine
 from app.documents.http import ledger as schemas
 from app.http.plumbing.auth import Called
 from app.http.plumbing.contract import problems
-from app.http.plumbing.days import Day, begin, day, end
+from app.http.plumbing.days import Day, day, day_end, day_start
 from app.http.plumbing.deps import (
     AfterEntry,
     At,
@@ -31,7 +31,7 @@ from app.service.sessions.reversals import reverse as reverse_charge
 
 router = APIRouter(tags=["ledger"], route_class=RetriedRoute)
 CSV = "text/csv"
-# Entries that a file is written by at a time.
+# Entries of a file that are read at a time.
 CHUNK = 1000
 AS_FILE: dict[int | str, dict[str, Any]] = {
     200: {"content": {CSV: {"schema": {"type": "string"}}}}
@@ -41,7 +41,7 @@ AS_FILE: dict[int | str, dict[str, Any]] = {
 Key = Annotated[str, Query(min_length=1, max_length=40, pattern=r"^[^\x00]*$")]
 
 
-async def get_meant(
+async def get_ledger_filter(
     model: Key | None = None,
     session: Key | None = None,
     key: Key | None = None,
@@ -49,13 +49,13 @@ async def get_meant(
     since: Annotated[Day | None, day("from")] = None,
     until: Annotated[Day | None, day("to")] = None,
 ) -> LedgerFilter:
-    """Filter entries: those for which all of these hold."""
-    first = None if since is None else begin(since)
-    last = None if until is None else end(until)
+    """Return the filter of entries for which all of these parameters hold."""
+    first = None if since is None else day_start(since)
+    last = None if until is None else day_end(until)
     return LedgerFilter(model, session, key, unit, first, last)
 
 
-Meant = Annotated[LedgerFilter, Depends(get_meant)]
+Filters = Annotated[LedgerFilter, Depends(get_ledger_filter)]
 
 
 @router.get(
@@ -63,12 +63,12 @@ Meant = Annotated[LedgerFilter, Depends(get_meant)]
     operation_id="list_session_charges",
     summary="Charges of a session, oldest first",
 )
-def of_session(id: str, db: ReadDb, fields: LogFields) -> schemas.LedgerPage:
-    """Every charge and reversal of a session, erased ones included."""
-    found = service.of_session(db, id)
-    # Now it is known to be an id.
+def list_session_charges(id: str, db: ReadDb, fields: LogFields) -> schemas.LedgerPage:
+    """List all charges and reversals of a session, erased or not."""
+    entries = service.of_session(db, id)
+    # Only now is it known to be an id, and safe to log.
     fields["session"] = id
-    return found
+    return entries
 
 
 @router.get(
@@ -78,12 +78,12 @@ def of_session(id: str, db: ReadDb, fields: LogFields) -> schemas.LedgerPage:
     operation_id="list_charges",
     summary="All charges, newest first",
 )
-def page(
+def list_charges(
     request: Request,
     db: ReadDb,
     engine: Engine,
     caller: Called,
-    filters: Meant,
+    filters: Filters,
     format: Annotated[
         Literal["json", "csv"] | None,
         Query(description="`csv`: a file of all entries. Or ask by `Accept`."),
@@ -91,26 +91,26 @@ def page(
     limit: Limit = 50,
     after: AfterEntry = None,
 ) -> schemas.LedgerPage | Response:
-    """Charges and reversals, by model, session, key, unit and day, with their sums."""
+    """List charges and reversals by model, session, key, unit and day, with sums."""
     wants_file = format is None and CSV in request.headers.get("accept", "")
     if format != "csv" and not wants_file:
         return service.page(db, limit, after, filters)
     headers = {"Content-Disposition": 'attachment; filename="ledger.csv"'}
-    lines = write_file(engine, caller.tenant_id, filters)
+    lines = write_csv(engine, caller.tenant_id, filters)
     return StreamingResponse(lines, media_type=CSV, headers=headers)
 
 
-def write_file(
+def write_csv(
     engine: SqlEngine, tenant_id: str, filters: LedgerFilter
 ) -> Iterator[str]:
-    """Yield all entries that pass as CSV; no transaction outlasts a part."""
+    """Yield all entries of a filter as parts of a CSV, each in its own transaction."""
     yield service.csv_head()
     after = None
     while True:
         with reading(engine, tenant_id) as db:
-            found = service.entries(db, CHUNK, after, filters)
-        yield service.csv_of(found.items)
-        after = found.next
+            entries = service.entries(db, CHUNK, after, filters)
+        yield service.csv_of(entries.items)
+        after = entries.next
         if after is None:
             return
 
@@ -131,12 +131,12 @@ def reverse(
     at: At,
     fields: LogFields,
 ) -> schemas.LedgerEntry:
-    """Take back one charge, all of it; what its session has spent is lowered.
+    """Reverse one charge in full; this lowers what its session has spent.
 
-    Sessions of any state, erased ones too. What was answered stays. The feature can be
+    The session may be in any state, also erased. Its answers stay. The feature can be
     charged again.
     """
     call = SessionCall("", loaded, at)
-    made = reverse_charge(db, service.find_number(id), call, body.reason)
-    fields["session"] = made.session_id
-    return schemas.LedgerEntry.of(made)
+    reversal = reverse_charge(db, service.find_number(id), call, body.reason)
+    fields["session"] = reversal.session_id
+    return schemas.LedgerEntry.of(reversal)

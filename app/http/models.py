@@ -6,12 +6,12 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BeforeValidator, Field
 
 from app.documents.http import models as schemas
-from app.documents.http import outcomes as told
+from app.documents.http import outcomes
 from app.documents.shape import Answer
 from app.documents.text import parse_json
 from app.errors import ConflictError
 from app.http.plumbing.contract import problems
-from app.http.plumbing.days import Day, begin, day, days_before, end
+from app.http.plumbing.days import Day, day, day_end, day_start, days_before
 from app.http.plumbing.deps import (
     After,
     At,
@@ -23,13 +23,19 @@ from app.http.plumbing.deps import (
     require_json,
 )
 from app.http.plumbing.retries import RetriedRoute
-from app.http.plumbing.tags import IfMatch, IfNoneMatch, answer, read_tags, tag_of
+from app.http.plumbing.tags import (
+    IfMatch,
+    IfNoneMatch,
+    read_tags,
+    tag_of,
+    tagged_response,
+)
 from app.service import models as service
 from app.service.sessions import monitor
 from core.table.prices import MAX_UNITS, to_micros
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=RetriedRoute)
-# Of a monitor, where nothing else is asked for.
+# Days that a monitor covers by default.
 DAYS = 90
 
 IMPORT_BODY = {
@@ -63,7 +69,9 @@ Budget = Annotated[
 
 
 @router.get("", operation_id="list_models", summary="List models, newest first")
-def page(db: ReadDb, limit: Limit = 50, after: After = None) -> schemas.ModelPage:
+def list_models(
+    db: ReadDb, limit: Limit = 50, after: After = None
+) -> schemas.ModelPage:
     return schemas.ModelPage.model_validate(service.page(db, limit, after))
 
 
@@ -88,7 +96,7 @@ def import_model(
         bool, Query(description="Where its name is taken, as the next version.")
     ] = False,
 ) -> schemas.ModelHead:
-    """Store a MODEL.json; 409 where its name is taken and no version is wanted."""
+    """Store a MODEL.json; 409 if its name is taken, unless `as_version`."""
     raw = parse_json(body, "body")
     head = service.import_model(db, raw, now, as_version=as_version)
     response.headers["Location"] = f"/models/{head.id}"
@@ -101,10 +109,10 @@ def import_model(
     operation_id="get_model",
     summary="Show a model: catalogue and card",
 )
-def get(
+def get_model(
     id: str, db: ReadDb, loaded: Loaded, if_none_match: IfNoneMatch = None
 ) -> Response:
-    return answer(written(service.get(db, loaded, id)), if_none_match)
+    return tagged_response(encode_json(service.get(db, loaded, id)), if_none_match)
 
 
 @router.get(
@@ -113,11 +121,11 @@ def get(
     operation_id="get_model_curve",
     summary="Error against budget",
 )
-def curve(
+def get_model_curve(
     id: str, db: ReadDb, loaded: Loaded, if_none_match: IfNoneMatch = None
 ) -> Response:
-    """Error on held-out rows; 404 if the training had no validation."""
-    return answer(written(service.curve(db, loaded, id)), if_none_match)
+    """Show error and spend on held-out rows; 404 if the training had no validation."""
+    return tagged_response(encode_json(service.curve(db, loaded, id)), if_none_match)
 
 
 @router.get(
@@ -125,7 +133,7 @@ def curve(
     operation_id="get_model_plan",
     summary="The order of purchases on paper",
 )
-def plan(
+def get_model_plan(
     id: str,
     db: ReadDb,
     loaded: Loaded,
@@ -133,7 +141,7 @@ def plan(
         Budget | None, Query(description="Without it, unlimited.", examples=[60.0])
     ] = None,
 ) -> schemas.Plan:
-    """What a session with this budget buys, if every answer comes."""
+    """List what a session with this budget buys, if every answer comes."""
     return service.plan(db, loaded, id, budget)
 
 
@@ -144,11 +152,11 @@ def plan(
     operation_id="export_model",
     summary="MODEL.json",
 )
-def export(id: str, db: ReadDb, if_none_match: IfNoneMatch = None) -> Response:
+def export_model(id: str, db: ReadDb, if_none_match: IfNoneMatch = None) -> Response:
     """Download a model as MODEL.json, as the command line writes it."""
     stored = service.export(db, id)
     headers = {"Content-Disposition": 'attachment; filename="MODEL.json"'}
-    return answer(stored.document.encode(), if_none_match, headers)
+    return tagged_response(stored.document.encode(), if_none_match, headers)
 
 
 @router.get(
@@ -156,22 +164,24 @@ def export(id: str, db: ReadDb, if_none_match: IfNoneMatch = None) -> Response:
     operation_id="get_model_monitor",
     summary="What became of its sessions over time",
 )
-def show_monitor(
+def get_model_monitor(
     id: str,
     db: ReadDb,
     loaded: Loaded,
     at: At,
     first: Annotated[Day | None, day("from")] = None,
     last: Annotated[Day | None, day("to")] = None,
-    bucket: told.BucketSize = "week",
-) -> told.Monitor:
-    """Errors and calibration by outcomes, spend, refusals, and drift of answers.
+    bucket: outcomes.BucketSize = "week",
+) -> outcomes.Monitor:
+    """Show errors and calibration by outcomes, spend, refusals, and drift of answers.
 
-    Of sessions that began on these days; by default the last 90. Each figure says on
-    how many cases it rests, and has its interval of 95 %.
+    It covers sessions that began on these days, by default the last 90. Each figure
+    has its number of cases and its 95 % interval.
     """
     until = last or at.now.date()
-    span = monitor.Span(begin(first or days_before(until, DAYS)), end(until), bucket)
+    span = monitor.Span(
+        day_start(first or days_before(until, DAYS)), day_end(until), bucket
+    )
     return monitor.monitor(db, loaded, id, span, at)
 
 
@@ -183,10 +193,15 @@ def show_monitor(
     operation_id="delete_model",
     summary="Delete a model",
 )
-def delete(id: str, db: Db, at: At, loaded: Loaded, if_match: IfMatch = None) -> None:
-    """Delete a model; 409 while one of its sessions asks or waits."""
+def delete_model(
+    id: str, db: Db, at: At, loaded: Loaded, if_match: IfMatch = None
+) -> None:
+    """Delete a model; 409 while one of its sessions is open or waiting."""
     tags = None if if_match is None else read_tags(if_match)
-    if tags is not None and tag_of(written(service.get(db, loaded, id))) not in tags:
+    if (
+        tags is not None
+        and tag_of(encode_json(service.get(db, loaded, id))) not in tags
+    ):
         raise ConflictError("version-mismatch", "The model has another ETag.")
     service.delete(db, id, at)
 
@@ -197,8 +212,8 @@ def delete(id: str, db: Db, at: At, loaded: Loaded, if_match: IfMatch = None) ->
     operation_id="crown_model",
     summary="Make a model the champion of its name",
 )
-def crown(id: str, db: Db) -> schemas.ModelHead:
-    """From now on its name without a version means it, and `name@champion` does."""
+def crown_model(id: str, db: Db) -> schemas.ModelHead:
+    """Let the model's name without a version, and `name@champion`, mean this one."""
     return schemas.ModelHead.model_validate(service.crown(db, id))
 
 
@@ -210,10 +225,10 @@ def crown(id: str, db: Db) -> schemas.ModelHead:
     operation_id="dethrone_model",
     summary="Make a model no champion any more",
 )
-def dethrone(id: str, db: Db) -> None:
-    """Its name without a version means the newest version again."""
+def dethrone_model(id: str, db: Db) -> None:
+    """Let the model's name without a version mean the newest version again."""
     service.dethrone(db, id)
 
 
-def written(view: Answer) -> bytes:
+def encode_json(view: Answer) -> bytes:
     return view.model_dump_json(by_alias=True).encode()

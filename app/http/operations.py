@@ -23,7 +23,7 @@ from app.records import Moment
 from app.service import operations as service
 
 router = APIRouter(tags=["operations"])
-# Asked again and again by machines.
+# Paths that machines request again and again.
 PROBES = frozenset(("/livez", "/readyz", "/metrics"))
 
 scraper = HTTPBearer(
@@ -52,7 +52,7 @@ class Ready(Answer):
 
 
 @router.get("/livez", operation_id="check_alive", summary="Whether the process runs")
-async def livez() -> Alive:
+async def check_alive() -> Alive:
     return Alive(status="alive")
 
 
@@ -62,31 +62,33 @@ async def livez() -> Alive:
     summary="Whether requests will be answered",
     response_model=Ready,
 )
-def readyz(request: Request, engine: Engine, fields: LogFields) -> Ready | Response:
+def check_ready(
+    request: Request, engine: Engine, fields: LogFields
+) -> Ready | Response:
     """Answer 503 while requests should go to another process, or to none."""
     state = request.app.state
     least = state.settings.min_free_bytes
-    found = service.readiness(engine, state.folders, least) | {
+    results = service.readiness(engine, state.folders, least) | {
         "kernels": state.is_warm.is_set(),
         "serving": not state.draining,
     }
-    found["space"] &= time.monotonic() > state.full_until
+    results["space"] &= time.monotonic() > state.full_until
     checks: dict[str, Check] = {
-        name: "ok" if is_right else "failing" for name, is_right in found.items()
+        name: "ok" if is_right else "failing" for name, is_right in results.items()
     }
-    failing = ", ".join(name for name, is_right in found.items() if not is_right)
+    failing = ", ".join(name for name, is_right in results.items() if not is_right)
     was_failing, state.failing = state.failing, failing
     if not failing:
         return Ready(status="ready", checks=checks, workers=count_workers(state))
-    # A process that starts is probed every second: its first refusal says it all.
+    # A starting process is probed every second: log only changes.
     fields["failing"], fields[UNLOGGED] = failing, failing == was_failing
     return problem(
         request.scope, "unavailable", f"Not ready: {failing}.", checks=checks
     )
 
 
-async def may_scrape(request: Request, credentials: Sent) -> None:
-    """Ask for the scrape token wherever keys are asked for: tenants share figures."""
+async def require_scrape_token(request: Request, credentials: Sent) -> None:
+    """Require the scrape token where keys are required: tenants share figures."""
     state = request.app.state
     if not state.guard.must_ask:
         return
@@ -105,19 +107,19 @@ def count_workers(state: State) -> int:
     operation_id="read_metrics",
     summary="Figures for Prometheus",
     response_class=PlainTextResponse,
-    dependencies=[Depends(may_scrape)],
+    dependencies=[Depends(require_scrape_token)],
 )
-def metrics(request: Request, at: At) -> Response:
-    """Return what this process has counted, and what the installation has to do."""
+def read_metrics(request: Request, at: At) -> Response:
+    """Return this process's counts and the installation's load, for Prometheus."""
     state = request.app.state
     figures: Metrics = state.metrics
     if figures.is_load_due():
-        figures.show(find_load(state, at))
+        figures.set_load(count_load(state, at))
     return Response(generate_latest(figures.registry), media_type=CONTENT_TYPE_LATEST)
 
 
-def find_load(state: State, at: Moment) -> service.Load | None:
-    """Count in the database; None where it is away."""
+def count_load(state: State, at: Moment) -> service.Load | None:
+    """Count the load in the database; None if that can't be reached."""
     try:
         with reading(state.engine, None) as db:
             return service.find_load(db, state.settings.heartbeat_timeout_s, at)

@@ -16,7 +16,7 @@ from app.http.plumbing.orders import (
     Desk,
     Prepared,
     TableOrder,
-    body_of,
+    order_body,
     read_order,
 )
 from app.http.plumbing.retries import RetriedRoute
@@ -25,7 +25,7 @@ from app.service.jobs import trainings as service
 
 router = APIRouter(prefix="/train", tags=["trainings"], route_class=RetriedRoute)
 
-# Their only mention in the document is by name.
+# The OpenAPI document mentions them by name only.
 DOCUMENTED = (SpecDocument, schemas.TrainingOrder, schemas.TrainingEvent)
 STARTED: dict[int | str, dict[str, Any]] = {
     200: {"model": schemas.Verdict, "description": "With `validate_only`."}
@@ -41,12 +41,12 @@ async def prepare(
     desk: Desk,
     validate_only: ValidateOnly = False,
 ) -> Prepared[Outcome]:
-    """Read and check a table before there is a transaction; none waits for that."""
+    """Read and check a spec and its table before the transaction begins."""
     raw = parse_spec(sent.text)
 
     def check(stream: TableSource, is_wanted: IsWanted) -> tuple[Outcome, Any]:
-        act = partial(service.check, desk.reader, raw, stream, is_wanted)
-        return (service.validate(act), None) if validate_only else act()
+        check_order = partial(service.check, desk.reader, raw, stream, is_wanted)
+        return (service.validate(check_order), None) if validate_only else check_order()
 
     return await desk.read(sent, raw, check)
 
@@ -56,13 +56,13 @@ async def prepare(
     status_code=202,
     dependencies=[ReplaysEarly],
     responses=STARTED,
-    openapi_extra=body_of("spec", "SpecDocument", "TrainingOrder")
+    openapi_extra=order_body("spec", "SpecDocument", "TrainingOrder")
     | problems("not-found", "limit-reached", "conflict"),
     response_model=schemas.Training,
     operation_id="start_training",
     summary="Train a model",
 )
-def start(
+def start_training(
     prepared: Annotated[Prepared[Outcome], Depends(prepare)],
     db: Db,
     blobs: Uploads,
@@ -78,9 +78,9 @@ def start(
     if isinstance(order, schemas.Verdict):
         return Response(order.model_dump_json(), media_type=JSON)
     dataset_id = prepared.store(db, blobs, now)
-    made = service.start(db, order, dataset_id, now)
-    response.headers["Location"] = f"/train/{made.id}"
-    return schemas.Training.model_validate(made)
+    training = service.start(db, order, dataset_id, now)
+    response.headers["Location"] = f"/train/{training.id}"
+    return schemas.Training.model_validate(training)
 
 
 add_job_routes(router, "", service.NOUN, schemas.Training, schemas.TrainingPage)

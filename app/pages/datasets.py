@@ -13,7 +13,7 @@ from starlette.datastructures import FormData, UploadFile
 from app.errors import ConflictError, LimitError
 from app.http.plumbing.auth import Called, needs
 from app.http.plumbing.deps import After, Changes, Now, ReadDb, Reader, Uploads, reading
-from app.http.plumbing.turns import in_turn
+from app.http.plumbing.turns import read_in_turn
 from app.pages.callers import Typed
 from app.pages.frame import render, see_other
 from app.records import Caller, StoredDataset
@@ -75,7 +75,7 @@ async def upload(
     try:
         part = file_of(form)
         act = partial(datasets.read, reader, part.filename, part.file)
-        table = await in_turn(request, act)
+        table = await read_in_turn(request, act)
         return await changes(
             lambda db: datasets.store(db, blobs, table, now),
             lambda made: see_other(f"/ui/datasets/{made.id}?done=stored"),

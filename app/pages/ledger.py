@@ -13,9 +13,9 @@ from starlette.concurrency import run_in_threadpool
 from app.documents.http.ledger import LedgerEntry, LedgerSum, ReversalRequest
 from app.documents.shape import read_shape
 from app.errors import ForbiddenError
-from app.http.ledger import CSV, write_file
+from app.http.ledger import CSV, write_csv
 from app.http.plumbing.auth import Called, needs
-from app.http.plumbing.days import begin, end
+from app.http.plumbing.days import day_end, day_start
 from app.http.plumbing.deps import At, Changes, Engine, Loaded, ReadDb
 from app.pages.callers import Typed
 from app.pages.frame import as_file, errors_of, render, see_other
@@ -101,8 +101,8 @@ def read_filter(asked: Mapping[str, str]) -> LedgerFilter:
         session_id=asked.get("session"),
         key_id=asked.get("key"),
         unit=asked.get("unit"),
-        since=begin(days["from"]) if "from" in days else None,
-        until=end(days["to"]) if "to" in days else None,
+        since=day_start(days["from"]) if "from" in days else None,
+        until=day_end(days["to"]) if "to" in days else None,
     )
 
 
@@ -158,7 +158,7 @@ def by_month(sums: Iterable[Sum]) -> tuple[Sum, ...]:
 def download(request: Request, engine: Engine, caller: Called) -> Response:
     """Return the filtered entries as CSV, as the API writes them."""
     meant = read_filter(asked_of(request.query_params, ASKED))
-    lines = write_file(engine, caller.tenant_id, meant)
+    lines = write_csv(engine, caller.tenant_id, meant)
     return StreamingResponse(lines, media_type=CSV, headers=as_file("ledger.csv"))
 
 

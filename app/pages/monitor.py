@@ -13,7 +13,7 @@ from app.documents.http.outcomes import BucketSize, Monitor, MonitorBucket
 from app.http.ledger import CSV
 from app.http.models import DAYS
 from app.http.plumbing.auth import needs
-from app.http.plumbing.days import begin, days_before, end
+from app.http.plumbing.days import day_end, day_start, days_before
 from app.http.plumbing.deps import At, Loaded, ReadDb
 from app.pages.frame import as_file, errors_of, render
 from app.pages.inputs import asked_of, read_days
@@ -79,7 +79,7 @@ def read_span(asked: Mapping[str, str], at: Moment) -> monitor.Span:
     if refusals:
         raise RefusedError(refusals)
     first = days.get("from") or days_before(days["to"], DAYS)
-    return monitor.Span(begin(first), end(days["to"]), bucket)  # type: ignore[arg-type]  # one of SIZES
+    return monitor.Span(day_start(first), day_end(days["to"]), bucket)  # type: ignore[arg-type]  # one of SIZES
 
 
 def draw(found: Monitor, ensemble: Ensemble) -> dict[str, str]:

@@ -18,7 +18,7 @@ from app.http.plumbing.auth import needs
 from app.http.plumbing.deps import After, Changer, Changes, Now
 from app.http.plumbing.orders import Desk, OrderDesk, TableOrder
 from app.http.plumbing.retries import Retry
-from app.http.plumbing.turns import in_turn
+from app.http.plumbing.turns import read_in_turn
 from app.pages.callers import Typed
 from app.pages.environment import TOKEN
 from app.pages.frame import errors_of, render, see_other
@@ -93,7 +93,7 @@ async def draft(
             drafted: DraftedTable = desk.reader.draft(source, target, name, is_wanted)
             return drafted
 
-    return await in_turn(request, act)
+    return await read_in_turn(request, act)
 
 
 @router.post("", dependencies=[needs("train")])

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from app.errors import ConflictError
 from app.http.plumbing.auth import Called, needs
 from app.http.plumbing.deps import After, Changes, Now, ReadDb, reading
-from app.http.plumbing.following import LastEvent, stream, unfinished
+from app.http.plumbing.following import LastEvent, require_unfinished, stream
 from app.pages.frame import render, see_other
 from app.records import FINAL_STATES, Caller
 from app.service import datasets, operations
@@ -98,7 +98,7 @@ def has_workers(request: Request, db: Any) -> bool:
     "/{id}/events", dependencies=[needs("train")], response_class=EventSourceResponse
 )
 async def events(
-    id: Annotated[str, Depends(unfinished(trainings.get))],
+    id: Annotated[str, Depends(require_unfinished(trainings.get))],
     request: Request,
     last_event_id: LastEvent = 0,
 ) -> AsyncIterator[ServerSentEvent]:

@@ -150,7 +150,7 @@ def test_units_beyond_the_first_few_share_one_figure() -> None:
     for number in range(MOST_UNITS + 5):
         exchange = Exchange("req", "POST", None, None, 1, True)  # type: ignore[arg-type]
         exchange.fields.update(charged=1.0, unit=f"unit{number}")
-        metrics.add(exchange)
+        metrics.count_request(exchange)
 
     value = metrics.registry.get_sample_value
     assert value("askless_charged_units_total", {"unit": "unit0"}) == 1

@@ -19,7 +19,7 @@ from fastapi.testclient import TestClient
 from starlette.requests import ClientDisconnect
 
 from app.errors import UnwantedError
-from app.http.plumbing.turns import in_turn
+from app.http.plumbing.turns import read_in_turn
 from app.main import create_app
 from app.settings.settings import Settings
 from app.store.blobs import Blobs
@@ -129,7 +129,7 @@ def read_while_wanted(is_wanted: Callable[[], bool]) -> None:
 def test_reading_ends_when_the_caller_hangs_up() -> None:
     async def read() -> None:
         request: Any = Waiting(is_gone=True)
-        await in_turn(request, read_while_wanted)
+        await read_in_turn(request, read_while_wanted)
 
     with pytest.raises(ClientDisconnect):
         anyio.run(read)
@@ -139,7 +139,7 @@ def test_caller_who_finds_no_place_is_to_come_again() -> None:
     async def read() -> None:
         request: Any = Waiting()
         await request.app.state.reading_places.acquire_on_behalf_of("another")
-        await in_turn(request, read_while_wanted)
+        await read_in_turn(request, read_while_wanted)
 
     with pytest.raises(HTTPException) as caught:
         anyio.run(read)
@@ -155,7 +155,7 @@ def test_place_is_free_again_after_a_refusal() -> None:
     async def read() -> int:
         request: Any = Waiting()
         with pytest.raises(RefusedError, match="must be one"):
-            await in_turn(request, refuse)
-        return await in_turn(request, lambda _: 7)
+            await read_in_turn(request, refuse)
+        return await read_in_turn(request, lambda _: 7)
 
     assert anyio.run(read) == 7

@@ -34,7 +34,7 @@ USE_NOTED_EVERY = timedelta(minutes=5)
 READING = ("GET", "HEAD", "OPTIONS")
 ANYBODY = Caller(DEFAULT_TENANT, None, frozenset(keys.SCOPES), Limits())
 
-# Names in a request's scope: the caller; and a page's caller, known by its cookie.
+# Names in a request's scope: of the caller, and of a page's caller (by cookie).
 CALLER, PAGE_CALLER = "caller", "found_caller"
 
 #: What the OpenAPI document calls it.
@@ -48,7 +48,7 @@ bearer = HTTPBearer(
 
 
 class CachedKey(NamedTuple):
-    """A key, and when it was read."""
+    """A key, and the time at which it was read."""
 
     key: StoredKey
     at: float
@@ -62,7 +62,7 @@ class Bucket:
     at: float
 
     def take(self, per_minute: int, now: float) -> float:
-        """Take one request; return 0, or the seconds to wait."""
+        """Take one request from the bucket; return 0, or the seconds to wait."""
         filled = self.left + (now - self.at) * per_minute / 60
         self.left, self.at = min(float(per_minute), filled), now
         if self.left < 1:
@@ -73,16 +73,16 @@ class Bucket:
 
 @dataclass
 class Guard:
-    """Admits callers of one process; each process counts requests for itself."""
+    """Admits the callers of one process; each process counts its own requests."""
 
     limits: Limits
     must_ask: bool
-    seen: OrderedDict[bytes, CachedKey] = field(default_factory=OrderedDict)
+    cached_keys: OrderedDict[bytes, CachedKey] = field(default_factory=OrderedDict)
     buckets: OrderedDict[str, Bucket] = field(default_factory=OrderedDict)
     lock: Lock = field(default_factory=Lock)
 
     async def admit(self, engine: Callable[[], sa.Engine], token: str | None) -> Caller:
-        """Return the caller whose key this is.
+        """Return the caller that a token's key belongs to.
 
         Raises UnknownKeyError, or HTTPException (429) when they call too often.
         """
@@ -91,22 +91,23 @@ class Guard:
                 raise UnknownKeyError
             return ANYBODY
         caller = keys.caller_of(
-            await self.find(engine, token), self.limits, datetime.now(UTC)
+            await self.find_key(engine, token), self.limits, datetime.now(UTC)
         )
-        self.count(caller)
+        self.count_request(caller)
         return caller
 
-    async def find(self, engine: Callable[[], sa.Engine], token: str) -> StoredKey:
+    async def find_key(self, engine: Callable[[], sa.Engine], token: str) -> StoredKey:
+        """Return the key of a token, read again after `RECHECK_S`."""
         digest = sha256(token.encode()).digest()
-        cached = self.seen.get(digest)
+        cached = self.cached_keys.get(digest)
         if cached is None or time.monotonic() - cached.at > RECHECK_S:
-            key = await run_in_threadpool(self.read, engine(), token)
+            key = await run_in_threadpool(self.read_key, engine(), token)
             cached = CachedKey(key, time.monotonic())
-            keep(self.seen, digest, cached)
+            keep_recent(self.cached_keys, digest, cached)
         return cached.key
 
-    def read(self, engine: sa.Engine, token: str) -> StoredKey:
-        """Read a key from the database, and sometimes note that it is used."""
+    def read_key(self, engine: sa.Engine, token: str) -> StoredKey:
+        """Read a key from the database; record its use every `USE_NOTED_EVERY`."""
         now = datetime.now(UTC)
         with transaction(engine, None, is_read=True) as db:
             key = keys.identify(db, token)
@@ -119,22 +120,23 @@ class Guard:
                 LOGGER.exception("key.use_not_noted")
         return key
 
-    def count(self, caller: Caller) -> None:
-        most, key_id = caller.limits.requests_per_minute, caller.key_id
-        if most is None or key_id is None:
+    def count_request(self, caller: Caller) -> None:
+        """Count a request of a key; raise HTTPException (429) above its limit."""
+        per_minute, key_id = caller.limits.requests_per_minute, caller.key_id
+        if per_minute is None or key_id is None:
             return
         now = time.monotonic()
         with self.lock:
-            bucket = self.buckets.get(key_id) or Bucket(float(most), now)
-            wait_s = bucket.take(most, now)
-            keep(self.buckets, key_id, bucket)
+            bucket = self.buckets.get(key_id) or Bucket(float(per_minute), now)
+            wait_s = bucket.take(per_minute, now)
+            keep_recent(self.buckets, key_id, bucket)
         if wait_s:
-            detail = f"This key may send {most} requests a minute."
+            detail = f"This key may send {per_minute} requests a minute."
             headers = {"Retry-After": str(math.ceil(wait_s))}
             raise HTTPException(429, detail, headers=headers)
 
 
-def keep(kept: OrderedDict[Any, Any], name: object, value: object) -> None:
+def keep_recent(kept: OrderedDict[Any, Any], name: object, value: object) -> None:
     """Keep the entries used last, at most `MOST_KEPT`."""
     kept[name] = value
     kept.move_to_end(name)
@@ -145,6 +147,7 @@ def keep(kept: OrderedDict[Any, Any], name: object, value: object) -> None:
 async def authenticate(
     request: Request, credentials: HTTPAuthorizationCredentials | None
 ) -> Caller:
+    """Return the caller by its page's cookie or its key; log the key's id."""
     page_caller: Caller | None = request.scope.get(PAGE_CALLER)
     if page_caller is not None:
         return page_caller
@@ -159,7 +162,7 @@ async def authenticate(
 
 
 def needs(noun: str) -> Any:
-    """Depend on a caller with the scope to read a noun, or to write it."""
+    """Depend on a caller that may read a noun, or write it if the method does."""
     scopes = {True: f"{noun}:read", False: f"{noun}:write"}
 
     async def check(

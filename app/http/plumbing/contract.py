@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 COMPONENTS = "#/components/"
 OWN = "x-problems"
-# The framework's schemas of wrong requests, which are never answered here.
+# The framework's schemas of wrong requests, which this service never returns.
 FRAMEWORKS = ("HTTPValidationError", "ValidationError")
 # Headers by status, and what they say.
 HEADERS = {
@@ -56,14 +56,16 @@ REPLAYED: Json = {
 
 
 def problems(*kinds: str) -> Json:
-    """Return the entry of a route's `openapi_extra` for problems of its own."""
+    """Return a route's `openapi_extra` that lists its own types of problem."""
     return {OWN: list(kinds)}
 
 
 def complete(
     document: Json, bodies: Iterable[type[BaseModel]], nouns: Mapping[str, str]
 ) -> Json:
-    """Complete a document; `bodies` are models that no route's signature names.
+    """Complete an OpenAPI document in place and return it.
+
+    `bodies` are models that no route's signature names.
 
     `nouns` maps a tag to the first half of the scope that its calls need.
     """
@@ -79,22 +81,22 @@ def complete(
     for name in FRAMEWORKS:
         schemas.pop(name, None)
     shared = document["components"].setdefault("responses", {})
-    for path, method, operation in operations(document):
+    for path, method, operation in list_operations(document):
         add_scope(method, operation, nouns)
-        drop_items(operation)
+        describe_streams(operation)
         drop_null(operation)
         add_tags(operation)
         if method == "post":
             operation.setdefault("parameters", []).append(RETRY)
         answered = [*operation.pop(OWN, ()), *common_kinds(path, method, operation)]
-        for status, kinds in by_status(answered).items():
+        for status, kinds in group_by_status(answered).items():
             name = "Or".join(map(component_name, kinds))
-            shared[name] = response_of(kinds) | headers_of(status)
+            shared[name] = build_response(kinds) | build_headers(status)
             ref = {"$ref": f"{COMPONENTS}responses/{name}"}
             operation["responses"][status] = ref
         responses = sorted(operation["responses"].items())
         operation["responses"] = {
-            status: one if "$ref" in one else one | headers_of(status)
+            status: one if "$ref" in one else one | build_headers(status)
             for status, one in responses
         }
         if method == "post":
@@ -103,7 +105,7 @@ def complete(
 
 
 def add_scope(method: str, operation: Json, nouns: Mapping[str, str]) -> None:
-    """Name the scope that a key needs for a call."""
+    """Set the scope that a key needs for a call."""
     for tag in operation.get("tags", ()):
         if tag in nouns:
             right = "read" if method == "get" else "write"
@@ -111,7 +113,7 @@ def add_scope(method: str, operation: Json, nouns: Mapping[str, str]) -> None:
 
 
 def add_tags(operation: Json) -> None:
-    """Add the `ETag` header to the answers of a call that takes tags."""
+    """Document the `ETag` header in the responses of a call that takes tags."""
     names = {one["name"] for one in operation.get("parameters", ())}
     if "if-none-match" in names:
         operation["responses"]["304"] = {"description": "The caller has it."}
@@ -121,14 +123,14 @@ def add_tags(operation: Json) -> None:
 
 
 def add_replays(operation: Json) -> None:
-    """Add the header of a POST that marks an answer as replayed."""
+    """Document the header of a POST that marks a response as replayed."""
     for response in operation["responses"].values():
         if "$ref" not in response:
             response["headers"] = response.get("headers", {}) | REPLAYED
 
 
-def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
-    """Yield each operation with its path and method."""
+def list_operations(document: Json) -> Iterator[tuple[str, str, Json]]:
+    """Yield path, method and operation of each call."""
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             if method in METHODS:
@@ -156,7 +158,7 @@ def common_kinds(path: str, method: str, operation: Json) -> Iterator[str]:
     yield from ("unknown-host", "internal", "unavailable")
 
 
-def by_status(kinds: Iterable[str]) -> dict[str, list[str]]:
+def group_by_status(kinds: Iterable[str]) -> dict[str, list[str]]:
     """Group types of problems by their status, each once."""
     grouped: dict[str, list[str]] = {}
     for kind in dict.fromkeys(kinds):
@@ -168,8 +170,8 @@ def component_name(kind: str) -> str:
     return "".join(word.capitalize() for word in kind.split("-"))
 
 
-def response_of(kinds: Iterable[str]) -> Json:
-    """Return the response of a status: its types of problems, with an example each."""
+def build_response(kinds: Iterable[str]) -> Json:
+    """Build the response of a status: its types of problem, with an example each."""
     titles = "\n".join(f"- `/problems/{kind}`: {KINDS[kind].title}." for kind in kinds)
     examples = {
         kind: {
@@ -187,8 +189,8 @@ def response_of(kinds: Iterable[str]) -> Json:
     }
 
 
-def headers_of(status: str) -> Json:
-    """Return the headers of responses with a status; most have none."""
+def build_headers(status: str) -> Json:
+    """Build the headers of responses with a status; most have none."""
     schema = {"type": "string"}
     headers = {
         name: {"description": description, "schema": schema}
@@ -198,13 +200,13 @@ def headers_of(status: str) -> Json:
 
 
 def drop_defaults(schema: Json) -> None:
-    """Leave out defaults that are objects: generators of clients can't write them."""
+    """Remove defaults that are objects: client generators can't write them."""
     for field in schema.get("properties", {}).values():
         if isinstance(field.get("default"), dict):
             del field["default"]
 
 
-def drop_items(operation: Json) -> None:
+def describe_streams(operation: Json) -> None:
     """Describe a stream of events as text: OpenAPI 3.1 has no schema for it."""
     for response in operation["responses"].values():
         for content in response.get("content", {}).values():
@@ -213,7 +215,7 @@ def drop_items(operation: Json) -> None:
 
 
 def drop_null(operation: Json) -> None:
-    """Drop null from the types of parameters: one that is not sent is left out."""
+    """Remove null from the types of parameters: callers leave out absent ones."""
     for parameter in operation.get("parameters", ()):
         schema = parameter["schema"]
         match [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]:

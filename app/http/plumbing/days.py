@@ -15,26 +15,26 @@ def read_day(raw: object) -> date:
     raise ValueError("must be a day, such as 2026-11-20")
 
 
-def day(what: str) -> Any:
-    """Make a parameter that is a day in UTC."""
-    return Query(alias=what, description="A day in UTC, itself included.")
+def day(name: str) -> Any:
+    """Return a query parameter for a day in UTC."""
+    return Query(alias=name, description="A day in UTC, itself included.")
 
 
 Day = Annotated[date, BeforeValidator(read_day, json_schema_input_type=date)]
 
 
-def begin(day: date) -> datetime:
+def day_start(day: date) -> datetime:
     """Return the first moment of a day."""
     return datetime.combine(day, time(), UTC)
 
 
-def end(day: date) -> datetime:
-    """Return the first moment after a day; of the calendar's last day, its last."""
+def day_end(day: date) -> datetime:
+    """Return the first moment after a day, or the last moment of the calendar."""
     if day == date.max:
         return datetime.max.replace(tzinfo=UTC)
-    return begin(day) + timedelta(days=1)
+    return day_start(day) + timedelta(days=1)
 
 
 def days_before(day: date, n_days: int) -> date:
-    """Return the day `n_days` before `day`, or the calendar's first."""
+    """Return the day `n_days` before `day`, at least the calendar's first."""
     return date.fromordinal(max(day.toordinal() - n_days, 1))

@@ -38,13 +38,13 @@ Recorder = Callable[["Exchange"], None]
 
 @dataclass
 class Exchange:
-    """One request: the fields of its line in the log, and its status so far."""
+    """One request with its status so far and the fields of its log line."""
 
     request_id: str
     method: str
     receive: Receive
     send: Send
-    #: most bytes of its body
+    #: largest allowed body, in bytes
     limit: int
     #: whether its whole body was received
     is_read: bool
@@ -68,12 +68,13 @@ class Exchange:
         return message
 
     async def send_marked(self, message: Message) -> None:
+        """Send a message; add the request id and nosniff to a response's head."""
         if message["type"] == "http.response.start":
             is_gone = await self.has_hung_up()
             self.status = GONE if is_gone else message["status"]
             id_header = (b"x-request-id", self.request_id.encode())
-            others = [one for one in message["headers"] if one != NO_SNIFFING]
-            message = {**message, "headers": [*others, NO_SNIFFING, id_header]}
+            headers = [one for one in message["headers"] if one != NO_SNIFFING]
+            message = {**message, "headers": [*headers, NO_SNIFFING, id_header]}
         await self.send(message)
 
     async def has_hung_up(self) -> bool:
@@ -89,7 +90,7 @@ class Exchange:
 
 
 class Edge:
-    """Wraps the whole application, its handler of crashes included; buffers nothing."""
+    """Middleware around the application and its crash handler; buffers nothing."""
 
     def __init__(
         self, app: ASGIApp, record: Recorder, max_body: int, max_upload: int
@@ -124,21 +125,21 @@ class Edge:
         try:
             await answer(scope, exchange.receive_limited, exchange.send_marked)
         except Exception:
-            # What is logged already needs no second line of the server's.
+            # A logged error needs no second line by the server.
             if "error" not in exchange.fields:
                 raise
         finally:
             self.record_end(scope, exchange)
 
     def limit_of(self, scope: Scope, headers: Headers) -> int:
-        """Return the most bytes that a body may have; forms may hold tables."""
+        """Return the largest allowed body in bytes; forms may hold tables."""
         address = (scope["method"], scope["path"].rstrip("/"))
         is_form = media_type(headers) == FORM
         is_upload = address in DOCUMENTS or (address in UPLOADS and is_form)
         return self.max_upload if is_upload else self.max_body
 
     def record_end(self, scope: Scope, exchange: Exchange) -> None:
-        """Record and log a finished request."""
+        """Record a finished request in the metrics and the log."""
         exchange.seconds = time.perf_counter() - exchange.started
         exchange.route = getattr(scope.get("route"), "path", None)
         self.record(exchange)

@@ -26,7 +26,7 @@ from app.errors import (
     ReplayedError,
     UnknownKeyError,
 )
-from app.http.plumbing.methods import allowed
+from app.http.plumbing.methods import allowed_methods
 from app.logs import LOGGER
 from app.problems import KINDS, problem_document
 from core.errors import (
@@ -65,6 +65,7 @@ def problem(
     status: int | None = None,
     **more: object,
 ) -> Problem:
+    """Return the response of a problem; `more` are further fields of its document."""
     status = status or KINDS[kind].status
     body = problem_document(
         kind, detail, status, request_id=scope.get("request_id"), **more
@@ -72,18 +73,19 @@ def problem(
     return Problem(body, status, headers=None if headers is None else dict(headers))
 
 
-def invalid(request: Request, errors: Iterable[tuple[str, str]]) -> Problem:
-    listed = [{"field": safe(field), "rule": rule} for field, rule in errors]
+def invalid_request(request: Request, errors: Iterable[tuple[str, str]]) -> Problem:
+    """Return the response 422 for pairs of a field and its broken rule."""
+    listed = [{"field": printable_name(field), "rule": rule} for field, rule in errors]
     detail = "; ".join(f"{one['field']}: {one['rule']}" for one in listed[:3])
     return problem(request.scope, "invalid-request", detail, errors=listed)
 
 
 def on_refused(request: Request, error: RefusedError) -> Problem:
-    return invalid(request, ((one.field, one.told) for one in error.refusals))
+    return invalid_request(request, ((one.field, one.told) for one in error.refusals))
 
 
 def on_invalid(request: Request, error: RequestValidationError) -> Problem:
-    return invalid(request, (field_and_rule(one) for one in error.errors()))
+    return invalid_request(request, (field_and_rule(one) for one in error.errors()))
 
 
 def on_over_budget(request: Request, error: OverBudgetError) -> Problem:
@@ -106,17 +108,17 @@ def on_useless(request: Request, error: UselessAnswerError) -> Problem:
 
 
 def on_wrong_method(request: Request) -> Response:
-    """Answer with the methods of an address; OPTIONS asks for them."""
-    headers = {"Allow": ", ".join(allowed(request))}
+    """Answer 204 to OPTIONS, else 405, with the methods of the address."""
+    headers = {"Allow": ", ".join(allowed_methods(request))}
     if request.method == "OPTIONS":
         return Response(status_code=204, headers=headers)
     return problem(request.scope, "method-not-allowed", headers=headers)
 
 
 def on_http(request: Request, error: HTTPException) -> Response:
-    """Answer an HTTPException, of the framework or of a route."""
+    """Answer an HTTPException of the framework or of a route."""
     if error.status_code in (400, 422):
-        return invalid(request, [MALFORMED])
+        return invalid_request(request, [MALFORMED])
     if error.status_code == 405:
         return on_wrong_method(request)
     kind = KIND_OF_STATUS.get(error.status_code, "conflict")
@@ -133,7 +135,7 @@ def on_unknown_key(request: Request, error: UnknownKeyError) -> Problem:
 
 
 def on_replayed(request: Request, error: ReplayedError) -> Response:
-    """Return a stored answer, as it was."""
+    """Return a stored response unchanged, marked as replayed."""
     answer = error.answer
     fields = request.scope["log_fields"]
     fields["replayed"] = True
@@ -148,7 +150,7 @@ def on_unavailable(request: Request, error: Exception) -> Problem:
     if is_full(cause):
         request.app.state.full_until = time.monotonic() + FULL_FOR_S
     cause_text = (str(cause).splitlines() or [""])[0][:MAX_SHOWN]
-    note(request, "http.unavailable", error, logging.WARNING, cause=cause_text)
+    log_failure(request, "http.unavailable", error, logging.WARNING, cause=cause_text)
     return problem(request.scope, "unavailable", headers={"Retry-After": "2"})
 
 
@@ -160,7 +162,7 @@ def is_full(cause: object) -> bool:
 
 
 def on_crash(request: Request, error: Exception) -> Problem:
-    note(request, "http.crashed", error, logging.ERROR)
+    log_failure(request, "http.crashed", error, logging.ERROR)
     return problem(request.scope, "internal")
 
 
@@ -174,10 +176,10 @@ def on_file_error(request: Request, error: OSError) -> Problem:
     return (on_unavailable if is_full(error) else on_crash)(request, error)
 
 
-def note(
+def log_failure(
     request: Request, event: str, error: Exception, level: int, **more: str
 ) -> None:
-    """Log once why a request failed; its own line names the exception."""
+    """Log why a request failed; add the exception's name to the request's line."""
     fields = {"request_id": request.scope.get("request_id"), **more}
     LOGGER.log(level, event, exc_info=error, extra={"fields": fields})
     request.scope.get("log_fields", {})["error"] = type(error).__qualname__
@@ -221,18 +223,18 @@ def field_and_rule(error: Mapping[str, Any]) -> tuple[str, str]:
     kind = str(error["type"])
     if kind == "json_invalid":
         return MALFORMED
-    return field_of(list(error["loc"])), rule_text(kind, error.get("ctx", {}))
+    return request_field(list(error["loc"])), rule_text(kind, error.get("ctx", {}))
 
 
-def field_of(place: list[Any]) -> str:
+def request_field(place: list[Any]) -> str:
     """Return the path of a field in the request, such as `answers[0].value`."""
     first, *rest = place or ["body"]
     parts = rest if first in ("body", "query", "path", "header") and rest else place
-    shown = tuple(safe(one) if isinstance(one, str) else one for one in parts)
+    shown = tuple(printable_name(one) if isinstance(one, str) else one for one in parts)
     return path_text(shown) or "body"
 
 
-def safe(name: str) -> str:
-    """Return a field's name if it can be shown: its keys are the caller's text."""
+def printable_name(name: str) -> str:
+    """Return a field's name if it is short and printable: callers choose keys."""
     is_shown = name.isprintable() and len(name) <= MAX_SHOWN
     return name if is_shown else "(a name that is not shown)"

@@ -23,14 +23,16 @@ ENDED: dict[int | str, dict[str, Any]] = {
 LastEvent = Annotated[int, Header(ge=0, description="Go on after this event.")]
 
 
-def unfinished(get: Callable[[Transaction, str], StoredJob]) -> Callable[..., str]:
-    """Return a dependency that answers 404 or 204 before a stream begins.
+def require_unfinished(
+    get: Callable[[Transaction, str], StoredJob],
+) -> Callable[..., str]:
+    """Return a dependency that answers 404, or 204 if nothing is left to stream.
 
-    It keeps no connection while the stream lasts. 204 tells a browser that resumes not
-    to come back.
+    It holds no database connection while the stream lasts. 204 tells a resuming
+    browser not to reconnect.
     """
 
-    def find(
+    def check(
         id: str, engine: Engine, caller: Called, last_event_id: LastEvent = 0
     ) -> str:
         with reading(engine, caller.tenant_id) as db:
@@ -41,11 +43,11 @@ def unfinished(get: Callable[[Transaction, str], StoredJob]) -> Callable[..., st
                     raise NothingToComeError
         return id
 
-    return find
+    return check
 
 
 def get_watch(request: Request) -> Watch:
-    """Return the process's watch, which is made when it is first needed."""
+    """Return the process's watch; make it on first use."""
     state = request.app.state
 
     def fetch(numbers: dict[str, int]) -> Events:

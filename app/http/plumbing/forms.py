@@ -20,8 +20,8 @@ TABLE = {
 }
 
 
-def schema_of(**parts: dict[str, str]) -> dict[str, Any]:
-    """Return the schema of a form with these parts, which are all required."""
+def form_schema(**parts: dict[str, str]) -> dict[str, Any]:
+    """Return the schema of a form whose parts are all required."""
     return {"type": "object", "required": list(parts), "properties": parts}
 
 
@@ -33,7 +33,7 @@ def media_type(headers: Headers) -> str:
 async def read_form(request: Request) -> AsyncIterator[FormData]:
     """Parse a multipart body; its files are closed at the end.
 
-    A part that is no file may be as large as a body of JSON.
+    Text parts are limited as bodies of JSON are.
     """
     if media_type(request.headers) != FORM:
         detail = f"The body must be {FORM}."
@@ -46,7 +46,7 @@ async def read_form(request: Request) -> AsyncIterator[FormData]:
 
 
 async def parse_form(request: Request) -> FormData:
-    """Parse a multipart body, once for each request; whoever does so closes it."""
+    """Parse a multipart body, once for each request; the caller closes it."""
     limit = request.app.state.settings.max_body_bytes
     try:
         return await request.form(max_files=2, max_fields=4, max_part_size=limit)
@@ -58,7 +58,7 @@ async def parse_form(request: Request) -> FormData:
 
 
 async def read_text(request: Request, part: UploadFile | str) -> bytes:
-    """Return a part that is a text, sent as one or as a file."""
+    """Return a text part as bytes, sent as a field or as a file."""
     if isinstance(part, str):
         return part.encode()
     limit = request.app.state.settings.max_body_bytes
@@ -72,10 +72,11 @@ def required_file(form: FormData, name: str) -> UploadFile:
     part = form.get(name)
     if isinstance(part, UploadFile):
         return part
-    raise missing(name, "must be a file of the form")
+    raise missing_part(name, "must be a file of the form")
 
 
-def missing(name: str, rule: str) -> RequestValidationError:
+def missing_part(name: str, rule: str) -> RequestValidationError:
+    """Return the exception for a part of a body that breaks a rule."""
     return RequestValidationError(
         [{"type": "value_error", "loc": ("body", name), "ctx": {"error": rule}}]
     )

@@ -1,4 +1,4 @@
-"""The gate: which host names are answered to, and whose pages may change anything.
+"""Refuses unknown host names, and changes that other sites' pages request.
 
 A page of any site can make a browser send requests to a service on loopback. Those
 that change something carry that site's `Origin`; a name that its owner points at
@@ -12,12 +12,12 @@ from app.http.plumbing.errors import problem
 from app.settings.hosts import host_of, is_loopback
 
 SAFE = ("GET", "HEAD", "OPTIONS")
-# What asks these knows a process by its address, and learns nothing of a tenant.
+# Probes reach a process by any address, and learn nothing about a tenant.
 PROBES = ("/livez", "/readyz")
 
 
 class Gate:
-    """Refuses foreign hosts, and foreign origins for what changes something."""
+    """Middleware that refuses foreign hosts, and changes from foreign origins."""
 
     def __init__(
         self, app: ASGIApp, hosts: list[str], origins: list[str], *, is_local: bool
@@ -41,12 +41,14 @@ class Gate:
         await answer(scope, receive, send)
 
     def is_ours(self, text: str) -> bool:
+        """Return whether a `Host` header names this service."""
         host = host_of(text)
         if host is None:
             return not self.has_names
         return not self.has_names or is_loopback(host) or host in self.hosts
 
     def is_foreign(self, headers: Headers) -> bool:
+        """Return whether a request's `Origin` is another site."""
         origin = headers.get("origin", "").lower()
         if not origin or origin in self.origins:
             return False

@@ -1,4 +1,4 @@
-"""The routes that trainings and other jobs have alike: list, show, cancel, follow."""
+"""Routes that trainings and other jobs share: list, show, cancel, follow."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
@@ -9,7 +9,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from app.documents.shape import Answer
 from app.http.plumbing.contract import problems
 from app.http.plumbing.deps import After, Db, Limit, Now, ReadDb
-from app.http.plumbing.following import ENDED, LastEvent, stream, unfinished
+from app.http.plumbing.following import ENDED, LastEvent, require_unfinished, stream
 from app.service.jobs.nouns import JobNoun
 
 
@@ -22,14 +22,14 @@ def add_job_routes(
     *,
     about: str | None = None,
 ) -> None:
-    """Add to a router what can be done with all jobs of a noun.
+    """Add the routes of a noun's jobs: list, show, cancel, follow.
 
-    `path` is below the router's prefix. Answers are an `item`, or a `page` of them;
-    `about` says what the list holds.
+    `path` is below the router's prefix. Responses are an `item`, or a `page` of them;
+    `about` describes the list.
     """
     one = noun.rows.noun
 
-    # Their docstrings would be the descriptions of both nouns.
+    # Routes have no docstrings here: they would be the descriptions of both nouns.
     @router.get(
         path,
         response_model=page,
@@ -84,7 +84,7 @@ def add_stream(router: APIRouter, path: str, noun: JobNoun[Any]) -> None:
         description=f"Stream the events of a {one} until it has ended.",
     )
     async def events(
-        id: Annotated[str, Depends(unfinished(noun.get))],
+        id: Annotated[str, Depends(require_unfinished(noun.get))],
         request: Request,
         last_event_id: LastEvent = 0,
     ) -> AsyncIterator[ServerSentEvent]:

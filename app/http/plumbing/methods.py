@@ -9,8 +9,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
-class Heads:
-    """Answers HEAD as GET is answered, with the same headers, at once."""
+class HeadAsGet:
+    """Middleware that answers HEAD with the headers of GET, without its body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -36,10 +36,10 @@ class Heads:
             scope["route"] = get_scope["route"]
 
 
-def allowed(request: Request) -> list[str]:
-    """Return the methods that an address has; GET brings HEAD, and all have OPTIONS."""
+def allowed_methods(request: Request) -> list[str]:
+    """Return the methods of an address; GET implies HEAD, and OPTIONS always works."""
     methods = []
-    # What is mounted has made its own place the root.
+    # A mounted application has replaced the root path.
     root = request.scope.get("app_root_path", "")
     for method in METHODS:
         scope = {**request.scope, "method": method, "root_path": root}

@@ -1,4 +1,4 @@
-"""Counts figures for Prometheus: of this process, and of the installation's load.
+"""Counts figures for Prometheus: this process's requests, the installation's load.
 
 Labels are from closed sets.
 """
@@ -31,7 +31,7 @@ LOAD = {
 
 
 class Metrics:
-    """Figures of one process."""
+    """Prometheus metrics of one process."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -67,14 +67,14 @@ class Metrics:
     def is_load_due(self) -> bool:
         return time.monotonic() >= self.load_due_at
 
-    def show(self, load: Load | None) -> None:
-        """Show the load as counted; None: the database is out of reach."""
+    def set_load(self, load: Load | None) -> None:
+        """Set the gauges of the load; None: the database can't be reached."""
         self.load_due_at = time.monotonic() + COUNT_EVERY_S
         self.database_up.set(load is not None)
         for name, count in ({} if load is None else asdict(load)).items():
             self.load[name].set(count)
 
-    def add(self, exchange: Exchange) -> None:
+    def count_request(self, exchange: Exchange) -> None:
         """Count a finished request; labels never hold a caller's text."""
         route, charged = exchange.route or "none", exchange.fields.get("charged", 0.0)
         self.requests.labels(exchange.method, route, str(exchange.status)).inc()
@@ -83,7 +83,7 @@ class Metrics:
             self.charged.labels(self.unit_label(exchange.fields["unit"])).inc(charged)
 
     def unit_label(self, unit: str) -> str:
-        """Return a unit, or "other" after `MOST_UNITS`: units are users' texts."""
+        """Return a unit as a label, or "other" if `MOST_UNITS` others are known."""
         if unit not in self.units:
             if len(self.units) == MOST_UNITS:
                 return OTHER

@@ -12,7 +12,7 @@ from starlette.datastructures import UploadFile
 from app.http.plumbing import forms
 from app.http.plumbing.auth import Called
 from app.http.plumbing.deps import Reader, reading
-from app.http.plumbing.turns import in_turn
+from app.http.plumbing.turns import read_in_turn
 from app.service import datasets
 from app.service.datasets import IsWanted
 from app.store.database.transactions import Transaction
@@ -25,7 +25,7 @@ Check = Callable[[datasets.TableSource, IsWanted], tuple[T, Any]]
 
 @dataclass(frozen=True)
 class TableOrder:
-    """An order as it came: the table is an upload, or is stored."""
+    """An order as received; its table is an upload, or None if it is stored."""
 
     text: bytes
     upload: UploadFile | None
@@ -39,7 +39,7 @@ def read_order(part: str) -> Callable[[Request], AsyncIterator[TableOrder]]:
             async with forms.read_form(request) as form:
                 order = form.get(part)
                 if order is None:
-                    raise forms.missing(part, "must be a part of the form")
+                    raise forms.missing_part(part, "must be a part of the form")
                 text = await forms.read_text(request, order)
                 yield TableOrder(text, forms.required_file(form, "dataset"))
         elif forms.media_type(request.headers) == JSON:
@@ -52,15 +52,17 @@ def read_order(part: str) -> Callable[[Request], AsyncIterator[TableOrder]]:
     return read_sent
 
 
-def body_of(part: str, form: str, call: str) -> dict[str, Any]:
-    """Return a route's `openapi_extra` for such a body, given the schemas' names."""
+def order_body(part: str, form: str, call: str) -> dict[str, Any]:
+    """Return a route's `openapi_extra` for an order, as a form or as JSON.
+
+    `form` and `call` are the names of their schemas."""
     schemas = "#/components/schemas/"
     return {
         "requestBody": {
             "required": True,
             "content": {
                 forms.FORM: {
-                    "schema": forms.schema_of(
+                    "schema": forms.form_schema(
                         **{"dataset": forms.TABLE, part: {"$ref": schemas + form}}
                     ),
                     "encoding": {part: {"contentType": JSON}},
@@ -73,7 +75,7 @@ def body_of(part: str, form: str, call: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Prepared(Generic[T]):
-    """An order that was checked with its table, which is an upload or is stored."""
+    """A checked order, with its upload or with the id of its stored dataset."""
 
     order: T
     upload: datasets.Upload | None
@@ -89,38 +91,38 @@ class Prepared(Generic[T]):
 
 @dataclass(frozen=True)
 class OrderDesk:
-    """Where tables are read for orders, one after another, out of any transaction."""
+    """Reads and checks tables of orders, outside of any transaction."""
 
     request: Request
     reader: Any
     tenant_id: str
 
-    def open(self) -> AbstractContextManager[Transaction]:
+    def open_db(self) -> AbstractContextManager[Transaction]:
         return reading(self.request.app.state.engine, self.tenant_id)
 
     async def read(
         self, sent: TableOrder, raw: dict[str, Any], check: Check[T]
     ) -> Prepared[T]:
-        """Open the table of an order, whose `dataset_id` is taken out, and check it.
+        """Open an order's table and check both; remove `dataset_id` from `raw`.
 
         An upload is stored with the facts that `check` returns; not if they are None.
         """
 
-        def act(is_wanted: IsWanted) -> Prepared[T]:
+        def read_and_check(is_wanted: IsWanted) -> Prepared[T]:
             if sent.upload is not None:
                 name, stream = sent.upload.filename, sent.upload.file
                 order, facts = check(stream, is_wanted)
-                made = facts and datasets.make_upload(name, stream, facts)
-                return Prepared(order, made, None)
+                upload = facts and datasets.make_upload(name, stream, facts)
+                return Prepared(order, upload, None)
             dataset_id = pop_dataset_id(raw)
-            with self.open() as db:
+            with self.open_db() as db:
                 blobs = self.request.app.state.blobs
                 stored = datasets.open_source(db, blobs, dataset_id)
             with stored as source:
                 order, _ = check(source, is_wanted)
             return Prepared(order, None, dataset_id)
 
-        return await in_turn(self.request, act)
+        return await read_in_turn(self.request, read_and_check)
 
 
 async def get_desk(request: Request, reader: Reader, caller: Called) -> OrderDesk:
@@ -133,5 +135,5 @@ Desk = Annotated[OrderDesk, Depends(get_desk)]
 def pop_dataset_id(raw: dict[str, Any]) -> str:
     dataset_id = raw.pop("dataset_id", None)
     if not isinstance(dataset_id, str):
-        raise forms.missing("dataset_id", "must be the id of a dataset")
+        raise forms.missing_part("dataset_id", "must be the id of a dataset")
     return dataset_id

@@ -26,7 +26,7 @@ HEADER = "Idempotency-Key"
 MAX_LENGTH = 255
 RULE = f"must have 1 to {MAX_LENGTH} printable characters of ASCII"
 KEPT_HEADERS = ("content-type", "location", "etag", "cache-control")
-# What an answer shows once, and no database keeps.
+# Fields that a response shows once, and that are never stored.
 SECRETS = ("token",)
 # Their names in a request's scope.
 RETRY, RESPONSE = "askless.retry", "askless.response"
@@ -46,11 +46,11 @@ class Retry:
         service.claim(db, self.key, self.digest)
 
     def look(self, db: Transaction) -> None:
-        """Raise as `claim` does if there is an answer; claim nothing."""
+        """Raise as `claim` does if the request was answered; claim nothing."""
         service.look(db, self.key, self.digest)
 
     def answer(self, db: Transaction, act: Callable[[], Response]) -> Response:
-        """Claim the key, act, and store the answer."""
+        """Claim the key, act, and store the response."""
         self.claim(db)
         response = act()
         self.keep(db, response)
@@ -64,7 +64,7 @@ class Retry:
             digest=self.digest,
             status=response.status_code,
             headers={name: headers[name] for name in KEPT_HEADERS if name in headers},
-            body=without_secrets(response),
+            body=remove_secrets(response),
             created_at=datetime.now(UTC),
             session_id=self.request.scope["log_fields"].get("session"),
         )
@@ -77,12 +77,12 @@ class RetriedRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]  # awaited, no more
         handle = super().get_route_handler()
 
-        async def note(request: Request) -> Response:
+        async def handle_and_keep(request: Request) -> Response:
             response = await handle(request)
             request.scope[RESPONSE] = response
             return response
 
-        return note
+        return handle_and_keep
 
 
 async def find_retry(request: Request) -> Retry | None:
@@ -95,13 +95,13 @@ async def find_retry(request: Request) -> Retry | None:
             raise RefusedError([Refusal(HEADER, RULE)])
         is_form = media_type(request.headers) == FORM
         body = await (parse_form(request) if is_form else request.body())
-        digest = await to_thread.run_sync(digest_of, request, body)
+        digest = await to_thread.run_sync(digest_request, request, body)
         request.scope[RETRY] = Retry(request, key, digest)
     retry: Retry = request.scope[RETRY]
     return retry
 
 
-def digest_of(request: Request, body: bytes | FormData) -> str:
+def digest_request(request: Request, body: bytes | FormData) -> str:
     """Return the SHA-256 of method, address and body of a request.
 
     A form is digested by its parts: its boundary changes each time it is sent.
@@ -133,8 +133,8 @@ def digest_of(request: Request, body: bytes | FormData) -> str:
     return digest.hexdigest()
 
 
-def without_secrets(response: Response) -> bytes:
-    """Return the body of a response as it may be kept."""
+def remove_secrets(response: Response) -> bytes:
+    """Return the body of a response to store, without fields in `SECRETS`."""
     body = bytes(response.body)
     if not body or response.headers.get("cache-control") != "no-store":
         return body

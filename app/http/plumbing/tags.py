@@ -47,24 +47,24 @@ def read_versions(text: str) -> frozenset[int] | None:
 
 
 def tag_of(content: bytes) -> str:
-    """Return the tag of a content: its digest."""
+    """Return the entity tag of a content: its digest, cut."""
     return sha256(content).hexdigest()[:32]
 
 
-def answer(
-    content: bytes, seen: str | None, headers: dict[str, str] | None = None
+def tagged_response(
+    content: bytes, if_none_match: str | None, headers: dict[str, str] | None = None
 ) -> Response:
-    """Return JSON with its tag, or 304 to a caller who has it."""
+    """Return JSON with its `ETag`, or 304 to a caller who has it."""
     tag = tag_of(content)
     headers = (headers or {}) | {"ETag": f'"{tag}"'}
-    if is_seen(tag, seen):
+    if is_seen(tag, if_none_match):
         return Response(status_code=304, headers=headers)
     return Response(content, headers=headers, media_type=JSON)
 
 
-def is_seen(tag: str, seen: str | None) -> bool:
-    """Whether `If-None-Match` names a tag: the caller has that version."""
-    if seen is None:
+def is_seen(tag: str, if_none_match: str | None) -> bool:
+    """Return whether `If-None-Match` names a tag, so the caller has that version."""
+    if if_none_match is None:
         return False
-    tags = read_tags(seen)
+    tags = read_tags(if_none_match)
     return tags is None or tag in tags

@@ -18,10 +18,10 @@ BUSY = "Other tables are being read. Send this one again soon."
 RETRY_AFTER = {"Retry-After": "10"}
 
 
-async def in_turn(request: Request, read: Callable[[IsWanted], T]) -> T:
-    """Read in a thread once a place is free; 503 if that takes too long.
+async def read_in_turn(request: Request, read: Callable[[IsWanted], T]) -> T:
+    """Read a table in a thread once a place is free; 503 if that takes too long.
 
-    `read` is handed a function that says whether the caller still waits.
+    `read` receives a function that returns whether the caller still waits.
     """
     state = request.app.state
     places: CapacityLimiter = state.reading_places
@@ -31,13 +31,13 @@ async def in_turn(request: Request, read: Callable[[IsWanted], T]) -> T:
     except TimeoutError:
         raise HTTPException(503, BUSY, headers=RETRY_AFTER) from None
     try:
-        return await while_wanted(request, read)
+        return await read_until_hangup(request, read)
     finally:
         places.release_on_behalf_of(request)
 
 
-async def while_wanted(request: Request, read: Callable[[IsWanted], T]) -> T:
-    """Read in a thread; its `IsWanted` turns false when the caller hangs up."""
+async def read_until_hangup(request: Request, read: Callable[[IsWanted], T]) -> T:
+    """Read in a thread; cancel by `IsWanted` when the caller hangs up."""
     gone = Event()
     results: list[T] = []
     errors: list[Exception] = []

@@ -19,7 +19,7 @@ POLL_S = 0.25
 
 @dataclass
 class EventFeed:
-    """All events of one job so far, and the signal that wakes its streams."""
+    """Events of one job so far, and the signal that wakes its streams."""
 
     events: list[JobEvent] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -63,6 +63,7 @@ class Watch:
 
     @asynccontextmanager
     async def open_feed(self, job_id: str) -> AsyncIterator[EventFeed]:
+        """Open a job's feed and start the poller; its last client drops the feed."""
         feed = self.feeds.setdefault(job_id, EventFeed())
         feed.n_clients += 1
         if self.poller is None or self.poller.done():
@@ -90,6 +91,7 @@ class Watch:
             self.feeds.clear()
 
     async def fetch_new(self) -> None:
+        """Fetch the events after the known ones, and add them to their feeds."""
         known = {job_id: len(feed.events) for job_id, feed in self.feeds.items()}
         for job_id, new in (await run_in_threadpool(self.fetch, known)).items():
             if job_id in self.feeds:

@@ -244,7 +244,7 @@ def test_a_canary_is_in_no_log_and_no_error(
             assert response.status_code < 500, response.text
             if response.status_code >= 400:
                 told.append(response.text)
-        wait(lambda: not unfinished(caller))
+        wait(lambda: not require_unfinished(caller))
     log = (tmp_path / "server.log").read_text()
 
     assert len(told) > 30
@@ -256,6 +256,6 @@ def hides(text: str) -> bool:
     return CANARY in text or str(NUMBER) in text
 
 
-def unfinished(caller: httpx.Client) -> list[Any]:
+def require_unfinished(caller: httpx.Client) -> list[Any]:
     trainings = caller.get("/train?limit=200").json()["items"]
     return [one for one in trainings if one["state"] in ("queued", "running")]

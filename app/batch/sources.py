@@ -174,7 +174,7 @@ class StreamedRows:
         return replace(self, part_rows=max(each, PART_ROWS))
 
     def part(self, number: int, wanted: ColumnChoice) -> StreamedPart:
-        self.table.decide(wanted.names)
+        self.table.decide_types(wanted.names)
         return StreamedPart(self.table, *self.spans[number], wanted)
 
     def whole(self, names: Sequence[str]) -> Columns:

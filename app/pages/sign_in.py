@@ -58,7 +58,7 @@ async def leave(request: Request, form: Typed, engine: Engine) -> Response:
     del form
     cookie = request.cookies[COOKIE]
     await run_in_threadpool(forget, engine, cookie)
-    request.app.state.guard.seen.pop(cookie_name(cookie), None)
+    request.app.state.guard.cached_keys.pop(cookie_name(cookie), None)
     response = see_other(f"{PATH}/sign-in")
     response.delete_cookie(COOKIE, path=PATH)
     return response

@@ -4,7 +4,7 @@ from app.errors import BlobGoneError
 from app.records import StoredDataset
 from app.store import datasets
 from app.store.database.transactions import Transaction
-from app.uploads.references import NotedFile, TableReference
+from app.uploads.references import RecordedFile, TableReference
 
 #: The name of a blob, or a table that stays where it is.
 CellSource = str | TableReference
@@ -22,5 +22,5 @@ def find_reference(db: Transaction, dataset: StoredDataset) -> TableReference | 
     """Return the address and files of a table that was not uploaded; else None."""
     if dataset.url is None:
         return None
-    files = (NotedFile(*row) for row in datasets.get_files(db, dataset.id))
+    files = (RecordedFile(*row) for row in datasets.get_files(db, dataset.id))
     return TableReference(dataset.url, tuple(files))

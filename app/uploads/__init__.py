@@ -22,11 +22,11 @@ __all__ = ["Bounds", "Source", "read_columns", "read_table", "to_columns"]
 def read_columns(
     source: Source, text: Collection[str] = (), bounds: Bounds = UNBOUNDED
 ) -> dict[str, Column]:
-    """Read a table.
+    """Read a table as columns.
 
-    `text` names columns whose cells stay as written. Others come as float64
-    where every cell is a number, white space and gaps aside (`core.table.cells`), else
-    as text. `bounds`: see `read_table`.
+    `text` names columns whose cells stay as written. Others become float64 if every
+    cell is a number or a gap (`core.table.cells`), else text. `bounds`: see
+    `read_table`.
     """
     return to_columns(read_table(source, bounds), text)
 
@@ -34,9 +34,8 @@ def read_columns(
 def read_table(source: Source, bounds: Bounds = UNBOUNDED) -> Any:
     """Read a pyarrow table, its format known by its first bytes.
 
-    One that passes `bounds` is refused, before it is read where the file tells so.
-    White space around names is no part of them; columns without a name are called as
-    pandas calls them, "Unnamed: 0".
+    A table beyond `bounds` is refused, before it is read if the file says its size.
+    Names are stripped; columns without a name get pandas' names, "Unnamed: 0".
     """
     rule = "must be readable"
     text = b""
@@ -55,7 +54,7 @@ def read_table(source: Source, bounds: Bounds = UNBOUNDED) -> Any:
             rule = memory_rule(bounds)
         else:
             rule = encoding_rule(text) or rule
-        raise RefusedError([Refusal("table", rule, short(error))]) from None
+        raise RefusedError([Refusal("table", rule, first_line(error))]) from None
     refuse_more(table.num_rows, bounds.rows, "rows")
     table = table.rename_columns(tidy_names(table.column_names))
     refuse_long_cells(table, bounds.cell_bytes)
@@ -63,30 +62,30 @@ def read_table(source: Source, bounds: Bounds = UNBOUNDED) -> Any:
 
 
 def refuse_long_cells(table: Any, most: int | None) -> None:
-    """Refuse texts that are too long for a cell, naming the first two of a column."""
+    """Refuse texts of more than `most` bytes; name the first row of each column."""
     if most is None:
         return
     refusals = []
     for name, cells in zip(table.column_names, table.columns, strict=True):
-        rows = find_long(cells, most)
+        rows = find_long_cells(cells, most)
         if rows:
             rule = f"a cell may have at most {most:,} bytes"
-            # Of CSV; an open quote makes one cell of all that follows.
+            # In CSV an open quote makes all that follows one cell.
             rule += "; is a quote left open?" * pa.types.is_string(cells.type)
-            named = f"row {rows[0] + 1}" + " and more" * (len(rows) > 1)
-            refusals.append(Refusal(f"column {name}", rule, rows=named))
+            where = f"row {rows[0] + 1}" + " and more" * (len(rows) > 1)
+            refusals.append(Refusal(f"column {name}", rule, rows=where))
     if refusals:
         raise RefusedError(refusals)
 
 
-def find_long(cells: Any, most: int) -> list[int]:
+def find_long_cells(cells: Any, most: int) -> list[int]:
     """Return the rows, from 0, of the first two texts with more than `most` bytes."""
     long_rows: list[int] = []
     start = 0
     for chunk in cells.chunks:
         is_coded = pa.types.is_dictionary(chunk.type)
         words = chunk.dictionary if is_coded else chunk
-        if not is_measured(words.type):
+        if not has_lengths(words.type):
             return []
         is_long = pc.greater(pc.binary_length(words), most)
         if pc.any(is_long).as_py():
@@ -97,8 +96,8 @@ def find_long(cells: Any, most: int) -> list[int]:
     return long_rows[:2]
 
 
-def is_measured(kind: Any) -> bool:
-    """Return whether cells of a type vary in length."""
+def has_lengths(kind: Any) -> bool:
+    """Return whether a type is text or bytes, whose cells vary in length."""
     tests = (
         *(pa.types.is_string, pa.types.is_large_string),
         *(pa.types.is_binary, pa.types.is_large_binary),
@@ -107,13 +106,13 @@ def is_measured(kind: Any) -> bool:
 
 
 def memory_rule(bounds: Bounds) -> str:
-    """Say that memory ran out, and how much there was."""
+    """Return the rule for a table that exceeds the memory, with its limit in MB."""
     if bounds.memory is None:
         return "reading must fit the memory"
     return f"reading must fit the memory, {bounds.memory / 1e6:,.0f} MB"
 
 
-def short(error: Exception) -> str:
-    """Return the first line of a library's message, cut."""
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's message, of at most 200 characters."""
     line = str(error).splitlines()[0] if str(error) else type(error).__name__
     return line if len(line) <= 200 else f"{line[:197]}..."

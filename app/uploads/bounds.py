@@ -8,9 +8,9 @@ from core.table.columns import refuse_size
 
 @dataclass(frozen=True)
 class Bounds:
-    """The most that a table may have; None: no limit.
+    """Limits on an uploaded table; None: no limit.
 
-    `unpacked_bytes` is for compressed files; `memory` is what reading may take, bytes.
+    `unpacked_bytes` limits compressed files; `memory` limits reading, in bytes.
     """
 
     columns: int | None = None
@@ -24,14 +24,14 @@ UNBOUNDED = Bounds()
 
 
 def refuse_more(count: int, most: int | None, noun: str) -> None:
-    """Refuse a table that has more of something than it may have."""
+    """Refuse a table with more than `most` items of a noun, such as rows."""
     if most is not None and count > most:
         rule = f"must have at most {most:,} {noun}; it has {count:,}"
         raise RefusedError([Refusal("table", rule)])
 
 
-def refuse_unfit(needed: int, memory: int | None) -> None:
-    """Refuse a table that needs more memory to read than there is."""
+def refuse_too_large_for_memory(needed: int, memory: int | None) -> None:
+    """Refuse a table that needs more than `memory` bytes to read."""
     refusals = refuse_size("reading", needed, memory)
     if refusals:
         raise RefusedError(refusals)

@@ -20,8 +20,8 @@ from core.pipeline.spec import TrainingSpec
 from core.table.check import CheckedTable, choose_columns, unused_columns
 from core.table.columns import unknown_column
 
-# What decides what columns are, as a whole or wherever it stands: where it is wrong a
-# table can't be judged.
+# Fields of a spec that decide how columns are read: whole ones, and parts of others.
+# If one is wrong, the table can't be checked.
 WHOLES = {"spec", "target", "features", "groups", "weight", "group_by"}
 PARTS = {"type", "ignore", "missing", "rare"}
 
@@ -29,7 +29,7 @@ PARTS = {"type", "ignore", "missing", "rare"}
 def check_both(
     raw: object, read: Callable[[], Any]
 ) -> tuple[TrainingSpec, CheckedTable]:
-    """Check a spec and a table, which `read` returns as `app.uploads.read_table` does.
+    """Check a spec and a table together; `read` is called once to read the table.
 
     Raises RefusedError with every broken rule of both.
     """
@@ -40,8 +40,8 @@ def check_both(
             raise RefusedError(refusals)
         checked = check_columns(table, spec)
     except RefusedError as error:
-        more = (one for one in error.refusals if FRESH not in str(one))
-        raise RefusedError(dict.fromkeys([*refusals, *more])) from None
+        of_table = (one for one in error.refusals if FRESH not in str(one))
+        raise RefusedError(dict.fromkeys([*refusals, *of_table])) from None
     if refusals:
         raise RefusedError(refusals)
     return spec, checked
@@ -70,14 +70,14 @@ def check_names(
 
 
 def check_columns(table: Any, spec: TrainingSpec) -> CheckedTable:
-    """Check a table by a spec; columns that have no part in it are not read."""
+    """Check a table by a spec; columns that the spec doesn't use are not read."""
     unused = unused_columns(table.column_names, spec.table)
     columns = to_columns(table, spec.table.text_columns, unused)
     return check_training(columns, spec, available_bytes())
 
 
 def read_training(source: Path | str, spec: TrainingSpec) -> PreparedTable:
-    """Read a table to train on; Parquet a column at a time, so that it needn't fit."""
+    """Read a table to train on; Parquet by columns, so it may exceed the memory."""
     memory = available_bytes()
     if isinstance(source, Path) and not is_streamed(source):
         table = read_table(source, Bounds(memory=memory))
@@ -87,7 +87,7 @@ def read_training(source: Path | str, spec: TrainingSpec) -> PreparedTable:
 
 
 def is_decided(refusals: list[Refusal]) -> bool:
-    """Whether what is wrong with a spec leaves the columns what they are."""
+    """Return whether a spec's errors leave it certain how columns are to be read."""
     fields = [one.field for one in refusals]
     parts = {part for field in fields for part in re.split(r"[.\[]", field)}
     return not (WHOLES & {*fields} or PARTS & parts)

@@ -11,7 +11,7 @@ from core.table.columns import Column
 
 
 def as_coded(cells: Any) -> Any:
-    """Return cells of any type but numbers as a dictionary of texts."""
+    """Return cells that are not numbers as a dictionary of texts."""
     if not pa.types.is_dictionary(cells.type):
         return cells.cast(pa.string()).dictionary_encode()
     words = cells.dictionary
@@ -20,24 +20,24 @@ def as_coded(cells: Any) -> Any:
     return pa.DictionaryArray.from_arrays(cells.indices, words.cast(pa.string()))
 
 
-def word_numbers(cells: Any) -> Any:
-    """Return the code of each cell; that of no word is the count of words."""
+def word_codes(cells: Any) -> Any:
+    """Return the code of each cell; missing cells get the number of words."""
     codes = cells.indices.fill_null(len(cells.dictionary))
     return codes.to_numpy(zero_copy_only=False)
 
 
 def join_texts(parts: Iterable[Any], n_rows: int) -> Column:
-    """Return coded cells as texts and None, each word once in memory."""
-    kept = list(parts)
+    """Join coded cells to one column of texts and None, each word once in memory."""
+    chunks = list(parts)
     column = np.empty(n_rows, np.object_)
-    if not kept:
+    if not chunks:
         return column
-    joined = pa.chunked_array(kept).unify_dictionaries()
-    kept.clear()
+    joined = pa.chunked_array(chunks).unify_dictionaries()
+    chunks.clear()
     words = joined.chunk(0).dictionary
     is_used = np.zeros(len(words) + 1, np.bool_)
     for cells in joined.chunks:
-        is_used[word_numbers(cells)] = True
+        is_used[word_codes(cells)] = True
     is_used[-1] = False
     texts = np.empty(len(words) + 1, np.object_)
     texts[is_used] = dictionary_to_column(
@@ -45,6 +45,6 @@ def join_texts(parts: Iterable[Any], n_rows: int) -> Column:
     )
     start = 0
     for cells in joined.chunks:
-        column[start : start + len(cells)] = texts[word_numbers(cells)]
+        column[start : start + len(cells)] = texts[word_codes(cells)]
         start += len(cells)
     return column

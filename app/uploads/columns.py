@@ -21,9 +21,9 @@ TYPE_RULE = (
 def to_columns(
     table: Any, text: Collection[str] = (), unused: Collection[str] = ()
 ) -> dict[str, Column]:
-    """Turn a pyarrow table into columns; see `read_columns`.
+    """Convert a pyarrow table to columns; see `read_columns`.
 
-    Of those in `unused` nothing is read: they come as if each cell were missing.
+    Columns in `unused` are not read; all their cells are returned as missing.
     """
     columns: dict[str, Column] = {}
     refusals = []
@@ -42,25 +42,25 @@ def to_columns(
 
 
 def to_column(cells: Any, *, keep_text: bool) -> Column:
-    """Turn an arrow column into float64, or into an array of str and None."""
+    """Convert an arrow column to float64, or to an array of str and None."""
     if pa.types.is_dictionary(cells.type):
-        return take_words(cells, keep_text=keep_text)
+        return decode_words(cells, keep_text=keep_text)
     if isinstance(cells, pa.ChunkedArray):
         cells = cells.combine_chunks()
     if not is_numeric_type(cells.type):
-        # The words true and false where the file has booleans.
+        # Booleans become the words true and false.
         keep_text |= pa.types.is_boolean(cells.type)
         cells = cells.cast(pa.string())
         numbers = None if keep_text else as_numbers(cells)
         if numbers is None:
-            return take_words(cells.dictionary_encode(), keep_text=True)
+            return decode_words(cells.dictionary_encode(), keep_text=True)
         cells = numbers
     numbers = cells.cast(pa.float64(), safe=False)
     return np.array(numbers.fill_null(np.nan).to_numpy(zero_copy_only=False))
 
 
 def is_numeric_type(kind: Any) -> bool:
-    """Return whether a type is numeric, or null: all cells missing."""
+    """Return whether a type is numeric, or null (all cells are missing)."""
     tests = (
         *(pa.types.is_integer, pa.types.is_floating),
         *(pa.types.is_decimal, pa.types.is_null),
@@ -68,12 +68,12 @@ def is_numeric_type(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-def take_words(cells: Any, *, keep_text: bool) -> Column:
-    """Turn a column of a dictionary into a column, each of its words once in memory."""
+def decode_words(cells: Any, *, keep_text: bool) -> Column:
+    """Convert a dictionary column to a column, each of its words once in memory."""
     if isinstance(cells, pa.ChunkedArray):
         cells = cells.unify_dictionaries().combine_chunks()
     if isinstance(cells, pa.ChunkedArray):
-        # No chunk at all.
+        # It has no chunk.
         return to_column(cells.cast(cells.type.value_type), keep_text=keep_text)
     n_words = len(cells.dictionary)
     numbers = cells.indices.cast(pa.int32()).fill_null(n_words).to_numpy()
@@ -101,22 +101,22 @@ def dictionary_to_column(words: Any, *, keep_text: bool) -> Column:
 
 
 def as_numbers(cells: Any) -> Any:
-    """Return texts as float64, gaps among them as null; None if others are left."""
+    """Return texts as float64 with gaps as null; None if some are not numbers."""
     trimmed = pc.utf8_trim_whitespace(cells)
     with suppress(pa.ArrowInvalid):
         return trimmed.cast(pa.float64())
-    is_gap = find_gaps(trimmed)
+    is_gap = mark_gaps(trimmed)
     known = trimmed.filter(pc.fill_null(pc.invert(is_gap), False))
     with suppress(pa.ArrowInvalid):
         known.cast(pa.float64())
-        kept = pc.if_else(is_gap, pa.scalar(None, pa.string()), trimmed)
+        numbers = pc.if_else(is_gap, pa.scalar(None, pa.string()), trimmed)
         # A column of gaps alone is not numeric.
-        return kept.cast(pa.float64()) if len(known) else None
+        return numbers.cast(pa.float64()) if len(known) else None
     return None
 
 
-def find_gaps(trimmed: Any) -> Any:
-    """Return which texts, white space stripped, stand for a missing value."""
+def mark_gaps(trimmed: Any) -> Any:
+    """Return a mask of the stripped texts that stand for a missing value."""
     words = pa.array([*MISSING_WORDS, *GAP_WORDS])
     return pc.or_(
         pc.is_in(trimmed, value_set=words),

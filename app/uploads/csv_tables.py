@@ -10,26 +10,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from app.uploads.bounds import Bounds, refuse_more, refuse_unfit
+from app.uploads.bounds import Bounds, refuse_more, refuse_too_large_for_memory
 from core.errors import Refusal, RefusedError
 from core.table.cells import MISSING_WORDS
 
 COMMA = ","
-# A comma first; the others are of spreadsheets whose language has decimal commas, of
-# copied cells, and of databases.
+# In order of preference; spreadsheets with decimal commas write semicolons, copied
+# cells have tabs, and databases write bars.
 SEPARATORS = (COMMA, ";", "\t", "|")
-# Excel's own first line, which names the separator.
+# A first line by Excel, which names the separator.
 NAMED_SEPARATOR = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(.)"?\r?\n')
 # Rows that decide which character separates cells.
 SAMPLE_ROWS = 20
 MAX_EXAMPLES = 5
-# Rows of a wrong length after which reading ends.
+# Reading ends after so many rows of a wrong length.
 MAX_RAGGED = 1000
 # Most bytes in a line.
 MAX_BLOCK = 2**28
 # Most bytes of the header for each column.
 MAX_NAME_BYTES = 1024
-# Least memory that reading takes per column; 4.7 to 4.9 kB were measured.
+# Least bytes of memory that reading takes per column; 4.7 to 4.9 kB were measured.
 BYTES_PER_COLUMN = 4096
 
 
@@ -42,12 +42,14 @@ class Dialect(NamedTuple):
 
 
 def read_csv(content: bytes, bounds: Bounds) -> Any:
-    """Read a CSV file with every cell as text, refusing rows of another length."""
+    """Read a CSV file with every cell as text; refuse rows of another length."""
     dialect = find_dialect(content, bounds)
     n_columns = len(dialect.names)
     refuse_more(n_columns, bounds.columns, "columns")
     refuse_long_line(content, n_columns, bounds)
-    refuse_unfit(len(content) + n_columns * BYTES_PER_COLUMN, bounds.memory)
+    refuse_too_large_for_memory(
+        len(content) + n_columns * BYTES_PER_COLUMN, bounds.memory
+    )
     ragged: list[Any] = []
 
     def keep_ragged(row: Any) -> str:
@@ -55,23 +57,26 @@ def read_csv(content: bytes, bounds: Bounds) -> Any:
         return "skip" if len(ragged) < MAX_RAGGED else "error"
 
     try:
-        table = parse(content, dialect, keep_ragged)
+        table = parse_csv(content, dialect, keep_ragged)
     except pa.ArrowInvalid:
         refuse_ragged(ragged)
         raise
     refuse_ragged(ragged)
-    return table if dialect.separator == COMMA else with_points(table)
+    return table if dialect.separator == COMMA else replace_decimal_commas(table)
 
 
-def parse(content: bytes, dialect: Dialect, keep_ragged: Any) -> Any:
+def parse_csv(content: bytes, dialect: Dialect, keep_ragged: Any) -> Any:
+    """Return a CSV as a table; `keep_ragged` is called with rows of wrong length."""
     return pyarrow.csv.read_csv(
         pa.BufferReader(pa.py_buffer(content).slice(dialect.start)),
         # One block, so that it holds any line; each has a price per column besides.
-        **options(dialect, min(len(content) + 1, MAX_BLOCK), keep_ragged),
+        **arrow_options(dialect, min(len(content) + 1, MAX_BLOCK), keep_ragged),
     )
 
 
-def options(dialect: Dialect, block_size: int, keep_ragged: Any) -> dict[str, Any]:
+def arrow_options(
+    dialect: Dialect, block_size: int, keep_ragged: Any
+) -> dict[str, Any]:
     """Return the options by which pyarrow reads every cell as text."""
     return {
         # One thread, so that a refused row still has its number.
@@ -115,45 +120,47 @@ def refuse_ragged(rows: list[Any]) -> None:
 
 
 def find_dialect(content: bytes, bounds: Bounds) -> Dialect:
-    """Return what separates cells, and the names in a CSV's first line.
+    """Return a CSV's separator, where its header begins, and the names in it.
 
-    The first separator by which the first rows have one length; else the first that
-    the header has; else a comma. Not by pyarrow, which would guess the types of the
-    columns and take 8 kB for each.
+    The separator is the first by which the first rows have equal lengths; else the
+    first in the header; else a comma. pyarrow would need 8 kB for each column, since
+    it guesses types.
     """
     refuse_long_header(content, bounds)
     named = NAMED_SEPARATOR.match(content)
     start = named.end() if named else 0
     separators = (named[1].decode("latin-1"),) if named else SEPARATORS
-    split: dict[str, list[list[str]]] = {}
-    wrong: csv.Error | None = None
+    rows_by_separator: dict[str, list[list[str]]] = {}
+    failure: csv.Error | None = None
     for one in separators:
         try:
-            split[one] = sample(content, start, one)
+            rows_by_separator[one] = read_first_rows(content, start, one)
         except csv.Error as error:
-            # By another separator the header may be cells, none of them too long.
-            wrong = error
-    if wrong is not None and not split:
-        raise wrong
-    wide = [one for one, rows in split.items() if len(rows[0]) > 1]
-    even = (one for one in wide if len({len(row) for row in split[one]}) == 1)
-    separator = next(even, next(iter(wide), next(iter(split))))
-    return Dialect(separator, start, split[separator][0])
+            # Another separator may split the header into shorter cells.
+            failure = error
+    if failure is not None and not rows_by_separator:
+        raise failure
+    wide = [one for one, rows in rows_by_separator.items() if len(rows[0]) > 1]
+    even = (
+        one for one in wide if len({len(row) for row in rows_by_separator[one]}) == 1
+    )
+    separator = next(even, next(iter(wide), next(iter(rows_by_separator))))
+    return Dialect(separator, start, rows_by_separator[separator][0])
 
 
-def sample(content: bytes, start: int, separator: str) -> list[list[str]]:
-    """Return the header and some rows, split by a separator."""
+def read_first_rows(content: bytes, start: int, separator: str) -> list[list[str]]:
+    """Return the header and the first `SAMPLE_ROWS` rows, split by a separator."""
     raw = io.BytesIO(content)
     raw.seek(start)
     lines = io.TextIOWrapper(raw, "utf-8-sig", newline="")
     rows = filter(None, csv.reader(lines, delimiter=separator))
-    taken = [next(rows, [])]
+    first_rows = [next(rows, [])]
     try:
-        taken.extend(islice(rows, SAMPLE_ROWS))
+        first_rows.extend(islice(rows, SAMPLE_ROWS))
     except csv.Error:
-        # A cell that is too long; who reads the rows says where.
-        taken.append([])
-    return taken
+        # A cell is too long; reading the whole file reports where.
+        first_rows.append([])
+    return first_rows
 
 
 def refuse_long_header(content: bytes, bounds: Bounds) -> None:
@@ -171,7 +178,7 @@ def refuse_long_line(content: bytes, n_columns: int, bounds: Bounds) -> None:
     """Refuse a line that is longer than its cells may be, before it is split."""
     if bounds.cell_bytes is None:
         return
-    # Each cell between quotes, of quotes that are doubled, and a separator.
+    # The worst cell is all quotes, doubled, between quotes, with a separator.
     most = n_columns * (2 * bounds.cell_bytes + 3)
     start = 0
     while len(content) - start > most:
@@ -183,10 +190,10 @@ def refuse_long_line(content: bytes, n_columns: int, bounds: Bounds) -> None:
         start = max(ends) + 1
 
 
-def with_points(table: Any) -> Any:
-    """Return a table, or a batch of its rows, with decimal commas as points.
+def replace_decimal_commas(table: Any) -> Any:
+    """Replace decimal commas by points in a table or a batch of its rows.
 
-    They are what spreadsheets write where a semicolon separates.
+    Spreadsheets write such commas where a semicolon separates cells.
     """
     columns = (
         pc.replace_substring_regex(

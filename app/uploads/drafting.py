@@ -22,10 +22,10 @@ MAX_NAMED = 5
 
 @dataclass(frozen=True)
 class SpecDraft:
-    """A spec as JSON-able values, and notes for the person who reads it over.
+    """A drafted spec as JSON-able values, with notes for the person who checks it.
 
     `labels` are those of the classes. `columns` has the cells of the rows kept, and
-    `drafts` what was made of every column but the target.
+    `drafts` one entry for every column except the target.
     """
 
     spec: dict[str, Any]
@@ -36,23 +36,23 @@ class SpecDraft:
 
 
 def draft_spec(table: Any, target: str, name: str, prices: Source | None) -> SpecDraft:
-    """Return a spec with which a table can be trained on, its costs to be edited.
+    """Draft a spec to train on a table; a person then edits its costs.
 
-    Raises RefusedError where the target or the prices are not fit.
+    Raises RefusedError if the target or the prices can't be used.
     """
-    columns, unreadable = read_each(table, target)
+    columns, unreadable = read_each_column(table, target)
     if target not in columns:
         raise RefusedError([unknown_column("--target", target, columns)])
     if table.num_rows == 0:
         raise RefusedError([Refusal("table", "must have at least one row")])
-    asked = TableSpec(target, missing_target="drop")
-    _, is_kept = blank_dropped_rows(columns, asked, table.num_rows)
+    table_spec = TableSpec(target, missing_target="drop")
+    _, is_kept = blank_dropped_rows(columns, table_spec, table.num_rows)
     columns = {name: column[is_kept] for name, column in columns.items()}
-    classes, targets, refusals = read_target(columns[target], asked)
+    classes, targets, refusals = read_target(columns[target], table_spec)
     if refusals:
         raise RefusedError(refusals)
     named = [one for one in columns if one != target and not is_unnamed(one)]
-    priced = PriceTable() if prices is None else read_prices(prices, named)
+    price_table = PriceTable() if prices is None else read_prices(prices, named)
     drafts = [draft_column(one, columns[one], targets, len(classes)) for one in named]
     ignored = dict.fromkeys(unreadable, NO_CELLS)
     ignored |= {one: NO_NAME for one in columns if is_unnamed(one) and one != target}
@@ -62,13 +62,15 @@ def draft_spec(table: Any, target: str, name: str, prices: Source | None) -> Spe
     spec |= {"positive": labels[1]} if len(labels) == 2 else {}
     spec |= {
         "cost_unit": "",
-        "features": [feature_entry(one, priced) for one in drafts if not one.reason],
+        "features": [
+            build_feature_entry(one, price_table) for one in drafts if not one.reason
+        ],
     }
-    groups = group_entries(spec["features"], priced)
+    groups = build_group_entries(spec["features"], price_table)
     spec |= {"groups": groups} if groups else {}
-    left_out = [one.name for one in drafts if one.reason]
-    spec |= {"ignore": left_out} if left_out else {}
-    notes = [*write_notes(drafts, priced, prices is not None)]
+    ignored_names = [one.name for one in drafts if one.reason]
+    spec |= {"ignore": ignored_names} if ignored_names else {}
+    notes = [*write_notes(drafts, price_table, prices is not None)]
     if not is_kept.all():
         spec |= {"missing_target": "drop"}
         n_dropped = int((~is_kept).sum())
@@ -76,8 +78,8 @@ def draft_spec(table: Any, target: str, name: str, prices: Source | None) -> Spe
     return SpecDraft(spec, tuple(notes), tuple(labels), columns, tuple(drafts))
 
 
-def read_each(table: Any, target: str) -> tuple[dict[str, Column], list[str]]:
-    """Return a table's columns, and the names of those that can't be features."""
+def read_each_column(table: Any, target: str) -> tuple[dict[str, Column], list[str]]:
+    """Read a table's columns; also return the names of unreadable ones."""
     columns: dict[str, Column] = {}
     unreadable = []
     for name in table.column_names:
@@ -90,43 +92,43 @@ def read_each(table: Any, target: str) -> tuple[dict[str, Column], list[str]]:
     return columns, unreadable
 
 
-def feature_entry(one: ColumnDraft, priced: PriceTable) -> dict[str, Any]:
+def build_feature_entry(one: ColumnDraft, price_table: PriceTable) -> dict[str, Any]:
     """Return a feature as a spec lists it; its cost is 1 unless it is known."""
-    group = priced.groups.get(one.name)
+    group = price_table.groups.get(one.name)
     entry: dict[str, Any] = {"name": one.name, "type": one.type}
-    if group not in priced.prices:
-        entry["cost"] = priced.costs.get(one.name, 1)
+    if group not in price_table.prices:
+        entry["cost"] = price_table.costs.get(one.name, 1)
     entry |= {} if group is None else {"group": group}
     entry |= {"missing": list(one.missing)} if one.missing else {}
     return entry | ({"rare": one.rare} if one.rare else {})
 
 
-def group_entries(
-    features: list[dict[str, Any]], priced: PriceTable
+def build_group_entries(
+    features: list[dict[str, Any]], price_table: PriceTable
 ) -> list[dict[str, Any]]:
     """Return the groups of the features; a fee is 0 unless it is known."""
     names = dict.fromkeys(one["group"] for one in features if "group" in one)
     return [
-        {"name": one, "price": priced.prices[one]}
-        if one in priced.prices
-        else {"name": one, "fee": priced.fees.get(one, 0)}
+        {"name": one, "price": price_table.prices[one]}
+        if one in price_table.prices
+        else {"name": one, "fee": price_table.fees.get(one, 0)}
         for one in names
     ]
 
 
 def write_notes(
-    drafts: list[ColumnDraft], priced: PriceTable, has_prices: bool
+    drafts: list[ColumnDraft], price_table: PriceTable, has_prices: bool
 ) -> Iterator[str]:
-    """Yield what was decided and what a person should look at, each with its columns.
+    """Yield notes on decisions that a person should check, each with its columns.
 
-    What is the same of many columns is said once.
+    A note that holds for several columns is written once.
     """
     names: dict[str, list[str]] = {}
     for one in drafts:
         notes = list(one.notes)
         if one.reason:
             notes.append(f"ignored, since it is {one.reason}")
-        elif has_prices and one.name not in {*priced.costs, *priced.groups}:
+        elif has_prices and one.name not in {*price_table.costs, *price_table.groups}:
             notes.append("has no price, so its cost is 1")
         if one.rare:
             notes.append(f"categories of under {one.rare} rows are `other`")
@@ -139,7 +141,7 @@ def write_notes(
 
 
 def spec_text(spec: dict[str, Any]) -> str:
-    """Return a spec as JSON, a line for each feature and group, easy to edit."""
+    """Return a spec as JSON with a line for each feature and group, easy to edit."""
     lines = []
     for key, value in spec.items():
         text = json.dumps(value, ensure_ascii=False)

@@ -6,14 +6,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from app.uploads.columns import find_gaps, is_numeric_type
+from app.uploads.columns import is_numeric_type, mark_gaps
 
 
 def holds_numbers(kind: Any, groups: Iterable[Any], *, keep_text: bool) -> bool:
     """Return whether `app.uploads.columns.to_column` would make numbers of a column.
 
-    `groups` are its cells, some at a time; they are looked at only where its type does
-    not tell.
+    `groups` are its cells in batches; they are read only if its type does not decide.
     """
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
@@ -22,22 +21,22 @@ def holds_numbers(kind: Any, groups: Iterable[Any], *, keep_text: bool) -> bool:
     if keep_text or pa.types.is_boolean(kind):
         return False
     try:
-        return all_numbers(groups)
+        return are_all_numbers(groups)
     except pa.ArrowException:
-        # No text can be made of them: who reads the cells says so.
+        # They can't become text; reading the column reports that.
         return False
 
 
-def all_numbers(groups: Iterable[Any]) -> bool:
+def are_all_numbers(groups: Iterable[Any]) -> bool:
     """Return whether some cells are numbers and all others are gaps."""
     is_plain, has_number = True, False
     for cells in groups:
         distinct = pc.unique(cells.cast(pa.string()))
         if pa.types.is_dictionary(cells.type):
-            # What is missing is no word of a dictionary.
+            # A missing cell is no word of a dictionary.
             distinct = distinct.drop_null()
         words = pc.utf8_trim_whitespace(distinct)
-        known = words.filter(pc.fill_null(pc.invert(find_gaps(words)), False))
+        known = words.filter(pc.fill_null(pc.invert(mark_gaps(words)), False))
         if not is_castable(known):
             return False
         has_number |= len(known) > 0

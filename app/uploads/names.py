@@ -7,13 +7,14 @@ from core.errors import Refusal, RefusedError
 from core.table.cells import UNNAMED
 
 
-def tidy_names(given: Sequence[str]) -> list[str]:
+def tidy_names(raw_names: Sequence[str]) -> list[str]:
     """Strip white space from names; refuse duplicates.
 
-    Columns without a name are called as pandas calls them, "Unnamed: 0".
+    Columns without a name get pandas' names, "Unnamed: 0".
     """
     names = [
-        name.strip() or f"{UNNAMED}{position}" for position, name in enumerate(given)
+        name.strip() or f"{UNNAMED}{position}"
+        for position, name in enumerate(raw_names)
     ]
     refusals = [
         Refusal(f"column {name!r}", "names must be unique", f"{count} columns")

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from app.uploads.bounds import Bounds, refuse_more, refuse_unfit
+from app.uploads.bounds import Bounds, refuse_more, refuse_too_large_for_memory
 
 MAGIC = b"PAR1"
 # Least bytes of a cell in memory: a float64 or a pointer.
@@ -13,14 +13,14 @@ BYTES_PER_CELL = 8
 
 
 def read_parquet(content: bytes, bounds: Bounds) -> Any:
-    """Read a Parquet file whose footer keeps the bounds.
+    """Read a Parquet file; refuse one whose footer exceeds the bounds.
 
-    Texts stay in their dictionaries: a long one that each row repeats is held once.
+    Texts stay in dictionaries, so a long text that rows repeat is held once.
     """
     metadata = pyarrow.parquet.read_metadata(pa.BufferReader(content))
     refuse_more(metadata.num_columns, bounds.columns, "columns")
     refuse_more(metadata.num_rows, bounds.rows, "rows")
-    refuse_unfit(unpacked_bytes(metadata), bounds.memory)
+    refuse_too_large_for_memory(unpacked_bytes(metadata), bounds.memory)
     leaves = (metadata.schema.column(i) for i in range(metadata.num_columns))
     texts = [
         one.path
@@ -34,7 +34,7 @@ def read_parquet(content: bytes, bounds: Bounds) -> Any:
 
 
 def unpacked_bytes(metadata: Any) -> int:
-    """Return the least memory that a file takes, by its footer."""
+    """Return the least memory in bytes that a file needs, by its footer."""
     n_bytes = 0
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)

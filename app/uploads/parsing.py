@@ -1,6 +1,6 @@
 """Reads and checks tables in child processes (`app.processes.limited`), within bounds.
 
-`TableReader` is for those who want a table; the other functions run in its children.
+Other packages use `TableReader`; the other functions run in its child processes.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,8 +16,8 @@ from app.uploads.checking import check_both, check_names
 from app.uploads.drafting import draft_spec
 from app.uploads.references import (
     TableReference,
-    note_table,
     open_reference,
+    record_table,
     sample_rows,
     unlimited_rows,
 )
@@ -31,7 +31,7 @@ from core.table.sketch import ColumnSketch, sketch_column
 
 @dataclass(frozen=True)
 class TableFacts:
-    """What is stored of a table besides its bytes."""
+    """Row count and column names of a table, which are stored with its bytes."""
 
     n_rows: int
     columns: tuple[str, ...]
@@ -51,7 +51,7 @@ class ReferredTable:
 
 @dataclass(frozen=True)
 class JudgedTable:
-    """A table that is fit for training: its spec, and what that makes of it."""
+    """A table that passed the checks for training, with its spec and a summary."""
 
     facts: TableFacts
     spec: TrainingSpec
@@ -63,10 +63,10 @@ class JudgedTable:
 
 @dataclass(frozen=True)
 class DraftedTable:
-    """What a table seems to be: a spec to go on from, and what each column holds.
+    """A drafted spec for a table, and a draft and a sketch of each column.
 
-    Columns but the target, each with what was made of it; of lists or bytes there is no
-    sketch. `labels` are those of the classes.
+    The target is not among the columns; columns of lists or bytes have no sketch.
+    `labels` are those of the classes.
     """
 
     spec: dict[str, Any]
@@ -76,15 +76,15 @@ class DraftedTable:
 
 #: An upload, or a table that stays where it is.
 TableSource = IO[bytes] | ReferredTable
-# Of a table that is not read whole; a draft is made of so many.
+# Rows that a draft is made from, if the table is not read whole.
 SAMPLE = 10_000
 
 
 @dataclass(frozen=True)
 class TableReader:
-    """Reads tables that others wrote; what reading may take is limited.
+    """Reads tables from users in child processes with limited time and memory.
 
-    `places` are where tables may lie that are read where they are.
+    `places` are addresses below which tables may be read where they are.
     """
 
     limits: ChildLimits
@@ -92,56 +92,56 @@ class TableReader:
     places: tuple[str, ...] = ()
 
     def examine(self, source: IO[bytes], is_wanted: IsWanted) -> TableFacts:
-        """Read a table; raises RefusedError where it is none."""
-        found: TableFacts = run_limited(
+        """Read a table and return its facts; raise RefusedError if it is none."""
+        facts: TableFacts = run_limited(
             self.limits, source, examine_file, self.bounds, is_wanted=is_wanted
         )
-        return found
+        return facts
 
     def refer(self, url: str, is_wanted: IsWanted) -> ReferredTable:
-        """Read the footers of a table; raises RefusedError where it is none."""
-        wanted = url, self.places, unlimited_rows(self.bounds)
-        found: ReferredTable = run_limited(
-            self.limits, None, refer_table, *wanted, is_wanted=is_wanted
+        """Read the footers of a table in place; raise RefusedError if it is none."""
+        arguments = url, self.places, unlimited_rows(self.bounds)
+        table: ReferredTable = run_limited(
+            self.limits, None, refer_table, *arguments, is_wanted=is_wanted
         )
-        return found
+        return table
 
     def judge(
         self, source: TableSource, raw: Mapping[str, Any], is_wanted: IsWanted
     ) -> JudgedTable:
-        """Read a table and a spec; raises RefusedError with every broken rule.
+        """Check a table and a spec; raise RefusedError with every broken rule.
 
-        Of a table that stays where it is the worker reads the cells.
+        The cells of a table that stays where it is are checked later, by the worker.
         """
         if isinstance(source, ReferredTable):
             return judge_names(source.facts, raw)
-        found: JudgedTable = run_limited(
+        table: JudgedTable = run_limited(
             self.limits, source, judge_file, self.bounds, dict(raw), is_wanted=is_wanted
         )
-        return found
+        return table
 
     def draft(
         self, source: TableSource, target: str, name: str, is_wanted: IsWanted
     ) -> DraftedTable:
-        """Read a table that has no spec; RefusedError where the target is not fit.
+        """Draft a spec for a table; raise RefusedError if the target can't be used.
 
-        Of one that stays where it is, a sample is read.
+        Of a table that stays where it is, a sample is read.
         """
         file: IO[bytes] | None = None
         read: Callable[..., DraftedTable] = draft_sample
         if isinstance(source, ReferredTable):
             bounds = unlimited_rows(self.bounds)
-            wanted: tuple[Any, ...] = (source.reference, self.places, bounds)
+            arguments: tuple[Any, ...] = (source.reference, self.places, bounds)
         else:
-            file, read, wanted = source, draft_file, (self.bounds,)
-        found: DraftedTable = run_limited(
-            self.limits, file, read, *wanted, target, name, is_wanted=is_wanted
+            file, read, arguments = source, draft_file, (self.bounds,)
+        table: DraftedTable = run_limited(
+            self.limits, file, read, *arguments, target, name, is_wanted=is_wanted
         )
-        return found
+        return table
 
 
 def reader_of(settings: Any) -> TableReader:
-    """Return the reader that `app.settings.settings` ask for."""
+    """Return the table reader for the application's settings."""
     memory = settings.parse_memory_bytes
     return TableReader(
         ChildLimits(memory, settings.parse_timeout_s),
@@ -157,7 +157,7 @@ def reader_of(settings: Any) -> TableReader:
 
 
 def read_bounded(file: IO[bytes], bounds: Bounds) -> Any:
-    """Read a table that has rows, and names that can be stored."""
+    """Read a table; refuse one without rows or with names that can't be stored."""
     table = read_table(file, bounds)
     refusals = []
     if table.num_rows == 0:
@@ -169,7 +169,7 @@ def read_bounded(file: IO[bytes], bounds: Bounds) -> Any:
 
 
 def refuse_header(names: Iterable[str]) -> list[Refusal]:
-    """Refuse names that can't be stored."""
+    """Return refusals of column names that can't be stored."""
     is_fit = all(is_name(column) for column in names)
     return [] if is_fit else [Refusal("header", f"names {NAME_RULE}")]
 
@@ -177,7 +177,8 @@ def refuse_header(names: Iterable[str]) -> list[Refusal]:
 def refer_table(
     _: IO[bytes], url: str, places: Sequence[str], bounds: Bounds
 ) -> ReferredTable:
-    reference, table = note_table(url, places, bounds)
+    """Record the files of a table in place; the child gets no stream."""
+    reference, table = record_table(url, places, bounds)
     if refusals := refuse_header(table):
         raise RefusedError(refusals)
     return ReferredTable(TableFacts(table.n_rows, tuple(table)), reference)
@@ -192,6 +193,7 @@ def facts_of(table: Any) -> TableFacts:
 
 
 def judge_file(file: IO[bytes], bounds: Bounds, raw: dict[str, Any]) -> JudgedTable:
+    """Check a table and a spec together; raise RefusedError with every broken rule."""
     facts = None
 
     def read() -> Any:
@@ -214,7 +216,7 @@ def judge_file(file: IO[bytes], bounds: Bounds, raw: dict[str, Any]) -> JudgedTa
 
 
 def judge_names(facts: TableFacts, raw: Mapping[str, Any]) -> JudgedTable:
-    """Judge a table by its columns' names and its rows; no class is known yet."""
+    """Check a spec against column names and a row count; classes stay unknown."""
     spec, features = check_names(raw, facts.columns, facts.n_rows)
     return JudgedTable(
         facts,
@@ -235,8 +237,9 @@ def draft_sample(
     reference: TableReference,
     places: Sequence[str],
     bounds: Bounds,
-    *wanted: str,
+    *target_and_name: str,
 ) -> DraftedTable:
+    """Draft a table in place from `SAMPLE` of its rows."""
     table = open_reference(reference, places, (), bounds)
     rows = sample_rows(table, SAMPLE)
     columns = {
@@ -247,16 +250,19 @@ def draft_sample(
         )
         for name in table
     }
-    return draft_table(pa.table(columns), *wanted)
+    return draft_table(pa.table(columns), *target_and_name)
 
 
 def draft_table(table: Any, target: str, name: str) -> DraftedTable:
     draft = draft_spec(table, target, name, None)
-    columns = tuple((one, sketch_of(one, draft.columns)) for one in draft.drafts)
+    columns = tuple((one, build_sketch(one, draft.columns)) for one in draft.drafts)
     return DraftedTable(draft.spec, draft.labels, columns)
 
 
-def sketch_of(draft: ColumnDraft, columns: Mapping[str, Column]) -> ColumnSketch | None:
+def build_sketch(
+    draft: ColumnDraft, columns: Mapping[str, Column]
+) -> ColumnSketch | None:
+    """Return the sketch of a drafted column; None if its cells are unreadable."""
     if draft.name not in columns:
         return None
     feature = Feature(draft.name, type=draft.type, missing=draft.missing)

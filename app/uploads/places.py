@@ -15,12 +15,12 @@ from core.errors import Refusal, RefusedError
 
 SUFFIXES = (".parquet", ".pq")
 SCHEMES = ("s3://", "gs://", "gcs://", "file://")
-# Of pyarrow's file systems, those whose files have a version, and what they call it.
+# The metadata key of a file's version, for pyarrow's file systems that have one.
 VERSIONS = {"s3": "ETag", "gcs": "generation"}
-# Bytes of text below which a CSV is read whole; compressed it is so many times smaller.
+# Bytes of text up to which a CSV is read whole, and the assumed compression ratio.
 LARGE_CSV = 100_000_000
 PACKED = 5
-# Names that other programs give to what is no part of a table.
+# First characters of names that other programs give to files beside a table.
 HIDDEN = ("_", ".")
 
 
@@ -31,21 +31,21 @@ class TableFile:
     system: Any
     path: str
     size: int
-    #: when it was last written, as far as the place tells
+    #: when it was last written, in ns; None: not known
     modified: int | None
-    #: what an object store calls its bytes; "": not known
+    #: version of its bytes in an object store; "": not known
     version: str = ""
 
     @property
     def name(self) -> str:
-        """The name in refusals."""
+        """File name, as refusals show it."""
         return self.path.rsplit("/", 1)[-1]
 
     def open(self, footer: Any = None, texts: Sequence[str] = ()) -> Any:
-        """Open the file; its footer is read unless it is given.
+        """Open the file; read its footer unless it is given.
 
         Cells of the columns `texts` stay in their dictionaries. Raises RefusedError
-        where the file is not what it was, or can't be read.
+        if the file has changed, or can't be read.
         """
         self.refuse_changed()
         try:
@@ -55,22 +55,22 @@ class TableFile:
                 read_dictionary=list(texts),
             )
         except (pa.ArrowException, OSError) as error:
-            raise refuse_file(self.name, error) from None
+            raise file_error(self.name, error) from None
 
     def refuse_changed(self) -> None:
         """Refuse the file if it has changed since the table was opened."""
-        found = find_file(self.system, self.path)
-        was = (self.size, self.modified, self.version or found.version)
-        if (found.size, found.modified, found.version) != was:
+        current = find_file(self.system, self.path)
+        recorded = (self.size, self.modified, self.version or current.version)
+        if (current.size, current.modified, current.version) != recorded:
             rule = "must stay as it is while it is read"
-            now = "gone" if found.size < 0 else f"{found.size:,} bytes"
-            told = f"{now}, {self.size:,} bytes before"
-            if found.size == self.size:
-                told = "written anew"
-            raise RefusedError([Refusal(f"table {self.name}", rule, told)])
+            now = "gone" if current.size < 0 else f"{current.size:,} bytes"
+            change = f"{now}, {self.size:,} bytes before"
+            if current.size == self.size:
+                change = "written anew"
+            raise RefusedError([Refusal(f"table {self.name}", rule, change)])
 
 
-def refuse_file(name: str, error: Exception) -> Exception:
+def file_error(name: str, error: Exception) -> Exception:
     """Return the exception for a file that can't be read as Parquet."""
     if isinstance(error, MemoryError):
         return error
@@ -107,14 +107,14 @@ def begins_as_parquet(source: Path) -> bool:
 
 
 def is_parquet(file: IO[bytes]) -> bool:
-    """Return whether a file begins as Parquet does; rewind it."""
-    is_its = file.read(len(MAGIC)) == MAGIC
+    """Return whether a file begins with Parquet's magic bytes; rewind it."""
+    is_parquet_start = file.read(len(MAGIC)) == MAGIC
     file.seek(0)
-    return is_its
+    return is_parquet_start
 
 
 def as_source(text: str) -> Path | str:
-    """Return the path or the address that a text names."""
+    """Return a text as an address if it has a scheme, else as a path."""
     return text if "://" in text else Path(text)
 
 
@@ -129,17 +129,18 @@ def find_table_files(source: Path | str) -> list[TableFile]:
         system, path = open_place(source)
         pattern = path.rsplit("/", 1)[-1] if "*" in path else None
         base = path.rsplit("/", 1)[0] if pattern else path
-        found = find_file(system, base)
-        if found.size >= 0:
-            return [found]
+        file = find_file(system, base)
+        if file.size >= 0:
+            return [file]
         selector = pyarrow.fs.FileSelector(base, recursive=pattern is None)
         infos = system.get_file_info(selector)
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise refuse_place(where, error) from None
+        raise place_error(where, error) from None
     files = [
-        to_file(system, info)
+        as_table_file(system, info)
         for info in sorted(infos, key=lambda info: info.path)
-        if info.is_file and is_part(info.path[len(base) :].lstrip("/"), pattern)
+        if info.is_file
+        and belongs_to_table(info.path[len(base) :].lstrip("/"), pattern)
     ]
     if not files:
         rule = "must hold a Parquet file, its name ending in .parquet"
@@ -147,7 +148,7 @@ def find_table_files(source: Path | str) -> list[TableFile]:
     return files
 
 
-def is_part(path: str, pattern: str | None) -> bool:
+def belongs_to_table(path: str, pattern: str | None) -> bool:
     """Return whether a file below a folder is part of its table."""
     if pattern is not None:
         return Path(path).match(pattern)
@@ -156,7 +157,7 @@ def is_part(path: str, pattern: str | None) -> bool:
 
 
 def open_place(source: Path | str) -> tuple[Any, str]:
-    """Return a file system and a path in it."""
+    """Return the file system of a source, and its path there."""
     if isinstance(source, Path):
         return pyarrow.fs.LocalFileSystem(), str(source.absolute())
     if not source.startswith(SCHEMES):
@@ -177,26 +178,26 @@ def find_file(system: Any, path: str) -> TableFile:
         info = system.get_file_info(path)
         if not info.is_file:
             return TableFile(system, path, -1, None)
-        return replace(to_file(system, info), version=version_of(system, path))
+        return replace(as_table_file(system, info), version=read_version(system, path))
     except OSError as error:
-        raise refuse_place(path, error) from None
+        raise place_error(path, error) from None
 
 
-def version_of(system: Any, path: str) -> str:
-    """Return the version of a file in an object store; times are too coarse."""
+def read_version(system: Any, path: str) -> str:
+    """Read a file's version in an object store, where times are too coarse."""
     name = VERSIONS.get(system.type_name)
     if name is None:
         return ""
     with system.open_input_file(path) as opened:
-        told = opened.metadata() or {}
-    return bytes(told.get(name, b"")).decode("latin-1")
+        metadata = opened.metadata() or {}
+    return bytes(metadata.get(name, b"")).decode("latin-1")
 
 
-def to_file(system: Any, info: Any) -> TableFile:
+def as_table_file(system: Any, info: Any) -> TableFile:
     return TableFile(system, info.path, int(info.size), info.mtime_ns)
 
 
-def refuse_place(where: str, error: Exception) -> RefusedError:
+def place_error(where: str, error: Exception) -> RefusedError:
     """Return the exception for a place that can't be read."""
     line = (str(error).splitlines() or [type(error).__name__])[0][:200]
     rule = "must be a place that can be read"

@@ -15,7 +15,7 @@ Row = dict[str, str | None]
 
 @dataclass
 class PriceTable:
-    """Costs and groups by feature; fees, and prices of bundles, by group. In units."""
+    """Costs and groups by feature; fees and bundle prices by group, in units."""
 
     costs: dict[str, float] = field(default_factory=dict)
     groups: dict[str, str] = field(default_factory=dict)
@@ -24,7 +24,7 @@ class PriceTable:
 
 
 def read_prices(source: Source, names: list[str]) -> PriceTable:
-    """Read prices of the columns named; raises RefusedError with every broken rule."""
+    """Read prices of the columns `names`; raise RefusedError with all broken rules."""
     columns = read_columns(source, (*NEEDED, *OPTIONAL))
     known = ", ".join((*NEEDED, *OPTIONAL))
     refusals = [
@@ -71,11 +71,11 @@ def read_row(
     if group is not None:
         table.groups[name] = group
         for word, amounts in (("fee", table.fees), ("price", table.prices)):
-            amount = read_cost(row.get(word), word, where, refusals)
+            amount = read_amount(row.get(word), word, where, refusals)
             if amount is not None and amounts.setdefault(group, amount) != amount:
                 rule = f"{word} must be the same in all rows of a group"
                 refusals.append(Refusal(where, rule, repr(row[word])))
-    cost = read_cost(row["cost"], "cost", where, refusals)
+    cost = read_amount(row["cost"], "cost", where, refusals)
     if cost is not None:
         table.costs[name] = cost
     elif row["cost"] is None and row.get("price") is None:
@@ -83,7 +83,7 @@ def read_row(
     return refusals
 
 
-def read_cost(
+def read_amount(
     cell: str | None, word: str, where: str, refusals: list[Refusal]
 ) -> float | None:
     """Return an amount in units, None for an empty cell; add refusals to the list."""

@@ -1,4 +1,4 @@
-"""Tables outside the database: which places are allowed, and whether files changed."""
+"""Checks references to tables outside: allowed places, and unchanged files."""
 
 import os
 from collections.abc import Collection, Iterable, Sequence
@@ -12,7 +12,7 @@ from app.uploads.places import (
     find_file,
     find_table_files,
     open_place,
-    refuse_place,
+    place_error,
 )
 from app.uploads.streams import StreamedTable
 from core.errors import Refusal, RefusedError
@@ -21,13 +21,12 @@ from core.errors import Refusal, RefusedError
 MAX_FILES = 10_000
 MAX_LETTERS = 1_000
 LOCAL = "file://"
-# What would say more than where a file lies: other servers, secrets, or signs that are
-# written otherwise.
+# Signs that could add more than a path to an address: servers, secrets, escapes.
 STRANGE = frozenset("?#@%\\")
 NAMES = "must be an address of names alone, such as s3://bucket/folder/*.parquet"
 
 
-class NotedFile(NamedTuple):
+class RecordedFile(NamedTuple):
     """A file as it was when its table was stored."""
 
     path: str
@@ -38,28 +37,28 @@ class NotedFile(NamedTuple):
 
 @dataclass(frozen=True)
 class TableReference:
-    """Where a table lies, and the files that it is made of."""
+    """The address of a table and the files that it consists of."""
 
     url: str
-    files: tuple[NotedFile, ...]
+    files: tuple[RecordedFile, ...]
 
 
-def note_table(
+def record_table(
     url: str, places: Sequence[str], bounds: Bounds
 ) -> tuple[TableReference, StreamedTable]:
     """Record the files of a table; raise RefusedError where a place is not allowed."""
     refuse_elsewhere(url, places)
-    found = find_table_files(url)
-    refuse_more(len(found), MAX_FILES, "files")
-    refuse_links(found, url, places)
-    table = StreamedTable(found, (), bounds)
+    files = find_table_files(url)
+    refuse_more(len(files), MAX_FILES, "files")
+    refuse_links(files, url, places)
+    table = StreamedTable(files, (), bounds)
     if table.n_rows == 0:
         raise RefusedError([Refusal("table", "must have at least one row")])
-    return TableReference(url, tuple(map(note_file, table.files))), table
+    return TableReference(url, tuple(map(record_file, table.files))), table
 
 
-def note_file(file: TableFile) -> NotedFile:
-    return NotedFile(file.path, file.size, file.modified, file.version)
+def record_file(file: TableFile) -> RecordedFile:
+    return RecordedFile(file.path, file.size, file.modified, file.version)
 
 
 def open_reference(
@@ -68,27 +67,27 @@ def open_reference(
     text: Collection[str],
     bounds: Bounds,
 ) -> StreamedTable:
-    """Open the files of a table; refuse those that changed since it was stored."""
+    """Open the files of a table; refuse files that changed since it was stored."""
     refuse_elsewhere(reference.url, places)
     try:
         system, _ = open_place(reference.url)
     except (OSError, ValueError) as error:
-        raise refuse_place(reference.url, error) from None
-    files = [find_unchanged(system, noted) for noted in reference.files]
+        raise place_error(reference.url, error) from None
+    files = [find_unchanged(system, recorded) for recorded in reference.files]
     refuse_links(files, reference.url, places)
     return StreamedTable(files, text, bounds)
 
 
-def find_unchanged(system: Any, noted: NotedFile) -> TableFile:
+def find_unchanged(system: Any, recorded: RecordedFile) -> TableFile:
     """Return a file that has not changed; else raise RefusedError."""
-    found = find_file(system, noted.path)
-    if note_file(found) == noted:
-        return found
-    told = "gone" if found.size < 0 else "written anew"
-    if found.size not in (noted.size, -1):
-        told = f"{found.size:,} bytes, {noted.size:,} bytes then"
+    file = find_file(system, recorded.path)
+    if record_file(file) == recorded:
+        return file
+    change = "gone" if file.size < 0 else "written anew"
+    if file.size not in (recorded.size, -1):
+        change = f"{file.size:,} bytes, {recorded.size:,} bytes then"
     rule = "must be what it was when the dataset was stored: store the dataset again"
-    raise RefusedError([Refusal(f"table {found.name}", rule, told)])
+    raise RefusedError([Refusal(f"table {file.name}", rule, change)])
 
 
 def refuse_elsewhere(url: str, places: Sequence[str]) -> None:
@@ -96,7 +95,7 @@ def refuse_elsewhere(url: str, places: Sequence[str]) -> None:
     where = url.partition("://")[2]
     parts = where.split("/")[where.startswith("/") :]
     is_plain = url.isprintable() and not STRANGE & {*url} and len(url) <= MAX_LETTERS
-    if not where or not is_plain or {"", ".", ".."} & {*without_end(parts)}:
+    if not where or not is_plain or {"", ".", ".."} & {*drop_trailing_empty(parts)}:
         raise RefusedError([Refusal("url", NAMES)])
     if "*" in "/".join(parts[:-1]):
         raise RefusedError([Refusal("url", "may have * in its last part alone")])
@@ -105,8 +104,8 @@ def refuse_elsewhere(url: str, places: Sequence[str]) -> None:
         raise RefusedError([Refusal("url", rule)])
 
 
-def without_end(parts: list[str]) -> list[str]:
-    """Drop the empty part behind a trailing slash."""
+def drop_trailing_empty(parts: list[str]) -> list[str]:
+    """Return the parts of a path without the empty one after a trailing slash."""
     return parts[:-1] if len(parts) > 1 and parts[-1] == "" else parts
 
 
@@ -132,7 +131,7 @@ def refuse_links(files: Iterable[TableFile], url: str, places: Sequence[str]) ->
 
 
 def sample_rows(table: StreamedTable, n_rows: int) -> list[range]:
-    """Return up to `n_rows` rows of the first, the last and some other row groups."""
+    """Return ranges of up to `n_rows` rows from up to four evenly spread row groups."""
     spans = [span for span in table.spans if span.stop > span.start]
     n_groups = min(4, len(spans))
     chosen = {
@@ -146,5 +145,5 @@ def sample_rows(table: StreamedTable, n_rows: int) -> list[range]:
 
 
 def unlimited_rows(bounds: Bounds) -> Bounds:
-    """Return the bounds without those on rows: no process holds all of them."""
+    """Return the bounds without limits on rows and memory: rows are streamed."""
     return replace(bounds, rows=None, memory=None)

@@ -13,27 +13,27 @@ import pyarrow.csv
 import pyarrow.fs
 import pyarrow.parquet
 
-from app.uploads import read_table, short
+from app.uploads import first_line, read_table
 from app.uploads.bounds import Bounds, refuse_more
 from app.uploads.csv_tables import (
     COMMA,
     MAX_RAGGED,
     SAMPLE_ROWS,
     Dialect,
+    arrow_options,
     find_dialect,
-    options,
+    read_first_rows,
     refuse_ragged,
-    sample,
-    with_points,
+    replace_decimal_commas,
 )
 from app.uploads.names import tidy_names
 from app.uploads.places import TableFile, find_file
 from app.uploads.unpacking import BYTE_ORDER_MARKS, COMPRESSIONS, HEAD, guess_utf16
 from core.errors import Refusal, RefusedError
 
-# Bytes at the start of a text in which the separator is looked for.
+# Bytes at the start of a text that decide the separator.
 LOOK = 1 << 23
-# Of these pyarrow reads 32 ahead.
+# Bytes of a block, of which pyarrow reads 32 ahead, and of a row group.
 BLOCK = 1 << 22
 GROUP = 1 << 25
 DESCRIPTORS = Path("/proc/self/fd")
@@ -48,40 +48,43 @@ def write_scratch(
 ) -> tuple[TableFile, Callable[[], None]]:
     """Write a CSV as Parquet; return the file, and a function that removes it.
 
-    Where the system can, the file has no name: it is gone with this process, however
-    that ends. Cells are texts, as `app.uploads.read_table` reads them, and what that
-    refuses is refused.
+    Where the system can, the file has no name, so it ends with this process. Cells are
+    texts, as `app.uploads.read_table` reads them, and the same tables are refused.
     """
-    was = find_file(pyarrow.fs.LocalFileSystem(), str(source.absolute()))
+    original = find_file(pyarrow.fs.LocalFileSystem(), str(source.absolute()))
     descriptor, name = mkstemp(prefix="askless-", suffix=".parquet")
     scratch = os.fdopen(descriptor, "w+b")
     try:
         try:
             write_blocks(source, scratch, bounds, block)
         except (NoBlocksError, pa.ArrowException, csv.Error, UnicodeError):
-            # The reader of whole files accepts it or says why not.
+            # Reading the whole file accepts it, or reports why not.
             scratch.seek(0)
             scratch.truncate()
             pyarrow.parquet.write_table(read_table(source, bounds), scratch)
         except OSError as error:
             rule = "must be readable, and fit the disk as Parquet"
-            raise RefusedError([Refusal("table", rule, short(error))]) from None
+            raise RefusedError([Refusal("table", rule, first_line(error))]) from None
         scratch.flush()
-        was.refuse_changed()
-        return hide(scratch, Path(name))
+        original.refuse_changed()
+        return unlink_if_possible(scratch, Path(name))
     except BaseException:
         scratch.close()
         Path(name).unlink(missing_ok=True)
         raise
 
 
-def hide(scratch: IO[bytes], path: Path) -> tuple[TableFile, Callable[[], None]]:
-    """Unlink the scratch file where the system can open it without a name."""
+def unlink_if_possible(
+    scratch: IO[bytes], path: Path
+) -> tuple[TableFile, Callable[[], None]]:
+    """Unlink the scratch file if it can be opened without a name.
+
+    Return the file and a function that removes it."""
     if DESCRIPTORS.is_dir():
         path.unlink()
-        # Of this process, so that those it starts find the file too.
-        named = f"/proc/{os.getpid()}/fd/{scratch.fileno()}"
-        return find_file(pyarrow.fs.LocalFileSystem(), named), scratch.close
+        # Not /proc/self, so that child processes find the file too.
+        nameless = f"/proc/{os.getpid()}/fd/{scratch.fileno()}"
+        return find_file(pyarrow.fs.LocalFileSystem(), nameless), scratch.close
 
     def remove() -> None:
         scratch.close()
@@ -91,10 +94,10 @@ def hide(scratch: IO[bytes], path: Path) -> tuple[TableFile, Callable[[], None]]
 
 
 def write_blocks(source: Path, target: IO[bytes], bounds: Bounds, block: int) -> None:
-    """Write the rows of a CSV, some at a time; each block becomes a row group."""
+    """Write a CSV as Parquet block by block."""
     with open_text(source) as text:
         head = text.read(LOOK)
-    dialect = find_early(head, bounds)
+    dialect = find_dialect_early(head, bounds)
     refuse_more(len(dialect.names), bounds.columns, "columns")
     ragged: list[Any] = []
 
@@ -104,10 +107,10 @@ def write_blocks(source: Path, target: IO[bytes], bounds: Bounds, block: int) ->
 
     with open_text(source) as text:
         text.read(dialect.start)
-        chosen = options(dialect, block, keep_ragged)
+        options = arrow_options(dialect, block, keep_ragged)
         try:
-            with pyarrow.csv.open_csv(text, **chosen) as batches:
-                # What is refused has no table.
+            with pyarrow.csv.open_csv(text, **options) as batches:
+                # Refuse duplicate names before anything is written.
                 tidy_names(batches.schema.names)
                 write_batches(batches, target, dialect, bounds)
         except pa.ArrowInvalid:
@@ -120,51 +123,55 @@ def write_blocks(source: Path, target: IO[bytes], bounds: Bounds, block: int) ->
 def write_batches(
     batches: Any, target: IO[bytes], dialect: Dialect, bounds: Bounds
 ) -> None:
+    """Write batches as row groups, with decimal commas replaced; refuse many rows."""
     n_rows = 0
-    # Most words stand once or few times in a group: dictionaries take twice the time.
+    # Most words occur only few times in a group: dictionaries would double the time.
     with pyarrow.parquet.ParquetWriter(
         target, batches.schema, use_dictionary=False
     ) as writer:
-        for rows in gather(batches):
+        for rows in join_batches(batches):
             n_rows += rows.num_rows
             refuse_more(n_rows, bounds.rows, "rows")
             is_plain = dialect.separator == COMMA
-            writer.write_table(rows if is_plain else with_points(rows))
+            writer.write_table(rows if is_plain else replace_decimal_commas(rows))
 
 
-def gather(batches: Any) -> Iterator[Any]:
-    """Yield batches joined to tables of the size of a row group."""
-    kept: list[Any] = []
+def join_batches(batches: Any) -> Iterator[Any]:
+    """Yield tables of joined batches, each with at least `GROUP` bytes but the last."""
+    group: list[Any] = []
     for batch in batches:
-        kept.append(batch)
-        if sum(one.nbytes for one in kept) >= GROUP:
-            yield pa.Table.from_batches(kept)
-            kept = []
-    if kept:
-        yield pa.Table.from_batches(kept)
+        group.append(batch)
+        if sum(one.nbytes for one in group) >= GROUP:
+            yield pa.Table.from_batches(group)
+            group = []
+    if group:
+        yield pa.Table.from_batches(group)
 
 
-def find_early(head: bytes, bounds: Bounds) -> Dialect:
-    """Return the dialect of a CSV, judged by its beginning.
+def find_dialect_early(head: bytes, bounds: Bounds) -> Dialect:
+    """Return the dialect of a CSV from its beginning.
 
-    Raises NoBlocksError where that is not what the whole would tell.
+    Raises NoBlocksError if the whole file could lead to another one.
     """
     if bounds.cell_bytes is not None:
-        # Lines are bounded then before they are split.
+        # Lines must then be checked before they are split.
         raise NoBlocksError
     if len(head) < LOOK:
         return find_dialect(head, bounds)
-    # A character, or a row, may be cut.
-    whole = head[: head.rfind(b"\n") + 1]
-    dialect = find_dialect(whole, bounds)
-    if len(sample(whole, dialect.start, dialect.separator)) <= SAMPLE_ROWS:
+    # The last row may be cut off.
+    whole_rows = head[: head.rfind(b"\n") + 1]
+    dialect = find_dialect(whole_rows, bounds)
+    if (
+        len(read_first_rows(whole_rows, dialect.start, dialect.separator))
+        <= SAMPLE_ROWS
+    ):
         raise NoBlocksError
     return dialect
 
 
 @contextmanager
 def open_text(source: Path) -> Iterator[Any]:
-    """Open a file as UTF-8, unpacked where it is compressed."""
+    """Open a file as UTF-8 text, unpacked if it is compressed."""
     with open_bytes(source) as raw:
         head = raw.read(HEAD)
     encoding = BYTE_ORDER_MARKS.get(head[:2]) or guess_utf16(head)
@@ -177,6 +184,7 @@ def open_text(source: Path) -> Iterator[Any]:
 
 @contextmanager
 def open_bytes(source: Path) -> Iterator[Any]:
+    """Open a file's bytes, unpacked if it is compressed."""
     with pa.OSFile(str(source)) as raw:
         magic = raw.read(10)
         raw.seek(0)

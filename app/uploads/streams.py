@@ -16,16 +16,16 @@ from app.uploads.kinds import holds_numbers
 from app.uploads.names import tidy_names
 from app.uploads.places import (
     TableFile,
+    file_error,
     find_file,
     find_table_files,
     is_large_csv,
-    refuse_file,
 )
 from app.uploads.scratch import write_scratch
 from core.errors import Refusal, RefusedError
 from core.table.columns import Column
 
-# Rows of a row group that are unpacked at a time.
+# Rows of a row group that are decoded at a time.
 ROWS = 1 << 20
 
 
@@ -39,11 +39,11 @@ class RowGroup(NamedTuple):
 
 
 class StreamedTable(Mapping[str, Column]):
-    """The columns of a table in Parquet files, each read once it is asked for.
+    """The columns of a table in Parquet files; each is read on access.
 
-    A column is what `app.uploads.read_columns` would give; none is kept. `n_rows` and
-    the row groups, `spans`, are known from the footers. Raises RefusedError, at any
-    reading, where a file has changed since the table was opened.
+    Columns are as `app.uploads.read_columns` returns them, and are not kept. `n_rows`
+    and the row groups, `spans`, come from the footers. Each read raises RefusedError
+    if a file has changed since the table was opened.
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class StreamedTable(Mapping[str, Column]):
         *,
         is_coded: bool = True,
     ) -> None:
-        # Whether words stay in their dictionaries: those of CSV never were in one, and
-        # a cell that is missing is judged otherwise there.
+        # Whether texts stay in dictionaries. Texts from CSV never were in one, and
+        # missing cells are treated differently there.
         self._is_coded = is_coded
         self.files: list[TableFile] = []
         self._text = frozenset(text)
@@ -87,13 +87,13 @@ class StreamedTable(Mapping[str, Column]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._fields)
 
-    # That of a mapping would read the column.
+    # A mapping's own method would read the column.
     def __contains__(self, name: object) -> bool:
         return name in self._fields
 
     def __getitem__(self, name: str) -> Column:
         try:
-            column = self._read(name)
+            column = self._read_column(name)
         except pa.ArrowException:
             kind = str(self._fields[name].type)
             raise RefusedError([Refusal(f"column {name}", TYPE_RULE, kind)]) from None
@@ -105,7 +105,7 @@ class StreamedTable(Mapping[str, Column]):
         self, start: int, stop: int, names: Collection[str]
     ) -> dict[str, Column]:
         """Return some rows of some columns, with the types of the whole columns."""
-        self.decide(names)
+        self.decide_types(names)
         columns: dict[str, Column] = {}
         refusals = []
         for name in names:
@@ -126,11 +126,11 @@ class StreamedTable(Mapping[str, Column]):
         ]
         return pa.chunked_array(parts, None if parts else self._fields[name].type)
 
-    def decide(self, names: Collection[str]) -> None:
-        """Decide which columns hold numbers, reading one row group at a time.
+    def decide_types(self, names: Collection[str]) -> None:
+        """Decide once which columns hold numbers, reading one row group at a time.
 
-        Done where rows are read, once; beforehand it saves others the same, to whom
-        the table is sent.
+        `read_rows` does so itself. Call it before the table is sent to other processes,
+        so that they need not.
         """
         for name in names:
             if name not in self._is_number:
@@ -142,15 +142,16 @@ class StreamedTable(Mapping[str, Column]):
                 )
 
     def _convert(self, name: str, cells: Any) -> Column:
+        """Convert cells to the type that the whole column has."""
         is_number = self._is_number[name]
         column = to_column(cells, keep_text=not is_number)
         if is_number and column.dtype != np.float64:
-            # Gaps alone, of a column that has numbers elsewhere.
+            # These cells are all gaps, in a column that has numbers elsewhere.
             return np.full(len(column), np.nan)
         return column
 
-    def _read(self, name: str) -> Column:
-        self.decide([name])
+    def _read_column(self, name: str) -> Column:
+        self.decide_types([name])
         groups = self._read_cells(name)
         if not self._is_number[name]:
             return join_texts((as_coded(cells) for _, cells in groups), self.n_rows)
@@ -162,22 +163,22 @@ class StreamedTable(Mapping[str, Column]):
     def _read_cells(
         self, name: str, start: int = 0, stop: int | None = None
     ) -> Iterator[tuple[int, Any]]:
-        """Yield cells of the row groups with some rows, each with its first row."""
+        """Yield cells and first row of each row group that has some of the rows."""
         field, last = self._fields[name], self.n_rows if stop is None else stop
         is_coded = self._is_coded and is_texts(field.type)
         groups = [one for one in self.spans if one.start < last and start < one.stop]
         for path, spans in groupby(groups, lambda span: span.file.path):
-            in_file = list(spans)
-            with in_file[0].file.open(
+            file_groups = list(spans)
+            with file_groups[0].file.open(
                 self._footers[path], [field.name] * is_coded
             ) as opened:
-                read = read_groups(opened, in_file, field.name)
+                read = read_groups(opened, file_groups, field.name)
                 yield from (
                     (first, cells)
                     for first, cells in read
                     if first < last and start < first + len(cells)
                 )
-            in_file[0].file.refuse_changed()
+            file_groups[0].file.refuse_changed()
 
 
 def open_table(
@@ -186,7 +187,7 @@ def open_table(
     """Open a table in one Parquet file or several: see `find_table_files`.
 
     `text` and `bounds` are as in `app.uploads.read_columns`; only footers are read. A
-    large CSV is copied into a file of Parquet first, which goes with the table.
+    large CSV is first copied into a Parquet file, which is removed with the table.
     """
     if isinstance(source, Path) and is_large_csv(source):
         file, release = write_scratch(source, bounds)
@@ -201,7 +202,7 @@ def read_groups(
 ) -> Iterator[tuple[int, Any]]:
     """Yield the cells of a column by row group, each with its first row.
 
-    Of a large row group they come some at a time.
+    A large row group is yielded in batches.
     """
     first = groups[0].start
     try:
@@ -212,7 +213,7 @@ def read_groups(
             first += batch.num_rows
     except (pa.ArrowException, OSError) as error:
         groups[0].file.refuse_changed()
-        raise refuse_file(groups[0].file.name, error) from None
+        raise file_error(groups[0].file.name, error) from None
 
 
 def refuse_schema(
@@ -236,7 +237,7 @@ def refuse_schema(
 
 
 def is_texts(kind: Any) -> bool:
-    """Return whether cells are texts, which stay in their dictionaries."""
+    """Return whether a type is text, which can stay in a dictionary."""
     if pa.types.is_dictionary(kind):
         return is_texts(kind.value_type)
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -1,4 +1,4 @@
-"""Reads files as UTF-8, unpacked, within the bounds."""
+"""Reads files whole, unpacked and as UTF-8, within the bounds."""
 
 import codecs
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import IO
 
 import pyarrow as pa
 
-from app.uploads.bounds import Bounds, refuse_unfit
+from app.uploads.bounds import Bounds, refuse_too_large_for_memory
 from core.errors import Refusal, RefusedError
 
 Source = Path | IO[bytes]
@@ -18,7 +18,7 @@ COMPRESSIONS = {
     b"\x04\x22\x4d\x18": "lz4",
     b"BZh91AY&SY": "bz2",
 }
-STRANGERS = {
+UNREADABLE_FORMATS = {
     b"PK\x03\x04": "an Excel workbook or another ZIP archive",
     b"\xd0\xcf\x11\xe0": "an old Excel or Office file",
     b"SQLite format 3\x00": "an SQLite database",
@@ -30,19 +30,19 @@ STRANGERS = {
     b"\x89HDF": "an HDF5 file",
 }
 BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-# Unpacked bytes are copied once, and a table is made of them.
+# Copies of unpacked bytes in memory: one is made, then the table.
 COPIES = 3
 # Bytes that decide the encoding of a text without a byte order mark.
 HEAD = 1024
 
 
 def read_content(source: Source, bounds: Bounds) -> bytes:
-    """Read a file or an upload whole, unpacked where it is compressed.
+    """Read a file or an upload whole, unpacked if it is compressed.
 
-    Raises RefusedError where that is more than may be, or no table at all.
+    Raises RefusedError if that exceeds the bounds, or is another kind of file.
     """
     if isinstance(source, Path):
-        refuse_unfit(source.stat().st_size, bounds.memory)
+        refuse_too_large_for_memory(source.stat().st_size, bounds.memory)
         content = source.read_bytes()
     else:
         content = source.read()
@@ -50,9 +50,9 @@ def read_content(source: Source, bounds: Bounds) -> bytes:
         if content.startswith(magic):
             content = unpack(content, compression, bounds)
             break
-    for magic, stranger in STRANGERS.items():
+    for magic, format_name in UNREADABLE_FORMATS.items():
         if content.startswith(magic):
-            rule = f"must be CSV or Parquet, and is {stranger}: save it as CSV"
+            rule = f"must be CSV or Parquet, and is {format_name}: save it as CSV"
             raise RefusedError([Refusal("table", rule)])
     return content
 
@@ -79,14 +79,14 @@ def to_utf8(content: bytes) -> bytes:
 
 
 def guess_utf16(head: bytes) -> str | None:
-    """Return the byte order of UTF-16, in which every other byte of most texts is 0."""
+    """Return "utf-16-le" or "-be" if most even or odd bytes are 0; None: not UTF-16."""
     if head[1::2].count(0) > len(head) / 4:
         return "utf-16-le"
     return "utf-16-be" if head[::2].count(0) > len(head) / 4 else None
 
 
 def encoding_rule(content: bytes) -> str | None:
-    """Say what is wrong with a text's encoding; None: nothing."""
+    """Return the rule that a text's encoding breaks, with the line; None if none."""
     try:
         content.decode()
     except UnicodeDecodeError as error:

@@ -7,7 +7,7 @@ import pyarrow.parquet
 import pytest
 
 from app.uploads import Bounds
-from app.uploads.references import note_table, open_reference, sample_rows
+from app.uploads.references import open_reference, record_table, sample_rows
 from app.uploads.streams import open_table
 from core.errors import RefusedError
 
@@ -31,7 +31,7 @@ def refused(work):
 
 
 def note(folder, url=None):
-    return note_table(url or f"file://{folder}", [f"file://{folder}"], BOUNDS)
+    return record_table(url or f"file://{folder}", [f"file://{folder}"], BOUNDS)
 
 
 def test_a_folder_is_noted_and_opened_again(place):
@@ -86,7 +86,7 @@ def test_addresses_elsewhere_are_refused_and_not_read(place, url):
 
 
 def test_no_place_is_allowed_by_default(place):
-    told = refused(lambda: note_table(f"file://{place}", [], BOUNDS))
+    told = refused(lambda: record_table(f"file://{place}", [], BOUNDS))
 
     assert "ASKLESS_DATASET_PLACES" in told
 

@@ -100,7 +100,7 @@ def test_a_revoked_key_ends_it(app: FastAPI, client: TestClient) -> None:
         keys.revoke(db, key.key.id, datetime.now(UTC))
 
     # In a process that has not seen the key some seconds ago.
-    app.state.guard.seen.clear()
+    app.state.guard.cached_keys.clear()
 
     assert client.get("/ui").status_code == 303
 

@@ -52,7 +52,7 @@ def seed(settings: Settings) -> None:
     """Make the demo's tenant with its key, and enqueue its trainings."""
     with connected(settings) as engine:
         with transaction(engine, None) as db:
-            tenant_id = keys.create_for(db, TENANT, datetime.now(UTC))
+            tenant_id = keys.get_or_create_tenant(db, TENANT, datetime.now(UTC))
         keep_key(settings.home_dir / DEMO_KEY, engine, tenant_id)
         enqueue_tables(settings, engine, tenant_id)
 

@@ -140,7 +140,7 @@ def seed_model(settings: Settings, model: Model) -> None:
 
     engine = create_engine(settings.url)
     with transaction(engine, DEFAULT_TENANT) as db:
-        models.seed(db, model, datetime.now(UTC))
+        models.store_if_new(db, model, datetime.now(UTC))
     engine.dispose()
 
 

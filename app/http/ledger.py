@@ -109,7 +109,7 @@ def write_csv(
     while True:
         with reading(engine, tenant_id) as db:
             entries = service.entries(db, CHUNK, after, filters)
-        yield service.csv_of(entries.items)
+        yield service.csv_entries(entries.items)
         after = entries.next
         if after is None:
             return
@@ -137,6 +137,6 @@ def reverse(
     charged again.
     """
     call = SessionCall("", loaded, at)
-    reversal = reverse_charge(db, service.find_number(id), call, body.reason)
+    reversal = reverse_charge(db, service.read_entry_id(id), call, body.reason)
     fields["session"] = reversal.session_id
     return schemas.LedgerEntry.of(reversal)

@@ -68,7 +68,7 @@ def check_ready(
     """Answer 503 while requests should go to another process, or to none."""
     state = request.app.state
     least = state.settings.min_free_bytes
-    results = service.readiness(engine, state.folders, least) | {
+    results = service.check_readiness(engine, state.folders, least) | {
         "kernels": state.is_warm.is_set(),
         "serving": not state.draining,
     }
@@ -122,7 +122,7 @@ def count_load(state: State, at: Moment) -> service.Load | None:
     """Count the load in the database; None if that can't be reached."""
     try:
         with reading(state.engine, None) as db:
-            return service.find_load(db, state.settings.heartbeat_timeout_s, at)
+            return service.count_load(db, state.settings.heartbeat_timeout_s, at)
     except SQLAlchemyError:
         LOGGER.exception("metrics.failed")
         return None

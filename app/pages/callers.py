@@ -24,7 +24,7 @@ from app.http.plumbing.auth import (
     RECHECK_S,
     CachedKey,
     Guard,
-    keep,
+    keep_recent,
 )
 from app.http.plumbing.deps import reading
 from app.pages.environment import TOKEN
@@ -109,7 +109,7 @@ async def enter(request: Request) -> None:
     if caller is None and guard.must_ask:
         raise SignInError
     if caller is not None:
-        guard.count(caller)
+        guard.count_request(caller)
         request.scope["log_fields"]["key"] = caller.key_id
     request.scope[PAGE_CALLER] = caller or ANYBODY
 
@@ -118,15 +118,15 @@ async def find_caller(guard: Guard, engine: sa.Engine, cookie: str) -> Caller | 
     """Return the caller of a cookie; it is looked up again after some seconds."""
     name = cookie_name(cookie)
     now = datetime.now(UTC)
-    seen = guard.seen.get(name)
+    cached = guard.cached_keys.get(name)
     try:
-        if seen is None or time.monotonic() - seen.at > RECHECK_S:
-            key = await run_in_threadpool(read_key, engine, cookie, now)
-            seen = CachedKey(key, time.monotonic())
-            keep(guard.seen, name, seen)
-        return keys.caller_of(seen.key, guard.limits, now)
+        if cached is None or time.monotonic() - cached.at > RECHECK_S:
+            key = await run_in_threadpool(read_signed_in_key, engine, cookie, now)
+            cached = CachedKey(key, time.monotonic())
+            keep_recent(guard.cached_keys, name, cached)
+        return keys.caller_of(cached.key, guard.limits, now)
     except UnknownKeyError:
-        guard.seen.pop(name, None)
+        guard.cached_keys.pop(name, None)
         return None
 
 
@@ -135,9 +135,9 @@ def cookie_name(cookie: str) -> bytes:
     return sha256(b"cookie " + cookie.encode()).digest()
 
 
-def read_key(engine: sa.Engine, cookie: str, now: datetime) -> StoredKey:
+def read_signed_in_key(engine: sa.Engine, cookie: str, now: datetime) -> StoredKey:
     with reading(engine, None) as db:
-        return sign_ins.identify(db, cookie, now)
+        return sign_ins.find_signed_in_key(db, cookie, now)
 
 
 def sign_in_address(request: Request) -> str:

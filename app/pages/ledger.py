@@ -196,7 +196,7 @@ async def reverse(
         }
         return await run_in_threadpool(render_charge, request, db, id, **more)
     return await changes(
-        lambda db: reverse_charge(db, ledger.find_number(id), call, body.reason),
+        lambda db: reverse_charge(db, ledger.read_entry_id(id), call, body.reason),
         lambda made: see_other(
             f"{ADDRESS}?{urlencode({'session': made.session_id, 'reversed': id})}"
         ),

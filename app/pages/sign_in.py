@@ -67,9 +67,9 @@ async def leave(request: Request, form: Typed, engine: Engine) -> Response:
 def keep_sign_in(engine: Any, caller: Caller) -> str:
     assert caller.key_id is not None
     with changing(engine, caller) as db:
-        return sign_ins.enter(db, caller.key_id, datetime.now(UTC))
+        return sign_ins.sign_in(db, caller.key_id, datetime.now(UTC))
 
 
 def forget(engine: Any, cookie: str) -> None:
     with changing(engine, None) as db:
-        sign_ins.leave(db, cookie)
+        sign_ins.sign_out(db, cookie)

@@ -31,7 +31,7 @@ DEFAULT_NAME = "dataset"
 
 @dataclass(frozen=True)
 class Upload:
-    """A table that was read, and the bytes it came from."""
+    """An uploaded table: its name, bytes and facts."""
 
     name: str
     stream: IO[bytes]
@@ -40,16 +40,16 @@ class Upload:
 
 @dataclass(frozen=True)
 class Link:
-    """A table that stays where it is, and what it is to be called."""
+    """A table that stays where it is, with the name to store it under."""
 
     name: str
     table: ReferredTable
 
 
 def refer(reader: TableReader, url: str, name: str | None, is_wanted: IsWanted) -> Link:
-    """Read a table's footers, refusing what is no table; nothing is stored."""
+    """Read the footers of a table in place; refuse what is no table; store nothing."""
     table = reader.refer(url, is_wanted)
-    return Link(clean(name or url.rstrip("/")), table)
+    return Link(clean_name(name or url.rstrip("/")), table)
 
 
 def read(
@@ -58,24 +58,24 @@ def read(
     stream: IO[bytes],
     is_wanted: IsWanted = is_always_wanted,
 ) -> Upload:
-    """Read an upload, refusing what is no table; nothing is stored."""
+    """Read an upload; refuse what is no table; store nothing."""
     return make_upload(name, stream, reader.examine(stream, is_wanted))
 
 
 def make_upload(name: str | None, stream: IO[bytes], facts: TableFacts) -> Upload:
-    return Upload(clean(name or ""), stream, facts)
+    return Upload(clean_name(name or ""), stream, facts)
 
 
 def open_source(
     db: Transaction, blobs: Blobs, dataset_id: str
 ) -> AbstractContextManager[TableSource]:
-    """Open a dataset's bytes, if it has some; afterwards no transaction is open."""
+    """Open a dataset's blob or its files in place; end the transaction."""
     dataset = datasets.get(db, dataset_id)
-    referred = find_referred(db, dataset)
+    linked = find_linked_table(db, dataset)
     # On SQLite an open transaction would make every writer wait for the parser.
     db.rollback()
-    if referred is not None:
-        return nullcontext(referred)
+    if linked is not None:
+        return nullcontext(linked)
     try:
         stream: IO[bytes] = blobs.open(dataset.blob)
     except BlobGoneError:
@@ -84,16 +84,16 @@ def open_source(
     return stream
 
 
-def find_referred(db: Transaction, dataset: StoredDataset) -> ReferredTable | None:
-    """Return the facts and files of a table that stays where it is; None: uploaded."""
+def find_linked_table(db: Transaction, dataset: StoredDataset) -> ReferredTable | None:
+    """Return a table that stays where it is; None if it was uploaded."""
     reference = find_reference(db, dataset)
     if reference is None:
         return None
     return ReferredTable(TableFacts(dataset.n_rows, dataset.columns), reference)
 
 
-def clean(name: str) -> str:
-    """Return a file's name without its folder, shortened and printable."""
+def clean_name(name: str) -> str:
+    """Return a file's name without folder, printable and at most `MAX_NAME` long."""
     name = name.replace("\\", "/").rpartition("/")[2]
     shown = "".join(letter for letter in name if letter.isprintable())[
         :MAX_NAME
@@ -109,7 +109,7 @@ def store(
     limits.check_upload(db, upload.stream.seek(0, SEEK_END))
     dataset_id = datasets.make_id()
     upload.stream.seek(0)
-    made = StoredDataset(
+    dataset = StoredDataset(
         id=dataset_id,
         name=upload.name,
         blob=dataset_id,
@@ -118,9 +118,9 @@ def store(
         columns=upload.facts.columns,
         created_at=now,
     )
-    db.if_given_up(lambda: blobs.remove(made.blob))
-    datasets.insert(db, made)
-    return made
+    db.if_given_up(lambda: blobs.remove(dataset.blob))
+    datasets.insert(db, dataset)
+    return dataset
 
 
 def store_link(db: Transaction, link: Link, now: datetime) -> StoredDataset:
@@ -128,10 +128,10 @@ def store_link(db: Transaction, link: Link, now: datetime) -> StoredDataset:
     facts, reference = link.table.facts, link.table.reference
     limits.check_table(db, facts.n_rows, len(facts.columns))
     dataset_id = datasets.make_id()
-    made = StoredDataset(
+    dataset = StoredDataset(
         id=dataset_id,
         name=link.name,
-        # There is no such blob: to code without links the dataset is lost.
+        # There is no such blob; an older version would report the dataset as lost.
         blob=dataset_id,
         n_bytes=link.table.n_bytes,
         n_rows=facts.n_rows,
@@ -139,8 +139,8 @@ def store_link(db: Transaction, link: Link, now: datetime) -> StoredDataset:
         created_at=now,
         url=reference.url,
     )
-    datasets.insert_reference(db, made, reference.files)
-    return made
+    datasets.insert_reference(db, dataset, reference.files)
+    return dataset
 
 
 def delete(db: Transaction, dataset_id: str) -> StoredDataset:

@@ -22,7 +22,7 @@ SCOPES = tuple(f"{noun}:{right}" for noun in NOUNS for right in ("read", "write"
 LIMITS = tuple(one.name for one in fields(Limits))
 MARK = "askl"
 MAX_NAME = 200
-NAMED = f"must have 1 to {MAX_NAME} characters that can be printed"
+NAME_RULE = f"must have 1 to {MAX_NAME} characters that can be printed"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Wish:
 
 
 class MadeKey(NamedTuple):
-    """A new key with its secret, which is shown this once."""
+    """A new key with its secret, which is shown only once."""
 
     key: StoredKey
     token: str
@@ -45,13 +45,13 @@ class MadeKey(NamedTuple):
 def create(db: Transaction, wish: Wish, now: datetime) -> MadeKey:
     """Make a key of the transaction's tenant.
 
-    Raises RefusedError for what a key can't be like.
+    Raises RefusedError with every broken rule.
     """
-    refusals = list(refuse(wish, now))
+    refusals = list(list_refusals(wish, now))
     if refusals:
         raise RefusedError(refusals)
     secret = secrets.token_urlsafe(32)
-    made = StoredKey(
+    key = StoredKey(
         id=keys.make_id(),
         name=wish.name.strip(),
         digest=digest_of(secret),
@@ -60,53 +60,54 @@ def create(db: Transaction, wish: Wish, now: datetime) -> MadeKey:
         created_at=now,
         expires_at=wish.expires_at,
     )
-    keys.insert(db, made)
-    return MadeKey(made, f"{MARK}_{made.id.partition('_')[2]}_{secret}")
+    keys.insert(db, key)
+    return MadeKey(key, f"{MARK}_{key.id.partition('_')[2]}_{secret}")
 
 
 def is_name(text: str) -> bool:
     return 0 < len(text) <= MAX_NAME and text.isprintable()
 
 
-def refuse(wish: Wish, now: datetime) -> list[Refusal]:
-    """Return what is wrong with a request for a key."""
-    found = []
+def list_refusals(wish: Wish, now: datetime) -> list[Refusal]:
+    """Return refusals of a request for a key."""
+    refusals = []
     if not is_name(wish.name.strip()):
-        found.append(Refusal("name", NAMED))
+        refusals.append(Refusal("name", NAME_RULE))
     if not wish.scopes or not set(wish.scopes) <= set(SCOPES):
-        found.append(Refusal("scopes", "must be some of " + ", ".join(SCOPES)))
+        refusals.append(Refusal("scopes", "must be some of " + ", ".join(SCOPES)))
     if not set(wish.limits) <= set(LIMITS):
-        found.append(Refusal("limits", "must be some of " + ", ".join(LIMITS)))
+        refusals.append(Refusal("limits", "must be some of " + ", ".join(LIMITS)))
     if any(most < 1 for most in wish.limits.values()):
-        found.append(Refusal("limits", "must be at least 1"))
+        refusals.append(Refusal("limits", "must be at least 1"))
     if wish.expires_at is not None and wish.expires_at <= now:
-        found.append(Refusal("expires_at", "must be in the future"))
-    return found
+        refusals.append(Refusal("expires_at", "must be in the future"))
+    return refusals
 
 
 def create_within(
     db: Transaction, caller: Caller, wish: Wish, now: datetime
 ) -> MadeKey:
-    """Make a key that can do no more than its maker; ForbiddenError for one that can.
+    """Make a key with no more rights than its maker's; else raise ForbiddenError.
 
-    Its limits and its end are the maker's, or lower and sooner ones.
+    It gets the maker's limits and expiry, or lower and earlier ones.
     """
     for scope in wish.scopes:
         if scope in SCOPES and scope not in caller.scopes:
             raise ForbiddenError(scope)
     if caller.key_id is not None:
         maker = keys.get(db, caller.key_id)
-        # Callers are known for some seconds; this would outlast them.
+        # A caller is cached for some seconds, but the new key would last.
         if maker.revoked_at is not None:
             raise UnknownKeyError
-        wish = narrow(wish, maker, caller.limits)
+        wish = limit_request(wish, maker, caller.limits)
     return create(db, wish, now)
 
 
-def narrow(wish: Wish, maker: StoredKey, most: Limits) -> Wish:
-    """Return a wish as far as a maker may grant it, whose limits are `most`.
+def limit_request(wish: Wish, maker: StoredKey, most: Limits) -> Wish:
+    """Return a request with the limits and expiry that its maker may grant.
 
-    A limit that neither names is left to the settings, which hold for both.
+    `most` are the maker's limits. A limit that neither names stays unset: the settings
+    hold for both.
     """
     limits = dict(wish.limits)
     for name in (one for one in LIMITS if one in limits or one in maker.limits):
@@ -117,30 +118,30 @@ def narrow(wish: Wish, maker: StoredKey, most: Limits) -> Wish:
     return replace(wish, limits=limits, expires_at=min(ends, default=None))
 
 
-def create_for(db: Transaction, tenant: str, now: datetime) -> str:
-    """Return the id of the tenant of a name, made if there is none.
+def get_or_create_tenant(db: Transaction, tenant: str, now: datetime) -> str:
+    """Return the id of the tenant with a name; create it if there is none.
 
-    Raises RefusedError for what is no name.
+    Raises RefusedError if the name is not allowed.
     """
     if not is_name(tenant):
-        raise RefusedError([Refusal("--tenant", NAMED)])
-    found = keys.find_tenant(db, tenant)
-    if found is None:
-        found = f"ten_{secrets.token_hex(12)}"
-        keys.insert_tenant(db, found, tenant, now)
-    return found
+        raise RefusedError([Refusal("--tenant", NAME_RULE)])
+    tenant_id = keys.find_tenant(db, tenant)
+    if tenant_id is None:
+        tenant_id = f"ten_{secrets.token_hex(12)}"
+        keys.insert_tenant(db, tenant_id, tenant, now)
+    return tenant_id
 
 
 def revoke(db: Transaction, key_id: str, now: datetime) -> StoredKey:
     """End a key's validity; a second time changes nothing."""
-    found = keys.get_locked(db, key_id)
-    if found.revoked_at is None:
+    key = keys.get_locked(db, key_id)
+    if key.revoked_at is None:
         keys.change(db, key_id, revoked_at=now)
     return keys.get(db, key_id)
 
 
 def bootstrap(db: Transaction, now: datetime) -> MadeKey | None:
-    """Make the first key, once in the life of a database that has none."""
+    """Make the first key of a database; None if it ever had one."""
     return create(db, Wish("bootstrap"), now) if keys.begin(db) else None
 
 
@@ -150,10 +151,10 @@ def identify(db: Transaction, token: str) -> StoredKey:
     number, _, secret = rest.partition("_")
     if mark != MARK or not number.isalnum() or not number.isascii():
         raise UnknownKeyError
-    found = keys.identify(db, f"{keys.ROWS.prefix}_{number[:32]}")
-    if found is None or not compare_digest(found.digest, digest_of(secret)):
+    key = keys.identify(db, f"{keys.ROWS.prefix}_{number[:32]}")
+    if key is None or not compare_digest(key.digest, digest_of(secret)):
         raise UnknownKeyError
-    return found
+    return key
 
 
 def caller_of(key: StoredKey, defaults: Limits, now: datetime) -> Caller:
@@ -166,7 +167,7 @@ def caller_of(key: StoredKey, defaults: Limits, now: datetime) -> Caller:
 
 
 def validity(key: StoredKey, now: datetime) -> str:
-    """Say whether a key is valid, and until when."""
+    """Return in words whether a key is valid, and until when."""
     if key.revoked_at is not None:
         return f"revoked on {key.revoked_at:%Y-%m-%d}"
     if key.expires_at is None:

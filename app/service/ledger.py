@@ -15,7 +15,7 @@ from app.store import ledger, sessions
 from app.store.database.transactions import Transaction
 from core.table.prices import MICROS_PER_UNIT
 
-# The columns of a CSV file, by what an entry calls them.
+# The columns of a CSV file, with the fields of an entry that fill them.
 COLUMNS = {
     "id": "id",
     "at": "at",
@@ -31,8 +31,8 @@ COLUMNS = {
     "amount": "amount",
     "unit": "unit",
 }
-# A spreadsheet takes a cell that begins so for a formula, with East Asian forms of the
-# signs too; where the comma is decimal, each semicolon begins a cell.
+# The start of a cell that spreadsheets run as a formula, also with full-width signs.
+# Where the comma is decimal, each semicolon begins a cell.
 FORMULA = re.compile("(^|;[ \"']*)(?=[=+\\-@\t\r\n\uff0b\uff0d\uff1d\uff20])")
 
 
@@ -47,7 +47,7 @@ def of_session(db: Transaction, session_id: str) -> bodies.LedgerPage:
 def page(
     db: Transaction, limit: int, after: str | None, filters: LedgerFilter
 ) -> bodies.LedgerPage:
-    """Return some of the entries that pass, newest first, and what all come to."""
+    """Return a page of a filter's entries, newest first, with the sums of all."""
     found = entries(db, limit, after, filters)
     return bodies.LedgerPage.of(found, sums=ledger.sums(db, filters))
 
@@ -55,15 +55,17 @@ def page(
 def entries(
     db: Transaction, limit: int, after: str | None, filters: LedgerFilter
 ) -> Page[LedgerEntry]:
-    """Return some of the entries that pass, newest first."""
-    return ledger.page(db, limit, None if after is None else number(after), filters)
+    """Return a page of a filter's entries, newest first."""
+    return ledger.page(
+        db, limit, None if after is None else parse_entry_id(after), filters
+    )
 
 
 class Books(NamedTuple):
-    """What charges and reversals come to: all of them, and of one unit more closely."""
+    """Sums of charges and reversals by unit, with details of one unit."""
 
     sums: tuple[LedgerSum, ...]
-    #: the unit of what follows; money of several units is never added up
+    #: the unit of the sums below; amounts of different units are never added
     unit: str
     by_day: tuple[LedgerSum, ...]
     by_model: tuple[LedgerSum, ...]
@@ -71,14 +73,14 @@ class Books(NamedTuple):
 
 
 def books(db: Transaction, filters: LedgerFilter) -> Books:
-    """Return sums of the entries that pass; the dearest models and features first.
+    """Return sums of a filter's entries; the dearest models and features first.
 
-    Where no unit is asked for, the one with the most entries is looked at closely.
+    Without a unit in the filter, details are of the unit with the most entries.
     """
-    found = ledger.sums(db, filters)
-    if not found:
+    sums = ledger.sums(db, filters)
+    if not sums:
         return Books((), filters.unit or "", (), (), ())
-    unit = max(found, key=lambda one: one.entries).unit
+    unit = max(sums, key=lambda one: one.entries).unit
     filters = replace(filters, unit=unit)
     by_day, *others = (
         ledger.sums_by(db, filters, by) for by in ("day", "model", "feature")
@@ -86,30 +88,30 @@ def books(db: Transaction, filters: LedgerFilter) -> Books:
     by_model, by_feature = (
         tuple(sorted(one, key=lambda part: -part.net)) for one in others
     )
-    return Books(found, unit, by_day, by_model, by_feature)
+    return Books(sums, unit, by_day, by_model, by_feature)
 
 
 def find_entry(
     db: Transaction, text: str
 ) -> tuple[bodies.LedgerEntry, bodies.LedgerEntry | None]:
-    """Return the entry that a path names, and its reversal."""
-    entry = ledger.get(db, find_number(text))
+    """Return the entry that a path names, and its reversal if there is one."""
+    entry = ledger.get(db, read_entry_id(text))
     reversal = ledger.find_reversal(db, entry.id)
-    told = None if reversal is None else bodies.LedgerEntry.of(reversal)
-    return bodies.LedgerEntry.of(entry), told
+    body = None if reversal is None else bodies.LedgerEntry.of(reversal)
+    return bodies.LedgerEntry.of(entry), body
 
 
-def number(text: str) -> int:
-    """Return the id of an entry."""
+def parse_entry_id(text: str) -> int:
+    """Return the id of an entry from text; raise NoPageError if it is none."""
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise NoPageError
     return int(text)
 
 
-def find_number(text: str) -> int:
-    """Return the id of an entry that a path names."""
+def read_entry_id(text: str) -> int:
+    """Return the id of an entry from a path; raise NotFoundError if it is none."""
     try:
-        return number(text)
+        return parse_entry_id(text)
     except NoPageError:
         raise NotFoundError("entry") from None
 
@@ -118,7 +120,7 @@ def csv_head() -> str:
     return csv_lines([COLUMNS])
 
 
-def csv_of(found: Iterable[LedgerEntry]) -> str:
+def csv_entries(found: Iterable[LedgerEntry]) -> str:
     """Return entries as lines of CSV, their amounts with all decimals."""
     return csv_lines(
         [cell(getattr(entry, name), name) for name in COLUMNS.values()]
@@ -127,13 +129,13 @@ def csv_of(found: Iterable[LedgerEntry]) -> str:
 
 
 def csv_lines(rows: Iterable[Iterable[str]]) -> str:
-    written = io.StringIO()
-    csv.writer(written).writerows(rows)
-    return written.getvalue()
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue()
 
 
 def cell(value: object, name: str) -> str:
-    """Return a cell that no spreadsheet runs: a quote makes a formula a text."""
+    """Return a value as a CSV cell; a quote keeps spreadsheets from running it."""
     if value is None:
         return ""
     if name == "amount":

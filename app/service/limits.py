@@ -36,7 +36,7 @@ def check_table(db: Transaction, n_rows: int, n_columns: int) -> None:
 def check_spec(db: Transaction, spec: TrainingSpec) -> None:
     """Refuse a spec of more rounds than the key may ask for.
 
-    The default counts too: a spec may leave them out, and `auto` tries that many.
+    The default counts too, since a spec may leave rounds out.
     """
     most = limits_of(db).rounds
     if most is not None and spec.boost.rounds > most:
@@ -45,14 +45,14 @@ def check_spec(db: Transaction, spec: TrainingSpec) -> None:
 
 
 def check_upload(db: Transaction, n_bytes: int) -> None:
-    """Refuse a dataset that would make a key's datasets too large together."""
+    """Refuse an upload that would exceed the key's limit on bytes of all datasets."""
     most = limits_of(db).dataset_bytes
     if most is not None and usage.dataset_bytes(db) + n_bytes > most:
         raise LimitError("dataset_bytes", most)
 
 
 def check_training(db: Transaction) -> None:
-    """Refuse a training more than a key may have in progress."""
+    """Refuse a training if the key has its limit of them in progress."""
     most = limits_of(db).trainings
     if most is None:
         return
@@ -62,14 +62,14 @@ def check_training(db: Transaction) -> None:
 
 
 def check_session(db: Transaction, at: Moment) -> None:
-    """Refuse a session more than a key may have open or waiting.
+    """Refuse a session if the key has its limit of them open or waiting.
 
     Call it in the transaction that stores the session.
     """
     most = limits_of(db).sessions
     if most is None:
         return
-    # Far below the limit no caller waits for another.
+    # Far below the limit, callers need not wait for each other.
     near = most - MAX_CONCURRENT_STARTS
     if near > 0 and not usage.has_sessions(db, near):
         return

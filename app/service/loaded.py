@@ -16,7 +16,7 @@ from core.session.state import State
 from core.table.catalogue import Catalogue
 
 MOST = 32
-# Of some kilobytes each.
+# Each takes some kilobytes.
 MOST_STATES = 512
 # A model, and the price list that it is read with.
 Key = tuple[str, str | None]
@@ -26,8 +26,8 @@ Kept = tuple[PredictSession, State, Texts]
 class KeptStates:
     """Parsed states of the sessions changed last.
 
-    Whichever process wrote last, an old state is never taken for the present one: it is
-    that of the document that the database hands out, or of the version that is changed.
+    Another process may have changed a session since. So a state is used only if its
+    document equals the stored one, or if its version is the one that is changed.
     """
 
     def __init__(self, most: int = MOST_STATES) -> None:
@@ -65,9 +65,9 @@ class KeptStates:
 
 
 class LoadedModels:
-    """Parsed models, the last used ones, also at the prices of price lists.
+    """The last used models, parsed, also at the prices of price lists.
 
-    A stored model never changes, and no price list does.
+    Stored models and price lists never change.
     """
 
     def __init__(self, most: int = MOST) -> None:
@@ -79,10 +79,10 @@ class LoadedModels:
     def get(
         self, db: Transaction, model_id: str, price_list_id: str | None = None
     ) -> Model:
-        """Return a model; also a deleted one, whose sessions still ask it."""
-        found = self.find(model_id, price_list_id)
-        if found is not None:
-            return found
+        """Return a model, also a deleted one, which its sessions still use."""
+        cached = self.find(model_id, price_list_id)
+        if cached is not None:
+            return cached
         key = (model_id, price_list_id)
         if price_list_id is None:
             document = models.get_deleted_too(db, model_id).document
@@ -94,7 +94,7 @@ class LoadedModels:
         return self.keep(key, replace(own, ensemble=ensemble))
 
     def find(self, model_id: str, price_list_id: str | None = None) -> Model | None:
-        """Return a model that is in memory."""
+        """Return a model if it is in memory, else None."""
         key = (model_id, price_list_id)
         with self.lock:
             if key in self.models:
@@ -104,8 +104,8 @@ class LoadedModels:
     def load(self, db: Transaction, model_id: str) -> bool:
         """Parse a model; return False if it is in memory already.
 
-        Ends the caller's transaction before it parses, which on SQLite would keep
-        every other writer waiting. Whatever was locked has to be locked again.
+        It ends the caller's transaction first, since that would keep all other writers
+        of SQLite waiting. The caller has to lock its rows again.
         """
         key = (model_id, None)
         if key in self.models:
@@ -125,7 +125,7 @@ class LoadedModels:
 
 
 def parse_model(document: str) -> Model:
-    """Parse a model, and compute what its first answers would wait for."""
+    """Parse a model, and prepare its panels so that no answer waits for that."""
     model = model_from_json(json.loads(document))
     if model.ensemble.panels is not None:
         model.ensemble.panels.prepare()

@@ -26,7 +26,7 @@ from core.table.prices import (
 )
 
 page = models.page
-# With its document, the MODEL.json of the command line.
+# A model with its document, MODEL.json.
 export = models.get
 get_head, find_maker, versions = models.get_head, models.find_maker, models.versions
 lock_name = models.lock_name
@@ -35,6 +35,7 @@ MAX_MICROS = MAX_UNITS * MICROS_PER_UNIT
 
 
 def get(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Model:
+    """Return the body of a model: its head, catalogue, classes and card."""
     head = models.get_head(db, model_id)
     model = loaded.get(db, head.id)
     ensemble, catalogue = model.ensemble, model.ensemble.catalogue
@@ -62,12 +63,12 @@ def get(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Model:
 
 
 def find(db: Transaction, loaded: LoadedModels, model_id: str) -> Model:
-    """Return a model that is not deleted."""
+    """Load a model; raise NotFoundError if it is deleted."""
     return loaded.get(db, models.get_head(db, model_id).id)
 
 
 def curve(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Curve:
-    """Return the curve; a model that was trained without validation has none."""
+    """Return a model's curve; raise NotFoundError if it has none."""
     model = find(db, loaded, model_id)
     if model.curve is None:
         raise NotFoundError("curve")
@@ -77,7 +78,7 @@ def curve(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Curve:
 def plan(
     db: Transaction, loaded: LoadedModels, model_id: str, budget: int | None
 ) -> bodies.Plan:
-    """Return the order of purchases at a budget in micro-units."""
+    """Return the purchases in order at a budget in micro-units; None: unlimited."""
     ensemble = find(db, loaded, model_id).ensemble
     policy = ensemble.policy_at(budget)
     features = ensemble.catalogue.features
@@ -113,7 +114,7 @@ def plan(
 def import_model(
     db: Transaction, raw: object, now: datetime, *, as_version: bool
 ) -> ModelHead:
-    """Store a MODEL.json; where its name is taken only `as_version`, the next one."""
+    """Store a MODEL.json; `as_version` makes it the next version of its name."""
     model = read_model(raw)
     check_bounds(model)
     text = model_text(model)
@@ -130,28 +131,28 @@ def is_name_taken(db: Transaction, name: str) -> bool:
     return models.named(db, name) is not None
 
 
-def seed(db: Transaction, model: Model, now: datetime) -> None:
-    """Store a model unless there is one of its name."""
+def store_if_new(db: Transaction, model: Model, now: datetime) -> None:
+    """Store a model unless its name is taken."""
     if not is_name_taken(db, model.name):
         models.insert(db, model.name, model_text(model), now)
 
 
 def crown(db: Transaction, model_id: str) -> ModelHead:
-    """Make a model the champion: what its name means without a version."""
-    head = get_named(db, model_id)
+    """Make a model the champion, which its name means without a version."""
+    head = lock_champion_name(db, model_id)
     models.crown(db, head.name, model_id)
     return models.get_head(db, model_id)
 
 
 def dethrone(db: Transaction, model_id: str) -> None:
-    """Remove the champion: the name means its newest version again."""
-    head = get_named(db, model_id)
+    """Remove the champion; the name then means its newest version."""
+    head = lock_champion_name(db, model_id)
     if head.is_champion:
         models.crown(db, head.name, None)
 
 
-def get_named(db: Transaction, model_id: str) -> ModelHead:
-    """Return a model that can be a champion, and lock its name."""
+def lock_champion_name(db: Transaction, model_id: str) -> ModelHead:
+    """Lock the name of a model that may be a champion, and return its head."""
     name = models.get_head(db, model_id).name
     models.lock_name(db, name)
     head = models.get_head(db, model_id)
@@ -162,22 +163,21 @@ def get_named(db: Transaction, model_id: str) -> ModelHead:
 
 
 def delete(db: Transaction, model_id: str, at: Moment) -> None:
-    """Delete a model and what it is at other prices, unless a session may still ask it.
+    """Delete a model and its refits, unless a session may still use one of them.
 
-    Where it is itself what another model is at the prices of a list, the list may get
-    another one.
+    If it is itself a refit, its price list may get another one.
     """
     if not models.lock(db, model_id):
         raise NotFoundError("model")
     head = models.get_head(db, model_id)
     for training in jobs.lock_refits(db, model_id):
         jobs.cancel(db, training, at.now)
-    gone = [head, *models.lock_refits(db, model_id)]
+    deleted = [head, *models.lock_refits(db, model_id)]
     idle_since = at.now - at.ttl, at.now - at.waiting_ttl
-    if sessions.is_model_in_use(db, [one.id for one in gone], *idle_since):
+    if sessions.is_model_in_use(db, [one.id for one in deleted], *idle_since):
         detail = "Sessions of this model are open or wait for results."
         raise ConflictError("model-in-use", detail)
-    for one in gone:
+    for one in deleted:
         models.delete(db, one.id, at.now)
     if head.refit_of is not None:
         price_lists.forget_training(db, head.training_id)

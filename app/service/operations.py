@@ -26,22 +26,22 @@ READ_ONLY = sa.text(
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Jobs, workers and sessions of the whole installation, counted."""
+    """Counts of jobs, workers and sessions of the whole installation."""
 
     queued: int
-    #: that the training has waited which waits longest
+    #: how long the oldest queued job has waited
     queue_age_s: float
     running: int
     workers: int
     open_sessions: int
 
 
-def readiness(
+def check_readiness(
     engine: sa.Engine, folders: Iterable[Path], least: int
 ) -> dict[str, bool]:
-    """Check the database, its schema, and that it and the uploads can grow."""
+    """Check database, schema, writability, and free space of at least `least` bytes."""
     folders = [*folders]
-    # As a reader: on SQLite a plain connection would wait for the writers.
+    # Only a reader does not wait for the writers of SQLite.
     reader = engine.execution_options(is_read=True)
     try:
         with reader.connect() as connection:
@@ -58,7 +58,7 @@ def readiness(
 
 
 def is_read_only(connection: sa.Connection) -> bool:
-    """Whether a database is read-only: a standby, or one that was closed."""
+    """Return whether a database is read-only, such as a standby."""
     if connection.dialect.name == "postgresql":
         return bool(connection.scalar(READ_ONLY))
     connection.execute(sa.text("SELECT 1"))
@@ -77,7 +77,7 @@ def count_workers(db: Transaction, timeout_s: float) -> int:
     return workers.count_alive(db, timeout_s)
 
 
-def find_load(db: Transaction, timeout_s: float, at: Moment) -> Load:
+def count_load(db: Transaction, timeout_s: float, at: Moment) -> Load:
     queued, since, running = load.count_trainings(db)
     age_s = 0.0 if since is None else (at.now - since).total_seconds()
     return Load(

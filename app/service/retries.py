@@ -1,7 +1,7 @@
 """Answers a repeated request with its stored answer, so that nothing is done twice.
 
-An answer is stored in the transaction that made it. So a request that failed leaves
-none, and may be tried again.
+An answer is stored in the transaction of its change. A failed request leaves none and
+may be repeated.
 """
 
 from app.errors import ConflictError, InProgressError, ReplayedError
@@ -14,31 +14,31 @@ forget_before = retries.remove_before
 
 
 def claim(db: Transaction, key: str, digest: str) -> None:
-    """Claim a request, unless it is answered already or being answered.
+    """Claim a request that was not answered yet, and is not being answered.
 
-    Raises ReplayedError with the answer, InProgressError, or ConflictError where the
-    key is that of another request.
+    Raises ReplayedError with the answer, InProgressError, or ConflictError if the key
+    belongs to another request.
     """
     if not retries.lock(db, key):
         raise InProgressError
-    look(db, key, digest)
+    raise_if_answered(db, key, digest)
 
 
-def look(db: Transaction, key: str, digest: str) -> None:
+def raise_if_answered(db: Transaction, key: str, digest: str) -> None:
     """Raise as `claim` does if the request was answered; only reads."""
-    found = retries.find(db, key)
-    if found is None:
+    answer = retries.find(db, key)
+    if answer is None:
         return
-    if found.digest != digest:
+    if answer.digest != digest:
         raise ConflictError("idempotency-mismatch", MISMATCH)
-    raise ReplayedError(found)
+    raise ReplayedError(answer)
 
 
 def keep(db: Transaction, answer: StoredAnswer) -> None:
-    """Store an answer with what it did.
+    """Store an answer in the transaction of its change.
 
-    Who ends a transaction to parse a model loses the claim. If another one has answered
-    meanwhile, this raises what `look` does, and nothing of the request is done.
+    A request that ended its transaction to parse a model has lost its claim. If another
+    one has answered since, this raises as `raise_if_answered` does.
     """
     if not retries.insert(db, answer):
-        look(db, answer.key, answer.digest)
+        raise_if_answered(db, answer.key, answer.digest)

@@ -17,23 +17,23 @@ def digest_of(cookie: str) -> str:
     return sha256(cookie.encode()).hexdigest()
 
 
-def enter(db: Transaction, key_id: str, now: datetime) -> str:
-    """Sign a browser in; return its cookie. What has expired is swept."""
+def sign_in(db: Transaction, key_id: str, now: datetime) -> str:
+    """Sign a browser in and return its cookie; remove expired sign-ins."""
     sign_ins.remove_before(db, now)
     cookie = secrets.token_urlsafe(32)
     sign_ins.insert(db, digest_of(cookie), key_id, now, now + LASTS)
     return cookie
 
 
-def identify(db: Transaction, cookie: str, now: datetime) -> StoredKey:
-    """Return the key signed in with this cookie; UnknownKeyError if there is none."""
+def find_signed_in_key(db: Transaction, cookie: str, now: datetime) -> StoredKey:
+    """Return the key signed in with a cookie; raise UnknownKeyError if none is."""
     key_id = sign_ins.find_key(db, digest_of(cookie), now)
-    found = None if key_id is None else keys.identify(db, key_id)
-    if found is None:
+    key = None if key_id is None else keys.identify(db, key_id)
+    if key is None:
         raise UnknownKeyError
-    return found
+    return key
 
 
-def leave(db: Transaction, cookie: str) -> None:
+def sign_out(db: Transaction, cookie: str) -> None:
     """Sign a browser out; a second time changes nothing."""
     sign_ins.remove(db, digest_of(cookie))

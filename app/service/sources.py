@@ -11,7 +11,7 @@ CellSource = str | TableReference
 
 
 def find_cells(db: Transaction, dataset_id: str | None) -> CellSource:
-    """Return where a dataset's cells are; BlobGoneError if it was deleted."""
+    """Return where a dataset's cells are; raise BlobGoneError if it was deleted."""
     dataset = datasets.find(db, dataset_id or "")
     if dataset is None:
         raise BlobGoneError
@@ -19,7 +19,7 @@ def find_cells(db: Transaction, dataset_id: str | None) -> CellSource:
 
 
 def find_reference(db: Transaction, dataset: StoredDataset) -> TableReference | None:
-    """Return the address and files of a table that was not uploaded; else None."""
+    """Return the reference of a table in place; None for an uploaded one."""
     if dataset.url is None:
         return None
     files = (RecordedFile(*row) for row in datasets.get_files(db, dataset.id))

@@ -19,7 +19,7 @@ from app.logs import LOGGER
 from app.processes.memory import is_memory_short, limited_memory
 from app.records import StoredJob
 from app.service.jobs import queue
-from app.service.jobs.kinds import work_of
+from app.service.jobs.kinds import work_for
 from app.service.jobs.run import JobRun, Workshop, find_source
 from app.settings.places import ClusterError, place_of
 from app.settings.settings import Settings
@@ -73,16 +73,16 @@ class Computer:
     def explain(self, training: StoredJob, error: Exception) -> queue.Problem:
         """Return what ends a training; the log has the place of a mistake of ours."""
         if is_memory_short(error):
-            return queue.out_of_memory(self.settings.max_training_bytes)
+            return queue.out_of_memory_problem(self.settings.max_training_bytes)
         if isinstance(error, RefusedError):
-            return queue.refused(error)
+            return queue.refused_problem(error)
         if isinstance(error, BlobGoneError):
-            return queue.dataset_lost()
+            return queue.dataset_lost_problem()
         if isinstance(error, CLUSTER):
-            return queue.cluster_lost(error)
+            return queue.cluster_lost_problem(error)
         fields = {"training_id": training.id}
         LOGGER.error("training.crashed", exc_info=error, extra={"fields": fields})
-        return queue.internal()
+        return queue.internal_problem()
 
     def compute(self, job: StoredJob) -> str:
         """Compute step by step, from where earlier attempts have come to.
@@ -111,7 +111,7 @@ class Computer:
         settings, reader, kind = (
             self.settings,
             reader_of(self.settings),
-            work_of(job.kind),
+            work_for(job.kind),
         )
         workshop = Workshop(reader, self.blobs, place_of(settings), settings.shards)
         with transaction(self.engine, job.tenant_id, is_read=True) as db:

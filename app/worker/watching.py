@@ -133,7 +133,7 @@ class Worker:
         """Store what follows from the death of the process of an attempt."""
         most, training = self.settings.max_training_bytes, held.training
         if lost.is_out_of_memory and held.problem is None:
-            held.problem = queue.out_of_memory(most)
+            held.problem = queue.out_of_memory_problem(most)
         try:
             with transaction(self.engine, training.tenant_id) as db:
                 if held.problem is not None:
@@ -143,7 +143,7 @@ class Worker:
                 if self.stop.is_set() or lost.code == -signal.SIGTERM:
                     queue.release(db, training, now())
                     return "released"
-                queue.lose(db, training, self.settings.max_attempts, now())
+                queue.requeue_lost(db, training, self.settings.max_attempts, now())
                 return "cancelled" if held.n_cancelling else "lost"
         except SupersededError:
             return "superseded"
@@ -204,7 +204,7 @@ class Worker:
             is_late = is_ours and queue.is_overdue(db, held.training, most_s)
             held.n_cancelling += is_ours and queue.is_cancelling(db, held.training)
         if is_late:
-            held.problem = queue.past_time(most_s)
+            held.problem = queue.time_limit_problem(most_s)
         held.n_misses += not is_ours
         if is_late or held.n_misses > 1 or held.n_cancelling > PATIENCE:
             self.attempts.kill()

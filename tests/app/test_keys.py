@@ -42,7 +42,7 @@ def key(engine: sa.Engine) -> Make:
         now = datetime.now(UTC)
         wish = keys.Wish("a key", scopes or keys.SCOPES, **more)
         with transaction(engine, None) as db:
-            tenant_id = keys.create_for(db, tenant, now)
+            tenant_id = keys.get_or_create_tenant(db, tenant, now)
         with transaction(engine, tenant_id) as db:
             made = keys.create(db, wish, now)
         return {"Authorization": f"Bearer {made.token}", "X-Key": made.key.id}
@@ -364,7 +364,7 @@ def test_keys_are_not_asked_for_on_loopback_alone(tmp_path: Any) -> None:
 
 def test_a_key_on_loopback_is_its_tenants(local: TestClient, engine: sa.Engine) -> None:
     with transaction(engine, None) as db:
-        tenant_id = keys.create_for(db, "other", NOW)
+        tenant_id = keys.get_or_create_tenant(db, "other", NOW)
     with transaction(engine, tenant_id) as db:
         token = keys.create(db, keys.Wish("k"), NOW).token
     local.post("/models", json=model_json(clinic(), "clinic"))

@@ -71,7 +71,7 @@ def test_refit_that_is_deleted_while_a_session_begins_is_passed_over(
 ) -> None:
     ask(DEAR_A)
     jobs.worker().work()
-    find = refits.find_model
+    find = refits.find_refit
     found = iter(["mdl_deleted"])
     monkeypatch.setattr(
         refits, "find_model", lambda *to: next(found, None) or find(*to)

@@ -227,7 +227,7 @@ def test_an_erased_session_leaves_no_answers(
 def test_a_tenants_keys_are_its_own(engine: sa.Engine) -> None:
     now = datetime.now(UTC)
     with transaction(engine, None) as db:
-        other = keys.create_for(db, "other", now)
+        other = keys.get_or_create_tenant(db, "other", now)
     made = StoredAnswer("k", "d", 200, {}, b"{}", now)
     with transaction(engine, DEFAULT_TENANT) as db:
         retries.keep(db, made)

@@ -45,7 +45,7 @@ def headers(engine: sa.Engine) -> list[dict[str, str]]:
     now, found = datetime.now(UTC), []
     for name in ("one", "other"):
         with transaction(engine, None) as db:
-            tenant_id = keys.create_for(db, name, now)
+            tenant_id = keys.get_or_create_tenant(db, name, now)
         with transaction(engine, tenant_id) as db:
             token = keys.create(db, keys.Wish("k"), now).token
         found.append({"Authorization": f"Bearer {token}"})

@@ -152,7 +152,7 @@ def test_superseded_attempt_writes_nothing(jobs: Jobs) -> None:
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
         training_runs.save(db, claimed, model, now())
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
-        queue.fail(db, claimed, queue.internal(), now())
+        queue.fail(db, claimed, queue.internal_problem(), now())
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
         queue.release(db, claimed, now())
     with transaction(jobs.engine) as db:

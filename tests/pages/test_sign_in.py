@@ -110,11 +110,11 @@ def test_it_expires_and_is_swept(app: FastAPI, client: TestClient) -> None:
     now, key = datetime(2026, 1, 1, tzinfo=UTC), make_key(app)
     later = now + sign_ins.LASTS + timedelta(seconds=1)
     with owned(app.state.engine) as db:
-        cookie = sign_ins.enter(db, key.key.id, now)
-        assert sign_ins.identify(db, cookie, now).id == key.key.id
+        cookie = sign_ins.sign_in(db, key.key.id, now)
+        assert sign_ins.find_signed_in_key(db, cookie, now).id == key.key.id
         with pytest.raises(sign_ins.UnknownKeyError):
-            sign_ins.identify(db, cookie, later)
-        sign_ins.enter(db, key.key.id, later)
+            sign_ins.find_signed_in_key(db, cookie, later)
+        sign_ins.sign_in(db, key.key.id, later)
         rows = db.execute(sa.text("SELECT count(*) FROM sign_ins")).scalar()
 
     assert rows == 1

@@ -53,7 +53,7 @@ def key_and_site(
     engine = create_engine(settings.url)
     now = datetime.now(UTC)
     with transaction(engine, None) as db:
-        tenant_id = keys.create_for(db, "clinic", now)
+        tenant_id = keys.get_or_create_tenant(db, "clinic", now)
     with transaction(engine, tenant_id) as db:
         made = keys.create(db, keys.Wish("mine", keys.SCOPES), now)
     engine.dispose()

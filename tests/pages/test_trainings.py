@@ -127,13 +127,15 @@ def test_a_running_training_may_be_at_no_round(
     ("problem", "said"),
     [
         (
-            queue.refused(RefusedError([Refusal(f"column {MARKUP}", "is odd")])),
+            queue.refused_problem(
+                RefusedError([Refusal(f"column {MARKUP}", "is odd")])
+            ),
             ("is odd", "Mend what is listed"),
         ),
-        (queue.out_of_memory(1000), ("Take fewer rows or columns.",)),
-        (queue.past_time(60), ("after the 60 s", "fewer rounds")),
-        (queue.internal(), ("name the training&#39;s id",)),
-        (queue.dataset_lost(), ("Upload the table again",)),
+        (queue.out_of_memory_problem(1000), ("Take fewer rows or columns.",)),
+        (queue.time_limit_problem(60), ("after the 60 s", "fewer rounds")),
+        (queue.internal_problem(), ("name the training&#39;s id",)),
+        (queue.dataset_lost_problem(), ("Upload the table again",)),
     ],
     ids=["refused", "memory", "time", "internal", "lost"],
 )

@@ -21,7 +21,7 @@ class Visitor:
             now = datetime.now(UTC)
             engine = client.app.state.engine
             with transaction(engine, None) as db:
-                tenant_id = keys.create_for(db, tenant, now)
+                tenant_id = keys.get_or_create_tenant(db, tenant, now)
             with transaction(engine, tenant_id) as db:
                 made = keys.create(db, keys.Wish("k", scopes or keys.SCOPES), now)
             self.bearer = made.token

@@ -47,7 +47,7 @@ class Retry:
 
     def look(self, db: Transaction) -> None:
         """Raise as `claim` does if the request was answered; claim nothing."""
-        service.look(db, self.key, self.digest)
+        service.raise_if_answered(db, self.key, self.digest)
 
     def answer(self, db: Transaction, act: Callable[[], Response]) -> Response:
         """Claim the key, act, and store the response."""

@@ -1,6 +1,6 @@
-"""The kinds of jobs, and what a worker does for each.
+"""Functions by which a worker computes each kind of job.
 
-All that apply a model to a table are done alike: `app.batch.kinds` has their entries.
+Kinds that apply a model to a table share one; `app.batch.kinds` tells them apart.
 """
 
 from app.batch.kinds import TABLE_KINDS
@@ -12,8 +12,8 @@ TRAINING = JobKindWork(open_training, resume)
 TABLE_JOB = JobKindWork(open_table_job, begin_table_job)
 
 
-def work_of(kind: str) -> JobKindWork:
-    """Return what a worker does for jobs of a kind."""
+def work_for(kind: str) -> JobKindWork:
+    """Return the functions by which a worker computes jobs of a kind."""
     if kind == "train":
         return TRAINING
     assert kind in TABLE_KINDS, "a stored job is of a kind that is known"

@@ -1,4 +1,4 @@
-"""Trainings and other jobs as their users see them: listed, shown, cancelled."""
+"""Lists, shows and cancels trainings and other jobs."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,9 +17,9 @@ S = TypeVar("S", bound=Answer)
 
 @dataclass(frozen=True)
 class JobNoun(Generic[S]):
-    """The jobs that users know by one noun.
+    """Jobs that users know by one noun: trainings, or other jobs.
 
-    `conflict` is the type of the problem where a job that has ended is to be cancelled.
+    `shown` is the body of one job; `conflict` the problem of cancelling an ended one.
     """
 
     rows: StoredRows[StoredJob]
@@ -30,7 +30,7 @@ class JobNoun(Generic[S]):
         return self.rows.get(db, job_id)
 
     def page(self, db: Transaction, limit: int, after: str | None) -> Page[StoredJob]:
-        """Return some jobs, newest first."""
+        """Return a page of jobs, newest first."""
         return self.rows.page(db, limit, after)
 
     def show(self, db: Transaction, job_id: str, now: datetime) -> S:
@@ -39,7 +39,7 @@ class JobNoun(Generic[S]):
         return self.shown.of(job, **estimate(db, job, now))
 
     def cancel(self, db: Transaction, job_id: str, now: datetime) -> StoredJob:
-        """Cancel at once what waits; ask the worker to stop what runs."""
+        """Cancel a queued job at once; ask the worker to stop a running one."""
         job = self.rows.get_locked(db, job_id)
         if job.state in FINAL_STATES:
             detail = f"The {self.rows.noun} has {job.state}: it can't be cancelled now."

@@ -1,6 +1,6 @@
-"""The queue as workers use it: claim a job, keep it alive, release it or end it.
+"""The queue for workers: claim a job, keep it alive, release it or end it.
 
-Only the present attempt at a job can write. An older one gets `SupersededError`.
+Only the current attempt at a job can write; an older one gets `SupersededError`.
 """
 
 from datetime import datetime
@@ -18,13 +18,13 @@ is_cancelling = jobs.is_cancelling
 # Whether there is anything to claim or to sweep: these need no write transaction.
 is_any_queued, silent_tenants = jobs.is_any_queued, jobs.silent_tenants
 LOST = "lost"
-# The least share done from which an end is estimated.
+# The least share done at which an end is estimated.
 LEAST_SHARE = 0.02
 Problem = dict[str, Any]
 
 
 def claim(db: Transaction, holder: str, now: datetime) -> StoredJob | None:
-    """Begin the next attempt at the oldest job in the queue, if there is one."""
+    """Claim the oldest queued job and begin its next attempt; None if there is none."""
     claimed = jobs.claim(db, holder)
     if claimed is not None:
         share, attempt = claimed.share, claimed.attempt
@@ -33,9 +33,9 @@ def claim(db: Transaction, holder: str, now: datetime) -> StoredJob | None:
 
 
 def estimate(db: Transaction, job: StoredJob, now: datetime) -> dict[str, object]:
-    """Return the place of a queued job, and when a running one is expected to end.
+    """Return `place` of a queued job and `expected_end` of a running one.
 
-    The rest is assumed to take as long per share as the part done.
+    The end assumes that the rest takes as long per share as the part done.
     """
     place = end = None
     if job.state == "queued":
@@ -49,7 +49,7 @@ def estimate(db: Transaction, job: StoredJob, now: datetime) -> dict[str, object
 def advance(
     db: Transaction, claimed: StoredJob, share: float, now: datetime, **more: object
 ) -> bool:
-    """Store the share done; return False if the job was cancelled meanwhile.
+    """Store the share done; return False if the job was cancelled.
 
     `more` are further fields of its event.
     """
@@ -69,30 +69,32 @@ def succeed(
     model_id: str | None,
     **result: object,
 ) -> None:
-    """End a locked job that has made or applied a model."""
+    """End a locked job as succeeded, with its model and result."""
     fields = {"share": 1.0, "model_id": model_id, "error": None} | result
     jobs.end(db, job, "succeeded", now, **fields)
 
 
 def fail(db: Transaction, claimed: StoredJob, problem: Problem, now: datetime) -> None:
-    """End a job with the reason why it has no result."""
+    """End a job as failed, with the problem that explains it."""
     job = hold(db, claimed, now)
     if job is not None:
         jobs.end(db, job, "failed", now, error=problem)
 
 
 def release(db: Transaction, claimed: StoredJob, now: datetime) -> None:
-    """Put a job back into the queue, so that another worker goes on with it."""
+    """Put a job back into the queue for another worker."""
     job = hold(db, claimed, now)
     if job is not None:
         jobs.requeue(db, job, "queued", now)
 
 
-def lose(db: Transaction, claimed: StoredJob, max_attempts: int, now: datetime) -> None:
+def requeue_lost(
+    db: Transaction, claimed: StoredJob, max_attempts: int, now: datetime
+) -> None:
     """Requeue a job whose process has died; fail it after `max_attempts`."""
     job = hold(db, claimed, now)
     if job is not None:
-        give_up(db, job, max_attempts, now)
+        requeue_or_end(db, job, max_attempts, now)
 
 
 def hold(
@@ -104,7 +106,8 @@ def hold(
 ) -> StoredJob | None:
     """Lock and return a job, which must still be at the attempt claimed.
 
-    Return None if it was being cancelled; it then is. Raises SupersededError.
+    If it was being cancelled, end it as cancelled and return None. Raises
+    SupersededError at another attempt. `is_ended_too` allows a succeeded job.
     """
     job = jobs.get_locked(db, claimed.id)
     states = ("running", "cancelling", *(["succeeded"] if is_ended_too else []))
@@ -119,13 +122,15 @@ def hold(
 def sweep(
     db: Transaction, timeout_s: float, max_attempts: int, now: datetime
 ) -> list[tuple[str, str]]:
-    """Take a tenant's jobs from silent workers; return each id with its new state."""
+    """Take a tenant's jobs from silent workers; return their ids and new states."""
     silent = jobs.lock_silent(db, timeout_s)
-    return [(job.id, give_up(db, job, max_attempts, now)) for job in silent]
+    return [(job.id, requeue_or_end(db, job, max_attempts, now)) for job in silent]
 
 
-def give_up(db: Transaction, job: StoredJob, max_attempts: int, now: datetime) -> str:
-    """Take a locked job from a lost worker; return its new state."""
+def requeue_or_end(
+    db: Transaction, job: StoredJob, max_attempts: int, now: datetime
+) -> str:
+    """Requeue a locked job of a lost worker, or end it; return its new state."""
     if job.state == "cancelling":
         jobs.end(db, job, "cancelled", now)
         return "cancelled"
@@ -138,33 +143,33 @@ def give_up(db: Transaction, job: StoredJob, max_attempts: int, now: datetime) -
     return "queued"
 
 
-def refused(error: RefusedError) -> Problem:
-    """Return a problem that lists the refused fields, never their values."""
+def refused_problem(error: RefusedError) -> Problem:
+    """Return the problem that lists refused fields, never their values."""
     errors = [{"field": one.field, "rule": one.told} for one in error.refusals]
     detail = "The dataset and the order don't fit each other."
     return problem_document("invalid-request", detail, errors=errors)
 
 
-def dataset_lost() -> Problem:
+def dataset_lost_problem() -> Problem:
     detail = "The file of its dataset is gone."
     return problem_document("training-failed", detail)
 
 
-def internal() -> Problem:
+def internal_problem() -> Problem:
     detail = "The reason is in the worker's log, under its id."
     return problem_document("internal", detail)
 
 
-def out_of_memory(most: int | None) -> Problem:
+def out_of_memory_problem(most: int | None) -> Problem:
     limit = "the memory of the machine" if most is None else f"the {most} bytes allowed"
     detail = f"It needed more than {limit}. Take fewer rows or columns."
     return problem_document("out-of-memory", detail)
 
 
-def cluster_lost(error: Exception) -> Problem:
+def cluster_lost_problem(error: Exception) -> Problem:
     return problem_document("cluster-lost", str(error))
 
 
-def past_time(most_s: float) -> Problem:
+def time_limit_problem(most_s: float) -> Problem:
     detail = f"It was stopped after the {most_s:g} s that it may take."
     return problem_document("time-limit", detail)

@@ -20,9 +20,9 @@ MODEL_GONE = "must be there still: it was deleted"
 
 
 class JobSource(NamedTuple):
-    """Where the cells of a job's table are, and the document of the model it applies.
+    """Where the cells of a job's table are, and the document of its model.
 
-    A training applies none.
+    A training has no model yet.
     """
 
     cells: CellSource
@@ -33,8 +33,8 @@ class JobSource(NamedTuple):
 class Workshop:
     """The tools and the cluster that jobs are computed with.
 
-    `place` is the cluster where trainings on datasets that stay in their place are
-    boosted, as `n_shards`; None: they are boosted in this process.
+    `place` is the cluster that trains on datasets in their place, as `n_shards`; None:
+    this process does.
     """
 
     reader: TableReader
@@ -50,11 +50,11 @@ class JobStep(Protocol):
     def is_last(self) -> bool: ...
 
     def store(self, db: Transaction, claimed: StoredJob, now: datetime) -> bool:
-        """Write the step; the last one ends the job. False: it is cancelled by now."""
+        """Write the step; the last one ends the job. Return False if cancelled."""
 
 
 class JobRun(Protocol):
-    """A job in this process's memory."""
+    """A job that this process computes."""
 
     def pull(self, step_s: float) -> JobStep:
         """Compute for `step_s` seconds, then return the step to store."""
@@ -67,14 +67,14 @@ Begin = Callable[[Transaction, StoredJob, Any], JobRun]
 
 
 class JobKindWork(NamedTuple):
-    """What a worker does for a kind of job."""
+    """Functions by which a worker opens and begins a kind of job."""
 
     open: Open
     begin: Begin
 
 
 def find_source(db: Transaction, job: StoredJob) -> JobSource:
-    """Return what a job works on; BlobGoneError or RefusedError where it is gone."""
+    """Return a job's table and model; BlobGoneError or RefusedError if one is gone."""
     cells = find_cells(db, job.dataset_id)
     if job.asked_model is None:
         return JobSource(cells, None)

@@ -1,7 +1,7 @@
-"""Jobs on whole tables as their users see them: ordered, shown, cancelled, deleted.
+"""Starts, shows, cancels and deletes jobs on whole tables.
 
-`table_runs` has what a worker does with them. They buy nothing, since the table has all
-values: the ledger has no entries of theirs.
+`table_runs` computes them. They buy nothing, since the table has all values, and the
+ledger has no entries of them.
 """
 
 from dataclasses import dataclass, replace
@@ -40,12 +40,12 @@ class JobOrder:
 
 
 def preload_checks() -> None:
-    """Have what checks tables imported once, before the first child that does."""
+    """Preload the modules that check tables, so that child processes share them."""
     preload(TableReader.__module__, check_file.__module__)
 
 
 def find_model(db: Transaction, loaded: LoadedModels, model_id: str) -> Model:
-    """Return a model that is not deleted."""
+    """Load a model; raise NotFoundError if it is deleted."""
     head = models.get_head(db, model_id)
     loaded.load(db, head.id)
     return loaded.get(db, head.id)
@@ -60,7 +60,7 @@ def check(
 ) -> tuple[JobOrder, TableFacts]:
     """Check an order and a table for a model.
 
-    Of a table that stays where it is the worker reads the cells.
+    The cells of a table that stays where it is are checked by the worker.
     """
     arguments = order.kind, model, order.raw
     if isinstance(stream, ReferredTable):
@@ -80,12 +80,12 @@ def check(
 def start(
     db: Transaction, order: JobOrder, dataset_id: str, now: datetime
 ) -> StoredJob:
-    """Store a job, which a worker then takes."""
+    """Store a job and put it into the queue."""
     limits.check_training(db)
     datasets.get_locked(db, dataset_id)
     if not models.lock(db, order.model_id, is_shared=True):
         raise NotFoundError("model")
-    made = StoredJob(
+    job = StoredJob(
         id=JOBS.make_id(),
         name=order.kind,
         dataset_id=dataset_id,
@@ -95,14 +95,14 @@ def start(
         kind=order.kind,
         asked_model=order.model_id,
     )
-    jobs.enqueue(db, made, now)
-    return made
+    jobs.enqueue(db, job, now)
+    return job
 
 
 def delete(db: Transaction, job_id: str) -> list[str]:
-    """Delete a job that has ended; return its blobs, for the caller to remove.
+    """Delete a job that has ended; return its blobs.
 
-    They are removed once this is committed.
+    The caller removes them after the commit.
     """
     job = JOBS.get_locked(db, job_id)
     if job.state not in FINAL_STATES:
@@ -113,7 +113,7 @@ def delete(db: Transaction, job_id: str) -> list[str]:
 
 
 def find_result(db: Transaction, job_id: str, form: str | None) -> tuple[str, str]:
-    """Return the blob of a result and its format, the usual one where none is named."""
+    """Return the blob and the format of a result; by default the first format."""
     job = get(db, job_id)
     if job.result is None:
         detail = f"The job has no result: it is {job.state}."
@@ -126,7 +126,7 @@ def find_result(db: Transaction, job_id: str, form: str | None) -> tuple[str, st
 
 
 def named_blobs(db: Transaction, names: list[str]) -> set[str]:
-    """Return those of some blobs that are results of jobs, of whatever tenant."""
+    """Return the given blob names that are results of jobs of any tenant."""
     ids = {name.partition(".")[0] for name in names}
     finished = jobs.finished_jobs(db, ids)
     return {name for name in names if name.partition(".")[0] in finished}

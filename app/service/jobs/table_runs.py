@@ -24,13 +24,13 @@ from app.uploads.references import TableReference, open_reference, unlimited_row
 from app.uploads.streams import StreamedTable
 from core.model.model import Model
 
-#: Opens a table, given the columns whose cells are read as text.
+#: Opens a table; its argument names columns whose cells are read as text.
 Opening = Callable[[frozenset[str]], RowSource]
 
 
 @dataclass(frozen=True)
 class TableStep:
-    """How much is done; with the last one come the rows and formats of the result."""
+    """The share done; the last step also has the result's rows and formats."""
 
     share: float
     result: dict[str, Any] | None = None
@@ -40,7 +40,7 @@ class TableStep:
         return self.result is not None
 
     def store(self, db: Transaction, claimed: StoredJob, now: datetime) -> bool:
-        """Write the progress or the result; False where the job is cancelled by now."""
+        """Write the progress or the result; return False if the job is cancelled."""
         if self.result is None:
             return queue.advance(db, claimed, self.share, now)
         job = queue.hold(db, claimed, now, is_ended_too=True)
@@ -51,7 +51,7 @@ class TableStep:
 
 @dataclass
 class TableRun:
-    """A job in this process's memory, computed a step at a time."""
+    """A job on a table, computed step by step in this process."""
 
     job: StoredJob
     blobs: Blobs
@@ -59,18 +59,18 @@ class TableRun:
     share: float = 0.0
 
     def pull(self, step_s: float) -> TableStep:
-        """Compute for a while; the last step has written the result's blobs."""
+        """Compute for `step_s` seconds; write the result's blobs in the last step."""
         deadline = time.monotonic() + step_s
         while True:
             try:
                 self.share = next(self.computing).share
             except StopIteration as end:
-                return TableStep(1.0, self.write(end.value))
+                return TableStep(1.0, self.write_blobs(end.value))
             if time.monotonic() >= deadline:
                 return TableStep(self.share)
 
-    def write(self, output: JobOutput) -> dict[str, Any]:
-        """Write the blobs, each whole: an attempt that comes later writes the same."""
+    def write_blobs(self, output: JobOutput) -> dict[str, Any]:
+        """Write each blob atomically; return the result's rows and formats."""
         with ExitStack() as stack:
             for stream in output.contents.values():
                 stack.enter_context(stream)
@@ -88,14 +88,15 @@ def blob_name(job_id: str, form: str) -> str:
 def open_table_job(
     workshop: Workshop, source: JobSource, job: StoredJob
 ) -> Iterator[TableRun]:
-    """Read what a job works on; it is computed from its first row on."""
-    opening = open_rows_of(workshop.reader, workshop.blobs, source.cells)
+    """Open a job's table and model; the job is computed from its first row."""
+    opening = table_opener(workshop.reader, workshop.blobs, source.cells)
     assert source.model is not None, "it applies a model"
-    computing = compute(job, parse_model(source.model), opening)
+    computing = compute_job(job, parse_model(source.model), opening)
     yield TableRun(job, workshop.blobs, computing)
 
 
-def compute(job: StoredJob, model: Model, opening: Opening) -> Computing:
+def compute_job(job: StoredJob, model: Model, opening: Opening) -> Computing:
+    """Yield the progress of a job, and return its output."""
     kind = TABLE_KINDS[job.kind]
     order = kind.read(job.spec, model)
     rows = opening(kind.text_columns(model, order))
@@ -103,13 +104,13 @@ def compute(job: StoredJob, model: Model, opening: Opening) -> Computing:
 
 
 def begin_table_job(db: Transaction, job: StoredJob, run: TableRun) -> TableRun:
-    """Return the run: nothing is kept of earlier attempts."""
+    """Return the run unchanged: earlier attempts leave nothing to resume."""
     del db, job
     return run
 
 
-def open_rows_of(reader: TableReader, blobs: Blobs, cells: CellSource) -> Opening:
-    """Return what opens a table: Parquet by its row groups, any other is read whole."""
+def table_opener(reader: TableReader, blobs: Blobs, cells: CellSource) -> Opening:
+    """Return a function that opens a table: Parquet by row groups, others whole."""
     bounds = reader.bounds
     if isinstance(cells, TableReference):
         most = unlimited_rows(bounds)

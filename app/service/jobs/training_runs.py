@@ -40,10 +40,10 @@ from core.training.rounds import Round
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """The rounds of each part since the step before; the last one brings MODEL.json.
+    """The rounds of each part since the previous step; the last one has MODEL.json.
 
-    `part` is the part that the training has reached: a fold, or the whole table. A step
-    inside a selection of features brings no rounds.
+    `part` is where the training is: a fold, or the whole table. A step inside a
+    selection of features has no rounds.
     """
 
     part: int
@@ -56,18 +56,18 @@ class TrainingStep:
         return self.document is not None
 
     def store(self, db: Transaction, claimed: StoredJob, now: datetime) -> bool:
-        """Write the rounds or the model; False where it is cancelled by now."""
+        """Write the rounds or the model; return False if the training is cancelled."""
         if self.document is None:
-            return advance(db, claimed, self, now)
-        return save(db, claimed, self.document, now)
+            return save_rounds(db, claimed, self, now)
+        return save_model(db, claimed, self.document, now)
 
 
 @dataclass
 class TrainingRun:
-    """A training in this process's memory, computed a step at a time.
+    """A training, computed step by step in this process.
 
-    `share` begins with what earlier attempts have reached, and never falls, even where
-    an interrupted selection starts anew.
+    `share` starts where earlier attempts ended and never falls, even if an interrupted
+    selection starts anew.
     """
 
     progress: Training
@@ -75,20 +75,20 @@ class TrainingRun:
     share: float
 
     def pull(self, step_s: float) -> TrainingStep:
-        """Compute for a while, at least one round or one candidate of a selection."""
+        """Compute for `step_s` seconds, at least one round or selection candidate."""
         deadline = time.monotonic() + step_s
-        added: dict[int, list[Round]] = {}
+        rounds: dict[int, list[Round]] = {}
         while True:
             try:
                 progress = next(self.progress)
             except StopIteration as end:
-                return TrainingStep(self.part, added, 1.0, model_text(end.value))
+                return TrainingStep(self.part, rounds, 1.0, model_text(end.value))
             if progress.added is not None:
-                added.setdefault(progress.part, []).append(progress.added)
+                rounds.setdefault(progress.part, []).append(progress.added)
             self.part = progress.part
             self.share = max(self.share, progress.share)
             if time.monotonic() >= deadline:
-                return TrainingStep(self.part, added, self.share, None)
+                return TrainingStep(self.part, rounds, self.share, None)
 
 
 class TrainingWork(NamedTuple):
@@ -102,11 +102,11 @@ class TrainingWork(NamedTuple):
 def open_training(
     workshop: Workshop, source: JobSource, job: StoredJob
 ) -> Iterator[TrainingWork]:
-    """Read what is to be trained on, Parquet a column at a time.
+    """Read the table to train on, Parquet a column at a time.
 
-    Rows of a table that stays in its place may be read on a cluster, which has them
-    until the block ends. Raises RefusedError where the table is not fit, BlobGoneError
-    where it is gone.
+    A table that stays in its place may be read on a cluster, which holds the rows until
+    the block ends. Raises RefusedError if the table can't be used, BlobGoneError if it
+    is gone.
     """
     spec, reader, cells = read_spec(job.spec), workshop.reader, source.cells
     if not isinstance(cells, TableReference):
@@ -125,7 +125,7 @@ def open_training(
 def read_upload(
     reader: TableReader, blobs: Blobs, source: str, spec: TrainingSpec
 ) -> PreparedTable:
-    """Read a dataset that was uploaded; raises as `open_training` does."""
+    """Read an uploaded dataset; raise as `open_training` does."""
     bounds, text = reader.bounds, spec.table.text_columns
     with blobs.open(source) as stream:
         if not is_parquet(stream):
@@ -138,7 +138,7 @@ def read_upload(
 
 
 def resume(db: Transaction, job: StoredJob, work: TrainingWork) -> TrainingRun:
-    """Go on after the rounds that earlier attempts have left."""
+    """Resume a training after the rounds that earlier attempts have stored."""
     table = work.prepared.table
     n_outputs = count_outputs(len(table.classes), table.is_multilabel)
     done: dict[int, list[Round]] = {}
@@ -150,10 +150,10 @@ def resume(db: Transaction, job: StoredJob, work: TrainingWork) -> TrainingRun:
     return TrainingRun(progress, max(done, default=0), job.share)
 
 
-def advance(
+def save_rounds(
     db: Transaction, claimed: StoredJob, step: TrainingStep, now: datetime
 ) -> bool:
-    """Store a step's rounds, if any; False where the training is cancelled by now."""
+    """Store a step's rounds, if any; return False if the training is cancelled."""
     more = {"part": step.part}
     if step.part in step.rounds:
         more["round"] = step.rounds[step.part][-1].number
@@ -165,12 +165,14 @@ def advance(
     return True
 
 
-def save(db: Transaction, claimed: StoredJob, document: str, now: datetime) -> bool:
-    """Store the model, once; False where the training is cancelled by now."""
+def save_model(
+    db: Transaction, claimed: StoredJob, document: str, now: datetime
+) -> bool:
+    """Store the model, once; return False if the training is cancelled."""
     training = queue.hold(db, claimed, now, is_ended_too=True)
     if training is not None and training.state == "running":
-        made = models.insert(
+        model = models.insert(
             db, training.name, document, now, training.id, training.refit_of
         )
-        queue.succeed(db, training, now, made.id)
+        queue.succeed(db, training, now, model.id)
     return training is not None

@@ -1,7 +1,4 @@
-"""Trainings as their users see them: checked, enqueued, shown, cancelled.
-
-`training_runs` has what a worker does with them.
-"""
+"""Checks, enqueues, shows and cancels trainings; `training_runs` computes them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,7 +24,7 @@ events, last_step, is_begun = jobs.events, jobs.last_step, jobs.is_begun
 
 @dataclass(frozen=True)
 class Order:
-    """A spec, as it is stored, and the table that is fit for it."""
+    """A spec, as it is stored, and the table that was checked with it."""
 
     document: dict[str, Any]
     table: JudgedTable
@@ -39,9 +36,9 @@ def check(
     source: TableSource,
     is_wanted: IsWanted = is_always_wanted,
 ) -> tuple[Order, TableFacts]:
-    """Check a spec and a table."""
-    judged = reader.judge(source, raw, is_wanted)
-    return Order(plain_spec(raw), judged), judged.facts
+    """Check a spec and a table; raise RefusedError with every broken rule."""
+    table = reader.judge(source, raw, is_wanted)
+    return Order(plain_spec(raw), table), table.facts
 
 
 def validate(check_order: Callable[[], tuple[Order, TableFacts]]) -> bodies.Verdict:
@@ -54,17 +51,18 @@ def validate(check_order: Callable[[], tuple[Order, TableFacts]]) -> bodies.Verd
 
 
 def plain_spec(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a spec without `Decimal`, as it is stored; it asks for the same.
+    """Return a spec to store, with floats or texts in place of `Decimal`.
 
-    Amounts have few enough digits for a float. A class written as a number is a text.
+    Amounts have few enough digits for a float; a class that is a number becomes text.
     """
-    plain = {key: plain_value(value) for key, value in raw.items()}
+    spec = {key: plain_value(value) for key, value in raw.items()}
     if isinstance(raw.get("positive"), Decimal):
-        plain["positive"] = str(raw["positive"])
-    return plain
+        spec["positive"] = str(raw["positive"])
+    return spec
 
 
 def plain_value(value: Any) -> Any:
+    """Return a JSON value with floats in place of `Decimal`, at any depth."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, dict):
@@ -75,11 +73,11 @@ def plain_value(value: Any) -> Any:
 
 
 def start(db: Transaction, order: Order, dataset_id: str, now: datetime) -> StoredJob:
-    """Store a training, which a worker then takes."""
+    """Store a training and put it into the queue."""
     limits.check_spec(db, order.table.spec)
     limits.check_training(db)
     datasets.get_locked(db, dataset_id)
-    made = StoredJob(
+    job = StoredJob(
         id=jobs.TRAININGS.make_id(),
         name=order.table.spec.name,
         dataset_id=dataset_id,
@@ -87,5 +85,5 @@ def start(db: Transaction, order: Order, dataset_id: str, now: datetime) -> Stor
         warnings=order.table.warnings,
         created_at=now,
     )
-    jobs.enqueue(db, made, now)
-    return made
+    jobs.enqueue(db, job, now)
+    return job

@@ -10,7 +10,7 @@ from app.records import Moment, PredictSession
 from app.service import limits
 from app.service.loaded import LoadedModels
 from app.service.sessions.choice import choose
-from app.service.sessions.expiry import see
+from app.service.sessions.expiry import apply_expiry
 from app.service.sessions.opened import (
     ErasedSession,
     OpenSession,
@@ -23,7 +23,7 @@ from app.service.sessions.opened import (
     stand_of,
 )
 from app.service.sessions.requests import check_known
-from app.service.sessions.terms import change_state, check_wish
+from app.service.sessions.terms import change_state, read_aim
 from app.store import retries, sessions
 from app.store.database.transactions import Transaction
 from core.errors import ClosedError
@@ -53,7 +53,7 @@ def start(
         secrets.randbelow(bodies.MAX_SEED + 1) if request.seed is None else request.seed
     )
     asked = request.budget, seed, known, request.policy, request.stop.to(StopRule)
-    aim = check_wish(request.aim, model.ensemble, request.policy)
+    aim = read_aim(request.aim, model.ensemble, request.policy)
     state = machine.start(model.ensemble, *asked, coverage=request.coverage, aim=aim)
     state = remember(model.ensemble, state)
     session = PredictSession(
@@ -77,7 +77,7 @@ def start(
 
 
 def get(db: Transaction, call: SessionCall) -> bodies.Session:
-    """Return a session; one that was idle too long is seen as expired."""
+    """Return a session's body; show it as expired if it was idle for too long."""
     return find(db, call).view
 
 
@@ -98,7 +98,7 @@ def change_terms(
 
 
 def stop(db: Transaction, call: SessionCall) -> OpenSession | ErasedSession:
-    """End a session on request; results that are still to come are waited for."""
+    """End a session on request; pending results may still come in."""
     opened = lock_open(db, call)
     if opened is None:
         return find(db, call)
@@ -110,11 +110,11 @@ def stop(db: Transaction, call: SessionCall) -> OpenSession | ErasedSession:
 
 
 def erase(db: Transaction, call: SessionCall) -> None:
-    """Close a session and erase what its answers said; the amounts stay."""
+    """Close a session and erase its answers; the amounts stay in the ledger."""
     session = sessions.get_locked(db, call.id)
     if session.document is not None or session.client_ref is not None:
-        seen = see(session, call.at)
-        require_version(seen, call.versions)
-        sessions.erase(db, seen, call.at.now)
+        current = apply_expiry(session, call.at)
+        require_version(current, call.versions)
+        sessions.erase(db, current, call.at.now)
         call.loaded.states.forget(call.id)
         retries.remove_of_session(db, call.id)

@@ -17,7 +17,7 @@ def find_refusal(
     catalogue: Catalogue,
     charges: Sequence[Charge],
 ) -> OverBudgetError:
-    """Return the refusal of the first charge that exceeds what remains."""
+    """Return the error for the first charge that exceeds the remaining budget."""
     remaining = sessions.get_locked(db, session.id).remaining or 0
     sums = [*accumulate(charge.amount for charge in charges)]
     over = next(place for place, amount in enumerate(sums) if amount > remaining)

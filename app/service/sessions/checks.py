@@ -1,4 +1,4 @@
-"""Try answers without giving them: what they would charge, and what is odd."""
+"""Checks answers without storing them: their charges, and doubts about them."""
 
 from app.documents.http import doubts
 from app.documents.http import sessions as bodies
@@ -13,7 +13,7 @@ from core.errors import ClosedError
 def check(
     db: Transaction, call: SessionCall, request: bodies.AnswersRequest
 ) -> doubts.AnswersCheck:
-    """Return what answers would charge; refuse them as `answer` would."""
+    """Return charges and doubts of answers; refuse them as `answer` would."""
     opened = open_session(db, sessions.get(db, call.id), call)
     if opened is None:
         raise ClosedError("the session takes no more answers")
@@ -22,7 +22,7 @@ def check(
     after = take_new(opened, request)
     charges = after.state.charges[len(opened.state.charges) :]
     names = {one.feature for one in request.answers}
-    odd = doubts_of(ensemble, after.state, after.texts)
+    all_doubts = doubts_of(ensemble, after.state, after.texts)
     return doubts.AnswersCheck(
         charges=[
             doubts.FoundCharge(
@@ -32,5 +32,5 @@ def check(
         ],
         total=sum(one.amount for one in charges),
         remaining=after.state.remaining,
-        warnings=[doubts.Doubt.of(one) for one in odd if one.feature in names],
+        warnings=[doubts.Doubt.of(one) for one in all_doubts if one.feature in names],
     )

@@ -18,8 +18,8 @@ from core.table.catalogue import Catalogue
 CHAMPION = "champion"
 
 
-class AskedModel(NamedTuple):
-    """A model that is locked against deletion, and its price list; None: its own."""
+class ChosenModel(NamedTuple):
+    """A model locked against deletion, and its price list; None: its own prices."""
 
     model_id: str
     price_list_id: str | None
@@ -31,36 +31,36 @@ def choose(
     request: PredictRequest,
     max_refits: int,
     now: datetime,
-) -> AskedModel:
-    """Find the model of a session, and store the price list that it names.
+) -> ChosenModel:
+    """Choose the model of a new session, and store the requested price list.
 
-    That is the model trained at these prices, once there is one.
+    Once a model was trained at these prices, it is chosen.
     """
-    head = hold_model(db, loaded, request.model)
+    head = lock_model(db, loaded, request.model)
     if request.prices is None:
-        return AskedModel(head.id, None)
+        return ChosenModel(head.id, None)
     ensemble = loaded.get(db, head.id).ensemble
-    moved = ensemble.at_prices(request.prices.build("prices"), "prices").catalogue
-    prices = store_prices(db, head, moved, now)
-    order = refits.RefitOrder(head, ensemble.catalogue, moved, max_refits)
+    repriced = ensemble.at_prices(request.prices.build("prices"), "prices").catalogue
+    prices = store_prices(db, head, repriced, now)
+    order = refits.RefitOrder(head, ensemble.catalogue, repriced, max_refits)
     prices = refits.ensure(db, prices, order, now)
-    refitted = refits.find_model(db, prices)
-    if refitted is None:
-        return AskedModel(head.id, prices.id)
+    refit_id = refits.find_refit(db, prices)
+    if refit_id is None:
+        return ChosenModel(head.id, prices.id)
     try:
-        return AskedModel(hold_model(db, loaded, refitted).id, prices.id)
+        return ChosenModel(lock_model(db, loaded, refit_id).id, prices.id)
     except NotFoundError:
-        # Deleted just now, and so forgotten by its list, which may have another one.
+        # It was deleted just now. Its list has forgotten it, and may get another.
         return choose(db, loaded, request, max_refits, now)
 
 
-def hold_model(db: Transaction, loaded: LoadedModels, key: str) -> ModelHead:
-    """Find a model by its id, name or version; keep it from being deleted meanwhile.
+def lock_model(db: Transaction, loaded: LoadedModels, key: str) -> ModelHead:
+    """Find a model by id, name or version, and lock it against deletion.
 
-    One that had to be parsed first, or was deleted just now, is looked up again.
+    Look it up again if it had to be parsed first, or was deleted just now.
     """
     while True:
-        # A version first, so that no model takes its place by being called so.
+        # A version first, so that no model's name can hide it.
         head = models.find_head(db, key) or find_version(db, key)
         head = head or models.named(db, key)
         if head is None:
@@ -70,21 +70,21 @@ def hold_model(db: Transaction, loaded: LoadedModels, key: str) -> ModelHead:
 
 
 def find_version(db: Transaction, key: str) -> ModelHead | None:
-    """Find a model by `name@version` or `name@champion`; names may have an @."""
+    """Find a model by `name@version` or `name@champion`; names may contain @."""
     name, _, version = key.rpartition("@")
     if version == CHAMPION:
         return models.find_champion(db, name)
-    is_one = version.isascii() and version.isdigit() and len(version) < 10
-    return models.find_version(db, name, int(version)) if is_one else None
+    is_number = version.isascii() and version.isdigit() and len(version) < 10
+    return models.find_version(db, name, int(version)) if is_number else None
 
 
 def store_prices(
-    db: Transaction, head: ModelHead, moved: Catalogue, now: datetime
+    db: Transaction, head: ModelHead, repriced: Catalogue, now: datetime
 ) -> StoredPriceList:
     """Store a price list; sessions with the same prices share one."""
-    document = write_prices(moved)
+    document = write_prices(repriced)
     digest = sha256(document.encode()).hexdigest()
     key = price_lists.make_id()
-    made = StoredPriceList(key, head.id, digest, document, now)
-    found = price_lists.find_same(db, head.id, digest)
-    return found or price_lists.insert_once(db, made)
+    prices = StoredPriceList(key, head.id, digest, document, now)
+    stored = price_lists.find_same(db, head.id, digest)
+    return stored or price_lists.insert_once(db, prices)

@@ -1,7 +1,6 @@
-"""Sessions that were idle for too long: seen as expired, stored so on a change.
+"""Expires sessions that were idle for too long; the next change stores that.
 
-One that is open waits then for results that were ordered, and after another while for
-nothing any more.
+An open session then waits for ordered results, and is closed after another idle time.
 """
 
 from dataclasses import replace
@@ -15,9 +14,9 @@ from core.table.catalogue import Catalogue
 
 
 def is_due(session: PredictSession, at: Moment) -> bool:
-    """Whether a session was idle for too long.
+    """Return whether a session was idle for too long.
 
-    The row and the time say it to every reader alike; it is stored on the next change.
+    It follows from the row and the time, so all readers agree before it is stored.
     """
     ttls = {"open": at.ttl, "waiting": at.waiting_ttl}
     ttl = ttls.get(session.state)
@@ -34,6 +33,7 @@ def expire(catalogue: Catalogue, session: PredictSession, state: State) -> State
 def expired_row(
     session: PredictSession, state: SessionState, at: Moment
 ) -> PredictSession:
+    """Return a session's row in a new state, changed at the time it expired."""
     ttl = at.ttl if session.state == "open" else at.waiting_ttl
     return replace(
         session,
@@ -43,8 +43,8 @@ def expired_row(
     )
 
 
-def see(session: PredictSession, at: Moment) -> PredictSession:
-    """Return a row, expired if it is due."""
+def apply_expiry(session: PredictSession, at: Moment) -> PredictSession:
+    """Return a session's row, expired as often as it is due."""
     while session.document is not None and is_due(session, at):
         waits = session.state == "open" and has_pending(session.document)
         session = expired_row(session, "waiting" if waits else "closed", at)

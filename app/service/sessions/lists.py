@@ -5,7 +5,7 @@ from itertools import islice
 
 from app.documents.http import sessions as bodies
 from app.records import Moment, PredictSession, SessionFilter
-from app.service.sessions.expiry import see
+from app.service.sessions.expiry import apply_expiry
 from app.service.sessions.views import summary_of
 from app.store import models, sessions
 from app.store.database.transactions import Transaction
@@ -14,8 +14,8 @@ from app.store.database.transactions import Transaction
 def page(
     db: Transaction, limit: int, after: str | None, at: Moment, filters: SessionFilter
 ) -> bodies.SessionPage:
-    """Return some of the sessions that pass, newest first."""
-    found = list(islice(find(db, limit + 1, after, at, filters), limit + 1))
+    """Return a page of a filter's sessions, newest first."""
+    found = list(islice(find_sessions(db, limit + 1, after, at, filters), limit + 1))
     names = models.names(db, {session.model_id for session in found})
     shown = found[:limit]
     return bodies.SessionPage(
@@ -24,20 +24,20 @@ def page(
     )
 
 
-def find(
-    db: Transaction, some: int, after: str | None, at: Moment, filters: SessionFilter
+def find_sessions(
+    db: Transaction, n_rows: int, after: str | None, at: Moment, filters: SessionFilter
 ) -> Iterator[PredictSession]:
-    """Yield the sessions that pass, of which some are read at a time.
+    """Yield a filter's sessions, reading `n_rows` at a time.
 
-    What is due has another state than its row says.
+    A session that is due to expire has another state than its row says.
     """
     is_due_since = at.now - min(at.ttl, at.waiting_ttl)
     while True:
-        found = sessions.page(db, some, after, filters, is_due_since)
+        found = sessions.page(db, n_rows, after, filters, is_due_since)
         for session in found.items:
-            seen = see(session, at)
-            if filters.state in (None, seen.state):
-                yield seen
+            current = apply_expiry(session, at)
+            if filters.state in (None, current.state):
+                yield current
         after = found.next
         if after is None:
             return

@@ -12,7 +12,7 @@ from app.documents.http import outcomes as bodies
 from app.documents.http.models import Estimate, Figures
 from app.records import Moment, PredictSession
 from app.service.loaded import LoadedModels
-from app.service.sessions.expiry import see
+from app.service.sessions.expiry import apply_expiry
 from app.store import models, outcomes
 from app.store.database.transactions import Transaction
 from app.store.outcomes import StoredOutcome
@@ -28,14 +28,14 @@ Monitored = tuple[PredictSession, StoredOutcome | None]
 
 
 class Span(NamedTuple):
-    """A time, in parts of a size: its first moment, and the first one after it."""
+    """A period, its end excluded, and the size of its buckets."""
 
     since: datetime
     until: datetime
     bucket: bodies.BucketSize
 
-    def start_of(self, at: datetime) -> date:
-        """Return the day on which the part begins that a time is in."""
+    def bucket_start(self, at: datetime) -> date:
+        """Return the first day of the bucket that a time is in."""
         day = at.date()
         if self.bucket == "week":
             return day - timedelta(days=day.weekday())
@@ -45,17 +45,17 @@ class Span(NamedTuple):
 def monitor(
     db: Transaction, loaded: LoadedModels, model_id: str, span: Span, at: Moment
 ) -> bodies.Monitor:
-    """Return figures of all sessions that began within a span, and of each part."""
+    """Return figures of all sessions that began within a span, and of each bucket."""
     head = models.get_head(db, model_id)
     ensemble = loaded.get(db, head.id).ensemble
     found = outcomes.sessions_of(db, head.id, span.since, span.until, MOST_SESSIONS + 1)
     if len(found) > MOST_SESSIONS:
         rule = f"must leave at most {MOST_SESSIONS} sessions: ask for fewer days"
         raise RefusedError([Refusal("from", rule)])
-    rows = [(see(session, at), outcome) for session, outcome in found]
+    rows = [(apply_expiry(session, at), outcome) for session, outcome in found]
     parts: dict[date, list[Monitored]] = defaultdict(list)
     for row in rows:
-        parts[span.start_of(row[0].created_at)].append(row)
+        parts[span.bucket_start(row[0].created_at)].append(row)
     return bodies.Monitor(
         model=head.id,
         unit=ensemble.catalogue.cost_unit,
@@ -68,13 +68,13 @@ def monitor(
 def sum_up(
     ensemble: Ensemble, start: date, rows: Sequence[Monitored]
 ) -> bodies.MonitorBucket:
-    """Return counts, mean spend, errors and figures of some sessions."""
+    """Return counts, mean spend, error and figures of the sessions of a bucket."""
     closed = [one for one, _ in rows if one.state == "closed"]
     recorded = [outcome for _, outcome in rows if outcome is not None]
     spend = None
     if closed:
         amounts = np.array([float(one.spent) for one in closed])
-        spend = estimate_mean(amounts, alike(np.zeros(len(closed), np.int64)))
+        spend = estimate_mean(amounts, equal_rows(np.zeros(len(closed), np.int64)))
     interval = None
     if spend is not None and spend.interval is not None:
         interval = round(spend.interval[0]), round(spend.interval[1])
@@ -86,52 +86,54 @@ def sum_up(
         mean_spend=None if spend is None else round(spend.value),
         mean_spend_interval=interval,
         outcomes=len(recorded),
-        error=share(wrong, len(recorded)) if recorded else None,
+        error=estimate_share(wrong, len(recorded)) if recorded else None,
         figures=figures_of(ensemble, recorded) if recorded else None,
         features=features_of(ensemble, [one for one, _ in rows]),
     )
 
 
-def alike(targets: Any) -> ScoredRows:
-    """Return rows of equal weight, each on its own."""
+def equal_rows(targets: Any) -> ScoredRows:
+    """Return rows to score, with equal weights and each in its own group."""
     n_rows = targets.size
     weights = np.full(n_rows, 1.0 / n_rows)
     return ScoredRows(targets, weights, np.arange(n_rows), np.empty((n_rows, 0, 0)))
 
 
-def share(n_such: int, n_rows: int) -> Estimate:
-    value = n_such / n_rows
+def estimate_share(count: int, n_rows: int) -> Estimate:
+    value = count / n_rows
     return Estimate(value=value, interval=wilson_interval(value, n_rows))
 
 
 def figures_of(ensemble: Ensemble, recorded: Sequence[StoredOutcome]) -> Figures:
-    """Return the figures that a model has of held-out rows, of recorded outcomes."""
+    """Return the figures of recorded outcomes, as a curve has them of held-out rows."""
     idxs = {one.label: idx for idx, one in enumerate(ensemble.classes)}
     targets = np.array([idxs[one.label] for one in recorded], np.int64)
     labels = np.array([idxs[one.predicted] for one in recorded], np.int64)
     chances = np.array([one.chances for one in recorded], np.float64)
-    return Figures.of(compute_figures_at(ensemble, alike(targets), chances, labels))
+    return Figures.of(compute_figures_at(ensemble, equal_rows(targets), chances, labels))
 
 
 def features_of(
     ensemble: Ensemble, sessions: Sequence[PredictSession]
 ) -> list[bodies.MonitoredFeature]:
-    """Return what came of the questions about each feature, and known values."""
-    came: dict[str, list[str]] = defaultdict(list)
+    """Return shares of unanswered questions, and drift of values, for each feature."""
+    outcomes_by_feature: dict[str, list[str]] = defaultdict(list)
     values: dict[str, list[float]] = defaultdict(list)
     for session in sessions:
         stored = json.loads(session.document or "{}").get("features", {})
         for name, one in stored.items():
             if one["outcome"] not in ("known", "ordered"):
-                came[name].append(one["outcome"])
+                outcomes_by_feature[name].append(one["outcome"])
             if one["value"] is not None:
                 values[name].append(one["value"])
     features = []
     for idx, feature in enumerate(ensemble.catalogue.features):
-        known, answers = values[feature.name], came[feature.name]
+        known, answers = values[feature.name], outcomes_by_feature[feature.name]
         if known or answers:
             n_answers = max(len(answers), 1)
-            shares = {one: share(answers.count(one), n_answers) for one in IN_VAIN}
+            shares = {
+                one: estimate_share(answers.count(one), n_answers) for one in IN_VAIN
+            }
             drift = measure_drift(ensemble, idx, np.array(known)) if known else None
             features.append(
                 bodies.MonitoredFeature.of(

@@ -16,33 +16,33 @@ def put(db: Transaction, call: SessionCall, label: str) -> bodies.SessionOutcome
     """Record the true label of a session's case, or correct it.
 
     It is stored with what the session predicts now. The same label again changes
-    nothing. Closed sessions take it too, erased ones don't.
+    nothing. Closed sessions accept it, erased ones don't.
     """
     opened = lock_open(db, call)
     if opened is None:
         raise ClosedError("the session was erased")
     before = outcomes.find(db, call.id)
-    made = make_outcome(opened, label, call.at.now)
-    if before is None or (before.label, before.version) != (label, made.version):
-        outcomes.put(db, made)
+    outcome = make_outcome(opened, label, call.at.now)
+    if before is None or (before.label, before.version) != (label, outcome.version):
+        outcomes.put(db, outcome)
     else:
-        made = before
-    return show(opened, made)
+        outcome = before
+    return show(opened, outcome)
 
 
 def get(db: Transaction, call: SessionCall) -> bodies.SessionOutcome:
     """Return the outcome that was recorded for a session."""
     session = sessions.get(db, call.id)
-    found = outcomes.find(db, call.id)
-    if found is None:
+    outcome = outcomes.find(db, call.id)
+    if outcome is None:
         raise NotFoundError("outcome")
     model = call.loaded.get(db, session.model_id)
     labels = [one.label for one in model.ensemble.classes]
-    return body_of(found, labels)
+    return body_of(outcome, labels)
 
 
 def make_outcome(opened: OpenSession, label: str, now: datetime) -> StoredOutcome:
-    """Return a true label with what the session predicts now."""
+    """Build the outcome of a true label, with what the session predicts now."""
     ensemble = opened.model.ensemble
     labels = [one.label for one in ensemble.classes]
     if label not in labels:
@@ -59,10 +59,10 @@ def make_outcome(opened: OpenSession, label: str, now: datetime) -> StoredOutcom
     )
 
 
-def show(opened: OpenSession, made: StoredOutcome) -> bodies.SessionOutcome:
-    return body_of(made, [one.label for one in opened.model.ensemble.classes])
+def show(opened: OpenSession, outcome: StoredOutcome) -> bodies.SessionOutcome:
+    return body_of(outcome, [one.label for one in opened.model.ensemble.classes])
 
 
-def body_of(made: StoredOutcome, labels: list[str]) -> bodies.SessionOutcome:
-    probability = made.chances[labels.index(made.label)]
-    return bodies.SessionOutcome.of(made, probability=probability)
+def body_of(outcome: StoredOutcome, labels: list[str]) -> bodies.SessionOutcome:
+    probability = outcome.chances[labels.index(outcome.label)]
+    return bodies.SessionOutcome.of(outcome, probability=probability)

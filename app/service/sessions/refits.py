@@ -1,7 +1,7 @@
-"""Models trained anew at the prices of a list, in the background.
+"""Refits: models trained anew at the prices of a list, in the background.
 
 A model and a price list get one training, however many sessions name the list. Until it
-is done they ask by what the model has, at the new prices.
+is done, sessions use the model itself at the new prices.
 """
 
 from dataclasses import replace
@@ -23,11 +23,11 @@ AMOUNTS = [one.name for one in parameters(BoostParams).values() if one.is_amount
 
 
 class RefitOrder(NamedTuple):
-    """A model and its catalogue at a list's prices, and how many lists may have one."""
+    """A model, its catalogue at its own and at a list's prices, and the most refits."""
 
     head: ModelHead
     own: Catalogue
-    moved: Catalogue
+    repriced: Catalogue
     most: int
 
 
@@ -41,12 +41,12 @@ class RefitStanding(NamedTuple):
 def ensure(
     db: Transaction, prices: StoredPriceList, order: RefitOrder, now: datetime
 ) -> StoredPriceList:
-    """Begin the training of a price list, or store why it gets none."""
+    """Begin the training of a price list, or store the reason why it gets none."""
     if prices.training_id is not None:
         return prices
     origin = find_origin(db, order.head)
-    if order.own == order.moved or (
-        origin is not None and is_same_at(origin, order.own, order.moved)
+    if order.own == order.repriced or (
+        origin is not None and makes_same_choices(origin, order.own, order.repriced)
     ):
         return price_lists.excuse(db, prices, "unneeded")
     if origin is None or origin.dataset_id is None:
@@ -55,7 +55,7 @@ def ensure(
     if locked.training_id is not None:
         return locked
     try:
-        # Whoever begins another training at a list of this model waits here.
+        # Others that begin a training at a list of this model wait here.
         datasets.get_locked(db, origin.dataset_id)
     except NotFoundError:
         return price_lists.excuse(db, prices, "unavailable")
@@ -65,21 +65,21 @@ def ensure(
 
 
 def find_origin(db: Transaction, head: ModelHead) -> StoredJob | None:
-    """Return the training that made a model; a refitted model is not refitted again."""
+    """Return the training that made a model; None for a refit, which has no refits."""
     if head.training_id is None or head.refit_of is not None:
         return None
     return jobs.find(db, head.training_id)
 
 
-def is_same_at(origin: StoredJob, own: Catalogue, moved: Catalogue) -> bool:
-    """Whether a training makes the same choices at other prices.
+def makes_same_choices(origin: StoredJob, own: Catalogue, repriced: Catalogue) -> bool:
+    """Return whether a training makes the same choices at other prices.
 
-    Not where its spec sets costs against amounts that don't move with them.
+    It does if all prices changed in proportion, and the spec has no fixed amounts.
     """
     spec = origin.spec
     params = spec.get("params") or {}
     is_fixed = spec.get("error_costs") or any(params.get(one) for one in AMOUNTS)
-    return not is_fixed and is_in_proportion(own, moved)
+    return not is_fixed and is_in_proportion(own, repriced)
 
 
 def begin(
@@ -90,22 +90,22 @@ def begin(
     now: datetime,
 ) -> StoredPriceList:
     """Put the training of a locked list into the queue."""
-    made = StoredJob(
+    job = StoredJob(
         id=jobs.TRAININGS.make_id(),
         name=origin.name,
         dataset_id=origin.dataset_id,
-        spec=reprice_spec(origin.spec, order.moved),
+        spec=reprice_spec(origin.spec, order.repriced),
         warnings=origin.warnings,
         created_at=now,
         refit_of=order.head.id,
     )
-    jobs.enqueue(db, made, now)
-    price_lists.change(db, prices.id, training_id=made.id, excuse=None)
-    return replace(prices, training_id=made.id, excuse=None)
+    jobs.enqueue(db, job, now)
+    price_lists.change(db, prices.id, training_id=job.id, excuse=None)
+    return replace(prices, training_id=job.id, excuse=None)
 
 
-def find_model(db: Transaction, prices: StoredPriceList) -> str | None:
-    """Return the model that was trained at the prices of a list, once there is one."""
+def find_refit(db: Transaction, prices: StoredPriceList) -> str | None:
+    """Return the id of the model trained at a list's prices, or None."""
     if prices.training_id is None:
         return None
     return jobs.TRAININGS.get(db, prices.training_id).model_id

@@ -1,4 +1,4 @@
-"""Translate what callers send about a session into core's terms."""
+"""Translates requests about a session into core's terms."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ UNKNOWN_FEATURE = "must name a feature of the model"
 def check_known(
     catalogue: Catalogue, known: Mapping[str, object]
 ) -> tuple[dict[int, float], Texts]:
-    """Return the values known beforehand by feature, and texts that have no code."""
+    """Return the known values by feature index, and category texts without a code."""
     values: dict[int, float] = {}
     texts: Texts = {}
     refusals: list[Refusal] = []
@@ -38,9 +38,9 @@ def check_known(
 def check_answers(
     catalogue: Catalogue, state: State, answers: Sequence[GivenAnswer]
 ) -> tuple[list[Answer], Texts]:
-    """Translate the answers of one request, or refuse with all that is wrong.
+    """Return a request's answers in core's terms, and category texts without a code.
 
-    With the texts that have no code.
+    Raises RefusedError with every broken rule.
     """
     checked: list[Answer] = []
     texts: Texts = {}
@@ -67,8 +67,9 @@ def check_answers(
                 value = check_value(catalogue, feature_idx, given.value, texts)
                 checked.append(Answer(feature_idx, "value", value))
             except AnswerError as error:
-                found = (Refusal(f"{where}.value", one.rule) for one in error.refusals)
-                refusals += found
+                refusals += (
+                    Refusal(f"{where}.value", one.rule) for one in error.refusals
+                )
         seen.add(given.feature)
     if refusals:
         raise RefusedError(refusals)
@@ -78,9 +79,9 @@ def check_answers(
 def check_value(
     catalogue: Catalogue, feature_idx: int, value: object, texts: Texts
 ) -> float:
-    """Return a value; add the text of a category that training did not see.
+    """Return a value as core's number; add the text of an unseen category to `texts`.
 
-    Also where rare categories were joined, and it is read as one of them.
+    It is added also if the category is read as the joined rare ones.
     """
     feature = catalogue.features[feature_idx]
     number = check_answer(feature, value)

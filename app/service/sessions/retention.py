@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from app.records import Moment
-from app.service.sessions.expiry import see
+from app.service.sessions.expiry import apply_expiry
 from app.store import retries, sessions
 from app.store.database.transactions import Transaction
 
@@ -11,19 +11,19 @@ SOME = 200
 
 
 def erase_old(db: Transaction, at: Moment, kept: timedelta) -> int:
-    """Erase the tenant's sessions that were closed so long ago; return how many.
+    """Erase the tenant's sessions closed for longer than `kept`; return how many.
 
-    The oldest ones first, some at a time; a session that expired was closed then.
+    They are read oldest first, `SOME` at a time; an expired one was closed then.
     """
     before, after, n_erased = at.now - kept, None, 0
     while True:
-        found = sessions.unchanged_since(db, before, after, SOME)
-        for session in found:
-            seen = see(session, at)
-            if seen.state == "closed" and seen.updated_at < before:
-                sessions.erase(db, seen, at.now)
+        batch = sessions.unchanged_since(db, before, after, SOME)
+        for session in batch:
+            current = apply_expiry(session, at)
+            if current.state == "closed" and current.updated_at < before:
+                sessions.erase(db, current, at.now)
                 retries.remove_of_session(db, session.id)
                 n_erased += 1
-        if len(found) < SOME:
+        if len(batch) < SOME:
             return n_erased
-        after = found[-1]
+        after = batch[-1]

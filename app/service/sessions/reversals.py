@@ -15,13 +15,13 @@ def reverse(
 ) -> LedgerEntry:
     """Reverse a charge; lower `spent`, and update the session's state.
 
-    `call` names no session yet: the entry does.
+    The entry names the session, so `call` has no id yet.
     """
     entry = ledger.get(db, entry_id)
     if entry.kind == "reversal":
         raise ConflictError("not-a-charge", f"Entry {entry_id} is a reversal itself.")
     opened = lock_open(db, call._replace(id=entry.session_id))
-    # Whoever reverses it at the same time has waited for the session.
+    # The session is locked, so a concurrent reversal is visible by now.
     if ledger.find_reversal(db, entry_id) is not None:
         raise ConflictError("already-reversed", f"Entry {entry_id} is reversed.")
     sessions.refund(db, entry.session_id, entry.amount)
@@ -34,10 +34,10 @@ def reverse(
         feature_idx = ensemble.catalogue.feature_idxs[entry.feature]
         state = reverse_charge(ensemble, opened.state, feature_idx)
         save(db, replace(opened, state=state), call.at.now)
-    made = replace(
+    reversal = replace(
         entry, at=call.at.now, kind="reversal", reverses=entry_id, reason=reason
     )
-    ledger.append(db, made)
-    found = ledger.find_reversal(db, entry_id)
-    assert found is not None, "just written"
-    return found
+    ledger.append(db, reversal)
+    stored = ledger.find_reversal(db, entry_id)
+    assert stored is not None, "just written"
+    return stored

@@ -9,28 +9,28 @@ from core.session.policies import POLICIES
 from core.session.state import Aim, State
 
 
-def check_wish(
+def read_aim(
     wish: AimWish | None, ensemble: Ensemble, policy: str | None
 ) -> Aim | None:
-    """Return the aim that a caller wishes, which `policy` or some policy takes."""
+    """Return a requested aim; refuse one that `policy`, or no policy, can take."""
     return None if wish is None else check_aim(wish.to(Aim), ensemble, policy, "aim")
 
 
 def change_state(ensemble: Ensemble, state: State, request: TermsRequest) -> State:
-    """Return a state under other terms; the same one where nothing changes."""
-    given = request.model_fields_set
-    if not given:
+    """Return a state under other terms; the same object if nothing changes."""
+    changed = request.model_fields_set
+    if not changed:
         raise RefusedError([Refusal("budget", "is required, or aim")])
-    aim = check_wish(request.aim, ensemble, state.policy)
-    if "budget" in given and request.budget != state.budget:
+    aim = read_aim(request.aim, ensemble, state.policy)
+    if "budget" in changed and request.budget != state.budget:
         state = machine.change_budget(ensemble, state, request.budget)
-    if "aim" in given and aim != state.aim:
+    if "aim" in changed and aim != state.aim:
         state = change_aim(ensemble, state, aim)
     return state
 
 
 def aim_of(ensemble: Ensemble, state: State) -> SessionAim | None:
-    """Return the aim of a session, with what sessions of it come to on average."""
+    """Return a session's aim with the mean spend and error of such sessions."""
     if state.aim is None:
         return None
     outlook = POLICIES[state.policy].look_ahead(ensemble, state.aim)

@@ -1,4 +1,4 @@
-"""Make the body that shows a session: question, prediction, answers, money."""
+"""Builds the body of a session: question, prediction, answers, amounts."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def summary_of(session: PredictSession, model_name: str) -> bodies.SessionSummar
 
 
 def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
-    """Return the body of a session whose answers were erased; its amounts are left."""
+    """Return the body of a session whose answers were erased; it keeps the amounts."""
     return bodies.Session.of(
         session,
         model=model_of(session, model_name),
@@ -83,7 +83,7 @@ def view_of(
 
 
 def prices_of(ensemble: Ensemble, standing: RefitStanding) -> bodies.Prices:
-    """Return all prices that a session charges; members of a bundle cost nothing."""
+    """Return all prices of a session; members of a bundle have cost 0."""
     catalogue = ensemble.catalogue
     return bodies.Prices.of(
         standing,
@@ -137,7 +137,7 @@ def prediction_of(ensemble: Ensemble, state: State) -> dict[str, Any]:
 def steps_of(
     ensemble: Ensemble, state: State, forecast: Forecast
 ) -> list[explanations.AnswerStep]:
-    """Return by how much each answer moved the probability of one class."""
+    """Return the effect of each answer on the probability of one class."""
     class_idx = choose_class(forecast.probabilities)
     return [
         explanations.AnswerStep(
@@ -154,12 +154,13 @@ def steps_of(
 
 
 def certificate_of(ensemble: Ensemble, state: State) -> certificates.Certificate | None:
-    """Return the certificate that a session asked for; None where it asked for none."""
+    """Return the certificate that a session requested; None if it requested none."""
     if state.stop.disagreement is None:
         return None
-    found = find_certificate(ensemble, state)
+    certificate = find_certificate(ensemble, state)
+    lack = certificate.lack
     return certificates.Certificate.of(
-        found, state.stop, in_force=found.lack is None, why=LACKS[found.lack]
+        certificate, state.stop, in_force=lack is None, why=LACKS[lack]
     )
 
 
@@ -194,7 +195,7 @@ def doubts_of(ensemble: Ensemble, state: State, texts: Texts) -> list[Doubt]:
 
 
 def value_of(feature: Feature, value: float, texts: Texts) -> Value | None:
-    """Return a value as its caller wrote it."""
+    """Return a stored value as its caller wrote it; None for a missing one."""
     if value != value:
         return None
     if feature.type == "category":

@@ -157,7 +157,7 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
         app.include_router(routes.router)
     if settings.origins:
         app.add_middleware(CORSMiddleware, **cors(settings.origins))
-    site.add_to(app)
+    site.add_pages(app)
     return app
 
 

@@ -1,4 +1,4 @@
-"""These pages link to the API's documentation and explain the types of problems."""
+"""Pages that link to the API's documentation and explain types of problems."""
 
 from importlib.resources import files
 
@@ -16,7 +16,7 @@ from app.problems import KINDS
 router = APIRouter(include_in_schema=False)
 
 ASSETS = "/docs-assets"
-# What the documentation is made by stands in its page, as a script and as styles.
+# The documentation's page contains its script and its styles.
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' "
     "'unsafe-inline'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"

@@ -16,9 +16,9 @@ EMPTY_RULE = 'Choose an answer, or press "Refused" or another button'
 def read_answers(
     form: FormData, call: SessionCall, db: Transaction
 ) -> list[GivenAnswer]:
-    """Return the answers of a form: of its feature and of what is bought with it.
+    """Return the answers of a form: of its feature, and of others in its bundle.
 
-    Of those that are left empty the results are to come.
+    Other features that are left empty are still pending.
     """
     opened = find(db, call)
     if isinstance(opened, ErasedSession):
@@ -53,17 +53,17 @@ def read_answers(
 
 
 def is_insistent(form: FormData) -> bool:
-    """Whether a form insists on an answer that can't be used.
+    """Return whether a form insists on an answer that can't be used.
 
-    Its button then says the outcome in place of the usual one.
+    Its field `insist` then has the outcome.
     """
     return bool(text_in(form, "insist"))
 
 
 def first_feature(form: FormData) -> str:
-    """Return the feature that a form asks for; others of its bundle come after it."""
-    found = form.getlist("feature")[:1]
-    return found[0] if found and isinstance(found[0], str) else ""
+    """Return a form's first feature, the asked one; others of its bundle follow."""
+    names = form.getlist("feature")[:1]
+    return names[0] if names and isinstance(names[0], str) else ""
 
 
 def signature(answers: list[GivenAnswer]) -> str:

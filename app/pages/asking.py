@@ -26,7 +26,7 @@ N_BEST = 2
 
 
 class AskedFeature(NamedTuple):
-    """The feature that a page asks for: the next one, or another that was chosen."""
+    """A feature that a page asks for: the next one, or one that the user chose."""
 
     feature: Feature
     #: all that its price reveals, itself first
@@ -34,12 +34,14 @@ class AskedFeature(NamedTuple):
     #: in units
     price: float
     price_words: str
-    #: what is known of it already; None: nothing
+    #: its present outcome; None: not asked yet
     outcome: str | None
 
 
-def find_asked(catalogue: Catalogue, state: State, feature_idx: int) -> AskedFeature:
-    """Return a feature with its price now, and what the price is made of."""
+def describe_feature(
+    catalogue: Catalogue, state: State, feature_idx: int
+) -> AskedFeature:
+    """Return a feature with its current price and what the price consists of."""
     features, paid = catalogue.features, find_paid(catalogue, state)
     is_charged = feature_idx in paid.feature_idxs
     is_free = is_charged or feature_idx in state.known
@@ -57,10 +59,10 @@ def find_asked(catalogue: Catalogue, state: State, feature_idx: int) -> AskedFea
     )
 
 
-def most_questions(opened: OpenSession) -> int:
-    """Return an upper bound of the questions that are still to come.
+def max_questions_left(opened: OpenSession) -> int:
+    """Return an upper bound on the number of remaining questions.
 
-    As many of the cheapest as what remains pays, without any fee that is to come.
+    It counts the cheapest purchases that the remaining budget pays, without fees.
     """
     ensemble, state = opened.model.ensemble, opened.state
     catalogue = ensemble.catalogue
@@ -83,8 +85,8 @@ def most_questions(opened: OpenSession) -> int:
     return n_most
 
 
-def path_of_chance(view: Any) -> tuple[str, str] | None:
-    """Draw how the chance of a class moved, and name the class; None: no answers."""
+def draw_chances(view: Any) -> tuple[str, str] | None:
+    """Return a chart of a class's chance after each answer, and the class; or None."""
     steps = view.prediction.steps
     if not steps:
         return None
@@ -97,8 +99,8 @@ def path_of_chance(view: Any) -> tuple[str, str] | None:
     return line_chart(Line(values, labels, said, "answers", "chance")), shown
 
 
-def next_best(catalogue: Catalogue, view: Any) -> list[Any]:
-    """Return what would be asked instead; a bundle counts once."""
+def list_alternatives(catalogue: Catalogue, view: Any) -> list[Any]:
+    """Return the best alternatives to the question; a bundle counts once."""
     offers: dict[object, Any] = {}
     idx_of = catalogue.feature_idxs
     for one in (view.question, *view.question.alternatives):
@@ -111,13 +113,13 @@ def next_best(catalogue: Catalogue, view: Any) -> list[Any]:
 
 
 def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:
-    """Return what the template is given; `chosen` is a feature that exists, or None."""
+    """Return the template's context; `chosen` is an existing feature or None."""
     view, state = opened.view, opened.state
     catalogue = opened.model.ensemble.catalogue
     asked_idx = state.next_feature_idx if view.question is not None else None
     if chosen is not None:
         asked_idx = catalogue.feature_idxs[chosen]
-    asked = None if asked_idx is None else find_asked(catalogue, state, asked_idx)
+    asked = None if asked_idx is None else describe_feature(catalogue, state, asked_idx)
     is_next = view.question is not None and (
         asked is not None and asked.feature.name == view.question.feature
     )
@@ -131,16 +133,16 @@ def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:
         "is_next": is_next,
         "reason": reason,
         "others": [
-            find_asked(catalogue, state, idx)
+            describe_feature(catalogue, state, idx)
             for idx in others.offered
             if idx != asked_idx
         ],
         "unusable": say_useless(
             [catalogue.features[idx] for idx in others.useless if idx != asked_idx]
         ),
-        "best": next_best(catalogue, view) if is_next else [],
-        "most": most_questions(opened),
-        "path": path_of_chance(view),
+        "best": list_alternatives(catalogue, view) if is_next else [],
+        "most": max_questions_left(opened),
+        "path": draw_chances(view),
         "features": {one.name: one for one in catalogue.features},
         "fields": [
             (one, hint(one), options(one)) for one in (asked.features if asked else ())

@@ -22,15 +22,15 @@ class Asset(NamedTuple):
 @cache
 def assets() -> dict[str, Asset]:
     """Return all static files by name; the style sheet begins with chart colours."""
-    made = {}
+    assets_by_name = {}
     for file in files("app.pages").joinpath("static").iterdir():
         stem, dot, ending = file.name.rpartition(".")
         content = file.read_bytes()
         if ending == "css":
             content = COLOURS.encode() + content
         address = f"{ROOT}/{stem}.{sha256(content).hexdigest()[:12]}{dot}{ending}"
-        made[file.name] = Asset(address, content, KINDS[dot + ending])
-    return made
+        assets_by_name[file.name] = Asset(address, content, KINDS[dot + ending])
+    return assets_by_name
 
 
 def address_of(name: str) -> str:

@@ -1,4 +1,4 @@
-"""This module shows, in words and as a chart, what each budget buys."""
+"""Shows in words and as a chart what each budget of a curve buys."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from core.table.prices import from_micros
 
 
 class BudgetWords(NamedTuple):
-    """A budget of the curve; the amount as it is typed, "" for no limit."""
+    """A budget of the curve; `amount` is as typed in a form, "" for no limit."""
 
     amount: str
     name: str
@@ -28,14 +28,14 @@ def budget_words(model: Model) -> list[BudgetWords]:
         amount = amount.rstrip("0").rstrip(".") if amount else ""
         error = percent(curve.errors_calibrated[place])
         words = f"{error} error, {count_words(curve, place)} on average"
-        # A mean: to the cent.
+        # A mean is rounded to the cent.
         spend = money(round(curve.mean_spends[place], -4), unit)
         rows.append(BudgetWords(amount, name, f"{words}, {spend} spent"))
     return rows
 
 
 def count_words(curve: Curve, place: int) -> str:
-    """Return how many tests a case has on average, if that was counted."""
+    """Return the mean number of tests of a case in words."""
     if curve.purchases is None:
         return "as many tests as it pays"
     n_tests = sum(curve.purchases[place])

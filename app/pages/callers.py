@@ -1,4 +1,4 @@
-"""This module identifies a page's caller by cookie, and checks forms for forgery."""
+"""Identifies a page's caller by cookie, and checks forms for forgery."""
 
 import secrets
 import time
@@ -34,7 +34,7 @@ from app.service import keys, sign_ins
 COOKIE = "askless_ui"
 PATH = "/ui"
 LABEL = b"askless form"
-# A table of a thousand columns has some fields for each.
+# A table may have a thousand columns, and each has several fields.
 MAX_FIELDS = 20_000
 FOREIGN = "The token in the form is not the one that this browser was given."
 
@@ -67,20 +67,20 @@ def form_token(cookie: str) -> str:
 
 
 async def check_form(request: Request) -> AsyncIterator[None]:
-    """Parse a form and refuse that of another site; files are closed at the end."""
+    """Parse a form and refuse one of another site; close its files at the end."""
     if request.method in READING:
         yield
         return
     limit = request.app.state.settings.max_body_bytes
     form = await request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=limit)
     try:
-        require_ours(form, request.cookies.get(COOKIE, ""))
+        require_token(form, request.cookies.get(COOKIE, ""))
         yield
     finally:
         await form.close()
 
 
-def require_ours(form: FormData, cookie: str) -> None:
+def require_token(form: FormData, cookie: str) -> None:
     """Refuse a form without the token that belongs to the browser's cookie."""
     sent = form.get(TOKEN)
     is_text = isinstance(sent, str) and cookie != ""
@@ -100,7 +100,7 @@ class SignInError(Exception):
 
 
 async def enter(request: Request) -> None:
-    """Identify the caller; SignInError if a key is required and there is none."""
+    """Identify a page's caller; raise SignInError if a key is required but missing."""
     guard: Guard = request.app.state.guard
     cookie = request.cookies.get(COOKIE)
     caller = None
@@ -115,7 +115,7 @@ async def enter(request: Request) -> None:
 
 
 async def find_caller(guard: Guard, engine: sa.Engine, cookie: str) -> Caller | None:
-    """Return the caller of a cookie; it is looked up again after some seconds."""
+    """Return the caller of a cookie, read again after `RECHECK_S`; None: unknown."""
     name = cookie_name(cookie)
     now = datetime.now(UTC)
     cached = guard.cached_keys.get(name)

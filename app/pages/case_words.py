@@ -14,32 +14,32 @@ from core.session.uses import can_use
 from core.table.catalogue import Feature
 from core.table.prices import from_micros
 
-# Why a feature that was asked has no value.
+# Reasons why an asked feature has no value.
 LACKING = {
     "ordered": "Ordered; its result is still to come.",
     "unavailable": "There was no result.",
     "refused": "It was refused.",
     "unknown": "Nobody knew it.",
 }
-# Why one that is affordable was not asked, where nothing more is.
+# Reasons why an affordable feature was not asked at the end.
 COMES_LATER = "It comes after others, for which too little is left."
 HELPS_NOT = "It is not expected to lower the error now."
 MOST_LARGER = 4
 
 
 class Reason(NamedTuple):
-    """What one answer did to the chance of a class."""
+    """The effect of one answer on the chance of a class."""
 
     title: str
     value: str
     words: str
     log_odds: float
-    #: of the greatest of all, 0 to 100
+    #: share of the largest effect, in percent
     width: float
 
 
 class MissingFeature(NamedTuple):
-    """A feature that the model reads and that has no value, and why."""
+    """A feature that the model reads but that has no value, with the reason."""
 
     title: str
     why: str
@@ -59,14 +59,14 @@ def explain_chance(session: Session) -> str:
     display, chance = session.prediction.display, session.prediction.probability
     count = round(100 * chance)
     if 0 < chance < 1 and count in (0, 100):
-        said = "fewer than 1" if count == 0 else "more than 99"
+        frequency = "fewer than 1" if count == 0 else "more than 99"
     else:
-        said = f"about {count}"
-    return f"Of 100 cases with these answers, {said} are {display}."
+        frequency = f"about {count}"
+    return f"Of 100 cases with these answers, {frequency} are {display}."
 
 
 def list_reasons(session: Session, model: Model) -> list[Reason]:
-    """Return what each answer did, the largest effect first."""
+    """Return the effect of each answer, the largest first."""
     assert session.prediction is not None, "its answers were erased"
     catalogue = model.ensemble.catalogue
     given = {one.feature: one for one in session.answers}
@@ -108,7 +108,7 @@ def list_missing(model: Model, state: State) -> list[MissingFeature]:
 
 
 def why_not(ensemble: Ensemble, state: State, feature_idx: int) -> str:
-    """Return why a feature was not asked."""
+    """Return the reason why a feature was not asked."""
     unit, remaining = ensemble.catalogue.cost_unit, state.remaining
     price = int(Position.of(ensemble, state).prices[feature_idx])
     if remaining is not None and price > remaining:
@@ -129,13 +129,15 @@ def why_not(ensemble: Ensemble, state: State, feature_idx: int) -> str:
 def error_now(model: Model, state: State) -> float | None:
     """Return the error on held-out cases under the budget of a case; None: unknown."""
     curve = model.curve
-    if curve is None or (state.budget is not None and is_below(model, state.budget)):
+    if curve is None or (
+        state.budget is not None and is_below_curve(model, state.budget)
+    ):
         return None
     return curve.errors_calibrated[curve.place_at(state.budget)]
 
 
-def is_below(model: Model, budget: int) -> bool:
-    """Whether a budget is smaller than all that were tried."""
+def is_below_curve(model: Model, budget: int) -> bool:
+    """Return whether a budget is smaller than all budgets of the curve."""
     assert model.curve is not None
     return all(one is None or one > budget for one in model.curve.budgets)
 

@@ -38,7 +38,7 @@ class Side(NamedTuple):
 
 
 class SideBySide(NamedTuple):
-    """What a page shows of two models that can be compared."""
+    """The parts of a page that compares two models."""
 
     sides: tuple[Side, Side]
     svg: str
@@ -48,16 +48,19 @@ class SideBySide(NamedTuple):
 
 
 @router.get("", dependencies=[needs("models")])
-def page(
+def show_comparison(
     request: Request, db: ReadDb, loaded: Loaded, a: Chosen = "", b: Chosen = ""
 ) -> HTMLResponse:
-    """Show two models that were chosen, or the form to choose them."""
+    """Show the two chosen models, or the form to choose them."""
     heads = list(models.page(db, MOST, None).items)
     for chosen in (a, b):
         if chosen and chosen not in {one.id for one in heads}:
             heads.append(models.get_head(db, chosen))
     context: dict[str, Any] = {
-        "options": [("", "Choose one"), *((one.id, say_head(one)) for one in heads)],
+        "options": [
+            ("", "Choose one"),
+            *((one.id, name_and_version(one)) for one in heads),
+        ],
         "n_models": len(heads),
         "typed": {"a": a, "b": b},
         "labels": LABELS,
@@ -65,10 +68,10 @@ def page(
     }
     if not (a and b):
         return render(request, "compare.html", **context)
-    found = {one.id: one for one in heads}
+    heads_by_id = {one.id: one for one in heads}
     sides = tuple(
-        Side(one, models.find(db, loaded, one.id), say_head(one))
-        for one in (found[a], found[b])
+        Side(one, models.find(db, loaded, one.id), name_and_version(one))
+        for one in (heads_by_id[a], heads_by_id[b])
     )
     try:
         context["found"] = compare(db, *sides)
@@ -78,13 +81,13 @@ def page(
     return render(request, "compare.html", **context)
 
 
-def say_head(head: ModelHead) -> str:
+def name_and_version(head: ModelHead) -> str:
     return f"{head.name}, version {head.version}"
 
 
 def compare(db: Transaction, first: Side, other: Side) -> SideBySide:
-    """Return the comparison of two models; RefusedError names each wrong field."""
-    curves = find_curves(first, other)
+    """Compare two models; RefusedError names each wrong field."""
+    curves = comparable_curves(first, other)
     unit = first.model.ensemble.catalogue.cost_unit
     budgets = list(shared_budgets(*curves))
     gaps = [compare_independent(*curves, budget) for budget in budgets]
@@ -105,12 +108,12 @@ def compare(db: Transaction, first: Side, other: Side) -> SideBySide:
             tuple(map(name, (one, *(facts.get(one, "–") for facts in both))))
             for one in terms
         ],
-        rows=say_rows(db, first.head, other.head),
+        rows=describe_tables(db, first.head, other.head),
     )
 
 
-def find_curves(first: Side, other: Side) -> tuple[Curve, Curve]:
-    """Return the curves of two models that can be compared."""
+def comparable_curves(first: Side, other: Side) -> tuple[Curve, Curve]:
+    """Return two models' curves; raise RefusedError if they can't be compared."""
     refusals = []
     if first.head.id == other.head.id:
         refusals.append(Refusal("b", "must be another model than the first"))
@@ -136,8 +139,8 @@ def shared_budgets(first: Curve, other: Curve) -> Iterator[int | None]:
             yield budget
 
 
-def say_rows(db: Transaction, first: ModelHead, other: ModelHead) -> str:
-    """Return whether both models were trained on the same table."""
+def describe_tables(db: Transaction, first: ModelHead, other: ModelHead) -> str:
+    """Return a sentence on whether both models were trained on the same table."""
     ids = [
         one.training_id and trainings.get(db, one.training_id).dataset_id
         for one in (first, other)

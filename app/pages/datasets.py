@@ -22,7 +22,7 @@ from core.errors import Refusal, RefusedError
 
 router = APIRouter(prefix="/ui/datasets", include_in_schema=False)
 MOST = 50
-# Of what is wrong with a table; the rest comes when that is mended.
+# Most broken rules of a table that are shown at once.
 MOST_RULES = 5
 FIELD = "dataset"
 WRITE, TRAIN = "datasets:write", "train:write"
@@ -34,17 +34,17 @@ Done = Annotated[str | None, Query()]
 
 
 @router.get("", dependencies=[needs("datasets")])
-def page(
+def list_datasets(
     request: Request,
     db: ReadDb,
     caller: Called,
     after: After = None,
     done: Done = None,
 ) -> HTMLResponse:
-    return show_page(request, db, caller, after, told=TOLD.get(done or ""))
+    return render_list(request, db, caller, after, told=TOLD.get(done or ""))
 
 
-def show_page(
+def render_list(
     request: Request,
     db: Any,
     caller: Caller,
@@ -71,9 +71,9 @@ async def upload(
     changes: Changes,
     now: Now,
 ) -> Response:
-    """Store a table; a refusal is shown at the field."""
+    """Store a table; show a refusal at its field."""
     try:
-        part = file_of(form)
+        part = uploaded_file(form)
         act = partial(datasets.read, reader, part.filename, part.file)
         table = await read_in_turn(request, act)
         return await changes(
@@ -81,28 +81,28 @@ async def upload(
             lambda made: see_other(f"/ui/datasets/{made.id}?done=stored"),
         )
     except RefusedError as error:
-        said, status = words_of(error.refusals), 422
+        said, status = refusal_sentences(error.refusals), 422
     except LimitError as error:
         said, status = str(error), 409
-    return await run_in_threadpool(refuse, request, changes.caller, said, status)
+    return await run_in_threadpool(show_refusal, request, changes.caller, said, status)
 
 
-def file_of(form: FormData) -> UploadFile:
+def uploaded_file(form: FormData) -> UploadFile:
     part = form.get(FIELD)
     if isinstance(part, UploadFile) and part.filename:
         return part
     raise RefusedError([Refusal("table", "must be chosen, or dropped here")])
 
 
-def words_of(refusals: Sequence[Refusal]) -> str:
-    """Return why a table was refused, as sentences."""
-    sentences = [sentence_of(one) for one in refusals[:MOST_RULES]]
+def refusal_sentences(refusals: Sequence[Refusal]) -> str:
+    """Return refusals of a table as sentences."""
+    sentences = [refusal_sentence(one) for one in refusals[:MOST_RULES]]
     n_more = len(refusals) - len(sentences)
     sentences += [f"And {n_more} more."] if n_more > 0 else []
     return " ".join(sentences)
 
 
-def sentence_of(refusal: Refusal) -> str:
+def refusal_sentence(refusal: Refusal) -> str:
     start = f"{refusal.field}: "
     if refusal.field == "table":
         start = "The table " if refusal.told.startswith("must ") else ""
@@ -110,13 +110,15 @@ def sentence_of(refusal: Refusal) -> str:
     return text[0].upper() + text[1:]
 
 
-def refuse(request: Request, caller: Caller, said: str, status: int) -> HTMLResponse:
+def show_refusal(
+    request: Request, caller: Caller, said: str, status: int
+) -> HTMLResponse:
     with reading(request.app.state.engine, caller.tenant_id) as db:
-        return show_page(request, db, caller, status=status, errors={FIELD: said})
+        return render_list(request, db, caller, status=status, errors={FIELD: said})
 
 
 @router.get("/{id}", dependencies=[needs("datasets")])
-def show(
+def show_dataset(
     request: Request, id: str, db: ReadDb, caller: Called, done: Done = None
 ) -> HTMLResponse:
     return render(
@@ -130,7 +132,7 @@ def show(
 
 
 @router.get("/{id}/delete", dependencies=[needs("datasets")])
-def ask_deletion(request: Request, id: str, db: ReadDb) -> HTMLResponse:
+def confirm_deletion(request: Request, id: str, db: ReadDb) -> HTMLResponse:
     return show_deletion(request, id, db)
 
 
@@ -145,16 +147,16 @@ def show_deletion(
 
 
 @router.post("/{id}/delete", dependencies=[needs("datasets")])
-async def delete(
+async def delete_dataset(
     request: Request, id: str, db: ReadDb, changes: Changes, blobs: Uploads
 ) -> Response:
-    def tell(deleted: StoredDataset) -> Response:
+    def respond(deleted: StoredDataset) -> Response:
         answer = see_other("/ui/datasets?done=deleted")
         # After the response, and so after the commit.
         answer.background = BackgroundTask(blobs.remove, deleted.blob)
         return answer
 
     try:
-        return await changes(lambda its: datasets.delete(its, id), tell)
+        return await changes(lambda db: datasets.delete(db, id), respond)
     except ConflictError as error:
         return await run_in_threadpool(show_deletion, request, id, db, str(error))

@@ -8,7 +8,7 @@ from app.pages import assets, filters
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-#: The field with which a form proves that this site has made it.
+#: The field by which a form proves that it comes from this site.
 TOKEN = "form_token"
 
 
@@ -30,7 +30,7 @@ def environment() -> "Environment":
 
 
 def render_file(template: str, **context: Any) -> str:
-    """Return a page as a file that loads nothing: the style sheet is inlined."""
+    """Render a page as a file that loads nothing; the style sheet is inlined."""
     from markupsafe import Markup
 
     style = Markup(assets.assets()["style.css"].content.decode())

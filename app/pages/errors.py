@@ -15,22 +15,25 @@ from app.problems import KINDS
 
 PROBLEM = b"application/problem+json"
 SENTENCE = re.compile(r"(?<=\.) ")
-# Members of the document, which stand between backticks, and headers.
+# Words that only programs need: fields in backticks, and names of headers.
 OF_PROGRAMS = re.compile(r"`|\b[A-Z]\w*-[A-Z]|\bheader\b")
 DOCUMENTS = ("application/json", "application/problem+json")
 
 
 def prefers_pages(accept: str) -> bool:
-    """Whether a header Accept prefers pages to JSON."""
+    """Return whether an Accept header prefers pages to JSON."""
     shares = {}
     for part in accept.lower().split(","):
         kind, *params = (one.strip() for one in part.split(";"))
-        shares[kind] = next((share_of(one) for one in params if one[:2] == "q="), 1.0)
+        shares[kind] = next(
+            (parse_quality(one) for one in params if one[:2] == "q="), 1.0
+        )
     best = max((shares.get(one, 0.0) for one in DOCUMENTS), default=0.0)
     return shares.get("text/html", 0.0) > best
 
 
-def share_of(param: str) -> float:
+def parse_quality(param: str) -> float:
+    """Return the weight of a parameter such as q=0.8; 0 if it is malformed."""
     try:
         return float(param[2:])
     except ValueError:
@@ -38,7 +41,7 @@ def share_of(param: str) -> float:
 
 
 class ProblemPages:
-    """The outermost layer: turns each problem document into a page for browsers."""
+    """Middleware that turns problem documents into pages for browsers."""
 
     def __init__(self, app: ASGIApp, top: ASGIApp) -> None:
         self.app = app
@@ -60,12 +63,12 @@ class ProblemPages:
             else:
                 held.append(message)
                 if not message.get("more_body", False):
-                    await self.show(held, scope, receive, send)
+                    await self.send_page(held, scope, receive, send)
 
-        # As inner layers change what they are handed, they get it as it is.
+        # Inner layers may change messages, so they get the original ones.
         await self.app(scope, receive, send_on)
 
-    async def show(
+    async def send_page(
         self, held: list[Message], scope: Scope, receive: Receive, send: Send
     ) -> None:
         start, *parts = held
@@ -73,7 +76,7 @@ class ProblemPages:
         request = Request({**scope, "app": self.top}, receive)
         kept = Headers(raw=start["headers"])
         wait_s = kept.get("retry-after")
-        response = page_of(request, document, start["status"], wait_s)
+        response = problem_page(request, document, start["status"], wait_s)
         response.headers["Vary"] = "Accept"
         for name in ("retry-after", "allow", "www-authenticate", "x-request-id"):
             if name in kept:
@@ -82,12 +85,12 @@ class ProblemPages:
 
 
 def for_people(meaning: str) -> str:
-    """Return the meaning of a problem, without what is for programs only."""
+    """Return the meaning of a problem without sentences for programs."""
     said = (one for one in SENTENCE.split(meaning) if not OF_PROGRAMS.search(one))
     return " ".join(said)
 
 
-def page_of(
+def problem_page(
     request: Request, document: dict[str, Any], status: int, wait_s: str | None = None
 ) -> Response:
     """Return a problem in plain words, with what to do and the id of the request."""
@@ -108,6 +111,6 @@ def page_of(
 
 
 def on_sign_in(request: Request, error: SignInError) -> Response:
-    """Redirect to signing in, which leads back here."""
+    """Redirect to the sign-in page, which leads back here."""
     del error
     return see_other(sign_in_address(request))

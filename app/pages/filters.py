@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def money(amount: float, unit: str | None = "") -> str:
-    """Return an amount in units with two decimals, or as many as it needs.
+    """Return an amount in units with two decimals, or more if needed.
 
-    Sums may be larger than any one amount, and below zero.
+    Sums may exceed the limit of single amounts, and be negative.
     """
     text = wording.money(amount * MICROS_PER_UNIT, unit or "")
     return f"−{text[1:]}" if text.startswith("-") else text

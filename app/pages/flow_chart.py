@@ -15,12 +15,12 @@ from app.words.svg import (
     wrap,
 )
 
-# In points of the screen.
+# In pixels.
 WIDTH, GAP_X, GAP_Y, PAD = 212, 34, 14, 10
 SIZE, LEAD = 12, 16
-# Lines of one text in a box: more is cut, and is in the list below the drawing.
+# Most lines of a text in a box; the list below the drawing has the whole text.
 MOST_LINES = 3
-# How the edge of a box is drawn: of an end, of one that goes on, of a question.
+# Edges of boxes: of an end, of an unfinished branch, and of a question.
 EDGES: dict[str, dict[str, object]] = {
     "end": {"stroke": SERIES[0], "stroke_width": 2},
     "cut": {"stroke": INK, "stroke_dasharray": "5 4"},
@@ -56,20 +56,20 @@ class Layout(NamedTuple):
     height: float
 
 
-def lay_out(root: PlanNode) -> Layout:
-    """Place each node right of its parent, half-way down its children."""
+def compute_layout(root: PlanNode) -> Layout:
+    """Return the boxes of a plan: each right of its parent, centred on its children."""
     boxes: list[Box] = []
-    place(root, 0, 0.0, None, boxes)
+    place_subtree(root, 0, 0.0, None, boxes)
     width = max(box.x for box in boxes) + WIDTH
     return Layout(boxes, width, max(box.y + box.height for box in boxes))
 
 
-def place(
+def place_subtree(
     node: PlanNode, depth: int, top: float, parent: int | None, boxes: list[Box]
 ) -> None:
-    """Place a node and its descendants below `top`, within the height they need."""
-    texts = list(lines_of(node))
-    height, whole = height_of(texts), tree_height(node)
+    """Append the boxes of a node and its descendants, below `top`."""
+    texts = list(box_lines(node))
+    height, whole = box_height(texts), tree_height(node)
     kind = "end" if node.is_end else "cut" if node.goes_on else "ask"
     x, y = depth * (WIDTH + GAP_X), top + (whole - height) / 2
     boxes.append(Box(float(x), y, height, texts, kind, parent))
@@ -77,22 +77,22 @@ def place(
     below = sum(tree_height(one) + GAP_Y for one in node.children) - GAP_Y
     top += max(0.0, (whole - below) / 2)
     for child in node.children:
-        place(child, depth + 1, top, number, boxes)
+        place_subtree(child, depth + 1, top, number, boxes)
         top += tree_height(child) + GAP_Y
 
 
 def tree_height(node: PlanNode) -> float:
     """Return the height that a node and its descendants need."""
-    own = height_of(list(lines_of(node)))
+    own = box_height(list(box_lines(node)))
     below = sum(tree_height(one) + GAP_Y for one in node.children) - GAP_Y
     return max(own, below)
 
 
-def height_of(texts: Sequence[Text]) -> float:
+def box_height(texts: Sequence[Text]) -> float:
     return float(len(texts) * LEAD + 2 * PAD - (LEAD - SIZE))
 
 
-def lines_of(node: PlanNode) -> Iterator[Text]:
+def box_lines(node: PlanNode) -> Iterator[Text]:
     """Yield the lines of a box, each short enough for it."""
     parts = [("answers", node.answers), ("head", node.head)]
     for kind, words in [*parts, *(("fact", one) for one in node.lines)]:
@@ -102,7 +102,7 @@ def lines_of(node: PlanNode) -> Iterator[Text]:
 
 
 def draw(layout: Layout, label: str) -> str:
-    """Return a layout as SVG; `label` describes it to those who can't see it."""
+    """Return a layout as SVG; `label` describes it for screen readers."""
     width, height = layout.width + 2, layout.height + 2
     marks = [
         draw_line(layout.boxes[box.parent], box)
@@ -119,11 +119,11 @@ def draw_line(parent: Box, box: Box) -> str:
     x, y = parent.x + WIDTH, parent.y + parent.height / 2
     x_end, y_end = box.x, box.y + box.height / 2
     middle = (x + x_end) / 2
-    way = (
+    curve = (
         f"M{x:.1f} {y:.1f} C{middle:.1f} {y:.1f} {middle:.1f} {y_end:.1f} "
         f"{x_end:.1f} {y_end:.1f}"
     )
-    return draw_element("path", d=way, fill="none", stroke=INK, stroke_opacity="0.6")
+    return draw_element("path", d=curve, fill="none", stroke=INK, stroke_opacity="0.6")
 
 
 def draw_box(box: Box) -> str:

@@ -1,4 +1,4 @@
-"""Renders every page of the site: its context, its headers."""
+"""Renders the pages of the site, with their context and headers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,8 +22,8 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
-#: The pages that the head of each page leads to, and the scope that each needs; those
-#: are shown that the caller may see.
+#: Name, address and required scope of the main pages; callers see those that they may
+#: open.
 NAVIGATION = (
     ("Home", "/ui", ""),
     ("Models", "/ui/models", "models:read"),
@@ -76,14 +76,14 @@ def is_below(here: str, address: str) -> bool:
 
 
 def see_other(address: str) -> RedirectResponse:
-    """Redirect after a form, so that a reload sends nothing twice."""
+    """Redirect after a form, so that a reload does not send it again."""
     return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
 
 
 def as_file(name: str) -> dict[str, str]:
     """Return the headers of a download that no cache may keep."""
-    named = f'attachment; filename="{name}"'
-    return {"Content-Disposition": named} | {
+    disposition = f'attachment; filename="{name}"'
+    return {"Content-Disposition": disposition} | {
         one: HEADERS[one] for one in ("Cache-Control", "X-Content-Type-Options")
     }
 

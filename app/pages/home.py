@@ -1,4 +1,4 @@
-"""Home: the models with their curves, open sessions, what this is."""
+"""Home page: models with their curves, open sessions, running trainings."""
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/ui", include_in_schema=False)
 THUMBNAIL = (300, 190)
 MOST = 12
 MODELS, SESSIONS, TRAININGS = "models:read", "predict:read", "train:read"
-# The text of a picture, which has the page's style sheet not.
+# The text colour of a picture, which does not load the page's style sheet.
 INK = "svg { color: #444 } @media (prefers-color-scheme: dark) { svg { color: #ccc } }"
 
 
@@ -27,15 +27,15 @@ INK = "svg { color: #444 } @media (prefers-color-scheme: dark) { svg { color: #c
 def home(
     request: Request, db: ReadDb, at: At, loaded: Loaded, caller: Called
 ) -> HTMLResponse:
-    """Show what the caller may see, and which scopes the key lacks."""
+    """Show models, sessions and trainings that the caller may see."""
     heads: Page[ModelHead] = Page((), None)
     if MODELS in caller.scopes:
         heads = models.page(db, MOST, None)
     sessions = []
     if SESSIONS in caller.scopes:
         for state in ("open", "waiting"):
-            meant = SessionFilter(state, None, None)
-            sessions += lists.page(db, MOST, None, at, meant).items
+            filters = SessionFilter(state, None, None)
+            sessions += lists.page(db, MOST, None, at, filters).items
     under_way: list[StoredJob] = []
     if TRAININGS in caller.scopes:
         latest = trainings.page(db, MOST, None).items
@@ -54,11 +54,11 @@ def home(
 
 
 def describe_curve(model: Model) -> str:
-    """Return the curve of a model in a sentence, for those who can't see it."""
+    """Describe a model's curve in a sentence, for screen readers."""
     curve = model.curve
     assert curve is not None
     first, last = (percent(curve.errors_calibrated[idx]) for idx in (0, -1))
-    # A mean: to the cent.
+    # A mean is rounded to the cent.
     spend = money(round(curve.mean_spends[-1], -4), model.ensemble.catalogue.cost_unit)
     return f"Error falls from {first} for nothing to {last} for {spend} a case"
 

@@ -17,18 +17,18 @@ BOOLEANS = (("yes", "Yes"), ("no", "No"))
 
 def text_in(form: FormData, field: str) -> str:
     """Return the text of a field, stripped; "" for a file."""
-    found = form.get(field)
-    return found.strip() if isinstance(found, str) else ""
+    content = form.get(field)
+    return content.strip() if isinstance(content, str) else ""
 
 
-def asked_of(params: QueryParams, names: Iterable[str]) -> dict[str, str]:
+def read_filters(params: QueryParams, names: Iterable[str]) -> dict[str, str]:
     """Return the filters in an address; an empty field filters nothing."""
     asked = {name: params.get(name, "").strip() for name in names}
     return {name: text for name, text in asked.items() if text}
 
 
 def read_days(asked: Mapping[str, str], refusals: list[Refusal]) -> dict[str, date]:
-    """Return the days `from` and `to` if given; what is wrong is added to refusals."""
+    """Return the days `from` and `to` if given; add errors to `refusals`."""
     days = {}
     for name in ("from", "to"):
         try:
@@ -42,7 +42,7 @@ def read_days(asked: Mapping[str, str], refusals: list[Refusal]) -> dict[str, da
 
 
 def options(feature: Feature) -> Sequence[tuple[str, str]]:
-    """Return the choices as pairs of value and text; () for a text field."""
+    """Return a feature's choices as pairs of value and text; () for a text field."""
     if feature.type == "boolean":
         return BOOLEANS
     return tuple((one.strip(), one) for one in feature.categories)
@@ -57,7 +57,7 @@ def hint(feature: Feature) -> str:
 
 
 def read_typed(feature: Feature, text: str, field: str) -> Value:
-    """Return the value of a feature; RefusedError names the field of the form."""
+    """Return a feature's typed value; RefusedError names the field of the form."""
     try:
         read_value(text)
         number = parse_answer(feature, text)

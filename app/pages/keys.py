@@ -62,7 +62,7 @@ FORM = re.compile("[0-9a-f]{32}")
 
 
 @router.get("", dependencies=[needs("keys")])
-def page(
+def show_keys(
     request: Request, db: ReadDb, caller: Called, now: Now, after: After = None
 ) -> HTMLResponse:
     found = service.page(db, MOST, after)
@@ -78,8 +78,8 @@ def page(
 
 
 @router.get("/new", dependencies=[needs("keys")])
-def ask(request: Request, caller: Called) -> HTMLResponse:
-    """Show the form of a new key; its random number makes sending it twice harmless."""
+def show_new_key(request: Request, caller: Called) -> HTMLResponse:
+    """Show the form of a new key; a random number makes sending it twice harmless."""
     require_write(caller)
     return show_form(request, caller, secrets.token_hex(16))
 
@@ -111,17 +111,17 @@ def show_form(
 
 
 @router.post("", dependencies=[needs("keys")])
-async def create(
+async def create_key(
     request: Request, form: Typed, changes: Changes, caller: Called, now: Now
 ) -> Response:
-    """Make a key, and show its secret in this answer alone."""
+    """Make a key, and show its secret in this response only."""
     number = text_in(form, "number")
     if not FORM.fullmatch(number):
         raise ConflictError("foreign-form", FOREIGN)
     try:
-        wish = read_wish(form, now)
+        wish = read_key_request(form, now)
         return await changes(
-            lambda db: make_once(db, number, caller, wish, now),
+            lambda db: create_once(db, number, caller, wish, now),
             lambda made: render(request, "key_made.html", 201, made=made, words=LIMITS),
         )
     except ReplayedError:
@@ -140,31 +140,31 @@ async def create(
         return show_form(request, caller, number, 422, **more)
 
 
-def read_wish(form: FormData, now: datetime) -> service.Wish:
-    """Return the key that is asked for; RefusedError names the fields of the form."""
-    limits = {name: text_in(form, f"limits.{name}") for name in LIMITS}
+def read_key_request(form: FormData, now: datetime) -> service.Wish:
+    """Read the requested key from a form; RefusedError names the form's fields."""
+    texts = {name: text_in(form, f"limits.{name}") for name in LIMITS}
     raw = {
         "name": text_in(form, "name"),
         "scopes": form.getlist("scopes"),
-        "limits": {name: whole(text) for name, text in limits.items() if text},
-        "days": whole(text_in(form, "days")),
+        "limits": {name: parse_whole(text) for name, text in texts.items() if text},
+        "days": parse_whole(text_in(form, "days")),
     }
     body = read_shape(KeyRequest, raw, "")
-    ends = None if body.days is None else now + timedelta(days=body.days)
-    most = {str(name): most for name, most in body.limits.items()}
-    return service.Wish(body.name, tuple(body.scopes), most, ends)
+    expires_at = None if body.days is None else now + timedelta(days=body.days)
+    limits = {str(name): most for name, most in body.limits.items()}
+    return service.Wish(body.name, tuple(body.scopes), limits, expires_at)
 
 
-def whole(text: str) -> int | str | None:
-    """Return a whole number, None for an empty field; refuse other text."""
+def parse_whole(text: str) -> int | str | None:
+    """Return a whole number, None for an empty field, or other text, to be refused."""
     is_whole = text.isascii() and text.isdigit() and len(text) < 20
     return int(text) if is_whole else text or None
 
 
-def make_once(
+def create_once(
     db: Transaction, number: str, caller: Caller, wish: service.Wish, now: datetime
 ) -> service.MadeKey:
-    """Make the key of a form; ReplayedError if the form was sent before."""
+    """Make the key of a form; raise ReplayedError if the form was sent before."""
     name = f"form {number}"
     digest = sha256(name.encode()).hexdigest()
     retries.claim(db, name, digest)
@@ -174,7 +174,7 @@ def make_once(
 
 
 @router.get("/{id}/revoke", dependencies=[needs("keys")])
-def ask_revocation(
+def show_revocation(
     request: Request, id: str, db: ReadDb, caller: Called, now: Now
 ) -> HTMLResponse:
     require_write(caller)
@@ -189,7 +189,7 @@ def ask_revocation(
 
 
 @router.post("/{id}/revoke", dependencies=[needs("keys")])
-async def revoke(id: str, form: Typed, changes: Changes, now: Now) -> Response:
+async def revoke_key(id: str, form: Typed, changes: Changes, now: Now) -> Response:
     del form
     return await changes(
         lambda db: service.revoke(db, id, now),

@@ -1,4 +1,4 @@
-"""The ledger: what was spent, on what, and charges taken back."""
+"""Pages of the ledger: sums, charts, entries, and reversals of charges."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ from app.http.plumbing.days import day_end, day_start
 from app.http.plumbing.deps import At, Changes, Engine, Loaded, ReadDb
 from app.pages.callers import Typed
 from app.pages.frame import as_file, errors_of, render, see_other
-from app.pages.inputs import asked_of, read_days, text_in
+from app.pages.inputs import read_days, read_filters, text_in
 from app.records import Caller, LedgerFilter
 from app.records import LedgerSum as Sum
 from app.service import ledger, models
@@ -36,21 +36,21 @@ WRITE = "ledger:write"
 ASKED = ("from", "to", "unit", "model", "session", "key")
 PREFIXES = {"model": "mdl_", "session": "ses_", "key": "key_"}
 LIMIT = 50
-# Bars of a chart; its table has them all, and days up to this many.
+# Most bars of a chart, whose table has all; above so many days, months are shown.
 MOST_BARS, MOST_DAYS = 15, 120
 MAX_TEXT = 200
 TEXT_RULE = f"must have at most {MAX_TEXT} characters that can be printed"
 
 
 @router.get("", dependencies=[needs("ledger")])
-def show(request: Request, db: ReadDb, caller: Called) -> HTMLResponse:
+def show_ledger(request: Request, db: ReadDb, caller: Called) -> HTMLResponse:
     """Show sums, charts and entries; a wrong filter is refused at its field."""
     params = request.query_params
-    asked, after = asked_of(params, ASKED), params.get("after")
+    asked, after = read_filters(params, ASKED), params.get("after")
     more: dict[str, Any] = {"asked": asked, "can_reverse": WRITE in caller.scopes}
     try:
-        meant = read_filter(asked)
-        page = ledger.entries(db, LIMIT, after, meant)
+        filters = read_filter(asked)
+        page = ledger.entries(db, LIMIT, after, filters)
     except RefusedError as error:
         return render(
             request,
@@ -61,7 +61,7 @@ def show(request: Request, db: ReadDb, caller: Called) -> HTMLResponse:
             errors=errors_of(error),
             made=None,
         )
-    books = None if after else ledger.books(db, meant)
+    books = None if after else ledger.books(db, filters)
     drawn = () if books is None else books.by_model
     used = {one.model_id for one in page.items} | {one.common for one in drawn}
     titles = {id: f"{name}@{n}" for id, (name, n) in models.titles(db, used).items()}
@@ -71,7 +71,7 @@ def show(request: Request, db: ReadDb, caller: Called) -> HTMLResponse:
         **more,
         typed=asked,
         books=books,
-        shown={} if books is None else draw(books, titles),
+        shown={} if books is None else draw_charts(books, titles),
         sums=[] if books is None else [LedgerSum.of(one) for one in books.sums],
         entries=[LedgerEntry.of(one) for one in page.items],
         has_keys=any(one.key_id for one in page.items),
@@ -85,7 +85,7 @@ def show(request: Request, db: ReadDb, caller: Called) -> HTMLResponse:
 
 
 def read_filter(asked: Mapping[str, str]) -> LedgerFilter:
-    """Return the filter of entries; RefusedError names each wrong field."""
+    """Read the filter of entries; RefusedError names each wrong field."""
     refusals: list[Refusal] = []
     days = read_days(asked, refusals)
     for name, prefix in PREFIXES.items():
@@ -110,66 +110,69 @@ def is_plain(text: str) -> bool:
     return len(text) <= MAX_TEXT and text.isprintable()
 
 
-def draw(books: ledger.Books, titles: Mapping[str, str]) -> dict[str, Any]:
-    """Return charts of one unit, each with its figures as rows of a table."""
+def draw_charts(books: ledger.Books, titles: Mapping[str, str]) -> dict[str, Any]:
+    """Return charts of one unit's sums, each with the rows of its table."""
     if not books.sums:
         return {}
     is_long = len(books.by_day) > MOST_DAYS
     part = "month" if is_long else "day"
-    by_time = by_month(books.by_day) if is_long else books.by_day
-    days = [(day_of(one.common), from_micros(one.net)) for one in by_time]
+    by_time = sum_by_month(books.by_day) if is_long else books.by_day
+    days = [(parse_day(one.common), from_micros(one.net)) for one in by_time]
     shown: dict[str, Any] = {
-        part: (days_chart(days, books.unit, part), rows_of(by_time))
+        part: (days_chart(days, books.unit, part), table_rows(by_time))
     }
     for noun, sums in ("model", books.by_model), ("feature", books.by_feature):
-        named = [
+        titled = [
             replace(one, common=titles.get(one.common, one.common)) for one in sums
         ]
-        bars = [(one.common, from_micros(one.net)) for one in named[:MOST_BARS]]
-        shown[noun] = names_chart(bars, books.unit, noun), rows_of(named)
+        bars = [(one.common, from_micros(one.net)) for one in titled[:MOST_BARS]]
+        shown[noun] = names_chart(bars, books.unit, noun), table_rows(titled)
     return shown
 
 
-def rows_of(sums: Iterable[Sum]) -> list[tuple[str, LedgerSum]]:
+def table_rows(sums: Iterable[Sum]) -> list[tuple[str, LedgerSum]]:
     return [(one.common, LedgerSum.of(one)) for one in sums]
 
 
-def day_of(text: str) -> date:
+def parse_day(text: str) -> date:
     """Return a day; for a month its first day."""
     return date.fromisoformat(text if len(text) > 7 else f"{text}-01")
 
 
-def by_month(sums: Iterable[Sum]) -> tuple[Sum, ...]:
-    """Return sums by month from sums by day, which are in order."""
-    made: dict[str, Sum] = {}
+def sum_by_month(sums: Iterable[Sum]) -> tuple[Sum, ...]:
+    """Return sums by month from ordered sums by day."""
+    sums_by_month: dict[str, Sum] = {}
     for one in sums:
         month = one.common[:7]
-        before = made.get(month, Sum(one.unit, 0, 0, 0, month))
-        made[month] = replace(
+        before = sums_by_month.get(month, Sum(one.unit, 0, 0, 0, month))
+        sums_by_month[month] = replace(
             before,
             entries=before.entries + one.entries,
             charged=before.charged + one.charged,
             reversed=before.reversed + one.reversed,
         )
-    return tuple(made.values())
+    return tuple(sums_by_month.values())
 
 
 @router.get("/ledger.csv", dependencies=[needs("ledger")])
 def download(request: Request, engine: Engine, caller: Called) -> Response:
     """Return the filtered entries as CSV, as the API writes them."""
-    meant = read_filter(asked_of(request.query_params, ASKED))
-    lines = write_csv(engine, caller.tenant_id, meant)
+    filters = read_filter(read_filters(request.query_params, ASKED))
+    lines = write_csv(engine, caller.tenant_id, filters)
     return StreamingResponse(lines, media_type=CSV, headers=as_file("ledger.csv"))
 
 
 @router.get("/{id}/reverse", dependencies=[needs("ledger")])
-def ask(request: Request, id: str, db: ReadDb, caller: Called) -> HTMLResponse:
-    """Show the charge to be reversed, and ask for the reason."""
+def show_reversal(
+    request: Request, id: str, db: ReadDb, caller: Called
+) -> HTMLResponse:
+    """Show the charge to reverse, with a form for the reason."""
     require_write(caller)
     return render_charge(request, db, id)
 
 
 async def get_call(loaded: Loaded, at: At) -> SessionCall:
+    """Return a call without a session's id: the entry to reverse names it."""
     return SessionCall("", loaded, at)
 
 
@@ -177,7 +180,7 @@ Call = Annotated[SessionCall, Depends(get_call)]
 
 
 @router.post("/{id}/reverse", dependencies=[needs("ledger")])
-async def reverse(
+async def reverse_entry(
     request: Request,
     id: str,
     form: Typed,

@@ -1,4 +1,4 @@
-"""This module prepares a model's page and its report, from the model alone."""
+"""Prepares a model's page and its report from the model alone."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from core.model.model import Curve, Model
 
 
 class RowsView(NamedTuple):
-    """What was measured on some labelled rows, apart from their curve."""
+    """Figures measured on some labelled rows, apart from their curve."""
 
     #: the end of each heading that names the rows; "" if there are no others
     rows: str
@@ -33,14 +33,14 @@ class RowsView(NamedTuple):
     #: figures by budget, and what each means
     figures: tuple[Cells, Sequence[str]] | None
     margins: ChartWithTable | None
-    #: whether it was counted how often features are asked
+    #: whether the model has counts of how often features are asked
     has_purchases: bool
     #: None: nothing is asked
     purchases: ChartWithTable | None
 
 
 class PlannedBudget(NamedTuple):
-    """What a budget buys, in order."""
+    """The purchases under a budget, in order."""
 
     title: str
     cells: Cells
@@ -83,7 +83,7 @@ def view_of(model: Model, tested: NamedCurve | None = None) -> ModelView:
 
 
 def view_rows(model: Model, curve: Curve, rows: str) -> RowsView:
-    """Return what is shown of the rows of a curve."""
+    """Return the view of the rows that a curve was measured on."""
     ensemble, purchases = model.ensemble, None
     if curve.purchases is not None:
         purchases = show_purchases(ensemble, curve)
@@ -102,6 +102,6 @@ def view_rows(model: Model, curve: Curve, rows: str) -> RowsView:
 
 
 def isolate(cells: Cells) -> Cells:
-    """Return a table whose cells may hold names from outside."""
+    """Return a table's cells as markup safe for names from outside."""
     head, rows = cells
     return head, [tuple(map(name, row)) for row in rows]

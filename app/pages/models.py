@@ -25,13 +25,13 @@ TOLD = {
     "dethroned": "It is no champion any more: its name means the newest version.",
     "deleted": "The model is deleted. Its sessions and charges stay.",
 }
-# What stands in a file's name; the rest is for the reader of the page.
-PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+# Characters of a name that can't be in a file's name.
+UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 Done = Annotated[str | None, Query()]
 
 
 @router.get("", dependencies=[needs("models")])
-def page(
+def show_models(
     request: Request, db: ReadDb, after: After = None, done: Done = None
 ) -> HTMLResponse:
     found = models.page(db, MOST, after)
@@ -42,7 +42,7 @@ def page(
 
 
 @router.get("/{id}", dependencies=[needs("models")])
-def show(
+def show_model(
     request: Request,
     id: str,
     db: ReadDb,
@@ -67,7 +67,7 @@ def show(
 
 
 @router.get("/{id}/model.json", dependencies=[needs("models")])
-def export(id: str, db: ReadDb) -> Response:
+def export_model(id: str, db: ReadDb) -> Response:
     """Return the model file, as the command line writes it."""
     stored = models.export(db, id)
     return download(f"{stored.name}-{stored.version}.model.json", stored.document)
@@ -86,7 +86,7 @@ def export_spec(id: str, db: ReadDb) -> Response:
 
 def download(named: str, text: str, media_type: str = "application/json") -> Response:
     """Return a download, under a file name that every system accepts."""
-    plain = PLAIN.sub("-", named)[-100:].lstrip(".-")
+    plain = UNSAFE_CHARACTERS.sub("-", named)[-100:].lstrip(".-")
     headers = {
         "Content-Disposition": f'attachment; filename="{plain}"',
         "Cache-Control": "no-store",
@@ -95,8 +95,8 @@ def download(named: str, text: str, media_type: str = "application/json") -> Res
 
 
 @router.post("/{id}/champion", dependencies=[needs("models")])
-async def crown(id: str, changes: Changes, form: Typed) -> Response:
-    """Make a model the champion of its name; with `off` end that."""
+async def change_champion(id: str, changes: Changes, form: Typed) -> Response:
+    """Make a model the champion of its name, or with `off` no longer."""
     is_off = "off" in form
     change: Any = models.dethrone if is_off else models.crown
     done = "dethroned" if is_off else "champion"
@@ -105,7 +105,7 @@ async def crown(id: str, changes: Changes, form: Typed) -> Response:
 
 
 @router.get("/{id}/delete", dependencies=[needs("models")])
-def ask_deletion(request: Request, id: str, db: ReadDb) -> HTMLResponse:
+def confirm_deletion(request: Request, id: str, db: ReadDb) -> HTMLResponse:
     return show_deletion(request, id, db)
 
 
@@ -118,12 +118,12 @@ def show_deletion(
 
 
 @router.post("/{id}/delete", dependencies=[needs("models")])
-async def delete(
+async def delete_model(
     request: Request, id: str, db: ReadDb, changes: Changes, at: At
 ) -> Response:
     try:
         return await changes(
-            lambda its: models.delete(its, id, at),
+            lambda db: models.delete(db, id, at),
             lambda _: see_other("/ui/models?done=deleted"),
         )
     except ConflictError as error:

@@ -16,7 +16,7 @@ from app.http.plumbing.auth import needs
 from app.http.plumbing.days import day_end, day_start, days_before
 from app.http.plumbing.deps import At, Loaded, ReadDb
 from app.pages.frame import as_file, errors_of, render
-from app.pages.inputs import asked_of, read_days
+from app.pages.inputs import read_days, read_filters
 from app.records import Moment
 from app.service import models
 from app.service.ledger import cell, csv_lines
@@ -35,14 +35,16 @@ FIGURES = (
 )
 ANSWERS = ("refused", "unavailable", "unknown")
 COLUMNS = ("start", "feature", "figure", "value", "low", "high", "cases")
-# Of a feature's chart; the table beside it has them all.
+# Most features in a chart; the table beside it has all.
 MOST_NAMES = 20
 
 
 @router.get("/{id}/monitor", dependencies=[needs("models")])
-def show(request: Request, id: str, db: ReadDb, loaded: Loaded, at: At) -> HTMLResponse:
+def show_monitor(
+    request: Request, id: str, db: ReadDb, loaded: Loaded, at: At
+) -> HTMLResponse:
     """Show a model's monitor; a wrong filter is refused at its field."""
-    asked = asked_of(request.query_params, ASKED)
+    asked = read_filters(request.query_params, ASKED)
     title, *_ = models.titles(db, [id]).get(id, ("", 0))
     more: dict[str, Any] = {"id": id, "sizes": [(one, one) for one in SIZES]}
     ensemble = models.find(db, loaded, id).ensemble
@@ -59,7 +61,7 @@ def show(request: Request, id: str, db: ReadDb, loaded: Loaded, at: At) -> HTMLR
         "monitor.html",
         title=title,
         found=found,
-        shown=draw(found, ensemble),
+        shown=draw_charts(found, ensemble),
         typed={"from": first, "to": last, "bucket": span.bucket},
         query=urlencode(asked),
         **more,
@@ -67,9 +69,9 @@ def show(request: Request, id: str, db: ReadDb, loaded: Loaded, at: At) -> HTMLR
 
 
 def read_span(asked: Mapping[str, str], at: Moment) -> monitor.Span:
-    """Return the time span asked for; RefusedError names each wrong field.
+    """Read the time span of a filter; RefusedError names each wrong field.
 
-    By default the last days, by week, as the API has it.
+    The default is the last `DAYS` days by week, as in the API.
     """
     refusals: list[Refusal] = []
     days = read_days({"to": f"{at.now:%Y-%m-%d}", **asked}, refusals)
@@ -82,8 +84,8 @@ def read_span(asked: Mapping[str, str], at: Moment) -> monitor.Span:
     return monitor.Span(day_start(first), day_end(days["to"]), bucket)  # type: ignore[arg-type]  # one of SIZES
 
 
-def draw(found: Monitor, ensemble: Ensemble) -> dict[str, str]:
-    """Return the charts for which there are figures, by name."""
+def draw_charts(found: Monitor, ensemble: Ensemble) -> dict[str, str]:
+    """Return charts by name, for those that have figures."""
     spends = [
         (one.start, PlottedFigure(one.mean_spend, one.mean_spend_interval))
         for one in found.buckets
@@ -109,12 +111,12 @@ def draw(found: Monitor, ensemble: Ensemble) -> dict[str, str]:
 
 def draw_features(whole: MonitorBucket) -> dict[str, str]:
     """Return charts of refused questions and of values not seen in training."""
-    vain = [
+    refused = [
         (one.feature, PlottedFigure(one.refused.value, one.refused.interval))
         for one in whole.features
         if one.answers
     ]
-    odd = [
+    outside = [
         (
             one.feature,
             PlottedFigure(one.drift.outside.value, one.drift.outside.interval),
@@ -123,10 +125,10 @@ def draw_features(whole: MonitorBucket) -> dict[str, str]:
         if one.drift is not None and one.drift.outside is not None
     ]
     charts = {}
-    if vain:
-        charts["refused"] = shares_chart(vain[:MOST_NAMES], "refused")
-    if odd:
-        charts["outside"] = shares_chart(odd[:MOST_NAMES], "not seen in training")
+    if refused:
+        charts["refused"] = shares_chart(refused[:MOST_NAMES], "refused")
+    if outside:
+        charts["outside"] = shares_chart(outside[:MOST_NAMES], "not seen in training")
     return charts
 
 
@@ -137,49 +139,54 @@ def percents(interval: tuple[float, float] | None) -> tuple[float, float] | None
 def estimates_of(
     one: MonitorBucket, name: str
 ) -> Iterator[tuple[float, tuple[float, float] | None]]:
-    """Yield a figure and its interval, where there is one."""
-    found = one.error if name == "error" else getattr(one.figures, name, None)
-    if found is not None:
-        yield found.value, found.interval
+    """Yield a bucket's figure and its interval, if there is one."""
+    figure = one.error if name == "error" else getattr(one.figures, name, None)
+    if figure is not None:
+        yield figure.value, figure.interval
 
 
 @router.get("/{id}/monitor.csv", dependencies=[needs("models")])
 def download(request: Request, id: str, db: ReadDb, loaded: Loaded, at: At) -> Response:
     """Return every figure of each time span as a line of CSV."""
-    span = read_span(asked_of(request.query_params, ASKED), at)
+    span = read_span(read_filters(request.query_params, ASKED), at)
     found = monitor.monitor(db, loaded, id, span, at)
-    text = csv_lines([COLUMNS, *lines_of(found.buckets)])
+    text = csv_lines([COLUMNS, *figure_lines(found.buckets)])
     return Response(text, headers=as_file("monitor.csv"), media_type=CSV)
 
 
-def lines_of(parts: Iterable[MonitorBucket]) -> Iterator[list[str]]:
+def figure_lines(parts: Iterable[MonitorBucket]) -> Iterator[list[str]]:
+    """Yield a line of CSV for each figure of each bucket."""
     for part in parts:
         spend = None
         if part.mean_spend is not None:
             spend = Estimate(value=part.mean_spend, interval=part.mean_spend_interval)
-        yield line(part.start, "", "mean_spend", spend, part.closed)
-        yield line(part.start, "", "error", part.error, part.outcomes)
+        yield figure_line(part.start, "", "mean_spend", spend, part.closed)
+        yield figure_line(part.start, "", "error", part.error, part.outcomes)
         for name in FIGURES:
             found = getattr(part.figures, name, None)
-            yield line(part.start, "", name, found, part.outcomes)
+            yield figure_line(part.start, "", name, found, part.outcomes)
         yield from feature_lines(part)
 
 
 def feature_lines(part: MonitorBucket) -> Iterator[list[str]]:
     for one in part.features:
         for name in ANSWERS:
-            yield line(part.start, one.feature, name, getattr(one, name), one.answers)
+            yield figure_line(
+                part.start, one.feature, name, getattr(one, name), one.answers
+            )
         drift = one.drift
         if drift is None:
             continue
-        yield line(part.start, one.feature, "outside", drift.outside, drift.values)
+        yield figure_line(
+            part.start, one.feature, "outside", drift.outside, drift.values
+        )
         for name in "mean", "training_mean", "psi":
             value = getattr(drift, name)
-            told = None if value is None else Estimate(value=value, interval=None)
-            yield line(part.start, one.feature, name, told, drift.values)
+            figure = None if value is None else Estimate(value=value, interval=None)
+            yield figure_line(part.start, one.feature, name, figure, drift.values)
 
 
-def line(
+def figure_line(
     start: date, feature: str, figure: str, one: Estimate | None, n_cases: int
 ) -> list[str]:
     """Return a line of CSV; an unknown figure is empty."""

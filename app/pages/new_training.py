@@ -41,14 +41,14 @@ router = APIRouter(prefix="/ui/train/new", include_in_schema=False)
 MOST = 50
 Found = TypeVar("Found")
 DEFAULT_NAME = "model"
-# The form tells what a table holds.
+# The form shows what a table holds, so callers need this scope.
 SEES = "datasets:read"
-# What is done with a spec as a text.
+# Actions on a spec as a text.
 AS_TEXT = ("check-spec", "start-spec")
 
 
 @router.get("", dependencies=[needs("train"), needs("datasets")])
-async def show(
+async def show_page(
     request: Request,
     desk: Desk,
     dataset: str = "",
@@ -57,56 +57,62 @@ async def show(
 ) -> Response:
     """Show the tables, the columns to predict of one of them, or the whole form."""
     if not dataset:
-        found = await look(desk, lambda db: datasets.page(db, MOST, after))
+        found = await read_in_transaction(
+            desk, lambda db: datasets.page(db, MOST, after)
+        )
         return render(request, "train_tables.html", found=found)
-    table = await look(desk, lambda db: datasets.get(db, dataset))
+    table = await read_in_transaction(desk, lambda db: datasets.get(db, dataset))
     if not target:
         return ask_target(request, table)
     try:
-        drafted = await draft(request, desk, table, target)
+        drafted = await draft_table(request, desk, table, target)
     except RefusedError as error:
         return ask_target(request, table, error)
     typed = begin_form(drafted, table.columns)
     return show_form(request, table, drafted, typed)
 
 
-async def look(desk: OrderDesk, read: Callable[[Transaction], Found]) -> Found:
-    """Read something, in a transaction that ends before a table is read."""
+async def read_in_transaction(
+    desk: OrderDesk, read: Callable[[Transaction], Found]
+) -> Found:
+    """Read rows in a transaction that ends before a table is parsed."""
 
-    def act() -> Found:
-        with desk.open() as db:
+    def read_rows() -> Found:
+        with desk.open_db() as db:
             return read(db)
 
-    return await run_in_threadpool(act)
+    return await run_in_threadpool(read_rows)
 
 
-async def draft(
+async def draft_table(
     request: Request, desk: OrderDesk, table: StoredDataset, target: str
 ) -> DraftedTable:
-    """Read a table as one that nobody has described yet."""
+    """Draft a spec for a table; return it with the table's columns."""
     name = PurePath(table.name).name.split(".")[0].strip() or DEFAULT_NAME
 
-    def act(is_wanted: IsWanted) -> DraftedTable:
-        with desk.open() as db:
+    def draft(is_wanted: IsWanted) -> DraftedTable:
+        with desk.open_db() as db:
             stored = datasets.open_source(db, request.app.state.blobs, table.id)
         with stored as source:
             drafted: DraftedTable = desk.reader.draft(source, target, name, is_wanted)
             return drafted
 
-    return await read_in_turn(request, act)
+    return await read_in_turn(request, draft)
 
 
 @router.post("", dependencies=[needs("train")])
-async def act(
+async def act_on_form(
     request: Request, form: Typed, desk: Desk, changes: Changes, now: Now
 ) -> Response:
-    """Do what the pressed button says; show the form again, or redirect."""
+    """Do the pressed button's action; show the form again, or redirect."""
     if SEES not in changes.caller.scopes:
         raise ForbiddenError(SEES)
     typed = {name: one for name, one in form.items() if isinstance(one, str)}
-    table = await look(desk, lambda db: datasets.get(db, typed.get("dataset", "")))
+    table = await read_in_transaction(
+        desk, lambda db: datasets.get(db, typed.get("dataset", ""))
+    )
     is_text = typed.get("action", "") in AS_TEXT
-    once = changes._replace(retry=retry_of(request, typed))
+    once = changes._replace(retry=form_retry(request, typed))
     more: dict[str, Any] = {}
     status = 200
     done: trainings.Order | Response | None
@@ -123,7 +129,7 @@ async def act(
         more["errors"], status = errors_of(error), 422
     except (LimitError, ConflictError) as error:
         more["why_not"], status = str(error), 409
-    drafted = await draft(request, desk, table, typed.get("target", ""))
+    drafted = await draft_table(request, desk, table, typed.get("target", ""))
     begun = begin_form(drafted, table.columns) if is_text else {}
     return show_form(request, table, drafted, begun | typed, status, **more)
 
@@ -143,13 +149,15 @@ async def act_on_fields(
     read = read_form(typed, table.columns)
     try:
         if action == "save" and not read.refusals:
-            return save(read.spec)
-        order = await judge(desk, table, read.spec)
+            return download_spec(read.spec)
+        order = await check_order(desk, table, read.spec)
         if read.refusals:
             raise RefusedError(())
     except RefusedError as error:
-        told = [replace(one, field=read.field_of(one.field)) for one in error.refusals]
-        raise RefusedError([*read.refusals, *told]) from None
+        refusals = [
+            replace(one, field=read.field_of(one.field)) for one in error.refusals
+        ]
+        raise RefusedError([*read.refusals, *refusals]) from None
     return await start(once, order, table, now) if action == "start" else order
 
 
@@ -160,9 +168,9 @@ async def act_on_text(
     once: Changer,
     now: datetime,
 ) -> trainings.Order | Response:
-    """Check or start with a spec as it was pasted; it has one field, and its rules."""
+    """Check or start with a pasted spec; refusals are shown at its one field."""
     try:
-        order = await judge(desk, table, parse_spec(typed.get("spec", "")))
+        order = await check_order(desk, table, parse_spec(typed.get("spec", "")))
     except RefusedError as error:
         raise RefusedError([Refusal("spec", words_of(error))]) from None
     is_start = typed["action"] == "start-spec"
@@ -174,20 +182,20 @@ def words_of(error: RefusedError) -> str:
 
 
 def fill_typed(typed: dict[str, str], table: StoredDataset) -> None:
-    """Put the prices that were pasted into their fields."""
+    """Fill the pasted prices into their fields."""
     text = typed.get("prices", "").strip()
     if not text:
         raise RefusedError([Refusal("prices", "must have a header and a row")])
     names = [name for name in table.columns if name != typed.get("target")]
     try:
-        found = read_prices(BytesIO(text.encode()), names)
+        prices = read_prices(BytesIO(text.encode()), names)
     except RefusedError as error:
         raise RefusedError([Refusal("prices", words_of(error))]) from None
-    fill_prices(typed, table.columns, found)
+    fill_prices(typed, table.columns, prices)
 
 
-def save(spec: Mapping[str, Any]) -> Response:
-    """Return a spec as a file."""
+def download_spec(spec: Mapping[str, Any]) -> Response:
+    """Return a spec as a download."""
     headers = {
         "Content-Disposition": 'attachment; filename="spec.json"',
         "Cache-Control": "no-store",
@@ -195,7 +203,7 @@ def save(spec: Mapping[str, Any]) -> Response:
     return Response(plain_text(spec), 200, headers, "application/json")
 
 
-async def judge(
+async def check_order(
     desk: OrderDesk, table: StoredDataset, spec: Mapping[str, Any]
 ) -> trainings.Order:
     """Check a spec with its table."""
@@ -210,8 +218,8 @@ async def judge(
     return order
 
 
-def retry_of(request: Request, typed: Mapping[str, str]) -> Retry:
-    """Return the key by which a form sent twice makes one training."""
+def form_retry(request: Request, typed: Mapping[str, str]) -> Retry:
+    """Return the retry by which a form sent twice starts one training."""
     fields = sorted((one, text) for one, text in typed.items() if one != TOKEN)
     digest = sha256(repr(fields).encode()).hexdigest()
     return Retry(request, f"form {digest}", digest)

@@ -1,4 +1,4 @@
-"""A plan in words: what is asked, after which answers, and what is decided."""
+"""Describes a plan in words: its questions, answers and decisions."""
 
 import math
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from core.model.ensemble import Ensemble
 from core.session.flow import FlowAnswers, FlowNode
 from core.table.catalogue import Feature
 
-# Of more categories than these, those that are left are counted.
+# Most categories that are named; further ones are only counted.
 MOST_CODES = 4
 # Why nothing more is asked, in as few words as a box has room for.
 ENDS = {
@@ -23,7 +23,7 @@ ENDS = {
 
 
 class PlanNode(NamedTuple):
-    """A box of the drawing and an entry of the list; both say the same."""
+    """A node of a plan, shown as a box of the drawing and as an entry of the list."""
 
     #: the answers that lead here; "" at the start
     answers: str
@@ -34,17 +34,18 @@ class PlanNode(NamedTuple):
     children: tuple["PlanNode", ...] = ()
 
     def walk(self) -> Iterator["PlanNode"]:
+        """Yield the node and all its descendants, parents first."""
         yield self
         for child in self.children:
             yield from child.walk()
 
 
-def say_plan(
+def describe_plan(
     ensemble: Ensemble, node: FlowNode, asked: Feature | None = None
 ) -> PlanNode:
-    """Return a flow in words; `asked` is the feature asked before it."""
+    """Describe a flow and its children; `asked` is the feature asked before it."""
     unit, spent = ensemble.catalogue.cost_unit, node.spent
-    lines = [say_chance(ensemble, node)]
+    lines = [chance_words(ensemble, node)]
     feature = None
     if node.question is None:
         head = f"Decide: {ensemble.classes[node.forecast.label].display}"
@@ -62,16 +63,16 @@ def say_plan(
     if node.goes_on:
         lines.append("Goes on, not shown here.")
     return PlanNode(
-        answers="" if asked is None else say_answers(asked, node.answers),
+        answers="" if asked is None else answers_words(asked, node.answers),
         head=head,
         lines=tuple(lines),
         is_end=node.question is None,
         goes_on=node.goes_on,
-        children=tuple(say_plan(ensemble, one, feature) for one in node.children),
+        children=tuple(describe_plan(ensemble, one, feature) for one in node.children),
     )
 
 
-def say_chance(ensemble: Ensemble, node: FlowNode) -> str:
+def chance_words(ensemble: Ensemble, node: FlowNode) -> str:
     """Return the label so far, with the range of its chance."""
     label = node.forecast.label
     low = high = node.forecast.probabilities[label]
@@ -80,12 +81,12 @@ def say_chance(ensemble: Ensemble, node: FlowNode) -> str:
     return f"{span(percent(low), percent(high))} {ensemble.classes[label].display}"
 
 
-def say_answers(feature: Feature, answers: FlowAnswers | None) -> str:
+def answers_words(feature: Feature, answers: FlowAnswers | None) -> str:
     """Return in words the answers that lead to a node."""
     assert answers is not None
     if is_any(feature, answers):
         return "any answer, or none" if answers.has_none else "any answer"
-    phrases = [say_range(feature, *one) for one in answers.ranges]
+    phrases = [range_words(feature, *one) for one in answers.ranges]
     phrases += [value_words(feature, code) for code in answers.codes[:MOST_CODES]]
     if left := len(answers.codes[MOST_CODES:]):
         phrases.append(f"{left} more")
@@ -95,14 +96,14 @@ def say_answers(feature: Feature, answers: FlowAnswers | None) -> str:
 
 
 def is_any(feature: Feature, answers: FlowAnswers) -> bool:
-    """Whether all values of a feature lead to the node."""
+    """Return whether all values of a feature lead to the node."""
     if feature.type == "number":
         return answers.ranges == ((-math.inf, math.inf),)
     n_values = 2 if feature.type == "boolean" else len(feature.categories)
     return len(answers.codes) == n_values
 
 
-def say_range(feature: Feature, low: float, high: float) -> str:
+def range_words(feature: Feature, low: float, high: float) -> str:
     """Return in words the numbers above `low`, up to `high`."""
     unit = f" {feature.unit}" if feature.unit else ""
     ends = [number(float(f"{one:.4g}")) for one in (low, high)]

@@ -1,4 +1,4 @@
-"""These pages show the plan under a budget: as a flow chart, as a list, as a file."""
+"""Pages of the plan under a budget: as a flow chart, as a list, as a file."""
 
 from decimal import Decimal
 from typing import Annotated, Any, NamedTuple
@@ -9,11 +9,11 @@ from fastapi.responses import HTMLResponse, Response
 from app.http.plumbing.auth import needs
 from app.http.plumbing.deps import Loaded, ReadDb
 from app.pages.budgets import budget_words
-from app.pages.flow_chart import draw, lay_out
+from app.pages.flow_chart import compute_layout, draw
 from app.pages.frame import errors_of, render
 from app.pages.model_view import isolate
 from app.pages.models import download
-from app.pages.plan_words import PlanNode, say_plan
+from app.pages.plan_words import PlanNode, describe_plan
 from app.pages.start import read_money
 from app.records import ModelHead
 from app.service import models
@@ -29,7 +29,7 @@ from core.table.prices import to_micros
 router = APIRouter(prefix="/ui/models/{id}", include_in_schema=False)
 DEPTHS = ("1", "2", "3", "4", "5")
 DEPTH_RULE = "must be one of 1 to 5"
-# The colours of a file, which has no page around it.
+# The colours of a drawing as a file, without the page's style sheet.
 INK = (
     "svg { color: #000; background: var(--paper) } @media screen and "
     "(prefers-color-scheme: dark) { svg { color: #e6e9ed } }"
@@ -37,15 +37,15 @@ INK = (
 Typed = Annotated[str | None, Query()]
 
 
-class PlanWish(NamedTuple):
-    """The plan that is asked for: its budget, and how many questions deep."""
+class PlanRequest(NamedTuple):
+    """A request for a plan: its budget in micro-units, and its depth in questions."""
 
     budget: int | None
     depth: int
 
 
 class PlanView(NamedTuple):
-    """What a page shows of a plan."""
+    """The parts of a plan's page."""
 
     root: PlanNode
     svg: str
@@ -56,7 +56,7 @@ class PlanView(NamedTuple):
 
 
 @router.get("/plan", dependencies=[needs("models")])
-def show(
+def show_plan(
     request: Request,
     id: str,
     db: ReadDb,
@@ -74,35 +74,35 @@ def show(
         "depths": [(one, f"{one} question{'s' * (one != '1')}") for one in DEPTHS],
     }
     try:
-        wish = read_wish(typed)
+        wish = read_plan_request(typed)
     except RefusedError as error:
         wrong = {"errors": errors_of(error), "plan": None}
         return render(request, "plan.html", 422, **context, **wrong)
-    plan = view_of(head, model, wish)
+    plan = build_plan_view(head, model, wish)
     return render(request, "plan.html", plan=plan, **context)
 
 
 @router.get("/plan.svg", dependencies=[needs("models")])
-def picture(
+def download_drawing(
     id: str, db: ReadDb, loaded: Loaded, budget: Typed = None, questions: Typed = None
 ) -> Response:
     """Return the drawing as a file."""
     head, model = models.get_head(db, id), models.find(db, loaded, id)
-    wish = read_wish(fill_in(model, budget, questions))
-    drawing = stand_alone(view_of(head, model, wish).svg, INK)
+    wish = read_plan_request(fill_in(model, budget, questions))
+    drawing = stand_alone(build_plan_view(head, model, wish).svg, INK)
     return download(f"{head.name}-{head.version}.plan.svg", drawing, "image/svg+xml")
 
 
 def fill_in(model: Model, budget: str | None, questions: str | None) -> dict[str, str]:
     """Return the fields of the form, with defaults for those not yet filled in."""
     if budget is None:
-        told = [one.amount for one in budget_words(model) if one.amount]
-        budget = told[len(told) // 2] if told else ""
+        amounts = [one.amount for one in budget_words(model) if one.amount]
+        budget = amounts[len(amounts) // 2] if amounts else ""
     return {"budget": budget.strip(), "questions": questions or "3"}
 
 
-def read_wish(typed: dict[str, str]) -> PlanWish:
-    """Return the plan that a form asks for; RefusedError names each wrong field."""
+def read_plan_request(typed: dict[str, str]) -> PlanRequest:
+    """Read the requested plan from a form; RefusedError names each wrong field."""
     refusals: list[Refusal] = []
     budget = Decimal(0)
     try:
@@ -114,26 +114,26 @@ def read_wish(typed: dict[str, str]) -> PlanWish:
     if refusals:
         raise RefusedError(refusals)
     limit = to_micros(budget) if typed["budget"] else None
-    return PlanWish(limit, int(typed["questions"]))
+    return PlanRequest(limit, int(typed["questions"]))
 
 
-def view_of(head: ModelHead, model: Model, wish: PlanWish) -> PlanView:
+def build_plan_view(head: ModelHead, model: Model, wish: PlanRequest) -> PlanView:
     ensemble, unit = model.ensemble, model.ensemble.catalogue.cost_unit
-    named = "without a limit" if wish.budget is None else money(wish.budget, unit)
+    budget_name = "without a limit" if wish.budget is None else money(wish.budget, unit)
     flow = find_flow(ensemble, wish.budget, FlowBounds(depth=wish.depth))
-    root = say_plan(ensemble, flow)
-    said = f"Plan of {head.name}, {named}; the list below says the same"
+    root = describe_plan(ensemble, flow)
+    label = f"Plan of {head.name}, {budget_name}; the list below says the same"
     return PlanView(
         root=root,
-        svg=draw(lay_out(root), said),
+        svg=draw(compute_layout(root), label),
         outline=isolate(outline_cells(model, wish.budget)),
-        budget=named,
-        error=error_at(model, wish.budget),
+        budget=budget_name,
+        error=error_under(model, wish.budget),
         is_drawn=ensemble.policy_at(wish.budget) == "sample",
     )
 
 
-def error_at(model: Model, budget: int | None) -> str | None:
+def error_under(model: Model, budget: int | None) -> str | None:
     """Return the error on held-out cases under the nearest smaller budget."""
     curve = model.curve
     if curve is None:

@@ -1,4 +1,4 @@
-"""Models as files that need no server: the model's page as a report, a comparison."""
+"""Reports and comparisons of models as files that need no server."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from app.words.wording import money, percent
 from core.model.model import Model
 from core.table.prices import total_cost
 
-# Budgets that are shown where none are named.
+# Number of budgets that a report shows by default.
 N_BUDGETS = 5
 
 
@@ -37,7 +37,7 @@ def report_page(
 
 
 def choose_budgets(model: Model) -> list[int | None]:
-    """Return some budgets of the curve, or shares of what everything costs."""
+    """Return some budgets of the curve, or without one shares of the total cost."""
     if model.curve is None:
         most = total_cost(model.ensemble.catalogue)
         return [most * part // N_BUDGETS for part in range(1, N_BUDGETS)] + [None]
@@ -63,7 +63,7 @@ def name_budget(model: Model, budget: int | None) -> str:
 def comparison_page(
     models: Sequence[ComparedModel], budgets: Sequence[int | None], unit: str, rows: str
 ) -> str:
-    """Return models side by side as HTML that loads nothing; `rows` says whose."""
+    """Return models side by side as HTML that loads nothing; `rows` is a sentence."""
     return render_file(
         "comparison.html",
         names=" and ".join(one.name for one in models),

@@ -36,15 +36,15 @@ READS, WRITES = needs("predict"), "predict:write"
 
 
 @router.get("/{id}/result", dependencies=[READS])
-def show(
+def show_result(
     request: Request, id: str, db: ReadDb, loaded: Loaded, at: At, caller: Called
 ) -> HTMLResponse:
-    """Show the result of a case so far, also of one that is still open."""
+    """Show the result of a case so far, also of an open one."""
     call = SessionCall(id, loaded, at)
-    return page(request, db, call, may_change=WRITES in caller.scopes)
+    return render_result(request, db, call, may_change=WRITES in caller.scopes)
 
 
-def page(
+def render_result(
     request: Request,
     db: Transaction,
     call: SessionCall,
@@ -55,9 +55,9 @@ def page(
 ) -> HTMLResponse:
     opened = find(db, call)
     bill = ledger.of_session(db, call.id)
-    known = view_of(opened) | {
+    known = result_context(opened) | {
         "bill": bill,
-        "fees": {} if isinstance(opened, ErasedSession) else fees_in(bill, opened),
+        "fees": {} if isinstance(opened, ErasedSession) else find_fees(bill, opened),
         "payers": sorted({one.key or "local user" for one in bill.items}),
         "shown_at": call.at.now,
         "outcome": find_outcome(db, call),
@@ -66,8 +66,8 @@ def page(
     return render(request, "result.html", status, **known, **more)
 
 
-def view_of(opened: OpenSession | ErasedSession) -> dict[str, Any]:
-    """Return the context of the page from a session."""
+def result_context(opened: OpenSession | ErasedSession) -> dict[str, Any]:
+    """Return a session's part of the page's context."""
     session: Session = opened.view
     if isinstance(opened, ErasedSession):
         return {"session": session, "is_erased": True}
@@ -91,16 +91,16 @@ def view_of(opened: OpenSession | ErasedSession) -> dict[str, Any]:
 
 
 def has_others(ensemble: Ensemble, state: State) -> bool:
-    """Whether another feature than the one asked may be answered."""
+    """Return whether a feature other than the asked one may be answered."""
     return any(
         idx != state.next_feature_idx for idx in sort_open(ensemble, state).offered
     )
 
 
-def fees_in(bill: LedgerPage, opened: OpenSession) -> dict[int, tuple[str, float]]:
-    """Return, by entry, the group whose fee the charge includes, and the fee.
+def find_fees(bill: LedgerPage, opened: OpenSession) -> dict[int, tuple[str, float]]:
+    """Return the group and the fee that a charge includes, by the entry's id.
 
-    Where the charge that held a fee was reversed, the next of its group holds it.
+    If the charge with a fee was reversed, the next one of its group has the fee.
     """
     catalogue = opened.model.ensemble.catalogue
     groups = {one.name: one for one in catalogue.groups if one.fee}
@@ -141,17 +141,17 @@ def download(id: str, db: ReadDb, loaded: Loaded, at: At) -> Response:
 async def raise_budget(
     request: Request, id: str, form: Typed, change: Changes, loaded: Loaded, at: At
 ) -> Response:
-    """Go on under a larger budget."""
+    """Raise the budget, and continue the session."""
     call = SessionCall(id, loaded, at)
     try:
-        wanted = read_shape(TermsRequest, {"budget": read_budget(form)}, "terms")
+        terms = read_shape(TermsRequest, {"budget": read_budget(form)}, "terms")
         return await change(
-            lambda db: service.change_terms(db, call, wanted),
+            lambda db: service.change_terms(db, call, terms),
             lambda opened: see_other(f"/ui/sessions/{opened.session.id}"),
         )
     except RefusedError as error:
         errors = {"budget": error.refusals[0].told}
-        return await refused(request, change, call, typed=form, errors=errors)
+        return await show_refusal(request, change, call, typed=form, errors=errors)
 
 
 def read_budget(form: FormData) -> Decimal | None:
@@ -161,7 +161,7 @@ def read_budget(form: FormData) -> Decimal | None:
 
 
 @router.post("/{id}/outcome", dependencies=[READS])
-async def tell(
+async def record_outcome(
     request: Request, id: str, form: Typed, change: Changes, loaded: Loaded, at: At
 ) -> Response:
     """Record the confirmed outcome of a case, or correct it."""
@@ -172,14 +172,18 @@ async def tell(
             lambda _: see_other(f"/ui/sessions/{id}/result#outcome"),
         )
     except RefusedError as error:
-        return await refused(request, change, call, typed=form, errors=errors_of(error))
+        return await show_refusal(
+            request, change, call, typed=form, errors=errors_of(error)
+        )
 
 
-async def refused(
+async def show_refusal(
     request: Request, change: Changes, call: SessionCall, **more: Any
 ) -> Response:
-    """Show the page again with what was typed."""
+    """Show the page again with the typed values and their errors."""
     return await change(
-        lambda db: page(request, db, call, may_change=True, status=422, **more),
+        lambda db: render_result(
+            request, db, call, may_change=True, status=422, **more
+        ),
         lambda made: made,
     )

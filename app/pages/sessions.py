@@ -61,9 +61,9 @@ USELESS = (
 
 
 class OddError(Exception):
-    """Odd values: the page asks whether they are right before they are charged.
+    """Doubtful values, which a user must confirm before they are charged.
 
-    `signature` is that of the answers; a form that brings it back confirms them.
+    A form that sends `signature`, of the answers, back confirms them.
     """
 
     def __init__(self, doubts: list[Doubt], signature: str) -> None:
@@ -72,16 +72,18 @@ class OddError(Exception):
 
 
 @router.get("", dependencies=[needs("predict")])
-def page(request: Request, db: ReadDb, at: At, after: After = None) -> Response:
+def show_sessions(
+    request: Request, db: ReadDb, at: At, after: After = None
+) -> Response:
     """List sessions, newest first; an empty field filters nothing."""
-    asked = {one: request.query_params.get(one, "").strip() for one in FILTERED}
-    state = asked["state"] if asked["state"] in STATES else None
-    meant = SessionFilter(state, asked["model"] or None, asked["client_ref"] or None)  # type: ignore[arg-type]  # one of STATES
-    cases = lists.page(db, MOST, after, at, meant)
+    typed = {one: request.query_params.get(one, "").strip() for one in FILTERED}
+    state = typed["state"] if typed["state"] in STATES else None
+    filters = SessionFilter(state, typed["model"] or None, typed["client_ref"] or None)  # type: ignore[arg-type]  # one of STATES
+    cases = lists.page(db, MOST, after, at, filters)
     following = None
     if cases.next is not None:
         following = str(request.url.include_query_params(after=cases.next).query)
-    return render(request, "sessions.html", found=cases, typed=asked, next=following)
+    return render(request, "sessions.html", found=cases, typed=typed, next=following)
 
 
 FILTERED = ("state", "model", "client_ref")
@@ -96,10 +98,10 @@ Call = Annotated[SessionCall, Depends(get_page_call)]
 
 
 @router.get("/{id}", dependencies=[needs("predict")])
-def show(
+def show_question(
     request: Request, db: ReadDb, call: Call, feature: str = "", on: str = ""
 ) -> HTMLResponse:
-    """Show what is asked now; `on` goes on although stopping is suggested."""
+    """Show the current question; with `on` also past the advice to stop."""
     opened = find(db, call)
     if isinstance(opened, ErasedSession):
         return render(request, "erased.html", view=opened.view)
@@ -140,10 +142,12 @@ def show_case(
 
 
 @router.post("/{id}/answers", dependencies=[needs("predict")])
-async def answer(request: Request, form: Typed, changes: Changes, call: Call) -> Any:
-    """Take answers; an odd value must be confirmed before it is charged."""
+async def answer_question(
+    request: Request, form: Typed, changes: Changes, call: Call
+) -> Any:
+    """Store answers; a doubtful value must be confirmed before it is charged."""
 
-    def take(db: Any) -> object:
+    def store_answers(db: Any) -> object:
         answers = read_answers(form, call, db)
         body = AnswersRequest(answers=answers, insist=is_insistent(form))
         signed = signature(answers)
@@ -152,40 +156,44 @@ async def answer(request: Request, form: Typed, changes: Changes, call: Call) ->
             version = text_in(form, "version")
             if doubts and str(find(db, call).view.version) == version:
                 raise OddError(list(doubts), signed)
-        return answering.answer(db, guarded(call, form), body)
+        return answering.answer(db, guard_version(call, form), body)
 
-    return await attempt(request, form, changes, call, take)
+    return await change_or_explain(request, form, changes, call, store_answers)
 
 
 @router.post("/{id}/stop", dependencies=[needs("predict")])
-async def stop(request: Request, form: Typed, changes: Changes, call: Call) -> Any:
+async def stop_session(
+    request: Request, form: Typed, changes: Changes, call: Call
+) -> Any:
     def end(db: Any) -> object:
-        return service.stop(db, guarded(call, form))
+        return service.stop(db, guard_version(call, form))
 
-    return await attempt(request, form, changes, call, end)
+    return await change_or_explain(request, form, changes, call, end)
 
 
 @router.post("/{id}/terms", dependencies=[needs("predict")])
-async def change(request: Request, form: Typed, changes: Changes, call: Call) -> Any:
+async def change_terms(
+    request: Request, form: Typed, changes: Changes, call: Call
+) -> Any:
     """Raise or lower the budget, never below what is spent."""
 
     def set_terms(db: Any) -> object:
         is_free = text_in(form, "unlimited") == "yes"
         budget = None if is_free else read_money(text_in(form, "budget"))
         terms = TermsRequest.model_validate({"budget": budget})
-        return service.change_terms(db, guarded(call, form), terms)
+        return service.change_terms(db, guard_version(call, form), terms)
 
-    return await attempt(request, form, changes, call, set_terms)
+    return await change_or_explain(request, form, changes, call, set_terms)
 
 
-def guarded(call: SessionCall, form: FormData) -> SessionCall:
-    """Return a call that changes only the version that the form was made from."""
+def guard_version(call: SessionCall, form: FormData) -> SessionCall:
+    """Return a call that may change only the version that the form shows."""
     text = text_in(form, "version")
-    is_one = text.isascii() and text.isdecimal() and len(text) < 10
-    return call._replace(versions=frozenset({int(text)} if is_one else ()))
+    is_number = text.isascii() and text.isdecimal() and len(text) < 10
+    return call._replace(versions=frozenset({int(text)} if is_number else ()))
 
 
-async def attempt(
+async def change_or_explain(
     request: Request,
     form: FormData,
     changes: Changer,
@@ -204,10 +212,10 @@ async def attempt(
             raise
         caught = error
     tenant_id = changes.caller.tenant_id
-    return await run_in_threadpool(explain, request, tenant_id, call, form, caught)
+    return await run_in_threadpool(show_refusal, request, tenant_id, call, form, caught)
 
 
-def explain(
+def show_refusal(
     request: Request,
     tenant_id: str,
     call: SessionCall,
@@ -238,7 +246,7 @@ def explain(
 def describe_refusal(
     error: Exception, form: FormData, opened: OpenSession
 ) -> dict[str, Any]:
-    """Return what the template shows of an answer or a budget that was refused."""
+    """Return the template's context for a refused answer or budget."""
     if isinstance(error, OddError):
         return {
             "doubts": {one.feature: one for one in error.doubts},
@@ -258,7 +266,7 @@ def describe_refusal(
 
 
 def say_over_budget(error: OverBudgetError, opened: OpenSession) -> str:
-    """Return what an answer costs, what is left, and what can be done instead."""
+    """Return a message with the price, the remaining budget and a way out."""
     unit = opened.session.unit
     others = sort_open(opened.model.ensemble, opened.state).offered
     return (
@@ -269,9 +277,9 @@ def say_over_budget(error: OverBudgetError, opened: OpenSession) -> str:
 
 
 def errors_by_field(error: RefusedError, form: FormData) -> dict[str, str]:
-    """Return each broken rule by the field of the page that shows it.
+    """Return broken rules by the field of the page that shows them.
 
-    A rule about something that is no field of the page is shown at the question.
+    A rule about no field of the page is shown at the question.
     """
     by_field = {}
     for name, rule in errors_of(error).items():

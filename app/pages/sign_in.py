@@ -22,27 +22,26 @@ WRONG = "must be a key that is valid: it begins with askl_"
 
 
 def our_path(text: object) -> str:
-    """Return the address to go on to: only a page of this site."""
+    """Return the page to open after signing in; only one of this site."""
     is_ours = isinstance(text, str) and OUR_PATH.fullmatch(text) and ".." not in text
     return str(text) if is_ours else PATH
 
 
 @router.get("/sign-in")
-async def show(request: Request) -> Response:
+async def show_sign_in(request: Request) -> Response:
     asked = our_path(request.query_params.get("next"))
     return render(request, "sign_in.html", next=asked)
 
 
 @router.post("/sign-in")
-async def enter(request: Request, form: Typed, engine: Engine) -> Response:
-    """Take a key; the browser gets a cookie, which only pages accept."""
+async def sign_in(request: Request, form: Typed, engine: Engine) -> Response:
+    """Check a key and set a cookie, which only pages accept."""
     guard: Guard = request.app.state.guard
     asked, token = our_path(form.get("next")), str(form.get("key", "")).strip()
     try:
         caller = await guard.admit(lambda: engine, token)
     except UnknownKeyError:
-        # Never the key that was typed. Counted as all 401s are; a key is too long to
-        # be guessed.
+        # Never show the typed key. A key is too long to be guessed.
         errors = {"key": WRONG}
         response = render(request, "sign_in.html", 401, next=asked, errors=errors)
         response.headers["WWW-Authenticate"] = "Bearer"
@@ -54,10 +53,10 @@ async def enter(request: Request, form: Typed, engine: Engine) -> Response:
 
 
 @router.post("/sign-out")
-async def leave(request: Request, form: Typed, engine: Engine) -> Response:
+async def sign_out(request: Request, form: Typed, engine: Engine) -> Response:
     del form
     cookie = request.cookies[COOKIE]
-    await run_in_threadpool(forget, engine, cookie)
+    await run_in_threadpool(end_sign_in, engine, cookie)
     request.app.state.guard.cached_keys.pop(cookie_name(cookie), None)
     response = see_other(f"{PATH}/sign-in")
     response.delete_cookie(COOKIE, path=PATH)
@@ -70,6 +69,6 @@ def keep_sign_in(engine: Any, caller: Caller) -> str:
         return sign_ins.sign_in(db, caller.key_id, datetime.now(UTC))
 
 
-def forget(engine: Any, cookie: str) -> None:
+def end_sign_in(engine: Any, cookie: str) -> None:
     with changing(engine, None) as db:
         sign_ins.sign_out(db, cookie)

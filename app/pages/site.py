@@ -24,8 +24,8 @@ from app.pages import (
 from app.pages.callers import SignInError, check_form, enter
 from app.pages.errors import on_sign_in
 
-#: Pages that need someone who has signed in, where keys are asked for.
-ENTERED = (
+#: Pages that need a signed-in caller if keys are required.
+SIGNED_IN = (
     home,
     comparing,
     models,
@@ -42,15 +42,15 @@ ENTERED = (
 )
 #: Pages with forms that anybody may send.
 OPEN = (sign_in,)
-#: What tells nothing of anybody, and takes nothing.
+#: Pages without tenants' data and without forms.
 PLAIN = (about,)
 
 HANDLERS: dict[int | type[Exception], Any] = {SignInError: on_sign_in}
 
 
-def add_to(app: FastAPI) -> None:
+def add_pages(app: FastAPI) -> None:
     """Add the pages to an application."""
-    for page in ENTERED:
+    for page in SIGNED_IN:
         app.include_router(
             page.router, dependencies=[Depends(enter), Depends(check_form)]
         )
@@ -60,5 +60,5 @@ def add_to(app: FastAPI) -> None:
         app.include_router(page.router)
     about.mount_assets(app)
     app.state.page_addresses = {
-        route.path for page in ENTERED for route in page.router.routes
+        route.path for page in SIGNED_IN for route in page.router.routes
     }

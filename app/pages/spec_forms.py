@@ -18,7 +18,7 @@ from core.table.patterns import WILDCARD
 from core.table.prices import to_micros
 
 Typed = Mapping[str, str]
-#: What a column may be.
+#: Roles that a column may have.
 ROLES = {
     "feature": "a feature",
     "ignore": "left out",
@@ -32,7 +32,7 @@ WHOLE_RULE = "must be a whole number, 0 or more"
 COST_RULE = "must be an amount such as 12.50; 0 where it is free"
 GROUP_RULE = "must be priced under Groups"
 TWICE_RULE = "must be one column; another one has this part already"
-# Places in a spec that have a field of the form with another name.
+# Places in a spec whose field of the form has another name.
 INDEXED = re.compile(r"(features|groups)\[(\d+)\]\.?(\w*)")
 MAX_DIGITS = 18
 MAX_MARKS = 20_000
@@ -40,9 +40,9 @@ MAX_MARKS = 20_000
 
 @dataclass
 class ReadForm:
-    """A spec as it was typed, and the refusals of what can't be read.
+    """A spec read from a form, with refusals of unreadable fields.
 
-    `places` says for places in the spec which field of the form they come from.
+    `places` maps places in the spec to fields of the form.
     """
 
     spec: dict[str, Any] = field(default_factory=dict)
@@ -52,8 +52,8 @@ class ReadForm:
     def refuse(self, where: str, rule: str) -> None:
         self.refusals.append(Refusal(where, rule))
 
-    def amount(self, where: str, text: str) -> Decimal | None:
-        """Return an amount; note a refusal if it is none."""
+    def read_amount(self, where: str, text: str) -> Decimal | None:
+        """Return a typed amount; add a refusal if it is none."""
         try:
             to_micros(text)
         except ValueError as error:
@@ -61,28 +61,28 @@ class ReadForm:
             return None
         return Decimal(text)
 
-    def whole(self, where: str, text: str) -> int | None:
-        """Return a whole number; note a refusal if it is none."""
+    def read_whole(self, where: str, text: str) -> int | None:
+        """Return a typed whole number; add a refusal if it is none."""
         if text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS:
             return int(text)
         self.refuse(where, WHOLE_RULE)
         return None
 
     def field_of(self, place: str) -> str:
-        """Return the field of the form that a refusal of the spec is shown at."""
+        """Return the form's field that shows refusals at a place in the spec."""
         if place in self.places:
             return self.places[place]
-        found = INDEXED.match(place)
-        if found:
-            start = self.places.get(f"{found[1]}[{found[2]}]", found[1])
+        match = INDEXED.match(place)
+        if match:
+            start = self.places.get(f"{match[1]}[{match[2]}]", match[1])
             column, dash, _ = start.partition("-")
-            part = "amount" if found[3] in ("fee", "price") else found[3]
+            part = "amount" if match[3] in ("fee", "price") else match[3]
             return f"{column}-{part}" if dash and part not in ("", "name") else start
         return place.partition(".")[2].partition("[")[0] or place.partition("[")[0]
 
 
 def begin_form(table: DraftedTable, columns: Sequence[str]) -> dict[str, str]:
-    """Return the fields filled in from a draft; `columns` are all of the table."""
+    """Return the form's fields from a draft; `columns` are all names of the table."""
     spec = table.spec
     typed = {name: str(spec.get(name, "")) for name in ("name", "target", "positive")}
     typed |= {"missing_target": spec.get("missing_target", "refuse")}
@@ -106,7 +106,7 @@ def begin_form(table: DraftedTable, columns: Sequence[str]) -> dict[str, str]:
 def fill_prices(
     typed: dict[str, str], columns: Sequence[str], prices: PriceTable
 ) -> None:
-    """Put prices into the fields of columns and groups."""
+    """Fill prices into the fields of columns and groups."""
     for number, name in enumerate(columns):
         if name in prices.costs:
             typed[f"c{number}-cost"] = f"{prices.costs[name]:f}".rstrip("0").rstrip(".")
@@ -123,13 +123,13 @@ def fill_prices(
 
 
 def group_rows(typed: Typed, columns: Sequence[str]) -> range:
-    """Return the rows of groups: at most one for each column, and one to add."""
+    """Return the numbers of group rows: those in use, and an empty one."""
     rows = [row for row in range(len(columns)) if typed.get(f"g{row}-name", "").strip()]
     return range(max(rows, default=-1) + 2)
 
 
 def add_groups(typed: dict[str, str], columns: Sequence[str]) -> None:
-    """Add a row for each group that a column names, and that has none."""
+    """Add a row for each group that a column names and that has no row."""
     rows = group_rows(typed, columns)
     known = {typed.get(f"g{row}-name", "").strip() for row in rows}
     last = rows[-1]
@@ -142,7 +142,7 @@ def add_groups(typed: dict[str, str], columns: Sequence[str]) -> None:
 
 
 def read_form(typed: Typed, columns: Sequence[str]) -> ReadForm:
-    """Return the spec that was typed; `columns` are those of the table, in order."""
+    """Read a spec from a form; `columns` are the table's names in order."""
     read = ReadForm()
     for name in TEXTS:
         if text := typed.get(name, "").strip():
@@ -153,11 +153,11 @@ def read_form(typed: Typed, columns: Sequence[str]) -> ReadForm:
     read_groups(read, typed, columns)
     for name, (part, _) in WHOLES.items():
         text = typed.get(name, "").strip()
-        number = read.whole(name, text) if text else None
+        number = read.read_whole(name, text) if text else None
         if number is not None:
             (read.spec.setdefault(part, {}) if part else read.spec)[name] = number
     budgets = [one.strip() for one in typed.get("budgets", "").split(",")]
-    amounts = [read.amount("budgets", one) for one in budgets if one]
+    amounts = [read.read_amount("budgets", one) for one in budgets if one]
     if amounts:
         read.spec.setdefault("validation", {})["budgets"] = amounts
     if typed.get("missing_target") == "drop":
@@ -180,7 +180,7 @@ def read_classes(read: ReadForm, typed: Typed) -> None:
 
 
 def read_columns(read: ReadForm, typed: Typed, columns: Sequence[str]) -> None:
-    """Read the type and cost of each column that is used."""
+    """Read the role of each column, and its feature if it is one."""
     features: list[dict[str, Any]] = []
     ignored = []
     for number, name in enumerate(columns):
@@ -213,8 +213,8 @@ def read_feature(
         if text := typed.get(start + part, "").strip():
             entry[part] = text
     cost = typed.get(f"{start}cost", "").strip()
-    if cost or entry.get("group") not in bundles_in(typed):
-        amount = read.amount(f"{start}cost", cost)
+    if cost or entry.get("group") not in find_bundles(typed):
+        amount = read.read_amount(f"{start}cost", cost)
         entry |= {} if amount is None else {"cost": amount}
     marks = typed.get(f"{start}missing", "")
     if len(marks) > MAX_MARKS:
@@ -222,12 +222,12 @@ def read_feature(
     elif words := split_marks(marks):
         entry["missing"] = words
     if text := typed.get(f"{start}rare", "").strip():
-        rare = read.whole(f"{start}rare", text)
+        rare = read.read_whole(f"{start}rare", text)
         entry |= {} if rare is None else {"rare": rare}
     return entry
 
 
-def bundles_in(typed: Typed) -> set[str]:
+def find_bundles(typed: Typed) -> set[str]:
     """Return the names of groups that have a price."""
     kinds = (name for name in typed if name.startswith("g") and name.endswith("-kind"))
     return {
@@ -238,7 +238,7 @@ def bundles_in(typed: Typed) -> set[str]:
 
 
 def read_groups(read: ReadForm, typed: Typed, columns: Sequence[str]) -> None:
-    """Read the groups that features are in, and refuse those that have no price."""
+    """Read the groups; refuse a feature's group that has no price."""
     groups: list[dict[str, Any]] = []
     for row in group_rows(typed, columns):
         name = typed.get(f"g{row}-name", "").strip()
@@ -246,7 +246,9 @@ def read_groups(read: ReadForm, typed: Typed, columns: Sequence[str]) -> None:
             continue
         read.places[f"groups[{len(groups)}]"] = f"g{row}-name"
         kind = "price" if typed.get(f"g{row}-kind") == "price" else "fee"
-        amount = read.amount(f"g{row}-amount", typed.get(f"g{row}-amount", "").strip())
+        amount = read.read_amount(
+            f"g{row}-amount", typed.get(f"g{row}-amount", "").strip()
+        )
         groups.append({"name": name} | ({} if amount is None else {kind: amount}))
     known = {one["name"] for one in groups}
     for number in range(len(columns)):

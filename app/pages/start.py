@@ -1,4 +1,4 @@
-"""Starting a session: a model, a budget, what is already known."""
+"""Pages to start a session: choose a model, a budget and known values."""
 
 from decimal import Decimal
 from typing import Any
@@ -39,7 +39,7 @@ COUNT_RULE = "must be a whole number, 0 or more"
 
 
 @router.get("", dependencies=[needs("predict"), needs("models")])
-def choose(
+def choose_model(
     request: Request, db: ReadDb, loaded: Loaded, model: str = "", after: After = None
 ) -> HTMLResponse:
     """Show the models to choose from, or the form of the one that was chosen."""
@@ -78,7 +78,7 @@ def show_form(
 
 
 @router.post("", dependencies=[needs("predict")])
-async def start(
+async def start_session(
     request: Request,
     form: Typed,
     changes: Changes,
@@ -90,8 +90,10 @@ async def start(
     model_id = text_in(form, "model")
 
     def begin(db: Any) -> Any:
-        wish = read_wish(form, model_id, models.find(db, loaded, model_id))
-        return service.start(db, loaded, wish, settings.max_refits, at)
+        session_request = read_start_request(
+            form, model_id, models.find(db, loaded, model_id)
+        )
+        return service.start(db, loaded, session_request, settings.max_refits, at)
 
     try:
         return await changes(
@@ -100,52 +102,56 @@ async def start(
     except RefusedError as error:
         tenant_id = changes.caller.tenant_id
         model = await run_in_threadpool(
-            find_again, request, tenant_id, loaded, model_id
+            reload_model, request, tenant_id, loaded, model_id
         )
         more = {"typed": form, "errors": errors_of(error)}
         return show_form(request, model_id, model, 422, **more)
 
 
-def find_again(
+def reload_model(
     request: Request, tenant_id: str, loaded: LoadedModels, model_id: str
 ) -> Model:
     with reading(request.app.state.engine, tenant_id) as db:
         return models.find(db, loaded, model_id)
 
 
-def read_wish(form: FormData, model_id: str, model: Model) -> PredictRequest:
-    """Return the session that a form asks for; RefusedError names each wrong field."""
+def read_start_request(form: FormData, model_id: str, model: Model) -> PredictRequest:
+    """Read the requested session from a form; RefusedError names each wrong field."""
     refusals: list[Refusal] = []
     raw: dict[str, Any] = {"model": model_id, "budget": None, "known": {}, "stop": {}}
     if text_in(form, "limit") != "none":
-        raw["budget"] = noted(refusals, lambda: read_money(text_in(form, "budget")))
+        raw["budget"] = read_or_note(
+            refusals, lambda: read_money(text_in(form, "budget"))
+        )
     for feature in model.ensemble.catalogue.features:
         field = f"known.{feature.name}"
         if text := text_in(form, field):
-            raw["known"][feature.name] = noted(
+            raw["known"][feature.name] = read_or_note(
                 refusals, lambda one=feature, of=text, at=field: read_typed(one, of, at)
             )
     if text := text_in(form, "client_ref"):
         raw["client_ref"] = text
     raw["stop"]["certain"] = text_in(form, "certain") == "yes"
     if text := text_in(form, "confidence"):
-        raw["stop"]["confidence"] = noted(refusals, lambda: read_confidence(text))
+        raw["stop"]["confidence"] = read_or_note(
+            refusals, lambda: read_confidence(text)
+        )
     if text := text_in(form, "max_questions"):
-        raw["stop"]["max_questions"] = noted(refusals, lambda: read_count(text))
+        raw["stop"]["max_questions"] = read_or_note(refusals, lambda: read_count(text))
     if refusals:
         raise RefusedError(refusals)
     try:
         return read_shape(PredictRequest, raw, "start")
     except RefusedError as error:
-        told = [
+        refusals = [
             Refusal(one.field.removeprefix("start."), one.rule)
             for one in error.refusals
         ]
-        raise RefusedError(told) from None
+        raise RefusedError(refusals) from None
 
 
-def noted(refusals: list[Refusal], read: Any) -> Any:
-    """Return what `read` returns; a refusal is noted, and None returned."""
+def read_or_note(refusals: list[Refusal], read: Any) -> Any:
+    """Return the result of `read`; if it refuses, add its refusals and return None."""
     try:
         return read()
     except RefusedError as error:
@@ -154,7 +160,7 @@ def noted(refusals: list[Refusal], read: Any) -> Any:
 
 
 def read_money(text: str) -> Decimal:
-    """Return an amount that was typed, exactly."""
+    """Return a typed amount exactly; raise RefusedError if it is none."""
     try:
         to_micros(text)
     except ValueError as error:
@@ -163,6 +169,7 @@ def read_money(text: str) -> Decimal:
 
 
 def read_confidence(text: str) -> float:
+    """Return a confidence from 0 to 1; it is typed in percent."""
     percents = parse_number(text)
     if percents is None or not 0 < percents <= 100:
         raise RefusedError([Refusal("confidence", CONFIDENCE_RULE)])

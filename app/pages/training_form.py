@@ -1,4 +1,4 @@
-"""Shows the form by which a training is ordered."""
+"""Shows the form to order a training."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ LABELS = {
     "prices": "Prices",
     "spec": "Spec",
 }
-# What can be chosen of, as pairs of value and text.
+# Choices of the form, as pairs of value and text.
 CHOICES = {
     "roles": list(ROLES.items()),
     "types": [(one, one) for one in get_args(FeatureType)],
@@ -49,7 +49,7 @@ CHOICES = {
 def ask_target(
     request: Request, table: StoredDataset, error: RefusedError | None = None
 ) -> HTMLResponse:
-    """Ask for the column to predict, or say that the table has none."""
+    """Show the form to choose the column to predict, with errors if there are any."""
     errors = {} if error is None else {"target": "; ".join(errors_of(error).values())}
     typed = {"target": request.query_params.get("target", table.columns[-1])}
     return render(
@@ -73,11 +73,11 @@ def show_form(
 ) -> HTMLResponse:
     """Show the form as it was typed or drafted."""
     add_groups(typed, table.columns)
-    found = {one.name: (one, sketch) for one, sketch in drafted.columns}
+    drafts = {one.name: (one, sketch) for one, sketch in drafted.columns}
     rows = [
-        (number, name, *found[name])
+        (number, name, *drafts[name])
         for number, name in enumerate(table.columns)
-        if name in found
+        if name in drafts
     ]
     errors = more.get("errors", {})
     known: dict[str, Any] = {
@@ -103,12 +103,12 @@ def show_form(
 def name_fields(
     fields: Iterable[str], columns: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the fields of columns with their labels."""
+    """Yield the fields of columns, each with a label that names the column."""
     for field in fields:
         if found := COLUMN_FIELD.fullmatch(field):
             yield field, f"{columns[int(found[1])]}, {found[2]}"
 
 
 def plain_text(spec: Mapping[str, Any]) -> str:
-    """Return a spec as the command line reads and writes it."""
+    """Return a spec as text, as the command line reads and writes it."""
     return spec_text(trainings.plain_spec(spec))

@@ -21,7 +21,7 @@ router = APIRouter(prefix="/ui/train", include_in_schema=False)
 MOST = 50
 WRITE = "train:write"
 SEEN = {"sessions": "predict:write", "data": "datasets:read", "models": "models:read"}
-# State -> its words, and the kind of its badge.
+# State -> its words and the kind of its badge.
 STATES = {
     "queued": ("waits for a worker", "busy"),
     "running": ("is being trained", "busy"),
@@ -30,7 +30,7 @@ STATES = {
     "failed": ("failed", "bad"),
     "cancelled": ("was cancelled", "neutral"),
 }
-# Kind of problem -> what one does then; of others the detail says it.
+# Kind of problem -> remedy; the detail of other kinds has one.
 REMEDIES = {
     "invalid-request": "Mend what is listed, in the table or the order, and start "
     "another training.",
@@ -43,7 +43,7 @@ REMEDIES = {
 
 
 @router.get("", dependencies=[needs("train")])
-def page(
+def show_trainings(
     request: Request, db: ReadDb, caller: Called, after: After = None
 ) -> HTMLResponse:
     found = trainings.page(db, MOST, after)
@@ -54,7 +54,7 @@ def page(
 
 
 @router.get("/{id}", dependencies=[needs("train")])
-def show(
+def show_single(
     request: Request, id: str, db: ReadDb, now: Now, caller: Called
 ) -> HTMLResponse:
     return show_training(request, db, trainings.show(db, id, now), caller)
@@ -108,7 +108,9 @@ async def events(
 
 
 @router.post("/{id}/cancel", dependencies=[needs("train")])
-async def cancel(request: Request, id: str, changes: Changes, now: Now) -> Response:
+async def cancel_training(
+    request: Request, id: str, changes: Changes, now: Now
+) -> Response:
     caller = changes.caller
 
     def explain(why_not: str) -> HTMLResponse:

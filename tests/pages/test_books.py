@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
-from app.pages.ledger import by_month
+from app.pages.ledger import sum_by_month
 from app.records import LedgerSum
 from tests.app.clinic import Answer, Put, Start
 from tests.app.test_doubts import ranged
@@ -153,7 +153,7 @@ def test_months_are_sums_of_their_days() -> None:
         LedgerSum("CAD", 1, 3, 2, "2026-11-30"),
     ]
 
-    assert by_month(days) == (
+    assert sum_by_month(days) == (
         LedgerSum("CAD", 1, 5, 0, "2026-10"),
         LedgerSum("CAD", 3, 10, 3, "2026-11"),
     )

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from app.documents.files import read_model
 from app.main import create_app
-from app.pages.asking import next_best
+from app.pages.asking import list_alternatives
 from app.settings.settings import Settings
 from tests.pages.site import BROWSER, Site, heart, token_of
 from tests.pages.test_sign_in import make_key, sign_in
@@ -232,7 +232,7 @@ def test_next_best_are_other_purchases(
     question = SimpleNamespace(feature=asked, alternatives=alternatives)
     catalogue = read_model(bundled()).ensemble.catalogue
 
-    found = next_best(catalogue, SimpleNamespace(question=question))
+    found = list_alternatives(catalogue, SimpleNamespace(question=question))
 
     assert [one.feature for one in found] == best
 

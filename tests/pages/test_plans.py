@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from fastapi.testclient import TestClient
 
-from app.pages.flow_chart import GAP_Y, WIDTH, lay_out
+from app.pages.flow_chart import GAP_Y, WIDTH, compute_layout
 from app.pages.plan_words import PlanNode
 from app.words.svg import wrap
 from tests.pages.hostile import NAMES
@@ -27,7 +27,7 @@ def any_node(rng: random.Random, depth: int) -> PlanNode:
 @pytest.mark.parametrize("seed", range(5))
 def test_boxes_lie_apart_and_right_of_their_parents(seed: int) -> None:
     root = any_node(random.Random(seed), 3)
-    layout = lay_out(root)
+    layout = compute_layout(root)
 
     assert len(layout.boxes) == sum(1 for _ in root.walk())
     columns: dict[float, list[tuple[float, float]]] = {}

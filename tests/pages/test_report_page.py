@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from playwright.sync_api import Browser, Page
 
 from app.documents.files import read_model
-from app.pages.flow_chart import draw, lay_out
+from app.pages.flow_chart import compute_layout, draw
 from app.pages.plan_words import PlanNode
 from app.pages.report import report_page
 from app.words.charts import NamedCurve
@@ -46,7 +46,7 @@ def test_all_text_stands_within_its_box(browser: Browser) -> None:
     nodes = [PlanNode(one, one, texts[:2], is_end=True, goes_on=False) for one in texts]
     root = PlanNode("", "W" * 80, ("m" * 90,), False, False, tuple(nodes))
     page = browser.new_page()
-    page.set_content(draw(lay_out(root), "x"))
+    page.set_content(draw(compute_layout(root), "x"))
 
     outside = page.evaluate(
         """() => [...document.querySelectorAll("svg g")].flatMap((group) => {

@@ -13,7 +13,7 @@ from tests.pages.visitors import Visitor
 
 ROUTES = [
     (method, route.path)
-    for module in site.ENTERED
+    for module in site.SIGNED_IN
     for route in module.router.routes
     for method in sorted(route.methods)
 ]

@@ -56,13 +56,13 @@ def create(
         limits=dict(map(read_limit, limit or ())),
         expires_at=None if days is None else now + timedelta(days=days),
     )
-    refusals = service.refuse(wish, now)
+    refusals = service.list_refusals(wish, now)
     if refusals:
         # Before there is a tenant for it.
         raise RefusedError(refusals)
     with database() as engine:
         with transaction(engine, None) as db:
-            tenant_id = service.create_for(db, tenant, now)
+            tenant_id = service.get_or_create_tenant(db, tenant, now)
         with transaction(engine, tenant_id) as db:
             made = service.create(db, wish, now)
     # The key alone on standard output, so that it can be piped into a file.

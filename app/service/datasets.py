@@ -118,7 +118,7 @@ def store(
         columns=upload.facts.columns,
         created_at=now,
     )
-    db.if_given_up(lambda: blobs.remove(dataset.blob))
+    db.on_rollback(lambda: blobs.remove(dataset.blob))
     datasets.insert(db, dataset)
     return dataset
 

@@ -142,7 +142,7 @@ def revoke(db: Transaction, key_id: str, now: datetime) -> StoredKey:
 
 def bootstrap(db: Transaction, now: datetime) -> MadeKey | None:
     """Make the first key of a database; None if it ever had one."""
-    return create(db, Wish("bootstrap"), now) if keys.begin(db) else None
+    return create(db, Wish("bootstrap"), now) if keys.mark_bootstrapped(db) else None
 
 
 def identify(db: Transaction, token: str) -> StoredKey:

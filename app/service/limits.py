@@ -56,7 +56,7 @@ def check_training(db: Transaction) -> None:
     most = limits_of(db).trainings
     if most is None:
         return
-    usage.wait_turn(db, "trainings")
+    usage.lock_limit(db, "trainings")
     if usage.count_trainings(db) >= most:
         raise LimitError("trainings", most)
 
@@ -71,8 +71,10 @@ def check_session(db: Transaction, at: Moment) -> None:
         return
     # Far below the limit, callers need not wait for each other.
     near = most - MAX_CONCURRENT_STARTS
-    if near > 0 and not usage.has_sessions(db, near):
+    if near > 0 and not usage.has_unclosed_sessions(db, near):
         return
-    usage.wait_turn(db, "sessions")
-    if usage.has_sessions(db, most) and usage.has_sessions_now(db, most, at):
+    usage.lock_limit(db, "sessions")
+    if usage.has_unclosed_sessions(db, most) and usage.has_unexpired_sessions(
+        db, most, at
+    ):
         raise LimitError("sessions", most)

@@ -128,7 +128,7 @@ def import_model(
 
 
 def is_name_taken(db: Transaction, name: str) -> bool:
-    return models.named(db, name) is not None
+    return models.find_by_name(db, name) is not None
 
 
 def store_if_new(db: Transaction, model: Model, now: datetime) -> None:

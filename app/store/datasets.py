@@ -17,15 +17,15 @@ find, get, get_locked = ROWS.find, ROWS.get, ROWS.get_locked
 
 
 def insert_reference(
-    db: Transaction, made: StoredDataset, files: Iterable[Sequence[Any]]
+    db: Transaction, dataset: StoredDataset, files: Iterable[Sequence[Any]]
 ) -> None:
-    """Insert a table that stays where it is, with facts about its files."""
-    insert(db, made)
-    ROWS.change(db, made.id, files=[list(one) for one in files])
+    """Insert the row of a table in place, with facts about its files."""
+    insert(db, dataset)
+    ROWS.change(db, dataset.id, files=[list(one) for one in files])
 
 
 def get_files(db: Transaction, dataset_id: str) -> list[list[Any]]:
-    """Return the facts about the files of a table that stays where it is."""
+    """Return the facts about the files of a table in place."""
     query = sa.select(datasets.c.files).where(
         owned(datasets), datasets.c.id == dataset_id
     )
@@ -33,7 +33,7 @@ def get_files(db: Transaction, dataset_id: str) -> list[list[Any]]:
 
 
 def is_in_use(db: Transaction, dataset_id: str) -> bool:
-    """Whether a job that has not ended uses a dataset."""
+    """Return whether a job that has not ended uses a dataset."""
     query = sa.select(trainings.c.id).where(
         owned(trainings),
         trainings.c.dataset_id == dataset_id,
@@ -47,6 +47,6 @@ def delete(db: Transaction, dataset_id: str) -> None:
 
 
 def named_blobs(db: Transaction, names: list[str]) -> set[str]:
-    """Return the blobs among these that a dataset of any tenant names."""
+    """Return the given blobs that a dataset of any tenant names."""
     query = sa.select(datasets.c.blob).where(datasets.c.blob.in_(names))
     return set(db.scalars(query))

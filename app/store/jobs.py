@@ -59,14 +59,14 @@ IS_QUEUED = trainings.c.state == "queued"
 IS_HELD = trainings.c.state.in_(("running", "cancelling"))
 
 
-def enqueue(db: Transaction, made: StoredJob, now: datetime) -> None:
+def enqueue(db: Transaction, job: StoredJob, now: datetime) -> None:
     """Store a job, which puts it into the queue."""
-    ROWS.insert(db, made)
-    add_event(db, made.id, "queued", now, made.share)
+    ROWS.insert(db, job)
+    add_event(db, job.id, "queued", now, job.share)
 
 
 def is_any_queued(db: Transaction) -> bool:
-    """Whether a job of any tenant is queued."""
+    """Return whether a job of any tenant is queued."""
     return (
         db.execute(sa.select(trainings.c.id).where(IS_QUEUED).limit(1)).first()
         is not None
@@ -74,7 +74,7 @@ def is_any_queued(db: Transaction) -> bool:
 
 
 def is_begun(db: Transaction, name: str) -> bool:
-    """Whether a training of this name was started and has not failed."""
+    """Return whether a training of this name was started and has not failed."""
     conditions = trainings.c.name == name, trainings.c.state != "failed"
     return TRAININGS.has_any(db, *conditions)
 
@@ -142,7 +142,7 @@ def silent_tenants(db: Transaction, timeout_s: float) -> list[str]:
 
 
 def is_overdue(db: Transaction, claimed: StoredJob, most_s: float) -> bool:
-    """Whether a job was first started longer ago than it may take."""
+    """Return whether a job was first started more than `most_s` seconds ago."""
     is_job = trainings.c.id == claimed.id
     return ROWS.has_any(db, is_job, trainings.c.started_at < clock(db, most_s))
 
@@ -155,6 +155,7 @@ def lock_silent(db: Transaction, timeout_s: float) -> list[StoredJob]:
 
 
 def is_silent(db: Transaction, timeout_s: float) -> sa.ColumnElement[bool]:
+    """Return the condition that a job's worker has sent no heartbeat in time."""
     return sa.and_(IS_HELD, trainings.c.heartbeat_at < clock(db, timeout_s))
 
 
@@ -174,8 +175,8 @@ def end(
 ) -> None:
     """Write the final state of a locked job, and delete its checkpoints."""
     change(db, job.id, state=state, finished_at=now, **values)
-    gone = checkpoints.c.training_id == job.id
-    db.execute(checkpoints.delete().where(gone))
+    is_of_job = checkpoints.c.training_id == job.id
+    db.execute(checkpoints.delete().where(is_of_job))
     share = values.get("share", job.share)
     shown = {key: values[key] for key in ("model_id", "error") if key in values}
     add_event(db, job.id, state, now, share, **shown)
@@ -202,7 +203,7 @@ def delete(db: Transaction, job: StoredJob) -> None:
 
 
 def finished_jobs(db: Transaction, ids: Collection[str]) -> set[str]:
-    """Return the ids among these of jobs that have succeeded, of any tenant."""
+    """Return the given ids that are of succeeded jobs of any tenant."""
     has_result = sa.and_(trainings.c.id.in_(ids), trainings.c.state == "succeeded")
     return set(db.scalars(sa.select(trainings.c.id).where(has_result)))
 
@@ -244,19 +245,19 @@ def count_events(db: Transaction, training_id: str, kind: str) -> int:
 def events(
     db: Transaction, numbers: Mapping[str, int]
 ) -> dict[str, tuple[JobEvent, ...]]:
-    """Return events of several jobs, in order, after the `numbers` seen of each."""
+    """Return events of several jobs in order, after each one's number in `numbers`."""
     columns = training_events.c
     is_new = [
         sa.and_(columns.training_id == training_id, columns.number > number)
         for training_id, number in numbers.items()
     ]
-    found: dict[str, list[JobEvent]] = {key: [] for key in numbers}
+    events_by_id: dict[str, list[JobEvent]] = {key: [] for key in numbers}
     for start in range(0, len(is_new), AT_A_TIME):
-        some = sa.or_(*is_new[start : start + AT_A_TIME])
-        query = sa.select(training_events).where(some)
+        is_in_batch = sa.or_(*is_new[start : start + AT_A_TIME])
+        query = sa.select(training_events).where(is_in_batch)
         for training_id, *rest in db.execute(query.order_by(columns.number)):
-            found[training_id].append(JobEvent(*rest))
-    return {key: tuple(items) for key, items in found.items()}
+            events_by_id[training_id].append(JobEvent(*rest))
+    return {key: tuple(items) for key, items in events_by_id.items()}
 
 
 def last_step(db: Transaction, training_id: str) -> dict[str, Any]:

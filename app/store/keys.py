@@ -16,19 +16,21 @@ get_locked, change = ROWS.get_locked, ROWS.change
 
 
 def identify(db: Transaction, key_id: str) -> StoredKey | None:
-    """Return a key of any tenant; the key says whose request it is."""
+    """Return a key of any tenant, to identify the tenant of a request."""
     row = db.execute(sa.select(*ROWS.columns).where(keys.c.id == key_id)).first()
     return None if row is None else ROWS.read(row)
 
 
 def touch(db: Transaction, key_id: str, now: datetime) -> None:
-    """Write when a key was last used."""
+    """Write the time of a key's last use."""
     db.execute(keys.update().where(keys.c.id == key_id).values(last_used_at=now))
 
 
 def find_tenant(db: Transaction, name: str) -> str | None:
-    found: str | None = db.scalar(sa.select(tenants.c.id).where(tenants.c.name == name))
-    return found
+    tenant_id: str | None = db.scalar(
+        sa.select(tenants.c.id).where(tenants.c.name == name)
+    )
+    return tenant_id
 
 
 def insert_tenant(db: Transaction, tenant_id: str, name: str, now: datetime) -> None:
@@ -36,8 +38,8 @@ def insert_tenant(db: Transaction, tenant_id: str, name: str, now: datetime) -> 
     db.execute(tenants.insert(), values | {"is_bootstrapped": True})
 
 
-def begin(db: Transaction) -> bool:
-    """Mark that the first key is being made; False if keys were made before."""
+def mark_bootstrapped(db: Transaction) -> bool:
+    """Mark that the first key is made; return False if keys were made before."""
     is_new = sa.and_(tenants.c.id == DEFAULT_TENANT, sa.not_(tenants.c.is_bootstrapped))
     change = tenants.update().where(is_new).values(is_bootstrapped=True)
     if db.execute(change.returning(tenants.c.id)).first() is None:
@@ -46,10 +48,10 @@ def begin(db: Transaction) -> bool:
 
 
 def retentions(db: Transaction) -> dict[str, int]:
-    """Return by tenant the days after which closed sessions are erased."""
+    """Return the days after which closed sessions are erased, by tenant."""
     query = sa.select(tenants.c.id, tenants.c.retention_days)
-    found = db.execute(query.where(tenants.c.retention_days.is_not(None)))
-    return {row.id: row.retention_days for row in found}
+    rows = db.execute(query.where(tenants.c.retention_days.is_not(None)))
+    return {row.id: row.retention_days for row in rows}
 
 
 def all_tenants(db: Transaction) -> list[tuple[str, str, int | None]]:

@@ -9,7 +9,7 @@ from app.errors import NotFoundError
 from app.records import DEFAULT_TENANT, LedgerEntry, LedgerFilter, LedgerSum, Page
 from app.store.database.kinds import Counter, StrictUtc, strict_text
 from app.store.database.tables import metadata, sessions
-from app.store.database.tenancy import made_by, owned, run
+from app.store.database.tenancy import owned, owner_values, run
 from app.store.database.transactions import Transaction
 
 # Append-only: triggers refuse to change, replace or remove an entry. Charges of one
@@ -80,7 +80,7 @@ def append(db: Transaction, entry: LedgerEntry) -> None:
     A charge gets its number here. The database refuses a second charge of a feature
     until the first is reversed, and a reversal that names no charge.
     """
-    values = {name: getattr(entry, name) for name in WRITTEN} | made_by(db, ledger)
+    values = {name: getattr(entry, name) for name in WRITTEN} | owner_values(db, ledger)
     if entry.kind == "reversal":
         db.execute(APPEND, values)
         return
@@ -111,7 +111,7 @@ def of_session(db: Transaction, session_id: str) -> tuple[LedgerEntry, ...]:
 def page(
     db: Transaction, limit: int, after: int | None, filters: LedgerFilter
 ) -> Page[LedgerEntry]:
-    """Return a page of entries, newest first; their ids are below `after`."""
+    """Return a page of a filter's entries, newest first, with ids below `after`."""
     query = ENTRIES.where(*conditions(filters))
     if after is not None:
         query = query.where(ledger.c.id < after)
@@ -121,30 +121,30 @@ def page(
 
 
 def sums(db: Transaction, filters: LedgerFilter) -> tuple[LedgerSum, ...]:
-    """Sum the entries of each unit."""
-    return add_up(db, filters, sa.literal(""))
+    """Return the sums of a filter's entries for each unit."""
+    return sum_grouped(db, filters, sa.literal(""))
 
 
 def sums_by(db: Transaction, filters: LedgerFilter, by: str) -> tuple[LedgerSum, ...]:
-    """Sum the entries of each unit by "day" (in UTC), "model" or "feature".
+    """Return sums for each unit by "day" (in UTC), "model" or "feature".
 
     Sums are sorted by day, model id or feature name.
     """
     columns = {"model": sessions.c.model_id, "feature": ledger.c.feature}
-    return add_up(db, filters, day_of(db) if by == "day" else columns[by])
+    return sum_grouped(db, filters, entry_day(db) if by == "day" else columns[by])
 
 
-def day_of(db: Transaction) -> sa.ColumnElement[str]:
+def entry_day(db: Transaction) -> sa.ColumnElement[str]:
     """Return the day of an entry in UTC, as 2026-11-20."""
     if db.dialect == "postgresql":
         return sa.func.to_char(sa.func.timezone("UTC", ledger.c.at), "YYYY-MM-DD")
     return sa.func.substr(ledger.c.at, 1, 10, type_=sa.Text)
 
 
-def add_up(
+def sum_grouped(
     db: Transaction, filters: LedgerFilter, common: sa.ColumnElement[str]
 ) -> tuple[LedgerSum, ...]:
-    """Sum the entries of each unit, grouped by the expression `common`.
+    """Return sums for each unit, grouped by the expression `common`.
 
     Whole units and micro-units are summed apart, since SQLite's sums end at 64 bits.
     """

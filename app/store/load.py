@@ -11,7 +11,7 @@ QUEUED = trainings.c.state == "queued"
 
 
 def count_trainings(db: Transaction) -> tuple[int, datetime | None, int]:
-    """Return the number of queued jobs, the oldest one's time, and those running."""
+    """Return the number of queued jobs, the oldest's time, and the number running."""
     queued = sa.select(sa.func.count(), sa.func.min(trainings.c.created_at))
     n_queued, since = db.execute(queued.where(QUEUED)).one()
     is_held = trainings.c.state.in_(("running", "cancelling"))

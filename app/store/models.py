@@ -53,7 +53,7 @@ def insert(
     lock_name(db, name)
     is_of_name = sa.and_(models.c.name == name, owned(models))
     highest = run(db, sa.select(sa.func.max(models.c.version)).where(is_of_name))
-    made = StoredModel(
+    model = StoredModel(
         id=ALL.make_id(),
         name=name,
         version=1 + (highest.scalar() or 0),
@@ -63,19 +63,19 @@ def insert(
         document=document,
         created_at=now,
     )
-    ALL.insert(db, made)
-    return made
+    ALL.insert(db, model)
+    return model
 
 
 def lock_name(db: Transaction, name: str) -> None:
-    """Lock a name until the transaction ends: its versions and its champion."""
+    """Lock a name's versions and champion until the transaction ends."""
     if db.dialect == "postgresql":
-        whose = f"{tenant_of(db)} {name}".encode()
-        keys = {"one": VERSION_LOCK, "other": crc32(whose) - 2**31}
+        owned_name = f"{tenant_of(db)} {name}".encode()
+        keys = {"one": VERSION_LOCK, "other": crc32(owned_name) - 2**31}
         db.execute(sa.text("SELECT pg_advisory_xact_lock(:one, :other)"), keys)
 
 
-def named(db: Transaction, name: str) -> ModelHead | None:
+def find_by_name(db: Transaction, name: str) -> ModelHead | None:
     """Return the model that a bare name means: the champion, else the newest."""
     order = models.c.is_champion.desc(), models.c.version.desc()
     query = LISTED.query.where(models.c.name == name)
@@ -86,18 +86,18 @@ def named(db: Transaction, name: str) -> ModelHead | None:
 def versions(db: Transaction, name: str) -> list[ModelHead]:
     """Return the models of a name, newest first."""
     query = LISTED.query.where(models.c.name == name)
-    found = run(db, query.order_by(models.c.version.desc()).limit(MOST_VERSIONS))
-    return [LISTED.read(row) for row in found]
+    rows = run(db, query.order_by(models.c.version.desc()).limit(MOST_VERSIONS))
+    return [LISTED.read(row) for row in rows]
 
 
 def find_champion(db: Transaction, name: str) -> ModelHead | None:
-    is_it = sa.and_(models.c.name == name, models.c.is_champion)
-    row = run(db, LISTED.query.where(is_it)).first()
+    is_match = sa.and_(models.c.name == name, models.c.is_champion)
+    row = run(db, LISTED.query.where(is_match)).first()
     return None if row is None else LISTED.read(row)
 
 
 def crown(db: Transaction, name: str, model_id: str | None) -> None:
-    """Make a model the champion of its locked name; None: the name gets none."""
+    """Make a model the champion of its locked name, or with None no model."""
     is_other = sa.and_(models.c.name == name, models.c.is_champion, owned(models))
     run(db, models.update().where(is_other).values(is_champion=False))
     if model_id is not None:
@@ -105,8 +105,8 @@ def crown(db: Transaction, name: str, model_id: str | None) -> None:
 
 
 def find_version(db: Transaction, name: str, version: int) -> ModelHead | None:
-    is_it = sa.and_(models.c.name == name, models.c.version == version)
-    row = run(db, LISTED.query.where(is_it)).first()
+    is_match = sa.and_(models.c.name == name, models.c.version == version)
+    row = run(db, LISTED.query.where(is_match)).first()
     return None if row is None else LISTED.read(row)
 
 
@@ -117,9 +117,9 @@ def lock_refits(db: Transaction, model_id: str) -> list[ModelHead]:
 
 
 def lock(db: Transaction, model_id: str, *, is_shared: bool = False) -> bool:
-    """Lock a model: shared, it can't be deleted; else it can't be used either.
+    """Lock a model against deletion, and unless shared against use.
 
-    False: there is no such model.
+    Return False if there is no such model.
     """
     query = SHARED if is_shared else LOCKED
     return run(db, query, {"key": model_id}).first() is not None
@@ -140,8 +140,8 @@ def find_maker(db: Transaction, training_id: str) -> str | None:
         keys.c.id == trainings.c.key_id,
         owned(trainings),
     )
-    found: str | None = run(db, query, {"key": training_id}).scalar()
-    return found
+    key_name: str | None = run(db, query, {"key": training_id}).scalar()
+    return key_name
 
 
 def delete(db: Transaction, model_id: str, now: datetime) -> None:
@@ -152,5 +152,5 @@ def delete(db: Transaction, model_id: str, now: datetime) -> None:
 def titles(db: Transaction, ids: Iterable[str]) -> dict[str, tuple[str, int]]:
     """Return name and version of models by id, deleted ones too."""
     query = sa.select(models.c.id, models.c.name, models.c.version)
-    found = run(db, query.where(owned(models), models.c.id.in_(sorted(set(ids)))))
-    return {row.id: (row.name, row.version) for row in found}
+    rows = run(db, query.where(owned(models), models.c.id.in_(sorted(set(ids)))))
+    return {row.id: (row.name, row.version) for row in rows}

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from app.records import PredictSession
 from app.store.database.tables import outcomes, sessions
-from app.store.database.tenancy import made_by, owned, run
+from app.store.database.tenancy import owned, owner_values, run
 from app.store.database.transactions import Transaction
 
 
@@ -38,11 +38,13 @@ def find(db: Transaction, session_id: str) -> StoredOutcome | None:
     return None if row is None else StoredOutcome(*tuple(row))
 
 
-def put(db: Transaction, made: StoredOutcome) -> None:
+def put(db: Transaction, outcome: StoredOutcome) -> None:
     """Store the outcome of a locked session; it replaces an earlier one."""
-    is_of_session = sa.and_(outcomes.c.session_id == made.session_id, owned(outcomes))
+    is_of_session = sa.and_(
+        outcomes.c.session_id == outcome.session_id, owned(outcomes)
+    )
     run(db, outcomes.delete().where(is_of_session))
-    db.execute(outcomes.insert(), asdict(made) | made_by(db, outcomes))
+    db.execute(outcomes.insert(), asdict(outcome) | owner_values(db, outcomes))
 
 
 def sessions_of(

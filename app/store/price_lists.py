@@ -10,7 +10,7 @@ from app.records import Excuse
 from app.store.database.kinds import Id, UtcDateTime
 from app.store.database.rows import StoredRows
 from app.store.database.tables import metadata, tenant_key
-from app.store.database.tenancy import made_by, owned, run
+from app.store.database.tenancy import owned, owner_values, run
 from app.store.database.transactions import Transaction
 
 # Amounts never change once they are written, since open sessions use them.
@@ -62,40 +62,40 @@ def find_same(db: Transaction, model_id: str, digest: str) -> StoredPriceList | 
     return None if row is None else ROWS.read(row)
 
 
-def insert_once(db: Transaction, made: StoredPriceList) -> StoredPriceList:
+def insert_once(db: Transaction, prices: StoredPriceList) -> StoredPriceList:
     """Store a list unless its model has an equal one; return the stored one.
 
     If two are stored at once, the second waits for the first.
     """
-    values = {column.name: getattr(made, column.name) for column in ROWS.columns}
-    values |= made_by(db, price_lists)
+    values = {column.name: getattr(prices, column.name) for column in ROWS.columns}
+    values |= owner_values(db, price_lists)
     if db.dialect == "postgresql":
         db.execute(postgresql.insert(price_lists).on_conflict_do_nothing(), values)
     else:
         db.execute(sqlite.insert(price_lists).on_conflict_do_nothing(), values)
-    found = find_same(db, made.model_id, made.digest)
-    assert found is not None, "lists are never deleted"
-    return found
+    stored = find_same(db, prices.model_id, prices.digest)
+    assert stored is not None, "lists are never deleted"
+    return stored
 
 
 def excuse(db: Transaction, prices: StoredPriceList, reason: Excuse) -> StoredPriceList:
-    """Write why a list has no training; change nothing where it has one."""
+    """Write the reason why a list has no training, unless it has one."""
     if reason != prices.excuse:
-        is_it = sa.and_(price_lists.c.id == prices.id, owned(price_lists))
-        statement = price_lists.update().where(is_it, sa.not_(HAS_TRAINING))
+        is_list = sa.and_(price_lists.c.id == prices.id, owned(price_lists))
+        statement = price_lists.update().where(is_list, sa.not_(HAS_TRAINING))
         run(db, statement.values(excuse=reason))
     return replace(prices, excuse=reason)
 
 
 def count_refitted(db: Transaction, model_id: str) -> int:
     """Count the price lists of a model that have a training."""
-    is_one = sa.and_(price_lists.c.model_id == model_id, HAS_TRAINING)
-    query = sa.select(sa.func.count()).where(is_one, owned(price_lists))
+    has_training = sa.and_(price_lists.c.model_id == model_id, HAS_TRAINING)
+    query = sa.select(sa.func.count()).where(has_training, owned(price_lists))
     return run(db, query).scalar() or 0
 
 
 def forget_training(db: Transaction, training_id: str | None) -> None:
     """Detach a training from its list: its model is deleted, a new one may start."""
-    is_its = sa.and_(price_lists.c.training_id == training_id, owned(price_lists))
+    is_of_list = sa.and_(price_lists.c.training_id == training_id, owned(price_lists))
     values = {"training_id": None, "excuse": "unavailable"}
-    run(db, price_lists.update().where(is_its).values(values))
+    run(db, price_lists.update().where(is_of_list).values(values))

@@ -1,4 +1,4 @@
-"""Answers kept under idempotency keys, to be given again to the same request."""
+"""Stores answers under idempotency keys, to repeat them to the same request."""
 
 from dataclasses import asdict, fields
 from datetime import datetime
@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from app.records import StoredAnswer
 from app.store.database.kinds import Id, UtcDateTime
 from app.store.database.tables import metadata
-from app.store.database.tenancy import made_by, owned, run, tenant_of
+from app.store.database.tenancy import owned, owner_values, run, tenant_of
 from app.store.database.transactions import Transaction
 
 # Answers to requests with an idempotency key. `digest` is the request's; `session_id`
@@ -50,7 +50,7 @@ LOCK = sa.text("SELECT pg_try_advisory_xact_lock(:lock)")
 
 
 def lock(db: Transaction, key: str) -> bool:
-    """Lock a key until the transaction ends; False: another request has locked it.
+    """Lock a key until the transaction ends; return False if another request has it.
 
     SQLite needs no lock, since it has one writer at a time.
     """
@@ -67,9 +67,9 @@ def find(db: Transaction, key: str) -> StoredAnswer | None:
 
 
 def insert(db: Transaction, answer: StoredAnswer) -> bool:
-    """Store an answer, unless its key has one."""
+    """Store an answer unless its key has one; return whether it was stored."""
     statement = INSERTS[db.dialect]
-    done = db.execute(statement, asdict(answer) | made_by(db, idempotency_keys))
+    done = db.execute(statement, asdict(answer) | owner_values(db, idempotency_keys))
     return done.first() is not None
 
 

@@ -10,7 +10,7 @@ from app.store.database.migrate import schema_state
 
 
 def all_tables() -> sa.MetaData:
-    """Return the tables of all nouns; they add themselves when they are imported."""
+    """Return the tables of all nouns, by importing the modules that define them."""
     for module in iter_modules([str(Path(__file__).parent)]):
         import_module(f"{__package__}.{module.name}")
     return schema_state.metadata

@@ -50,29 +50,29 @@ def set_budget(db: Transaction, session_id: str, budget: int | None) -> None:
 
 
 def save(
-    db: Transaction, made: PredictSession, amount: int = 0
+    db: Transaction, session: PredictSession, amount: int = 0
 ) -> PredictSession | None:
     """Charge a locked session and store its new state, in one statement.
 
     Returns the stored session. Returns None and changes nothing if the amount exceeds
     what remains of the budget.
     """
-    row = run(db, SAVE, values_of(made, amount)).first()
+    row = run(db, SAVE, changed_values(session, amount)).first()
     return None if row is None else ROWS.read(row)
 
 
 def save_ahead(
-    db: Transaction, before: PredictSession, made: PredictSession, amount: int
+    db: Transaction, before: PredictSession, session: PredictSession, amount: int
 ) -> PredictSession | None:
-    """Save a session that is not locked; None too if it has changed since `before`."""
+    """Save an unlocked session; return None also if it changed since `before`."""
     seen = {"seen_version": before.version, "seen_at": before.updated_at}
-    row = run(db, SAVE_UNCHANGED, values_of(made, amount) | seen).first()
+    row = run(db, SAVE_UNCHANGED, changed_values(session, amount) | seen).first()
     return None if row is None else ROWS.read(row)
 
 
-def values_of(made: PredictSession, amount: int) -> dict[str, object]:
-    values = {name: getattr(made, name) for name in CHANGING}
-    return {"session_id": made.id, "amount": amount, **values}
+def changed_values(session: PredictSession, amount: int) -> dict[str, object]:
+    values = {name: getattr(session, name) for name in CHANGING}
+    return {"session_id": session.id, "amount": amount, **values}
 
 
 def erase(db: Transaction, seen: PredictSession, now: datetime) -> None:
@@ -90,7 +90,7 @@ def unchanged_since(
 ) -> list[PredictSession]:
     """Lock and return sessions that are not erased, the longest unchanged first.
 
-    They come after the session `after`. Sessions that others have locked are skipped.
+    They follow the session `after`. Sessions locked by others are skipped.
     """
     query = ROWS.query.where(
         sessions.c.document.is_not(None), sessions.c.updated_at < before
@@ -112,16 +112,16 @@ def page(
 ) -> Page[PredictSession]:
     """Return a page of sessions, newest first.
 
-    With a filter by state it also has sessions unchanged since `is_due_since`: they may
-    have expired, whatever their rows say.
+    With a filter by state it also has sessions unchanged since `is_due_since`, since
+    those may have expired.
     """
     conditions = []
     if filters.client_ref is not None:
         conditions.append(sessions.c.client_ref == filters.client_ref)
     if filters.model is not None:
         is_model = sa.or_(models.c.id == filters.model, models.c.name == filters.model)
-        models_meant = sa.select(models.c.id).where(is_model, owned(models))
-        conditions.append(sessions.c.model_id.in_(models_meant))
+        model_ids = sa.select(models.c.id).where(is_model, owned(models))
+        conditions.append(sessions.c.model_id.in_(model_ids))
     if filters.state is not None:
         may_be_due = sessions.c.updated_at < is_due_since
         conditions.append(sa.or_(sessions.c.state == filters.state, may_be_due))
@@ -139,7 +139,7 @@ def is_model_in_use(
     idle_since: datetime,
     waiting_since: datetime,
 ) -> bool:
-    """Whether any of the models has a session that asks or waits and is not expired."""
+    """Return whether a model has an unexpired session that asks or waits."""
     is_running = sa.and_(
         sessions.c.state == "open",
         sessions.c.updated_at > idle_since,

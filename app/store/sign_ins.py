@@ -32,8 +32,8 @@ def insert(
 
 def find_key(db: Transaction, digest: str, now: datetime) -> str | None:
     """Return the id of the key by which a browser is signed in."""
-    found: str | None = db.execute(FIND, {"of": digest, "now": now}).scalar()
-    return found
+    key_id: str | None = db.execute(FIND, {"of": digest, "now": now}).scalar()
+    return key_id
 
 
 def remove(db: Transaction, digest: str) -> None:

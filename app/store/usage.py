@@ -1,4 +1,4 @@
-"""Counts what a key has, for its limits, in the transaction that adds to it."""
+"""Counts a key's datasets, jobs and sessions, to check them against its limits."""
 
 from hashlib import sha256
 
@@ -21,7 +21,7 @@ TRAININGS = sa.select(sa.func.count(trainings.c.id)).where(
     trainings.c.key_id == KEY,
     trainings.c.state.not_in(FINAL_STATES),
 )
-# Finds whether there are MOST sessions, without counting all.
+# Returns a row if there are at least MOST sessions, without counting all.
 MOST = sa.bindparam("most", type_=sa.BigInteger)
 ENOUGH = (
     sa.select(sessions.c.id)
@@ -58,18 +58,18 @@ def count_trainings(db: Transaction) -> int:
     return int(run(db, TRAININGS, {"key": key_of(db)}).scalar_one())
 
 
-def has_sessions(db: Transaction, most: int) -> bool:
-    """Whether at least `most` sessions of the key are not closed; quick.
+def has_unclosed_sessions(db: Transaction, most: int) -> bool:
+    """Return whether the key has at least `most` sessions that are not closed.
 
-    Expired sessions count too: False is certain, True is not.
+    Expired sessions count too, so the key may have fewer that are in use.
     """
     return run(db, ENOUGH, {"key": key_of(db), "most": most}).first() is not None
 
 
-def has_sessions_now(db: Transaction, most: int, at: Moment) -> bool:
-    """Whether the key has at least `most` sessions that have not expired.
+def has_unexpired_sessions(db: Transaction, most: int, at: Moment) -> bool:
+    """Return whether the key has at least `most` unexpired sessions.
 
-    It is slower than `has_sessions`, since it looks at each row.
+    It is slower than `has_unclosed_sessions`, since it checks each row.
     """
     times = {
         "idle": at.now - at.ttl,
@@ -80,11 +80,11 @@ def has_sessions_now(db: Transaction, most: int, at: Moment) -> bool:
     return rows.first() is not None
 
 
-def wait_turn(db: Transaction, what: str) -> None:
+def lock_limit(db: Transaction, limit: str) -> None:
     """Lock one of the key's limits until the transaction ends.
 
     SQLite needs no lock, since it has one writer at a time.
     """
     if db.dialect == "postgresql":
-        digest = sha256(f"{what} of {key_of(db)}".encode()).digest()
+        digest = sha256(f"{limit} of {key_of(db)}".encode()).digest()
         db.execute(TURN, {"turn": int.from_bytes(digest[:8], signed=True)})

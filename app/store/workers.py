@@ -31,7 +31,7 @@ def record_heartbeat(db: Transaction, holder: str, timeout_s: float) -> None:
 
 
 def leave(db: Transaction, holder: str) -> None:
-    """Delete a worker that ends."""
+    """Delete the row of a worker that ends."""
     db.execute(workers.delete().where(workers.c.id == holder))
 
 

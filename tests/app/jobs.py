@@ -172,7 +172,7 @@ class Jobs:
         with transaction(self.engine) as db:
             step = replace(steps[-1], rounds=rounds)
             claimed = replace(trainings.get(db, training_id), attempt=attempt)
-            return training_runs.advance(db, claimed, step, now())
+            return training_runs.save_rounds(db, claimed, step, now())
 
     def sweep(self, max_attempts: int = 3) -> list[tuple[str, str]]:
         """Sweep as if every worker had been silent for long."""

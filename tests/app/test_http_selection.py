@@ -77,7 +77,7 @@ def test_a_step_that_ends_in_the_next_selection_keeps_its_rounds(jobs: Jobs) -> 
 
     with transaction(jobs.engine) as db:
         last = replace(steps[-1], rounds=rounds)
-        assert training_runs.advance(db, replace(training, attempt=1), last, now())
+        assert training_runs.save_rounds(db, replace(training, attempt=1), last, now())
 
     told = jobs.events(training.id)[-1].data
     assert (told["part"], told.get("round")) == (1, None)

@@ -18,7 +18,7 @@ from app.service import ledger as service
 from app.service import models
 from app.service.ledger import cell
 from app.store.database.engine import create_engine, transaction
-from app.store.database.migrate import config, migrate
+from app.store.database.migrate import build_config, migrate
 from app.store.ledger import ledger
 from tests.app.clinic import CLINIC, Answer, Json, Put, Start, clinic
 
@@ -396,7 +396,7 @@ def moved(engine: sa.Engine) -> Iterator[tuple[Any, ...]]:
 
 
 def test_entries_of_before_keep_their_ids(empty_url: str) -> None:
-    command.upgrade(config(empty_url), "0005")
+    command.upgrade(build_config(empty_url), "0005")
     engine = create_engine(empty_url)
     with transaction(engine, None) as db:
         for statement in OLD_ROWS:
@@ -404,7 +404,7 @@ def test_entries_of_before_keep_their_ids(empty_url: str) -> None:
 
     migrate(empty_url)
     found = list(moved(engine))
-    command.downgrade(config(empty_url), "0005")
+    command.downgrade(build_config(empty_url), "0005")
     migrate(empty_url)
 
     at = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)

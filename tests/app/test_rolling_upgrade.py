@@ -9,7 +9,7 @@ from alembic import command
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.store.database.migrate import SCRIPTS, config, migrate, revisions
+from app.store.database.migrate import SCRIPTS, build_config, migrate, revisions
 from tests.app.clinic import Answer, Start
 from tests.app.jobs import wait
 
@@ -38,7 +38,7 @@ def migrate_on(app: FastAPI, folder: Path, oldest: str | None) -> None:
     shutil.copytree(SCRIPTS, scripts)
     line = "" if oldest is None else f'oldest_code = "{oldest}"\n'
     (scripts / "versions" / "next.py").write_text(MIGRATION.format(oldest=line))
-    command.upgrade(config(app.state.settings.url, scripts), "head")
+    command.upgrade(build_config(app.state.settings.url, scripts), "head")
 
 
 @pytest.mark.parametrize("oldest", [None, OURS], ids=["as before", "ours"])

@@ -15,7 +15,7 @@ from app.service.jobs import queue
 from app.store import ledger, models, sessions
 from app.store.database.engine import create_engine
 from app.store.database.migrate import (
-    config,
+    build_config,
     is_served,
     migrate,
     oldest_code,
@@ -43,7 +43,7 @@ def test_migrations_go_up_down_and_up_again(empty_url: str) -> None:
     migrate(empty_url)
     assert tables(empty_url) >= OURS
 
-    command.downgrade(config(empty_url), "base")
+    command.downgrade(build_config(empty_url), "base")
     assert not tables(empty_url) & OURS
 
     migrate(empty_url)
@@ -71,7 +71,7 @@ def old_queue(is_shared: bool, dialect: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("is_shared", [False, True])
 def test_trainings_of_the_old_queue_go_on(empty_url: str, is_shared: bool) -> None:
-    command.upgrade(config(empty_url), "0001")
+    command.upgrade(build_config(empty_url), "0001")
     engine = create_engine(empty_url)
     dialect = engine.dialect.name
     with transaction(engine) as db:
@@ -106,7 +106,7 @@ def test_database_without_migrations_is_not_served(empty_url: str) -> None:
 
 
 def test_earlier_schema_is_not_served(empty_url: str) -> None:
-    command.upgrade(config(empty_url), "0004")
+    command.upgrade(build_config(empty_url), "0004")
     engine = create_engine(empty_url)
 
     assert not is_served(engine)
@@ -118,25 +118,25 @@ def test_schema_says_which_code_may_work_on_it(
 ) -> None:
     with transaction(engine, is_read=True) as db:
         stated = db.scalar(sa.select(schema_state.c.oldest_code))
-    scripts = ScriptDirectory.from_config(config(""))
+    scripts = ScriptDirectory.from_config(build_config(""))
     assert stated == oldest_code(scripts, "head")
     assert stated in revisions()
 
-    command.downgrade(config(database_url), "0007")
+    command.downgrade(build_config(database_url), "0007")
 
     with transaction(engine, is_read=True) as db:
         assert db.scalar(sa.select(schema_state.c.oldest_code)) == "0002"
 
 
 def test_migrations_make_the_declared_tables(database_url: str) -> None:
-    checked = config(database_url)
+    checked = build_config(database_url)
     checked.stdout = StringIO()
 
     command.check(checked)
 
 
 def test_migrations_have_one_head() -> None:
-    assert len(ScriptDirectory.from_config(config("")).get_heads()) == 1
+    assert len(ScriptDirectory.from_config(build_config("")).get_heads()) == 1
 
 
 def add_session(db: Transaction, limit: int | None) -> str:

@@ -150,7 +150,7 @@ def test_superseded_attempt_writes_nothing(jobs: Jobs) -> None:
     assert model is not None
     claimed = replace(training, attempt=1)
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
-        training_runs.save(db, claimed, model, now())
+        training_runs.save_model(db, claimed, model, now())
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
         queue.fail(db, claimed, queue.internal_problem(), now())
     with pytest.raises(SupersededError), transaction(jobs.engine) as db:
@@ -221,7 +221,9 @@ def test_saving_twice_changes_nothing(jobs: Jobs, training: StoredJob) -> None:
 
     for _ in range(2):
         with transaction(jobs.engine) as db:
-            assert training_runs.save(db, replace(training, attempt=1), model, now())
+            assert training_runs.save_model(
+                db, replace(training, attempt=1), model, now()
+            )
 
     assert count(jobs, model_rows) == 1
     assert [event.type for event in jobs.events(training.id)].count("succeeded") == 1
@@ -267,7 +269,9 @@ def test_cancelled_while_the_last_step_runs_makes_no_model(
     jobs.cancel(training.id)
 
     with transaction(jobs.engine) as db:
-        assert not training_runs.save(db, replace(training, attempt=1), model, now())
+        assert not training_runs.save_model(
+            db, replace(training, attempt=1), model, now()
+        )
 
     assert jobs.get(training.id).state == "cancelled"
     assert count(jobs, model_rows) == 0

@@ -62,7 +62,7 @@ def lock_model(db: Transaction, loaded: LoadedModels, key: str) -> ModelHead:
     while True:
         # A version first, so that no model's name can hide it.
         head = models.find_head(db, key) or find_version(db, key)
-        head = head or models.named(db, key)
+        head = head or models.find_by_name(db, key)
         if head is None:
             raise NotFoundError("model")
         if not loaded.load(db, head.id) and models.lock(db, head.id, is_shared=True):

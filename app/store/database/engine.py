@@ -1,4 +1,4 @@
-"""The engine, and how transactions on it begin."""
+"""Makes the database engine, and begins transactions on it."""
 
 import sqlite3
 import time
@@ -15,10 +15,10 @@ from app.store.database.transactions import Transaction
 from app.store.database.turns import Turns
 
 BUSY_TIMEOUT_S = 30.0
-# A server out of reach is reported, instead of every request waiting for it.
+# A server out of reach is reported soon, so that requests need not wait.
 CONNECT_WITHIN_S = 5
-# Connections of a process, unless it says otherwise. All stay open, since opening one
-# takes longer than answering a request.
+# Connections of a process by default. They stay open, since opening one takes longer
+# than answering a request.
 N_CONNECTIONS = 24
 # A connection that was idle for longer is pinged before it is used.
 ASK_AFTER_S = 2.0
@@ -29,12 +29,12 @@ READ_ONLY = {
     "sqlite": {IS_READ: True},
     "postgresql": {IS_READ: True, "postgresql_readonly": True},
 }
-# How long emptying the log waits for readers; writers wait meanwhile.
+# How long emptying the log waits for readers, while writers wait too.
 EMPTYING_TIMEOUT_MS = 200
 
 
 def create_engine(url: str, n_connections: int = N_CONNECTIONS) -> sa.Engine:
-    """Make an engine that loses no update and opens at most `n_connections`.
+    """Make an engine with at most `n_connections`, on which no update is lost.
 
     Its errors show no parameters: these hold answers, and errors are logged.
     """
@@ -53,15 +53,15 @@ def create_engine(url: str, n_connections: int = N_CONNECTIONS) -> sa.Engine:
         pool_size=n_connections,
         max_overflow=0,
     )
-    (begin_sqlite if is_sqlite else ask_idle)(engine)
+    (begin_sqlite if is_sqlite else ping_idle)(engine)
     return engine
 
 
-def ask_idle(engine: sa.Engine) -> None:
-    """Replace connections that were lost while they were idle."""
+def ping_idle(engine: sa.Engine) -> None:
+    """Ping connections that were idle, so that lost ones are replaced."""
 
     @event.listens_for(engine, "checkout")
-    def look(connection: Any, entry: ConnectionPoolEntry, _proxy: object) -> None:
+    def ping(connection: Any, entry: ConnectionPoolEntry, _proxy: object) -> None:
         used_at = entry.info.get(USED_AT, time.monotonic())
         if time.monotonic() - used_at > ASK_AFTER_S:
             try:
@@ -70,12 +70,12 @@ def ask_idle(engine: sa.Engine) -> None:
                 raise DisconnectionError from error
 
     @event.listens_for(engine, "checkin")
-    def note(_connection: object, entry: ConnectionPoolEntry) -> None:
+    def record_use(_connection: object, entry: ConnectionPoolEntry) -> None:
         entry.info[USED_AT] = time.monotonic()
 
 
 def begin_sqlite(engine: sa.Engine) -> None:
-    """Begin SQLite's transactions ourselves, not as its driver would.
+    """Begin SQLite's transactions by our own statements, not by its driver's.
 
     Readers use BEGIN and can't write. Writers use BEGIN IMMEDIATE and wait for one
     another: in order within this process, by SQLite's polling for other processes.
@@ -108,7 +108,7 @@ def begin_sqlite(engine: sa.Engine) -> None:
             connection.info[HAS_TURN] = True
         begin = "BEGIN" if is_read else "BEGIN IMMEDIATE"
         try:
-            # Past SQLAlchemy, whose way takes ten times as long as the statement.
+            # Without SQLAlchemy, which would take ten times as long as the statement.
             connection.connection.cursor().execute(begin)
         except sqlite3.OperationalError as error:
             raise OperationalError(begin, None, error) from error
@@ -139,7 +139,7 @@ def transaction(
 def empty_log(engine: sa.Engine) -> bool:
     """Empty SQLite's write-ahead log, which still has erased content.
 
-    False: a reader needs the log, so try again later. PostgreSQL manages its own log.
+    Return False if a reader needs the log: try again later. PostgreSQL manages its own.
     """
     if engine.dialect.name != "sqlite":
         return True

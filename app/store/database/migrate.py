@@ -1,4 +1,4 @@
-"""Brings a database to the present schema."""
+"""Upgrades a database to the current schema."""
 
 from functools import cache
 from pathlib import Path
@@ -21,11 +21,11 @@ schema_state = sa.Table(
 SCRIPTS = Path(__file__).resolve().parents[3] / "migrations"
 
 
-def config(url: str, scripts: Path = SCRIPTS) -> Config:
-    made = Config()
-    made.set_main_option("script_location", str(scripts))
-    made.attributes["url"] = url
-    return made
+def build_config(url: str, scripts: Path = SCRIPTS) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(scripts))
+    config.attributes["url"] = url
+    return config
 
 
 def migrate(url: str) -> None:
@@ -39,21 +39,21 @@ def migrate(url: str) -> None:
         Path(address.database).parent.mkdir(parents=True, exist_ok=True)
     engine = sa.create_engine(url, poolclass=sa.NullPool)
     if not is_served(engine):
-        command.upgrade(config(url), "head")
+        command.upgrade(build_config(url), "head")
 
 
 @cache
 def revisions() -> tuple[str, ...]:
     """Return the revisions of the schema that this code knows, newest first."""
-    scripts = ScriptDirectory.from_config(config(""))
+    scripts = ScriptDirectory.from_config(build_config(""))
     return tuple(one.revision for one in scripts.walk_revisions())
 
 
 def is_served(engine: sa.Engine) -> bool:
-    """Whether this code can work on a database.
+    """Return whether this code can work on a database.
 
-    Its schema is the newest that this code knows, or a later one that says it still
-    serves this code.
+    It can if the schema is the newest that it knows, or a later one that still serves
+    it.
     """
     with engine.connect() as connection:
         revision = MigrationContext.configure(connection).get_current_revision()

@@ -1,4 +1,4 @@
-"""Stores, finds and lists the rows of any table as records."""
+"""Stores, finds and lists rows of any table as records."""
 
 import secrets
 from dataclasses import fields
@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from app.errors import NoPageError, NotFoundError
 from app.records import Page
-from app.store.database.tenancy import made_by, owned, run
+from app.store.database.tenancy import owned, owner_values, run
 from app.store.database.transactions import Transaction
 
 T = TypeVar("T")
@@ -19,9 +19,9 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class StoredRows(Generic[T]):
     """The rows of a table that fulfil all conditions, as records.
 
-    Only rows of the transaction's tenant are seen, since statements go through `run`.
-    A record's fields name its columns. `noun` is what users call one such thing, and
-    its ids begin with `prefix`.
+    Only rows of the transaction's tenant are read, since statements go through `run`.
+    A record's fields name the columns. `noun` is the users' word for one row, and ids
+    begin with `prefix`.
     """
 
     def __init__(
@@ -47,9 +47,9 @@ class StoredRows(Generic[T]):
     def make_id(self) -> str:
         return f"{self.prefix}_{secrets.token_hex(12)}"
 
-    def insert(self, db: Transaction, made: T) -> None:
-        values = {column.name: getattr(made, column.name) for column in self.columns}
-        db.execute(self.insertion, values | made_by(db, self.table))
+    def insert(self, db: Transaction, record: T) -> None:
+        values = {column.name: getattr(record, column.name) for column in self.columns}
+        db.execute(self.insertion, values | owner_values(db, self.table))
 
     def find(self, db: Transaction, key: str) -> T | None:
         return self.first(db, self.by_id, key)
@@ -63,8 +63,8 @@ class StoredRows(Generic[T]):
 
     def change(self, db: Transaction, key: str, **values: object) -> None:
         """Change a locked row."""
-        is_it = sa.and_(self.table.c.id == key, owned(self.table))
-        run(db, self.table.update().where(is_it).values(**values))
+        is_row = sa.and_(self.table.c.id == key, owned(self.table))
+        run(db, self.table.update().where(is_row).values(**values))
 
     def has_any(self, db: Transaction, *conditions: sa.ColumnElement[bool]) -> bool:
         query = sa.select(self.table.c.id).where(owned(self.table), *conditions)
@@ -115,6 +115,7 @@ def write_cursor(created_at: datetime, key: str) -> str:
 
 
 def read_cursor(after: str) -> tuple[datetime, str]:
+    """Return time and id from a cursor; raise NoPageError if it is malformed."""
     at, _, key = after.partition("_")
     if not (at.isdigit() and len(at) < 18 and key):
         raise NoPageError

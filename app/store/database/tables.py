@@ -1,4 +1,4 @@
-"""The tables that several nouns ask about; a noun's own are beside its queries.
+"""Tables that several nouns use; a noun's own tables are beside its queries.
 
 Money is in micro-units, times are in UTC, documents are JSON text.
 """

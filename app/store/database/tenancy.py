@@ -18,7 +18,7 @@ TENANT_ID, KEY_ID = "tenant_id", "key_id"
 
 
 def owned(table: sa.Table) -> sa.ColumnElement[bool]:
-    """Whether a row belongs to the tenant of the transaction."""
+    """Return the condition that a row belongs to the transaction's tenant."""
     is_owned: sa.ColumnElement[bool] = table.c.tenant_id == TENANT
     return is_owned
 
@@ -29,8 +29,8 @@ def tenant_of(db: Transaction) -> str:
     return db.tenant_id
 
 
-def made_by(db: Transaction, table: sa.Table) -> dict[str, str | None]:
-    """Return the tenant and key of a new row, by column."""
+def owner_values(db: Transaction, table: sa.Table) -> dict[str, str | None]:
+    """Return the columns with the tenant and the key of a new row."""
     values: dict[str, str | None] = {TENANT_ID: tenant_of(db)}
     return values | ({KEY_ID: key_of(db)} if KEY_ID in table.c else {})
 

@@ -11,7 +11,7 @@ Params = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 class Transaction:
-    """Statements that take effect together, and the tenant and caller they are for.
+    """Statements that take effect together, for one tenant and caller.
 
     It wraps a connection. SQLAlchemy's `Session` is for mapped objects; we have none,
     and it took a third of the time of a statement.
@@ -31,7 +31,7 @@ class Transaction:
         self.caller = caller
         self.options = options
         self.opened: sa.Connection | None = None
-        self.undoings: list[Callable[[], object]] = []
+        self.rollback_acts: list[Callable[[], object]] = []
 
     @property
     def dialect(self) -> str:
@@ -64,13 +64,13 @@ class Transaction:
             # Closing undoes what was not committed.
             opened.close()
 
-    def if_given_up(self, act: Callable[[], object]) -> None:
-        """Call `act` if the block fails, after the rollback.
+    def on_rollback(self, act: Callable[[], object]) -> None:
+        """Call `act` after the rollback if the block fails.
 
-        It undoes what was done outside of the database. It is not called if the commit
-        itself fails, since the commit may have taken effect.
+        It undoes changes outside of the database. It is not called if the commit itself
+        fails, since the commit may have taken effect.
         """
-        self.undoings.append(act)
+        self.rollback_acts.append(act)
 
     def __enter__(self) -> Self:
         return self
@@ -83,5 +83,5 @@ class Transaction:
         finally:
             self.rollback()
         if kind is not None:
-            for act in reversed(self.undoings):
+            for act in reversed(self.rollback_acts):
                 act()

@@ -17,7 +17,7 @@ class Turns:
         self.waiting: deque[Lock] = deque()
 
     def take(self, timeout_s: float) -> bool:
-        """Wait for a turn; False where none came in time."""
+        """Wait for a turn; return False if none came in time."""
         with self.lock:
             if not self.is_taken:
                 self.is_taken = True

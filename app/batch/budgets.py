@@ -12,7 +12,7 @@ Naming = Callable[[str], str]
 
 
 def parse_budget(text: str, where: str) -> int | None:
-    """Return an amount in micro-units; None: no limit."""
+    """Parse a budget to micro-units; None: no limit."""
     if text.strip().lower() in UNLIMITED:
         return None
     try:

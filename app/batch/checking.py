@@ -1,4 +1,4 @@
-"""Orders of jobs, checked with their tables in a child process, as trainings are."""
+"""Checks orders of jobs with their tables in a child process."""
 
 from dataclasses import dataclass
 from typing import IO, Any
@@ -13,7 +13,7 @@ from core.model.model import Model
 
 @dataclass(frozen=True)
 class CheckedOrder:
-    """Facts of the table of an order, and warnings for the caller."""
+    """Facts of an order's table, and warnings for the caller."""
 
     facts: TableFacts
     warnings: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Error curves of rows in memory, and curves as JSON."""
+"""Computes error curves of rows in memory, and writes curves as JSON."""
 
 from dataclasses import replace
 from typing import Any
@@ -63,8 +63,8 @@ def list_policies(ensemble: Ensemble, played: Conditions) -> str:
     """Return the names of the policies that the conditions use, each once."""
     aims = played.aims or [None] * len(played.budgets)
     pairs = zip(played.budgets, aims, strict=True)
-    asks = (played.policy or default_policy(ensemble, *pair) for pair in pairs)
-    return ", ".join(dict.fromkeys(asks))
+    policies = (played.policy or default_policy(ensemble, *pair) for pair in pairs)
+    return ", ".join(dict.fromkeys(policies))
 
 
 def curve_json(

@@ -12,7 +12,7 @@ from app.batch.measuring import (
     plan_measuring,
 )
 from app.batch.orders import read_evaluate
-from app.batch.results import lay_out_curve, to_csv, to_parquet
+from app.batch.results import curve_to_arrow, to_csv, to_parquet
 from app.batch.sources import RowSource
 from app.batch.table_kind import Computing, JobOutput, TableKind
 from core.errors import RefusedError
@@ -44,7 +44,7 @@ def compute_measures(
     policies = {"policy": list_policies(ensemble, order.played)}
     unit = ensemble.catalogue.cost_unit
     curve = policies | curve_json(measured.curve, unit, aims, measured.early)
-    table = lay_out_curve(curve)
+    table = curve_to_arrow(curve)
     contents = {
         "json": json.dumps(curve).encode(),
         "csv": to_csv(table, int(bool(aims))).encode(),

@@ -1,4 +1,4 @@
-"""Rows with their classes, weights and groups, of a table or a part of one."""
+"""Reads rows with their classes, weights and groups, of a table or a part."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -35,7 +35,7 @@ class LabelledTerms:
 
     @property
     def named(self) -> list[str]:
-        """Return the columns that are no features."""
+        """Names of the columns that are no features."""
         table = self.table
         names = (table.target, table.weight, table.group_by)
         return [name for name in names if name is not None]
@@ -47,9 +47,9 @@ class LabelledPart(NamedTuple):
     values: FloatArray
     n_unseen: IntArray
     targets: IntArray
-    #: not yet scaled
+    #: raw weights, not scaled
     weights: FloatArray
-    #: None: each row stands for itself
+    #: None: each row is its own group
     groups: Cells | None
 
 
@@ -84,7 +84,7 @@ def label_table(
 
 
 def refuse_options(columns: Columns, table: TableSpec, naming: Naming) -> list[Refusal]:
-    """Refuse options that name columns which the table does not have."""
+    """Return refusals of options that name unknown columns."""
     named = {"weight": table.weight, "group_by": table.group_by}
     return [
         unknown_column(naming(option), name, columns)

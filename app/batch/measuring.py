@@ -44,7 +44,7 @@ from core.table.catalogue import UNSEEN
 from core.table.columns import Cells, scale_weights
 from core.table.spec import TableSpec
 
-# Rows played between two signs of progress.
+# Rows played between two reports of progress.
 BLOCK_ROWS = 1 << 14
 
 
@@ -55,7 +55,7 @@ class EvaluateOrder:
     played: Conditions
     table: TableSpec
     threshold: float | None = None
-    #: as the user wrote them
+    #: as the user typed them
     aims: tuple[str, ...] = ()
     early: StopRule | None = None
 
@@ -66,12 +66,12 @@ class MeasureWork:
 
     terms: LabelledTerms
     played: Conditions
-    #: one row of so many is kept for figures
+    #: every `stride`-th row is kept for figures
     stride: int
     early: list[EarlyPlan]
 
     def play(self, reader: PartReader) -> Iterator["MeasuredRows"]:
-        """Measure the rows of a part, some at a time."""
+        """Measure the rows of a part, `BLOCK_ROWS` at a time."""
         part = reader.read()
         labelled = label_part(part, self.terms)
         for start in range(0, part.n_rows, BLOCK_ROWS):
@@ -86,7 +86,7 @@ class MeasureWork:
     def measure(
         self, block: Block, weights: FloatArray, groups: Cells | None
     ) -> "MeasuredRows":
-        """Play some rows and sum up how their sessions end."""
+        """Play some rows; return sums over the ends of their sessions."""
         ensemble = self.terms.ensemble
         ends = simulate_block(ensemble, block, self.played, self.stride)
         kept = slice_kept_rows(block.n_before, self.stride)
@@ -116,7 +116,7 @@ class MeasuredRows(NamedTuple):
     early: list[tuple[Fraction, ...]]
     weights: FloatArray
     groups: Cells | None
-    #: those of the rows in `scored`
+    #: positions of the rows in `scored`
     kept: slice
     scored: KeptRows
     n_unseen: IntArray
@@ -136,7 +136,7 @@ Measuring = Generator[BatchProgress, None, MeasuredTable]
 def plan_measuring(
     stored: Model, source: RowSource, order: EvaluateOrder, naming: Naming
 ) -> MeasureWork:
-    """Check names; cells are checked as rows are played."""
+    """Check names of columns and plan the measuring; cells are checked when played."""
     ensemble, played = stored.ensemble, order.played
     if not source.n_rows:
         raise RefusedError(refuse_empty(0))
@@ -154,21 +154,21 @@ def plan_measuring(
 
 
 def has_target(source: RowSource, terms: LabelledTerms) -> bool:
-    """Whether the table has the column with the classes."""
+    """Return whether the table has the column with the classes."""
     target = terms.table.target
     return target in source.names or target.strip() in source.names
 
 
 def check_labelled(source: RowSource, work: MeasureWork, naming: Naming) -> list[str]:
     """Check every row without playing it; return warnings."""
-    ensemble, wanted = work.terms.ensemble, columns_to_label(source, work.terms)
+    ensemble, choice = work.terms.ensemble, columns_to_label(source, work.terms)
     n_unseen = np.zeros(len(ensemble.catalogue.features), np.int64)
     has_weight = False
     try:
         for number in range(len(source.spans)):
-            found = label_part(source.part(number, wanted).read(), work.terms)
-            n_unseen += found.n_unseen
-            has_weight |= bool(found.weights.any())
+            part = label_part(source.part(number, choice).read(), work.terms)
+            n_unseen += part.n_unseen
+            has_weight |= bool(part.weights.any())
     except RefusedError:
         refuse_labelled(source, work.terms, naming)
         raise
@@ -188,8 +188,8 @@ def measure_source(
 
     The result does not depend on how the rows are cut into parts.
     """
-    wanted = columns_to_label(source, work.terms)
-    readers = (source.part(one, wanted) for one in range(len(source.spans)))
+    choice = columns_to_label(source, work.terms)
+    readers = (source.part(one, choice) for one in range(len(source.spans)))
     whole = WholeSums(work)
     try:
         for measured in work_through(work.play, readers, n_processes):
@@ -200,7 +200,7 @@ def measure_source(
         raise
     if not whole.has_weight:
         refuse_labelled(source, work.terms, naming)
-    return whole.draw(order.threshold)
+    return whole.compute_table(order.threshold)
 
 
 class WholeSums:
@@ -219,7 +219,7 @@ class WholeSums:
 
     @property
     def n_rows(self) -> int:
-        """The rows added so far."""
+        """Number of rows added so far."""
         return 0 if self.sums is None else self.sums.n_samples
 
     @property
@@ -238,13 +238,13 @@ class WholeSums:
         self.kept.append(rows.scored)
         self.n_unseen += rows.n_unseen
 
-    def draw(self, threshold: float | None) -> MeasuredTable:
-        """Return the curve of all rows, with its figures."""
+    def compute_table(self, threshold: float | None) -> MeasuredTable:
+        """Return curve, figures and early stops of all rows."""
         assert self.sums is not None, "a table has a row"
         work, ensemble = self.work, self.work.terms.ensemble
         held = None if self.groups is None else self.groups.held
         curve = self.sums.to_curve(work.played.budgets, held)
-        scored = self.score()
+        scored = self.collect_scored()
         # Rows without weight have no figures.
         if scored is not None:
             figures = compute_figures(ensemble, scored, threshold)
@@ -255,8 +255,8 @@ class WholeSums:
             early = [summarise_early(*pair, self.sums.weight) for pair in pairs]
         return MeasuredTable(curve, early, warn_unseen(ensemble, self.n_unseen))
 
-    def score(self) -> ScoredRows | None:
-        """Return the rows for figures, weights scaled; None: they have no weight."""
+    def collect_scored(self) -> ScoredRows | None:
+        """Return rows for figures, with scaled weights; None if all weights are 0."""
         columns = zip(*self.kept, strict=True)
         targets, weights, chances = (np.concatenate(column) for column in columns)
         if not weights.any():

@@ -33,7 +33,7 @@ def read_predict(raw: Any, stored: Model) -> PredictOrder:
         keep=tuple(dict.fromkeys(request.keep)),
         policy=policy,
         seed=request.seed,
-        aim=check_wish(request.aim, ensemble, policy, "aim"),
+        aim=read_aim(request.aim, ensemble, policy, "aim"),
         curve=None if request.exact_budget else stored.curve,
     )
 
@@ -45,7 +45,7 @@ def read_evaluate(raw: Any, stored: Model) -> EvaluateOrder:
     check_threshold(request.threshold, ensemble, "threshold")
     policy = read_policy(request.policy, ensemble)
     aims = [
-        check_wish(one, ensemble, policy, f"aims[{place}]")
+        read_aim(one, ensemble, policy, f"aims[{place}]")
         for place, one in enumerate(request.aims)
     ]
     limits = own_budgets(stored) if request.budgets is None else list(request.budgets)
@@ -72,27 +72,27 @@ def read_evaluate(raw: Any, stored: Model) -> EvaluateOrder:
             stored.target, weight=request.weight, group_by=request.group_by
         ),
         threshold=request.threshold,
-        aims=tuple(say_aim(one) for one in aims if one is not None),
+        aims=tuple(format_aim(one) for one in aims if one is not None),
         early=early,
     )
 
 
 def read_policy(name: str | None, ensemble: Ensemble) -> str | None:
-    """Check the name of a policy; None: the model's own."""
+    """Check the name of a policy; None stands for the model's own."""
     return None if name is None else check_policy(name, ensemble, "policy")
 
 
-def check_wish(
+def read_aim(
     wish: AimWish | None, ensemble: Ensemble, policy: str | None, where: str
 ) -> Aim | None:
-    """Check an aim against a model; None: no aim."""
+    """Return a requested aim, checked against a model; None if none is requested."""
     if wish is None:
         return None
     return check_aim(wish.to(Aim), ensemble, policy, where)
 
 
-def say_aim(aim: Aim) -> str:
-    """Write an aim as the command line takes it."""
+def format_aim(aim: Aim) -> str:
+    """Return an aim as the command line takes it."""
     if aim.wanted_error is not None:
         return f"wanted_error={aim.wanted_error:g}"
     amounts = {"mean_budget": aim.mean_budget, "error_price": aim.error_price}

@@ -7,7 +7,7 @@ from app.batch.orders import read_predict
 from app.batch.predicting import (
     PredictOrder,
     check_source,
-    find_text,
+    order_text_columns,
     plan_prediction,
     refuse_unknown,
     write_predictions,
@@ -35,7 +35,7 @@ def compute_predictions(
     """Write the predictions of all rows to temporary files, one for each format."""
     work = plan_prediction(model.ensemble, source, order, str)
     with ExitStack() as stack:
-        # Without a name: nothing is left of them, whatever becomes of this process.
+        # Temporary files have no name, so they vanish with this process.
         streams = {form: stack.enter_context(TemporaryFile()) for form in TABLES}
         with ExitStack() as writing:
             files = [
@@ -51,7 +51,7 @@ def compute_predictions(
 
 PREDICT = TableKind(
     read=read_predict,
-    text_columns=lambda model, order: find_text(model.ensemble, order),
+    text_columns=lambda model, order: order_text_columns(model.ensemble, order),
     check_names=check_predicted_names,
     check_rows=check_prediction,
     compute=compute_predictions,

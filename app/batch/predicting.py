@@ -11,7 +11,7 @@ from app.batch.results import (
     BudgetColumns,
     Predictions,
     join_predictions,
-    lay_out,
+    predictions_to_arrow,
 )
 from app.batch.sources import ColumnChoice, PartReader, RowSource
 from app.batch.table_checks import needed_names, refuse_rows, text_columns
@@ -29,9 +29,9 @@ from core.table.catalogue import UNSEEN
 from core.table.columns import Columns, as_text, cell_refusal, unknown_column
 from core.table.prices import MAX_UNITS
 
-# Rows played between two signs of progress.
+# Rows played between two reports of progress.
 CHUNK = 2048
-# Stands for a column of which only the name is known.
+# Stands for a column whose name alone is known.
 NO_CELLS = np.empty(0)
 
 
@@ -51,7 +51,7 @@ class BatchProgress(NamedTuple):
 
 
 class WrittenRows(NamedTuple):
-    """How many rows were written, and warnings for the caller."""
+    """The number of rows written, and warnings for the caller."""
 
     n_rows: int
     warnings: list[str]
@@ -72,10 +72,10 @@ class PredictOrder:
     #: None: under the budgets as given
     curve: Curve | None = None
 
-    def choose(self, limit: int | None) -> int | None:
-        """Return the budget to play under: one not above `limit` that does as well.
+    def choose_budget(self, limit: int | None) -> int | None:
+        """Return the budget to play under: at most `limit`, and as good by the curve.
 
-        The curve does not hold for a policy that is named, or for an aim.
+        The curve does not apply if a policy or an aim is named.
         """
         if self.curve is None or self.policy is not None or self.aim is not None:
             return limit
@@ -83,7 +83,7 @@ class PredictOrder:
 
     @property
     def has_budget_column(self) -> bool:
-        """Whether the result names budgets, since not all rows have the same one."""
+        """Whether the result has a column of budgets, as rows have different ones."""
         return self.budget_from is not None or len(self.limits) > 1
 
 
@@ -99,31 +99,31 @@ class PredictWork:
     is_chosen: bool = False
 
     def play(self, reader: PartReader) -> Iterator["PredictedRows"]:
-        """Predict the rows of a part, some at a time."""
+        """Predict the rows of a part, `CHUNK` at a time."""
         part = reader.read()
-        found = check_block(part.columns, self.ensemble, self.most)
+        block = check_block(part.columns, self.ensemble, self.most)
         for start in range(0, part.n_rows, CHUNK):
             rows = slice(start, start + CHUNK)
             columns = {name: column[rows] for name, column in part.columns.items()}
-            values, kept = found.values[rows], part.kept.slice(start, CHUNK)
+            values, kept = block.values[rows], part.kept.slice(start, CHUNK)
             shares = share_rows(columns, len(values), self.order)
             parts = [
                 play_share(self, values, share, part.start + start) for share in shares
             ]
-            laid = lay_out(
+            table = predictions_to_arrow(
                 join_predictions(parts),
                 self.ensemble,
                 dict(zip(kept.column_names, kept.columns, strict=True)),
                 BudgetColumns(self.order.has_budget_column, self.is_chosen),
             )
             n_unseen = (values == UNSEEN).sum(axis=0)
-            yield PredictedRows(laid, len(values), n_unseen)
+            yield PredictedRows(table, len(values), n_unseen)
 
 
 class PredictedRows(NamedTuple):
     """Predictions of some rows: an arrow table, and cells to warn about."""
 
-    laid: Any
+    table: Any
     n_rows: int
     n_unseen: IntArray
 
@@ -136,11 +136,11 @@ def plan_prediction(
     if not source.n_rows:
         raise RefusedError(refuse_empty(0))
     limits = collect_budgets(source, order)
-    is_chosen = any(order.choose(limit) != limit for limit in limits)
+    is_chosen = any(order.choose_budget(limit) != limit for limit in limits)
     return PredictWork(ensemble, order, largest_budget(limits), is_chosen)
 
 
-def find_text(ensemble: Ensemble, order: PredictOrder) -> frozenset[str]:
+def order_text_columns(ensemble: Ensemble, order: PredictOrder) -> frozenset[str]:
     """Return the columns whose cells are read as text."""
     named = [] if order.budget_from is None else [order.budget_from]
     return frozenset([*text_columns(ensemble), *named])
@@ -157,28 +157,28 @@ def collect_budgets(source: RowSource, order: PredictOrder) -> list[int | None]:
     """Return each budget once; read them from a column if one has them."""
     if order.budget_from is None:
         return order.limits
-    wanted, found = ColumnChoice([order.budget_from], []), dict[int | None, None]()
+    choice, limits = ColumnChoice([order.budget_from], []), dict[int | None, None]()
     try:
         for number in range(len(source.spans)):
-            part = source.part(number, wanted).read()
+            part = source.part(number, choice).read()
             shares = share_rows(part.columns, part.n_rows, order)
-            found |= dict.fromkeys(share.limit for share in shares)
+            limits |= dict.fromkeys(share.limit for share in shares)
     except RefusedError:
-        # Refused again, with row numbers of the whole table.
-        share_rows(source.whole(wanted.names), source.n_rows, order)
+        # Refuse it again, with row numbers of the whole table.
+        share_rows(source.whole(choice.names), source.n_rows, order)
         raise
-    return list(found)
+    return list(limits)
 
 
-def predict_rows_of(
+def predict_parts(
     source: RowSource, work: PredictWork, n_processes: int = 1
 ) -> Iterator[PredictedRows]:
     """Predict every row; raises RefusedError with every broken rule of the table.
 
     Some rows may be yielded before the refusal.
     """
-    wanted = columns_to_predict(source, work)
-    readers = (source.part(one, wanted) for one in range(len(source.spans)))
+    choice = columns_to_predict(source, work)
+    readers = (source.part(one, choice) for one in range(len(source.spans)))
     try:
         yield from work_through(work.play, readers, n_processes)
     except RefusedError:
@@ -188,11 +188,11 @@ def predict_rows_of(
 
 def check_source(source: RowSource, work: PredictWork) -> list[str]:
     """Check every row without playing it; return warnings."""
-    wanted, ensemble = columns_to_predict(source, work), work.ensemble
+    choice, ensemble = columns_to_predict(source, work), work.ensemble
     n_unseen = np.zeros(len(ensemble.catalogue.features), np.int64)
     try:
         for number in range(len(source.spans)):
-            part = source.part(number, wanted).read()
+            part = source.part(number, choice).read()
             n_unseen += check_block(part.columns, ensemble, work.most).n_unseen
     except RefusedError:
         refuse_rows(source, ensemble, work.most)
@@ -206,15 +206,15 @@ def write_predictions(
     files: Sequence[ResultFile],
     n_processes: int = 1,
 ) -> Generator[BatchProgress, None, WrittenRows]:
-    """Predict every row and write it to files; report the share that is done."""
+    """Predict every row and write it to files; yield the share that is done."""
     n_unseen = np.zeros(len(work.ensemble.catalogue.features), np.int64)
     n_done = n_written = 0
-    for found in predict_rows_of(source, work, n_processes):
+    for predicted in predict_parts(source, work, n_processes):
         for file in files:
-            file.add(found.laid)
-        n_unseen += found.n_unseen
-        n_done += found.n_rows
-        n_written += found.laid.num_rows
+            file.add(predicted.table)
+        n_unseen += predicted.n_unseen
+        n_done += predicted.n_rows
+        n_written += predicted.table.num_rows
         yield BatchProgress(n_done / source.n_rows)
     return WrittenRows(n_written, warn_unseen(work.ensemble, n_unseen))
 
@@ -224,7 +224,7 @@ def play_share(
 ) -> Predictions:
     """Play rows of a block under one budget; `n_before` rows come before the block."""
     limit, rows = share
-    played = work.order.choose(limit)
+    played = work.order.choose_budget(limit)
     walks = walk(
         work.ensemble,
         values[rows],
@@ -265,17 +265,17 @@ def share_rows(columns: Columns, n_rows: int, order: PredictOrder) -> list[Budge
     """Return each budget with its rows: all rows, or those that a column assigns."""
     if order.budget_from is None:
         return [BudgetShare(limit, np.arange(n_rows)) for limit in order.limits]
-    cells, wrong = as_text(columns[order.budget_from]), list[int]()
+    cells, wrong_rows = as_text(columns[order.budget_from]), list[int]()
     rows_by_limit: dict[int | None, list[int]] = {}
     for row, cell in enumerate(cells):
         try:
             limit = parse_budget(cell or "", order.budget_from)
         except RefusedError:
-            wrong.append(row)
+            wrong_rows.append(row)
         else:
             rows_by_limit.setdefault(limit, []).append(row)
-    if wrong:
+    if wrong_rows:
         rule = f"must be an amount from 0 to {MAX_UNITS}, or inf for no limit"
-        rows = np.array(wrong, np.int64)
+        rows = np.array(wrong_rows, np.int64)
         raise RefusedError([cell_refusal(order.budget_from, rule, rows, cells)])
     return [BudgetShare(limit, np.array(rows)) for limit, rows in rows_by_limit.items()]

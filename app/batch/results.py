@@ -35,13 +35,13 @@ class BudgetColumns(NamedTuple):
 
 
 class Predictions(NamedTuple):
-    """The last predictions of sessions, one for each row and budget."""
+    """The final predictions of sessions, one for each row and budget."""
 
     #: (n_sessions,), positions in the table
     rows: IntArray
     #: in micro-units; None: unlimited
     budgets: list[int | None]
-    #: what was played under: a smaller budget may do as well
+    #: the budgets played under: a smaller one may do as well
     budgets_used: list[int | None]
     labels: IntArray
     #: (n_sessions, n_classes)
@@ -59,37 +59,37 @@ def join_predictions(parts: Sequence[Predictions]) -> Predictions:
     budgets = [budget for part in parts for budget in part.budgets]
     used = [budget for part in parts for budget in part.budgets_used]
 
-    def joined(name: str) -> Any:
+    def join_sorted(name: str) -> Any:
         return np.concatenate([getattr(part, name) for part in parts])[order]
 
     return Predictions(
         rows=rows[order],
         budgets=[budgets[place] for place in order],
         budgets_used=[used[place] for place in order],
-        labels=joined("labels"),
-        chances=joined("chances"),
-        spent=joined("spent"),
-        ranks=joined("ranks"),
+        labels=join_sorted("labels"),
+        chances=join_sorted("chances"),
+        spent=join_sorted("spent"),
+        ranks=join_sorted("ranks"),
     )
 
 
-def lay_out(
+def predictions_to_arrow(
     predicted: Predictions,
     ensemble: Ensemble,
     kept: Mapping[str, Any],
     shown: BudgetColumns,
 ) -> Any:
-    """Return predictions as an arrow table; an unlimited budget is inf.
+    """Convert predictions to an arrow table; an unlimited budget is inf.
 
-    Kept columns come first; `_in_table` is added to names that predictions use too.
+    `kept` columns come first; `_in_table` is added to a name that predictions have too.
     """
     names = [feature.name for feature in ensemble.catalogue.features]
     labels, chances = predicted.labels, predicted.chances
     columns: dict[str, Any] = {}
     if shown.budget:
-        columns["budget"] = lay_budgets(predicted.budgets)
+        columns["budget"] = budgets_to_arrow(predicted.budgets)
     if shown.budget_used:
-        columns["budget_used"] = lay_budgets(predicted.budgets_used)
+        columns["budget_used"] = budgets_to_arrow(predicted.budgets_used)
     names_of_classes = [ensemble.classes[label].label for label in labels]
     columns["label"] = pa.array(names_of_classes, pa.string())
     columns["probability"] = np.take_along_axis(chances, labels[:, None], axis=1)[:, 0]
@@ -102,7 +102,7 @@ def lay_out(
     for position, one in enumerate(ensemble.classes):
         columns[f"probability_{one.label}"] = chances[:, position]
     first = {
-        f"{name}_in_table" if name in columns else name: spell(column).take(
+        f"{name}_in_table" if name in columns else name: drop_dictionary(column).take(
             predicted.rows
         )
         for name, column in kept.items()
@@ -110,20 +110,20 @@ def lay_out(
     return pa.table(first | columns)
 
 
-def lay_budgets(budgets: Sequence[int | None]) -> Any:
-    """Return budgets as an arrow column, in units."""
+def budgets_to_arrow(budgets: Sequence[int | None]) -> Any:
+    """Convert budgets to an arrow column of units; None becomes inf."""
     amounts = [np.inf if one is None else from_micros(one) for one in budgets]
     return pa.array(amounts, pa.float64())
 
 
-def spell(column: Any) -> Any:
-    """Return a column without a dictionary, which would differ between blocks."""
+def drop_dictionary(column: Any) -> Any:
+    """Return a column without its dictionary, which would differ between blocks."""
     kind = column.type
     return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
-def lay_out_curve(document: Mapping[str, Any]) -> Any:
-    """Return the figures of `curve_json` as an arrow table, a row for each budget."""
+def curve_to_arrow(document: Mapping[str, Any]) -> Any:
+    """Convert a document of `curve_json` to an arrow table, a row for each budget."""
     columns: dict[str, Any] = {"aim": document["aims"]} if "aims" in document else {}
     columns["budget"] = [np.inf if one is None else one for one in document["budgets"]]
     for name in ("error", "error_calibrated", "mean_spend", "max_spend"):
@@ -160,12 +160,14 @@ def csv_rows(table: Any, n_kept: int) -> Iterator[tuple[Any, ...]]:
     columns = []
     for position, (name, cells) in enumerate(table.to_pydict().items()):
         if position >= n_kept:
-            cells = [say_cell(cell, name.startswith("probability")) for cell in cells]
+            cells = [
+                format_cell(cell, name.startswith("probability")) for cell in cells
+            ]
         columns.append(cells)
     return zip(*columns, strict=True)
 
 
-def say_cell(cell: Any, is_chance: bool) -> str:
+def format_cell(cell: Any, is_chance: bool) -> str:
     """Return a cell of a prediction, formatted for CSV."""
     if isinstance(cell, list):
         return ";".join(cell)

@@ -13,12 +13,12 @@ from app.uploads.places import is_streamed
 from app.uploads.streams import StreamedTable, open_table
 from core.table.columns import Columns
 
-# Rows of a part of a table in memory; the fewest that a process is handed.
+# Rows of a part of a table in memory; the fewest that a process gets.
 PART_ROWS = 1 << 14
 # Rows of a part of a larger row group. Each part decodes the whole group: 0.25 s for a
 # million rows x 46 columns, which take 10 s to predict.
 GROUP_PART_ROWS = 1 << 17
-# The fewest parts for each process, so that none waits long for the last one.
+# Least parts for each process, so that none waits long for the last one.
 N_PARTS = 4
 
 
@@ -58,10 +58,10 @@ class RowSource(Protocol):
         """The first row of each part, and the row after its last."""
         ...
 
-    def part(self, number: int, wanted: ColumnChoice) -> PartReader: ...
+    def part(self, number: int, choice: ColumnChoice) -> PartReader: ...
 
     def share(self, n_processes: int) -> "RowSource":
-        """Return the same table in parts that so many processes can share."""
+        """Return the same table, cut into parts for `n_processes` processes."""
         ...
 
     def whole(self, names: Sequence[str]) -> Columns:
@@ -73,10 +73,10 @@ class RowSource(Protocol):
 class HeldPart:
     """A part that is in memory already."""
 
-    found: TablePart
+    held: TablePart
 
     def read(self) -> TablePart:
-        return self.found
+        return self.held
 
 
 @dataclass
@@ -108,15 +108,15 @@ class MemoryRows:
         del n_processes
         return self
 
-    def part(self, number: int, wanted: ColumnChoice) -> HeldPart:
+    def part(self, number: int, choice: ColumnChoice) -> HeldPart:
         start, stop = self.spans[number]
-        columns = self.whole(wanted.names)
+        columns = self.whole(choice.names)
         return HeldPart(
             TablePart(
                 start,
                 stop - start,
                 {name: column[start:stop] for name, column in columns.items()},
-                self.table.select(wanted.kept).slice(start, stop - start),
+                self.table.select(choice.kept).slice(start, stop - start),
             )
         )
 
@@ -133,12 +133,12 @@ class StreamedPart:
     table: StreamedTable
     start: int
     stop: int
-    wanted: ColumnChoice
+    choice: ColumnChoice
 
     def read(self) -> TablePart:
         span = self.start, self.stop
-        columns = self.table.read_rows(*span, self.wanted.names)
-        kept = {name: self.table.read_cells(*span, name) for name in self.wanted.kept}
+        columns = self.table.read_rows(*span, self.choice.names)
+        kept = {name: self.table.read_cells(*span, name) for name in self.choice.kept}
         n_rows = self.stop - self.start
         return TablePart(self.start, n_rows, columns, pa.table(kept))
 
@@ -173,9 +173,9 @@ class StreamedRows:
             return self
         return replace(self, part_rows=max(each, PART_ROWS))
 
-    def part(self, number: int, wanted: ColumnChoice) -> StreamedPart:
-        self.table.decide_types(wanted.names)
-        return StreamedPart(self.table, *self.spans[number], wanted)
+    def part(self, number: int, choice: ColumnChoice) -> StreamedPart:
+        self.table.decide_types(choice.names)
+        return StreamedPart(self.table, *self.spans[number], choice)
 
     def whole(self, names: Sequence[str]) -> Columns:
         return {name: self.table[name] for name in names}

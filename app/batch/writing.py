@@ -25,7 +25,7 @@ GROUP_ROWS = 1 << 17
 class ResultFile(Protocol):
     """A file to which arrow tables of one schema are appended."""
 
-    def add(self, laid: Any) -> None: ...
+    def add(self, table: Any) -> None: ...
 
 
 @dataclass
@@ -36,12 +36,12 @@ class CsvFile:
     n_kept: int
     is_begun: bool = False
 
-    def add(self, laid: Any) -> None:
+    def add(self, table: Any) -> None:
         writer = csv.writer(self.stream, lineterminator="\n")
         if not self.is_begun:
-            writer.writerow(laid.column_names)
+            writer.writerow(table.column_names)
         self.is_begun = True
-        writer.writerows(csv_rows(laid, self.n_kept))
+        writer.writerows(csv_rows(table, self.n_kept))
 
 
 @dataclass
@@ -52,10 +52,10 @@ class ParquetFile:
     writer: Any = None
     waiting: list[Any] = field(default_factory=list)
 
-    def add(self, laid: Any) -> None:
+    def add(self, table: Any) -> None:
         if self.writer is None:
-            self.writer = pyarrow.parquet.ParquetWriter(self.stream, laid.schema)
-        self.waiting.append(laid)
+            self.writer = pyarrow.parquet.ParquetWriter(self.stream, table.schema)
+        self.waiting.append(table)
         while sum(one.num_rows for one in self.waiting) >= GROUP_ROWS:
             self.write(GROUP_ROWS)
 

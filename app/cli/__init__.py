@@ -1,7 +1,7 @@
-"""The `askless` command: its table of commands, and what it says of a refusal.
+"""The `askless` command: its table of commands, and how it prints refusals.
 
-What a command needs is imported once it runs, so that help, version and completion
-come at once.
+A command's modules are imported when it runs, so that help, version and completion are
+fast.
 """
 
 import sys
@@ -109,7 +109,7 @@ class Commands(TyperGroup):
             return name, command, rest
         command = load_command(name)
         if not ctx.resilient_parsing:
-            watched = import_module("app.cli.options").say_compiling()
+            watched = import_module("app.cli.options").print_compiling()
             ctx.with_resource(watched)
         return name, command, rest
 
@@ -137,7 +137,7 @@ command_line = typer.Typer(
 )
 
 
-def say_version(is_asked: bool) -> None:
+def print_version(is_asked: bool) -> None:
     if is_asked:
         from importlib.metadata import version
 
@@ -150,7 +150,7 @@ def take_version(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=say_version, is_eager=True, help="Say it and exit."
+            "--version", callback=print_version, is_eager=True, help="Say it and exit."
         ),
     ] = False,
 ) -> None:
@@ -162,10 +162,11 @@ def main() -> None:
     try:
         command_line()
     except CoreError as error:
-        refuse(error)
+        exit_refused(error)
 
 
-def refuse(error: CoreError) -> NoReturn:
+def exit_refused(error: CoreError) -> NoReturn:
+    """Print a refusal, a line for each broken rule, and exit with 2."""
     from rich.markup import escape
 
     from app.cli.options import errors

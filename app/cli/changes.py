@@ -34,7 +34,7 @@ CurveBudgets = Annotated[
     ),
 ]
 
-# Where in a spec stands what an option says.
+# Places in a spec that options change.
 PLACES = {
     "--algorithm": ("algorithm",),
     "--effort": ("effort",),
@@ -53,28 +53,30 @@ def load_changed(path: Path, given: Mapping[str, str | None]) -> TrainingSpec:
     named = {option: text for option, text in given.items() if text is not None}
     for option, text in named.items():
         words = [read_word(word.strip()) for word in text.split(",")]
-        raw = put(raw, PLACES[option], words if option == LIST else words[0])
+        raw = replace_value(raw, PLACES[option], words if option == LIST else words[0])
     try:
         return read_spec(raw)
     except RefusedError as error:
-        raise RefusedError(by_option(one, named) for one in error.refusals) from None
+        raise RefusedError(rename_field(one, named) for one in error.refusals) from None
 
 
-def put(raw: Any, place: tuple[str, ...], value: object) -> dict[str, Any]:
-    """Return a part of a spec with one value replaced."""
+def replace_value(raw: Any, place: tuple[str, ...], value: object) -> dict[str, Any]:
+    """Return a copy of a spec, or of a part, with the value at `place` replaced."""
     first, *rest = place
     inner = raw if isinstance(raw, dict) else {}
-    return inner | {first: put(inner.get(first), tuple(rest), value) if rest else value}
+    return inner | {
+        first: replace_value(inner.get(first), tuple(rest), value) if rest else value
+    }
 
 
 def read_word(text: str) -> object:
-    """Return the number that a text means, exactly; else the text."""
+    """Return a text as an exact number if it is one, else as it is."""
     if not NUMBER.fullmatch(text):
         return text
     return int(text) if text.isdecimal() else Decimal(text)
 
 
-def by_option(one: Refusal, named: Mapping[str, str]) -> Refusal:
+def rename_field(one: Refusal, named: Mapping[str, str]) -> Refusal:
     """Return a refusal under the name of the option that it is about."""
     for option in named:
         field = ".".join(PLACES[option])

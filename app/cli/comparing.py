@@ -51,23 +51,27 @@ def compare_models(
     models = name_models(paths if data is None else paths[:-1])
     limits = pick_limits(budgets, models[0])
     if data is None:
-        found = [ComparedModel(model.name, held_out(model), None) for model in models]
+        compared = [
+            ComparedModel(model.name, held_out_curve(model), None) for model in models
+        ]
     else:
         table = TableSpec(models[0].target, weight=weight, group_by=group_by)
-        found = play_models(models, data, Conditions(limits, seed=seed), table)
+        compared = play_models(models, data, Conditions(limits, seed=seed), table)
     unit = models[0].ensemble.catalogue.cost_unit
     where = "held-out rows of each training" if data is None else data.name
     if out is not None:
         if out.suffix.lower() == ".svg":
-            curves = [NamedCurve(one.name, one.curve) for one in found]
+            curves = [NamedCurve(one.name, one.curve) for one in compared]
             written = stand_alone(curve_chart(curves, unit))
         else:
-            written = comparison_page(found, limits, unit, where)
+            written = comparison_page(compared, limits, unit, where)
         files.replace_file(out, written)
     if as_json:
-        sys.stdout.write(json.dumps([tell(one, unit) for one in found]) + "\n")
+        sys.stdout.write(
+            json.dumps([curve_document(one, unit) for one in compared]) + "\n"
+        )
         return
-    output.print(compared_table(found, limits, unit, where))
+    output.print(compared_table(compared, limits, unit, where))
     if out is not None:
         output.print(f"wrote {escape(str(out))}")
 
@@ -93,7 +97,7 @@ def name_models(paths: list[Path]) -> list[Model]:
     ]
 
 
-def held_out(model: Model) -> Curve:
+def held_out_curve(model: Model) -> Curve:
     """Return the curve of a model's own held-out rows."""
     if model.curve is None:
         rule = "must have a curve; without one give a table with classes as well"
@@ -118,8 +122,8 @@ def play_models(
     return played_models
 
 
-def tell(one: ComparedModel, unit: str) -> dict[str, object]:
-    """Return what a program reads of a model's curve."""
+def curve_document(one: ComparedModel, unit: str) -> dict[str, object]:
+    """Return a model's curve and differences as JSON-able values."""
     curve = bodies.Curve.of(one.curve, unit=unit).model_dump(exclude={"predictive"})
     gaps = None
     if one.differences is not None:

@@ -1,6 +1,6 @@
-"""The demo of the service: its tables put into the queue, its tenant and key.
+"""The demo of the service: it queues trainings on its tables, for its tenant and key.
 
-A start that was killed is finished by the next one; one more changes nothing.
+If a start is killed, the next one finishes it; a further one changes nothing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -58,25 +58,25 @@ def seed(settings: Settings) -> None:
 
 
 def show_demo_key(settings: Settings, address: str) -> None:
-    """Print where to click, and the key."""
+    """Print the address of the demo, and its key."""
     path = settings.home_dir / DEMO_KEY
     with connected(settings) as engine, transaction(engine, None, is_read=True) as db:
-        found = find_key(db, path)
-    if found is None or keys.validity(found, datetime.now(UTC)) != "yes":
+        key = find_key(db, path)
+    if key is None or keys.validity(key, datetime.now(UTC)) != "yes":
         output.print(
             "The demo has no valid key; "
             f"askless keys create NAME --tenant {TENANT} makes one."
         )
     else:
-        told = path.read_text(encoding="ascii").strip()
-        output.print(f"Demo: open {address}, key {told}")
+        token = path.read_text(encoding="ascii").strip()
+        output.print(f"Demo: open {address}, key {token}")
 
 
 def keep_key(path: Path, engine: sa.Engine, tenant_id: str) -> None:
     """Make the key and write it to a file, unless the file has a known one.
 
-    It is written before it is committed: of a start that was killed between, the next
-    one makes another. One that was revoked is known, and stays revoked.
+    The file is written before the commit: if a start is killed in between, the next one
+    makes another key. A revoked key is known, and stays revoked.
     """
     with transaction(engine, tenant_id) as db:
         if find_key(db, path) is None:
@@ -106,7 +106,7 @@ def enqueue_tables(settings: Settings, engine: sa.Engine, tenant_id: str) -> lis
     for table in TABLES:
         raw = parse_spec((DATA / f"{table}.json").read_bytes())
         with transaction(engine, tenant_id, is_read=True) as db:
-            if is_there(db, raw["name"]):
+            if has_training_or_model(db, raw["name"]):
                 continue
         with (DATA / f"{table}.csv").open("rb") as stream:
             order, facts = trainings.check(reader, raw, stream)
@@ -122,13 +122,13 @@ def enqueue(
 ) -> None:
     models.lock_name(db, order.table.spec.name)
     # Another start may have come first.
-    if not is_there(db, order.table.spec.name):
+    if not has_training_or_model(db, order.table.spec.name):
         now = datetime.now(UTC)
         dataset = datasets.store(db, blobs, upload, now)
         trainings.start(db, order, dataset.id, now)
 
 
-def is_there(db: Transaction, name: str) -> bool:
+def has_training_or_model(db: Transaction, name: str) -> bool:
     return models.is_name_taken(db, name) or trainings.is_begun(db, name)
 
 

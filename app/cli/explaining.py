@@ -51,8 +51,8 @@ def show_model(
     effects = compute_effects(ensemble, limit, parse_policy(policy, ensemble))
     purchases = list_purchases(stored, limit)
     if as_json:
-        told = explained_json(stored, purchases, effects)
-        sys.stdout.write(json.dumps(told) + "\n")
+        document = explained_json(stored, purchases, effects)
+        sys.stdout.write(json.dumps(document) + "\n")
         return
     if named is not None and named not in [one.feature_idx for one in effects.features]:
         rule = "is not bought: nothing to show"

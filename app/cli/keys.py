@@ -58,7 +58,7 @@ def create(
     )
     refusals = service.list_refusals(wish, now)
     if refusals:
-        # Before there is a tenant for it.
+        # Refuse it before its tenant is made.
         raise RefusedError(refusals)
     with database() as engine:
         with transaction(engine, None) as db:
@@ -131,10 +131,10 @@ def database() -> Iterator[sa.Engine]:
 
 def find_tenant(engine: sa.Engine, name: str) -> str:
     with transaction(engine, None, is_read=True) as db:
-        found = service.find_tenant(db, name)
-    if found is None:
+        tenant_id = service.find_tenant(db, name)
+    if tenant_id is None:
         raise RefusedError([Refusal("--tenant", "must be the name of a tenant")])
-    return found
+    return tenant_id
 
 
 def read_limit(text: str) -> tuple[str, int]:

@@ -59,7 +59,7 @@ from core.simulation.purchases import measure_purchases
 from core.table.dataset import Dataset
 from core.table.spec import TableSpec
 
-# Rows of which a report says what they are asked for.
+# Most rows for which a report counts how often features are asked.
 MAX_PURCHASERS = 2000
 
 THRESHOLD = Parameter("threshold", float, None, least=0.0, most=1.0)
@@ -112,13 +112,13 @@ def evaluate_model(
     if disagreement is not None:
         early = StopRule(disagreement=disagreement, delta=delta)
     order = EvaluateOrder(played, table, threshold, tuple(aim or ()), early)
-    found = measure_file(as_source(data), stored, order, processes)
+    measured = measure_file(as_source(data), stored, order, processes)
     if as_json:
         asks = {"policy": list_policies(ensemble, played)}
-        told = asks | curve_json(found.curve, unit, aim or [], found.early)
-        sys.stdout.write(json.dumps(told) + "\n")
+        document = asks | curve_json(measured.curve, unit, aim or [], measured.early)
+        sys.stdout.write(json.dumps(document) + "\n")
         return
-    show_measured(found, ensemble, order)
+    show_measured(measured, ensemble, order)
 
 
 def show_measured(
@@ -128,10 +128,10 @@ def show_measured(
     unit = ensemble.catalogue.cost_unit
     output.print(show.curve_table(measured.curve, unit, order.aims))
     if measured.curve.predictive is not None:
-        its = figures.figures_table(
+        table = figures.figures_table(
             measured.curve, ensemble, order.threshold, order.aims
         )
-        output.print(its)
+        output.print(table)
     if measured.early is not None:
         output.print(show.early_table(measured.early, unit))
 
@@ -139,7 +139,7 @@ def show_measured(
 def measure_file(
     source: Path | str, stored: Model, order: EvaluateOrder, processes: int
 ) -> MeasuredTable:
-    """Measure the rows of a file, some at a time; warnings are printed."""
+    """Measure the rows of a file part by part, and print warnings."""
     bounds = Bounds(memory=available_bytes())
     rows = open_rows(source, columns_with_text(stored), bounds)
     work = plan_measuring(stored, rows, order, name_option)

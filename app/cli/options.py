@@ -1,4 +1,4 @@
-"""Shared by commands: options, the two consoles, reading tables."""
+"""Options, consoles and readers of tables that commands share."""
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -60,8 +60,8 @@ Host = Annotated[str, typer.Option(help="Address to listen on.")]
 def parser_of(one: Parameter) -> Callable[[object], Any]:
     """Return a parser of a parameter; integers are written in plain digits."""
 
-    def parse(given: object) -> Any:
-        text = str(given)
+    def parse(raw: object) -> Any:
+        text = str(raw)
         is_whole = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
         number = int(text) if is_whole else parse_number(text)
         try:
@@ -197,7 +197,7 @@ def warn(warnings: Iterable[str]) -> None:
         errors.print(f"[yellow]warning[/yellow] {escape(warning)}")
 
 
-def say_compiling() -> AbstractContextManager[None]:
+def print_compiling() -> AbstractContextManager[None]:
     """Print once that kernels are being compiled, if they are."""
     text = "compiling for this processor, once; later runs start at once"
     watched: AbstractContextManager[None] = kernels.watch_compiling(

@@ -11,7 +11,7 @@ from app.batch.predicting import (
     PredictOrder,
     PredictWork,
     WrittenRows,
-    find_text,
+    order_text_columns,
     plan_prediction,
     write_predictions,
 )
@@ -83,22 +83,24 @@ def predict_rows(
     stored = load_priced(model, prices)
     ensemble = stored.ensemble
     chosen = parse_policy(policy, ensemble)
-    sought = parse_aim(aim, ensemble, chosen)
+    parsed_aim = parse_aim(aim, ensemble, chosen)
     order = PredictOrder(
         limits=parse_limits(budget, budget_from),
         budget_from=budget_from,
         keep=tuple(keep or []),
         policy=chosen,
         seed=seed,
-        aim=sought,
+        aim=parsed_aim,
         # At other prices its budgets buy something else.
         curve=None if exact_budget or prices is not None else stored.curve,
     )
     bounds = Bounds(memory=available_bytes())
-    source = open_rows(as_source(data), find_text(ensemble, order), bounds)
+    source = open_rows(as_source(data), order_text_columns(ensemble, order), bounds)
     work = plan_prediction(ensemble, source, order, name_option)
     written = write_rows(source, work, out, processes)
-    warn([*written.warnings, *say_chosen(order, ensemble.catalogue.cost_unit)])
+    warn(
+        [*written.warnings, *note_smaller_budgets(order, ensemble.catalogue.cost_unit)]
+    )
     if out != STDOUT:
         output.print(f"wrote {written.n_rows} rows to {escape(str(out))}")
 
@@ -114,11 +116,11 @@ def write_rows(
         return run_with_bar(writing, "prediction")
 
 
-def say_chosen(order: PredictOrder, unit: str) -> list[str]:
-    """Print which budgets were not used, since a smaller one does as well."""
+def note_smaller_budgets(order: PredictOrder, unit: str) -> list[str]:
+    """Return notes on budgets that were replaced by smaller ones as good."""
     if order.curve is None:
         return []
-    pairs = [(limit, order.choose(limit)) for limit in order.limits]
+    pairs = [(limit, order.choose_budget(limit)) for limit in order.limits]
     return [
         f"budget {name(limit, unit)}: predicted under {name(used, unit)}, which errs "
         "less on held-out rows; --exact-budget spends it"

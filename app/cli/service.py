@@ -24,7 +24,7 @@ from core.errors import Refusal, RefusedError
 from core.model.model import Model
 from core.warm import warm_up
 
-# Where `serve` listens unless it is told otherwise.
+# Address at which `serve` listens by default.
 ADDRESS = "http://127.0.0.1:8000"
 WORKER = (sys.executable, "-m", "app.cli", "worker", "--with-parent")
 
@@ -101,14 +101,14 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         return listen(host, port)
     except OSError as error:
-        found = f"{host}:{port}: {error.strerror}"
+        received = f"{host}:{port}: {error.strerror}"
         is_elsewhere = isinstance(error, socket.gaierror) or (
             error.errno == errno.EADDRNOTAVAIL
         )
         wrong = ("--host", "must be an address of this machine")
         taken = ("--port", "must be free")
         broken = wrong if is_elsewhere else taken
-        raise RefusedError([Refusal(*broken, found)]) from None
+        raise RefusedError([Refusal(*broken, received)]) from None
 
 
 def prepare_database(settings: Settings) -> None:

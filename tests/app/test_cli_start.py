@@ -94,7 +94,7 @@ def test_shell_completes_commands_and_options(words, expected):
 
 
 def test_compiling_is_told_once(capsys):
-    with options.say_compiling():
+    with options.print_compiling():
         for _ in range(2):
             with event.trigger_event("numba:compile"):
                 pass
@@ -103,7 +103,7 @@ def test_compiling_is_told_once(capsys):
 
 
 def test_nothing_is_told_of_kernels_that_are_compiled(capsys):
-    with options.say_compiling():
+    with options.print_compiling():
         pass
     with event.trigger_event("numba:compile"):
         pass

@@ -5,14 +5,14 @@ from core.errors import Refusal, RefusedError
 
 
 class NotFoundError(Exception):
-    """There is no such thing, or none any more."""
+    """No such thing exists, or not any more."""
 
     def __init__(self, noun: str) -> None:
         super().__init__(f"There is no such {noun}.")
 
 
 class ConflictError(Exception):
-    """What the present state of a thing forbids. `kind` names the rule."""
+    """A request conflicts with the present state; `kind` names the problem."""
 
     def __init__(self, kind: str, detail: str) -> None:
         self.kind = kind
@@ -20,7 +20,7 @@ class ConflictError(Exception):
 
 
 class LimitError(ConflictError):
-    """What a key's limits forbid until less is there."""
+    """A request would exceed a limit of the key."""
 
     def __init__(self, limit: str, most: int) -> None:
         detail = f"The limit {limit} of this key is {most}, and would be passed."
@@ -55,7 +55,7 @@ class BlobGoneError(Exception):
 
 
 class NothingToComeError(Exception):
-    """What a caller follows has ended, and the caller has seen the end."""
+    """A followed job has ended, and the caller has seen its last event."""
 
 
 class UnwantedError(Exception):

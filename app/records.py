@@ -78,7 +78,7 @@ class StoredJob:
 
 @dataclass(frozen=True, slots=True)
 class JobEvent:
-    """What an event stream tells; numbered from 1 within a training."""
+    """An event of a training or job, numbered from 1 within it."""
 
     number: int
     at: datetime
@@ -128,12 +128,12 @@ class PredictSession:
 
     @property
     def remaining(self) -> int | None:
-        """What may still be charged; None without a budget."""
+        """Amount that may still be charged; None without a budget."""
         return None if self.budget_limit is None else self.budget_limit - self.spent
 
 
 class SessionFilter(NamedTuple):
-    """Which sessions are meant; None: any. `model` is an id or a name."""
+    """A filter of sessions; None: any. `model` is an id or a name."""
 
     state: SessionState | None = None
     model: str | None = None
@@ -172,7 +172,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class LedgerFilter:
-    """Which entries of the ledger are meant; None: of any.
+    """A filter of the ledger's entries; None: any.
 
     `since` and `until` are the first moment that counts, and the first that does not.
     """
@@ -187,7 +187,7 @@ class LedgerFilter:
 
 @dataclass(frozen=True, slots=True)
 class LedgerSum:
-    """What entries of one unit of money come to, in micro-units."""
+    """Sums of entries of one unit of money, in micro-units."""
 
     unit: str
     entries: int
@@ -232,7 +232,7 @@ class StoredKey:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose a request is, and what it may do; without a key: anything, on loopback."""
+    """The tenant, key and rights of a request; without a key all, on loopback."""
 
     tenant_id: str
     key_id: str | None

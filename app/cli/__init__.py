@@ -170,9 +170,11 @@ def exit_refused(error: CoreError) -> NoReturn:
     from rich.markup import escape
 
     from app.cli.options import errors
-    from app.terminal.ask import say_error
+    from app.terminal.ask import describe_error
 
-    lines = error.refusals if isinstance(error, RefusedError) else [say_error(error)]
+    lines = (
+        error.refusals if isinstance(error, RefusedError) else [describe_error(error)]
+    )
     for line in lines:
         errors.print(f"[red]refused[/red] {escape(str(line))}")
     sys.exit(2)

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from app.cli.options import Data, errors, output
-from app.cli.tables import say_checked
+from app.cli.tables import print_checked
 from app.documents import files
 from app.documents.fields import MAX_NAME
 from app.documents.text import parse_spec
@@ -41,7 +41,7 @@ def init_spec(
     _, checked = check_both(parse_spec(text), lambda: table)
     for note in draft.notes:
         errors.print(f"[yellow]note[/yellow] {escape(note)}")
-    say_checked(checked)
+    print_checked(checked)
     files.replace_file(out, text)
     costs = "Look it over" if prices else "Edit its costs"
     output.print(f"wrote {escape(str(out))}. {costs}, then: askless train")

@@ -15,8 +15,8 @@ from app.terminal.explained import (
     budget_table,
     explained_json,
     list_purchases,
+    print_effects,
     purchase_table,
-    say_effects,
 )
 from app.words.wording import list_warnings
 from core.errors import Refusal, RefusedError
@@ -64,4 +64,4 @@ def show_model(
         sessions = show.sessions_table(stored) if budget is None else None
         if sessions is not None:
             output.print(sessions)
-    say_effects(output, ensemble, effects, named)
+    print_effects(output, ensemble, effects, named)

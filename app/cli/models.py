@@ -27,7 +27,7 @@ from app.cli.options import (
 )
 from app.terminal.ask import Conversation, run_session
 from app.terminal.lines import read_answer, refuse_unseen, split_named
-from app.terminal.transcript import say_certificate
+from app.terminal.transcript import print_certificate
 from app.words.wording import list_warnings
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
@@ -77,7 +77,7 @@ def ask_case(
     is_terminal = sys.stdin.isatty()
     warn(list_warnings(ensemble))
     output.print(f"{escape(stored.name)}. Type help for what can be answered.")
-    say_certificate(output, ensemble, state)
+    print_certificate(output, ensemble, state)
     run_session(
         Conversation(ensemble, state, output, is_terminal, go_on, accept_unseen),
         lambda text: output.input(escape(text) if is_terminal else ""),

@@ -59,10 +59,10 @@ def check_spec(data: Data, spec: Spec) -> None:
         raw, lambda: read_table(data, Bounds(memory=available_bytes()))
     )
     warn(checked.warnings)
-    say_checked(checked)
+    print_checked(checked)
 
 
-def say_checked(checked: CheckedTable) -> None:
+def print_checked(checked: CheckedTable) -> None:
     """Print how a table was understood, and that it is ready."""
     dataset = checked.dataset
     wide = output
@@ -100,18 +100,18 @@ def train_model(
         "--folds": folds,
         "--budgets": budgets,
     }
-    wanted = load_changed(spec, given)
-    with prepare_rows(as_source(data), wanted, shards, cluster) as prepared:
+    training_spec = load_changed(spec, given)
+    with prepare_rows(as_source(data), training_spec, shards, cluster) as prepared:
         warn(prepared.warnings)
-        run_parts = choose_runner(prepared.table, wanted, processes)
-        training = train(prepared, wanted, run_parts=run_parts)
+        run_parts = choose_runner(prepared.table, training_spec, processes)
+        training = train(prepared, training_spec, run_parts=run_parts)
         # A large table is let go of once nothing is trained on it any more.
         del prepared
         model = show.run_with_bar(training, "training")
     files.replace_file(out, files.model_text(model))
     output.print(escape(show.model_summary(model)))
     if model.curve is not None:
-        output.print(show.curve_table(model.curve, wanted.table.cost_unit))
+        output.print(show.curve_table(model.curve, training_spec.table.cost_unit))
     output.print(f"wrote {escape(str(out))}")
 
 
@@ -158,15 +158,17 @@ def select_features(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    wanted = files.load_spec(spec)
-    params = parse_selection(wanted.selection or SelectionParams(), method, learner)
-    wanted = replace(wanted, selection=params)
-    checked = read_checked(data, wanted)
+    training_spec = files.load_spec(spec)
+    params = parse_selection(
+        training_spec.selection or SelectionParams(), method, learner
+    )
+    training_spec = replace(training_spec, selection=params)
+    checked = read_checked(data, training_spec)
     catalogue = checked.dataset.catalogue
     selection = show.run_with_bar(select(checked.dataset, params), "selection")
     if as_json:
-        told = selected.selection_json(catalogue, params, selection)
-        sys.stdout.write(json.dumps(told) + "\n")
+        document = selected.selection_json(catalogue, params, selection)
+        sys.stdout.write(json.dumps(document) + "\n")
         return
     output.print(selected.path_table(catalogue, selection))
     if selection.feature_idxs:

@@ -38,11 +38,11 @@ class ShardDesk:
     rows: tuple[Binned, FloatArray] | None = None
     shard: Shard | None = None
 
-    def take(self, packed: bytes) -> bool:
+    def handle_order(self, packed: bytes) -> bool:
         """Carry out an order; return False if that failed. The failure is sent."""
         letter: Letter = pickle.loads(packed)
         try:
-            arrays = self.obey(letter.order)
+            arrays = self.execute(letter.order)
         except ConnectionError:
             # Nobody is there to hear of it.
             raise
@@ -53,7 +53,7 @@ class ShardDesk:
             self.send(pack_numbers(letter.number, arrays))
         return True
 
-    def obey(self, order: Order) -> list[IntArray]:
+    def execute(self, order: Order) -> list[IntArray]:
         """Carry out an order; return the arrays of its answer, if it has one."""
         if isinstance(order, CodeSource):
             beat = pack_numbers(BEAT)

@@ -22,7 +22,7 @@ TIME = Struct("ll")
 
 @dataclass(frozen=True)
 class ProcessKind:
-    """How the processes of shards run.
+    """Settings of the processes of shards.
 
     A process that is silent for `silence_s` is killed. After `most_losses` deaths in a
     run the next one ends it.
@@ -95,11 +95,11 @@ class ProcessLine:
 
 
 def run_shard(channel: Connection, n_threads: int) -> None:
-    """Be the process of a shard: take order after order, until nobody gives any."""
+    """Run a shard's process: carry out orders until the channel closes."""
     use_threads(n_threads)
     desk = ShardDesk(channel.send_bytes, recv_handle(channel))
     with suppress(EOFError, ConnectionError):
-        while desk.take(channel.recv_bytes()):
+        while desk.handle_order(channel.recv_bytes()):
             pass
 
 

@@ -41,7 +41,7 @@ def serve_shard(address: str, token: str, version: str) -> None:
         call(comm.write((token.encode(),)))
         desk = ShardDesk(lambda packed: call(comm.write(cut_pieces(packed))))
         with suppress(CommClosedError):
-            while desk.take(join_pieces(call(comm.read()))):
+            while desk.handle_order(join_pieces(call(comm.read()))):
                 pass
     finally:
         worker.loop.add_callback(comm.abort)

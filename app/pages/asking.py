@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from app.pages.inputs import hint, options
 from app.service.sessions.opened import OpenSession
 from app.words.charts import Line, line_chart
-from app.words.wording import percent, price_words, say_useless
+from app.words.wording import describe_useless, percent, price_words
 from core.session import machine
 from core.session.answers import bundle_members, find_paid
 from core.session.state import Question, State
@@ -137,7 +137,7 @@ def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:
             for idx in others.offered
             if idx != asked_idx
         ],
-        "unusable": say_useless(
+        "unusable": describe_useless(
             [catalogue.features[idx] for idx in others.useless if idx != asked_idx]
         ),
         "best": list_alternatives(catalogue, view) if is_next else [],

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from app.documents.http.sessions import Session, TakenAnswer
 from app.words import wording
-from app.words.stops import say_stop, to_sentence
+from app.words.stops import describe_stop, to_sentence
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.session.policies import POLICIES
@@ -123,7 +123,7 @@ def why_not(ensemble: Ensemble, state: State, feature_idx: int) -> str:
     if state.stop_reason == "plan_complete":
         has_votes = POLICIES[state.policy].has_votes
         return COMES_LATER if has_votes else HELPS_NOT
-    return to_sentence(say_stop(ensemble, state))
+    return to_sentence(describe_stop(ensemble, state))
 
 
 def error_now(model: Model, state: State) -> float | None:

@@ -19,7 +19,7 @@ from app.words.model_charts import (
     show_purchases,
     show_reliabilities,
 )
-from app.words.sessions import say_note, session_cells
+from app.words.sessions import describe_note, session_cells
 from app.words.wording import list_warnings
 from core.model.model import Curve, Model
 
@@ -75,7 +75,7 @@ def view_of(model: Model, tested: NamedCurve | None = None) -> ModelView:
             view_rows(model, one.curve, "" if tested is None else rows_suffix(one))
             for one in curves
         ],
-        sessions=None if sessions is None else (sessions, say_note(model)),
+        sessions=None if sessions is None else (sessions, describe_note(model)),
         features=isolate(list_features(model.ensemble)),
         limits=list_cautions(model),
         warnings=list_warnings(model.ensemble),

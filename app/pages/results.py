@@ -24,7 +24,7 @@ from app.service import sessions as service
 from app.service.sessions import outcomes
 from app.service.sessions.opened import ErasedSession, OpenSession, SessionCall, find
 from app.store.database.transactions import Transaction
-from app.words.stops import say_stop
+from app.words.stops import describe_stop
 from core.errors import RefusedError
 from core.model.ensemble import Ensemble
 from core.session.state import State
@@ -82,7 +82,7 @@ def result_context(opened: OpenSession | ErasedSession) -> dict[str, Any]:
         "larger": case_words.list_larger_budgets(model, state),
         "is_ended": state.is_ended,
         "has_others": has_others(model.ensemble, state),
-        "stop_words": say_stop(model.ensemble, state),
+        "stop_words": describe_stop(model.ensemble, state),
         "target": model.target,
         "titles": {one.name: one.title for one in model.ensemble.catalogue.features},
         "classes": [(one.label, one.display) for one in model.ensemble.classes],

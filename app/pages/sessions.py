@@ -34,7 +34,7 @@ from app.service.sessions.opened import (
     SessionCall,
     find,
 )
-from app.words.stops import say_stop
+from app.words.stops import describe_stop
 from app.words.wording import money
 from core.errors import (
     ClosedError,
@@ -129,7 +129,7 @@ def show_case(
         "is_over": is_over or (is_ended and feature is None),
         "is_ended": is_ended,
         "is_going_on": is_going_on,
-        "why_over": say_stop(opened.model.ensemble, opened.state),
+        "why_over": describe_stop(opened.model.ensemble, opened.state),
         "doubts": {},
         "confirmed": "",
         "insists": False,
@@ -260,12 +260,12 @@ def describe_refusal(
             "useless": text_in(form, "outcome"),
         }
     if isinstance(error, OverBudgetError):
-        return {"said": say_over_budget(error, opened)}
+        return {"said": describe_over_budget(error, opened)}
     assert isinstance(error, RefusedError), "nothing else is caught"
     return {"errors": errors_by_field(error, form)}
 
 
-def say_over_budget(error: OverBudgetError, opened: OpenSession) -> str:
+def describe_over_budget(error: OverBudgetError, opened: OpenSession) -> str:
     """Return a message with the price, the remaining budget and a way out."""
     unit = opened.session.unit
     others = sort_open(opened.model.ensemble, opened.state).offered

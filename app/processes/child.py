@@ -47,7 +47,7 @@ class ChildLostError(CoreError):
 
     @property
     def is_out_of_time(self) -> bool:
-        """Whether it passed its limit of processor time."""
+        """Whether the process passed its limit of processor time."""
         return self.code == -signal.SIGXCPU
 
 
@@ -153,7 +153,7 @@ def preload(*modules: str) -> None:
 
 
 def be_child(run: Callable[..., None], channel: Connection, *arguments: Any) -> None:
-    """Be the child process: call a function, and end with the parent."""
+    """Run a function in the child process, and end with the parent."""
     # A terminal sends Ctrl+C to all its processes; the parent decides what follows.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()

@@ -46,7 +46,7 @@ IsWanted = Callable[[], bool]
 
 @dataclass(frozen=True)
 class ChildLimits:
-    """The most that a child may take: memory beyond its start, and seconds."""
+    """Limits of a child: memory beyond that at its start, and seconds."""
 
     memory_bytes: int
     timeout_s: float
@@ -70,7 +70,7 @@ class ChildLimits:
 
 
 def is_always_wanted() -> bool:
-    """Say that somebody waits for the result until it comes."""
+    """Return True: the result is always wanted."""
     return True
 
 
@@ -146,7 +146,7 @@ def run_function(
     function: Callable[..., Any],
     arguments: tuple[Any, ...],
 ) -> None:
-    """Be the child: send what the function returns, or what it raises."""
+    """Run the function in the child; send its result or its exception."""
     limit_process(limits.timeout_s)
     result: Any
     try:

@@ -64,7 +64,7 @@ def limited_memory(n_bytes: int | None) -> Iterator[None]:
 
 
 def is_memory_short(error: Exception) -> bool:
-    """Whether an exception means, or was raised because, memory ran out."""
+    """Return whether an exception, or its cause, means that memory ran out."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     if isinstance(error, ChildLostError):

@@ -102,7 +102,7 @@ class PartProcesses:
                 yield replace(last, added=None)
 
     def _listen(self, left: Iterator[PartJob]) -> None:
-        """Take the messages of processes; hand another job to those that are done."""
+        """Receive messages of processes; give the next job to those that are done."""
         busy = [one for one in self._processes if one.job is not None]
         ready = wait([one.child.channel for one in busy], WAIT_S)
         for one in busy:
@@ -123,7 +123,7 @@ class PartProcesses:
                 self._begin(one, job)
 
     def _replace(self, one: PartProcess, job: PartJob, lost: ChildLostError) -> None:
-        """Have a new process go on with the job of one that died."""
+        """Start a new process that continues the job of one that died."""
         one.child.end()
         self._processes.remove(one)
         self.n_deaths += 1
@@ -156,7 +156,7 @@ def choose_runner(
 
 
 def is_slow(table: BinnedTable, spec: TrainingSpec) -> bool:
-    """Whether the parts of a training take longer than processes take to start."""
+    """Return whether a training's parts take longer than starting processes."""
     algorithm = ALGORITHMS[spec.boost.algorithm]
     is_chosen = bool(spec.auto) or spec.selection is not None
     return (
@@ -175,7 +175,7 @@ def count_fitting_parts(table: BinnedTable, spec: TrainingSpec) -> int:
 
 
 def serve_jobs(channel: Connection, n_threads: int) -> None:
-    """Be a process: run job after job; its parent ends it."""
+    """Run jobs in a child process until the parent ends it."""
     kernels.use_threads(n_threads)
     with suppress(EOFError, OSError):
         while True:

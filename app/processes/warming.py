@@ -33,6 +33,6 @@ def compiling_beside(*, many_rows: bool) -> Iterator[None]:
 
 
 def warm(channel: Connection, many_rows: bool) -> None:
-    """Be the child: compile, or load, every kernel, those of boosting first."""
+    """Compile or load every kernel in the child, those of boosting first."""
     del channel
     warm_up(many_rows=many_rows)

@@ -247,6 +247,6 @@ class Settings(BaseSettings):
         return self.blobs or f"file://{self.home_dir / 'uploads'}"
 
     def must_ask(self, *, is_local: bool) -> bool:
-        """Whether keys are asked for: always, but on loopback without another name."""
+        """Return whether keys are required: always, except on loopback alone."""
         is_named = not all(is_loopback(host) for host in self.hosts)
         return self.authentication or not is_local or is_named

@@ -7,16 +7,21 @@ from rich.console import Console
 from rich.markup import escape
 
 from app.terminal.lines import (
+    describe_doubt,
     find_answer,
     hint,
+    print_choices,
     read_answer,
     refuse_unseen,
-    say_choices,
-    say_doubt,
 )
-from app.terminal.transcript import say_end, say_member, say_question, say_standing
-from app.words.stops import say_stop
-from app.words.wording import money, say_useless
+from app.terminal.transcript import (
+    print_end,
+    print_member,
+    print_question,
+    print_standing,
+)
+from app.words.stops import describe_stop
+from app.words.wording import describe_useless, money
 from core.errors import (
     ClosedError,
     OverBudgetError,
@@ -50,13 +55,13 @@ REFUSALS = (RefusedError, OverBudgetError, UselessAnswerError, ClosedError)
 
 
 def run_session(talk: "Conversation", read_line: Callable[[str], str]) -> State:
-    """Ask until the session or the input ends, or stopping is suggested.
+    """Ask until the session or the input ends, or stopping is advised.
 
-    Over a pipe a wrong answer raises, so that a script does not go on unawares. A
-    person who is advised to stop may go on, or answer another feature.
+    Over a pipe a wrong answer raises, so that a script notices it. A person who is
+    advised to stop may go on, or answer another feature.
     """
-    while talk.find_asked():
-        talk.say_asked()
+    while talk.prepare_question():
+        talk.print_asked()
         try:
             line = read_line(talk.prompt()).strip()
         except (EOFError, KeyboardInterrupt):
@@ -67,20 +72,20 @@ def run_session(talk: "Conversation", read_line: Callable[[str], str]) -> State:
             break
         before = talk.state
         try:
-            talk.take(line)
+            talk.handle_line(line)
         except REFUSALS as error:
             if not talk.is_terminal:
                 raise
-            talk.console.print(f"   {escape(say_error(error))}", style="red")
+            talk.console.print(f"   {escape(describe_error(error))}", style="red")
         if talk.state is not before:
-            say_standing(talk.console, talk.ensemble, talk.state)
-    say_end(talk.console, talk.ensemble, talk.state)
+            print_standing(talk.console, talk.ensemble, talk.state)
+    print_end(talk.console, talk.ensemble, talk.state)
     return talk.state
 
 
 @dataclass
 class Conversation:
-    """A session with the console it is held on."""
+    """A session and the console that it is played on."""
 
     ensemble: Ensemble
     state: State
@@ -88,27 +93,27 @@ class Conversation:
     is_terminal: bool
     goes_on: bool = False
     accepts_unseen: bool = False
-    #: what the policy asks now
+    #: the policy's present question
     question: Question | None = None
-    #: what it would ask if one went on although it advises to stop
+    #: its question past the advice to stop
     withheld: Question | None = None
-    #: what a line answers: the question, or what it bought, or what was undone
+    #: the feature that a line answers: of the question, its bundle, or undone
     asked: int | None = None
-    #: what was shown last: nothing yet, a feature, or None for waiting
+    #: the feature shown last; -1: nothing yet; None: waiting
     shown: int | None = -1
-    #: number of each question shown, so that they have no holes
+    #: number of each feature's question, counted as shown
     numbers: dict[int, int] = field(default_factory=dict)
-    #: answers that may be undone: the feature, and how it was before
+    #: answers that restore features as they were, for undo
     trail: list[Answer] = field(default_factory=list)
-    #: what was undone and is asked again
+    #: the feature that was undone and is asked again
     undone: int | None = None
     #: results that come later
     put_off: set[int] = field(default_factory=set)
-    #: a line that gave an odd answer once
+    #: the last line with a doubtful answer; repeating it confirms
     doubted: str = ""
 
-    def find_asked(self) -> bool:
-        """Handle what is asked now; return whether the session goes on."""
+    def prepare_question(self) -> bool:
+        """Set the question and feature to ask; return whether the session goes on."""
         self.question = machine.next_question(self.ensemble, self.state)
         self.withheld = None
         if self.state.stop_reason is not None and not self.goes_on:
@@ -124,18 +129,18 @@ class Conversation:
 
     @property
     def offers_more(self) -> bool:
-        """Whether a person may answer what is not asked, and nothing is waited for."""
+        """Whether a person may answer other features: nothing is asked or pending."""
         if not self.is_terminal or self.asked is not None or self.state.pending:
             return False
         return bool(sort_open(self.ensemble, self.state).offered)
 
-    def say_asked(self) -> None:
-        """Print what is asked, unless it was just printed."""
+    def print_asked(self) -> None:
+        """Print the question, unless it was just printed."""
         if self.asked == self.shown:
             return
         self.shown = self.asked
         if self.offers_more:
-            self.say_offer()
+            self.print_offer()
             return
         if self.asked is None:
             features = self.ensemble.catalogue.features
@@ -146,16 +151,16 @@ class Conversation:
         question = self.question
         if question is None or question.feature_idx != self.asked:
             number = self.numbers.get(self.asked)
-            say_member(self.console, self.ensemble, self.state, self.asked, number)
+            print_member(self.console, self.ensemble, self.state, self.asked, number)
             return
         number = self.numbers.setdefault(self.asked, len(self.numbers) + 1)
         question = replace(question, number=number)
-        say_question(self.console, self.ensemble, self.state, question)
+        print_question(self.console, self.ensemble, self.state, question)
 
-    def say_offer(self) -> None:
-        """Print why nothing is asked, and what can be done nevertheless."""
+    def print_offer(self) -> None:
+        """Print why nothing is asked, and how to go on."""
         catalogue = self.ensemble.catalogue
-        told = say_stop(self.ensemble, self.state)
+        told = describe_stop(self.ensemble, self.state)
         self.console.print(f"\nWe suggest stopping: {escape(told)}.")
         ways = ["Enter to stop", "NAME = ANSWER for another feature (see list)"]
         if self.withheld is not None:
@@ -170,42 +175,42 @@ class Conversation:
         return f"   {hint(self.ensemble.catalogue.features[self.asked])} > "
 
     def is_stop(self, line: str) -> bool:
-        """Whether a line is the command to end the session."""
+        """Return whether a line is the command to end the session."""
         is_word = line.lower() == "stop" or (not line and self.offers_more)
         return is_word and find_answer(self.ensemble, self.asked, line) is None
 
     def stop(self) -> None:
-        """End the session, unless it has come to its own end."""
+        """End the session, unless it has ended by itself."""
         if self.state.stop_reason is None or self.question is not None:
             self.state = machine.stop(self.state)
 
-    def take(self, line: str) -> None:
-        """Take an answer, or carry out a command; raises where it can't be."""
+    def handle_line(self, line: str) -> None:
+        """Send a line's answer, or run it as a command; raise if it is neither."""
         given = find_answer(self.ensemble, self.asked, line)
         if given is None:
-            self.obey(line.lower())
+            self.run_command(line.lower())
             return
         answer = read_answer(self.ensemble, given.feature_idx, given.text)
-        odd = say_doubt(self.ensemble, answer, given.text)
+        odd = describe_doubt(self.ensemble, answer, given.text)
         if odd is None or self.accepts_unseen or line == self.doubted:
-            self.give(answer, is_insistent=given.is_insistent)
+            self.send_answer(answer, is_insistent=given.is_insistent)
         elif self.is_terminal:
             self.doubted = line
             self.console.print(f"   {escape(odd)} To keep it, repeat it.")
         else:
-            self.pass_on(answer, odd, is_insistent=given.is_insistent)
+            self.accept_piped(answer, odd, is_insistent=given.is_insistent)
 
-    def pass_on(self, answer: Answer, odd: str, *, is_insistent: bool) -> None:
-        """Take an odd answer from a pipe, where nobody can repeat it; no new category.
+    def accept_piped(self, answer: Answer, odd: str, *, is_insistent: bool) -> None:
+        """Send a doubtful answer from a pipe, where nobody can confirm it.
 
-        It would be charged, slip or not.
+        New categories are refused, since a typing error would be charged.
         """
         refuse_unseen(self.ensemble, answer)
         self.console.print(f"   {escape(odd)}")
-        self.give(answer, is_insistent=is_insistent)
+        self.send_answer(answer, is_insistent=is_insistent)
 
-    def give(self, answer: Answer, *, is_insistent: bool) -> None:
-        """Hand an answer to the session, and remember how it was before."""
+    def send_answer(self, answer: Answer, *, is_insistent: bool) -> None:
+        """Send an answer to the session; record how to undo it."""
         feature_idx, before = answer.feature_idx, self.state
         self.state = machine.observe(
             self.ensemble, before, [answer], is_insistent=is_insistent
@@ -222,15 +227,15 @@ class Conversation:
         if self.state is not before:
             self.trail.append(find_earlier(before, feature_idx))
 
-    def obey(self, word: str) -> None:
-        """Carry out a command."""
+    def run_command(self, word: str) -> None:
+        """Run a command; raise RefusedError for an unknown one."""
         if word == "help":
             example = "the value"
             if self.asked is not None:
                 example = hint(self.ensemble.catalogue.features[self.asked])
             self.console.print(HELP.format(example=escape(example)))
         elif word == "?" and self.asked is not None:
-            say_choices(self.console, self.ensemble, self.asked)
+            print_choices(self.console, self.ensemble, self.asked)
         elif word == "list":
             list_others(self.ensemble, self.state, self.asked, self.console)
         elif word == "go on" and self.withheld is not None:
@@ -260,7 +265,7 @@ def find_earlier(state: State, feature_idx: int) -> Answer:
 def list_others(
     ensemble: Ensemble, state: State, asked: int | None, console: Console
 ) -> None:
-    """Return lines on what else may be answered, with prices, and what is useless."""
+    """Print other features that may be answered, with prices, and useless ones."""
     features, unit = ensemble.catalogue.features, ensemble.catalogue.cost_unit
     prices, found = Position.of(ensemble, state).prices, sort_open(ensemble, state)
     for idx in found.offered:
@@ -268,12 +273,12 @@ def list_others(
             price = money(int(prices[idx]), unit)
             line = f"   {features[idx].name}: {features[idx].title}, {price}"
             console.print(escape(line))
-    useless = say_useless([features[idx] for idx in found.useless])
+    useless = describe_useless([features[idx] for idx in found.useless])
     if useless:
         console.print(f"   {escape(useless)}")
 
 
-def say_error(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     if isinstance(error, UselessAnswerError):
         return f"{error}. To pay for it all the same: {error.feature}! = ANSWER"
     if isinstance(error, OverBudgetError):

@@ -15,7 +15,12 @@ from app.terminal.show import (
     run_with_bar,
     sessions_table,
 )
-from app.terminal.transcript import say_end, say_question, say_standing, say_value
+from app.terminal.transcript import (
+    describe_value,
+    print_end,
+    print_question,
+    print_standing,
+)
 from app.uploads import read_columns
 from app.words.wording import money
 from core.arrays import FloatArray, IntArray
@@ -58,7 +63,7 @@ def run_demo(console: Console) -> Model:
     mean, most = money(AIM.mean_budget or 0, unit), money(BUDGET, unit)
     console.print(
         f"{len(rows)} patients were kept from training. With {mean} on average and "
-        f"{most} at most, {say_counts(counts)}."
+        f"{most} at most, {describe_counts(counts)}."
     )
     for word, place in zip(("An easy", "A hard"), pick_cases(counts), strict=True):
         row = int(rows[place])
@@ -109,8 +114,8 @@ def count_asked_of(ensemble: Ensemble, values: FloatArray) -> IntArray:
     )
 
 
-def say_counts(counts: IntArray) -> str:
-    """Say after how many questions how many cases end."""
+def describe_counts(counts: IntArray) -> str:
+    """Return in words how many cases end after how many questions."""
     numbers, shares = np.unique(counts, return_counts=True)
     phrases = [
         f"{share} after {number}"
@@ -130,7 +135,7 @@ def play(console: Console, ensemble: Ensemble, values: FloatArray) -> State:
     while (question := machine.next_question(ensemble, state)) is not None:
         if state.stop_reason is not None:
             break
-        say_question(console, ensemble, state, question)
+        print_question(console, ensemble, state, question)
         answers = []
         for feature_idx in question.feature_idxs:
             value = float(values[feature_idx])
@@ -139,9 +144,9 @@ def play(console: Console, ensemble: Ensemble, values: FloatArray) -> State:
                 console.print("   answer: not available")
             else:
                 answers.append(Answer(feature_idx, "value", value))
-                said = say_value(ensemble, feature_idx, value)
+                said = describe_value(ensemble, feature_idx, value)
                 console.print(f"   answer: {escape(said)}")
         state = machine.observe(ensemble, state, answers)
-        say_standing(console, ensemble, state)
-    say_end(console, ensemble, state)
+        print_standing(console, ensemble, state)
+    print_end(console, ensemble, state)
     return state

@@ -11,8 +11,8 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from app.terminal.show import figure_column, titled_table
-from app.terminal.transcript import say_value
-from app.words.figures import say_betters
+from app.terminal.transcript import describe_value
+from app.words.figures import describe_betters
 from app.words.wording import money, percent
 from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
@@ -122,7 +122,7 @@ def budget_table(model: Model) -> Table:
         error = error_within(curve, budget)
         shown = "" if error is None else f"{100 * error:.1f} %"
         table.add_row(money(budget), escape(names or "nothing"), shown)
-    betters = [] if curve is None else say_betters(curve, catalogue.cost_unit)
+    betters = [] if curve is None else describe_betters(curve, catalogue.cost_unit)
     if betters:
         table.caption, table.caption_justify = "\n".join(betters), "left"
     return table
@@ -136,7 +136,7 @@ def list_limits(model: Model) -> list[int]:
     return [most * part // N_TRIED for part in range(N_TRIED + 1)]
 
 
-def say_effects(
+def print_effects(
     console: Console, ensemble: Ensemble, effects: Effects, named: int | None
 ) -> None:
     """Print what the values of each feature do, or all values of the named one."""
@@ -144,8 +144,9 @@ def say_effects(
     name = ensemble.classes[class_idx].display
     middles = middle_values(ensemble)
     bought = [one.feature_idx for one in effects.features]
+    features = ensemble.catalogue.features
     values = ", ".join(
-        f"{ensemble.catalogue.features[idx].title} {say_middle(ensemble, idx, value)}"
+        f"{features[idx].title} {describe_middle(ensemble, idx, value)}"
         for idx, value in enumerate(middles)
         if idx in bought
     )
@@ -162,11 +163,11 @@ def say_effects(
             console.print(table)
 
 
-def say_middle(ensemble: Ensemble, feature_idx: int, value: float) -> str:
+def describe_middle(ensemble: Ensemble, feature_idx: int, value: float) -> str:
     """Return a middle value, rounded; that of a boolean may be a share."""
     is_number = ensemble.catalogue.features[feature_idx].type == "number"
     middle = float(f"{value:.3g}") if is_number else math.floor(value + 0.5)
-    return say_value(ensemble, feature_idx, middle)
+    return describe_value(ensemble, feature_idx, middle)
 
 
 def effect_table(
@@ -217,14 +218,14 @@ def label_rows(
         is_last = place + 2 == effect.values.size
         told = float(chances[place]), float(points[place])
         if not is_parted:
-            rows.append((say_value(ensemble, effect.feature_idx, value), *told))
+            rows.append((describe_value(ensemble, effect.feature_idx, value), *told))
         elif is_last or told != (chances[place + 1], points[place + 1]):
-            rows.append((say_range(edges[start], edges[place + 1]), *told))
+            rows.append((describe_range(edges[start], edges[place + 1]), *told))
             start = place + 1
     return rows
 
 
-def say_range(low: float, high: float) -> str:
+def describe_range(low: float, high: float) -> str:
     """Return in words the numbers above `low`, up to `high`."""
     if math.isinf(low) and math.isinf(high):
         return "any"
@@ -260,7 +261,7 @@ def explained_json(
                 "values": [
                     None
                     if math.isnan(value)
-                    else say_plain(model.ensemble, one.feature_idx, value)
+                    else describe_plain(model.ensemble, one.feature_idx, value)
                     for value in one.values.tolist()
                 ],
                 "chances": one.chances.tolist(),
@@ -272,7 +273,7 @@ def explained_json(
     }
 
 
-def say_plain(ensemble: Ensemble, feature_idx: int, value: float) -> object:
+def describe_plain(ensemble: Ensemble, feature_idx: int, value: float) -> object:
     """Return a value as JSON has it."""
     feature = ensemble.catalogue.features[feature_idx]
     if feature.type == "category":

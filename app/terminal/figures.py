@@ -6,7 +6,13 @@ from rich import box
 from rich.table import Column, Table
 
 from app.terminal.show import figure_column, titled_table
-from app.words.figures import MEANINGS, SHARES, explain, say_estimate, shown_figures
+from app.words.figures import (
+    MEANINGS,
+    SHARES,
+    describe_estimate,
+    explain,
+    shown_figures,
+)
 from app.words.wording import money
 from core.model.ensemble import Ensemble
 from core.model.model import Curve
@@ -29,7 +35,9 @@ def figures_table(
     )
     budgets = ["unlimited" if one is None else money(one) for one in curve.budgets]
     for named, one in zip(aims or budgets, figures, strict=True):
-        cells = (say_estimate(getattr(one, name), name in SHARES) for name in shown)
+        cells = (
+            describe_estimate(getattr(one, name), name in SHARES) for name in shown
+        )
         table.add_row(named, *cells)
     # Seven figures and a budget are to fit 80 letters.
     table.box, table.padding = box.SIMPLE_HEAD, (0, 1, 0, 0)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.markup import escape
 
-from app.terminal.transcript import say_value
+from app.terminal.transcript import describe_value
 from app.words.wording import find_doubt, is_known
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
@@ -105,11 +105,11 @@ def find_category(feature: Feature, text: str) -> str:
 
 
 def is_numbered(feature: Feature) -> bool:
-    """Whether categories can be answered by number: not if one is a number itself."""
+    """Return whether categories can be answered by number: no category is a number."""
     return all(parse_number(one) is None for one in feature.categories)
 
 
-def say_doubt(ensemble: Ensemble, answer: Answer, text: str) -> str | None:
+def describe_doubt(ensemble: Ensemble, answer: Answer, text: str) -> str | None:
     """Return what is odd about a value, in words."""
     feature = ensemble.catalogue.features[answer.feature_idx]
     if answer.value is None:
@@ -146,12 +146,14 @@ def list_categories(feature: Feature) -> list[str]:
     return [f"{number} {one}" for number, one in enumerate(feature.categories, 1)]
 
 
-def say_choices(console: Console, ensemble: Ensemble, feature_idx: int) -> None:
+def print_choices(console: Console, ensemble: Ensemble, feature_idx: int) -> None:
     """Print everything that may be answered."""
     feature = ensemble.catalogue.features[feature_idx]
     lines = list_categories(feature) if feature.type == "category" else [hint(feature)]
     if feature.value_range:
-        ends = (say_value(ensemble, feature_idx, end) for end in feature.value_range)
+        ends = (
+            describe_value(ensemble, feature_idx, end) for end in feature.value_range
+        )
         lines = [f"a number; training saw {' to '.join(ends)}"]
     for line in (*lines, "not available / refused / unknown / ordered: see help"):
         console.print(f"   {escape(line)}")

@@ -39,14 +39,14 @@ def feature_table(dataset: Dataset) -> Table:
             escape(feature.name),
             feature.type,
             percent(float(np.isnan(values).mean())),
-            escape(say_values(feature, values)),
+            escape(describe_values(feature, values)),
             "" if catalogue.is_bundled[idx] else money(feature.cost),
             escape(feature.group or ""),
         )
     return table
 
 
-def say_values(feature: Feature, values: FloatArray) -> str:
+def describe_values(feature: Feature, values: FloatArray) -> str:
     """Return the range of numbers, the share of true, or the categories."""
     present = values[~np.isnan(values)]
     if present.size == 0:

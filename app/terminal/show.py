@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from app.words.figures import say_betters
-from app.words.sessions import say_note, session_cells
+from app.words.figures import describe_betters
+from app.words.sessions import describe_note, session_cells
 from app.words.wording import LACKS, money, percent
 from core.model.model import Curve, Model
 from core.simulation.early import EarlyPoint
@@ -50,7 +50,7 @@ def curve_table(curve: Curve, unit: str, aims: Sequence[str] = ()) -> Table:
         figure_column("most spent"),
     )
     # With an aim, a budget is a limit and not what sessions are to reach.
-    betters = [] if aims else say_betters(curve, unit)
+    betters = [] if aims else describe_betters(curve, unit)
     table.caption = "\n".join([CURVE_FOOT, *betters])
     table.caption_justify = "left"
     budgets = ["unlimited" if one is None else money(one) for one in curve.budgets]
@@ -84,7 +84,7 @@ def sessions_table(model: Model) -> Table | None:
     table = titled_table("How cases go", figure_column(budget), Column(words))
     for amount, sentences in rows:
         table.add_row(amount, escape(sentences))
-    table.caption, table.caption_justify = say_note(model), "left"
+    table.caption, table.caption_justify = describe_note(model), "left"
     return table
 
 

@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.markup import escape
 
-from app.words.stops import STOP_WORDS, say_stop
+from app.words.stops import STOP_WORDS, describe_stop
 from app.words.wording import (
     LACKS,
     money,
@@ -30,7 +30,7 @@ from core.session.steps import (
 LEAST_RISE = 0.005
 
 
-def say_question(
+def print_question(
     console: Console, ensemble: Ensemble, state: State, question: Question
 ) -> None:
     catalogue = ensemble.catalogue
@@ -45,7 +45,7 @@ def say_question(
     console.print(f"   {escape(why(ensemble, question, prospect))}", style="dim")
 
 
-def say_member(
+def print_member(
     console: Console,
     ensemble: Ensemble,
     state: State,
@@ -66,7 +66,7 @@ def say_member(
     )
 
 
-def say_standing(console: Console, ensemble: Ensemble, state: State) -> None:
+def print_standing(console: Console, ensemble: Ensemble, state: State) -> None:
     """Print what the last answer did; spent, remaining and the prediction now."""
     for step in trace_answers(ensemble, state)[-1:]:
         told = step_words(ensemble, step, choose_class(step.after))
@@ -80,10 +80,10 @@ def say_standing(console: Console, ensemble: Ensemble, state: State) -> None:
     )
 
 
-def say_end(console: Console, ensemble: Ensemble, state: State) -> None:
+def print_end(console: Console, ensemble: Ensemble, state: State) -> None:
     unit = ensemble.catalogue.cost_unit
     forecast = machine.forecast(ensemble, state)
-    reason = say_stop(ensemble, state) or STOP_WORDS["client_stopped"]
+    reason = describe_stop(ensemble, state) or STOP_WORDS["client_stopped"]
     console.print(f"\nStopped: {reason}.")
     console.print(
         f"Prediction: [bold]{escape(prediction_words(ensemble, forecast))}[/bold], "
@@ -117,7 +117,7 @@ def print_answer_effects(
         if abs(rise) < LEAST_RISE:
             continue
         ends = (percent(one[class_idx]) for one in (step.before, step.after))
-        line = f"   {say_answer(ensemble, step)}: {span(*ends)} ({rise:+.2f})"
+        line = f"   {describe_answer(ensemble, step)}: {span(*ends)} ({rise:+.2f})"
         parts[f"{'For' if rise > 0 else 'Against'} {name}"].append(line)
     if any(parts.values()):
         console.print(
@@ -130,15 +130,15 @@ def print_answer_effects(
             console.print("\n".join([f"{heading}:", *map(escape, lines)]))
 
 
-def say_answer(ensemble: Ensemble, step: AnswerStep) -> str:
+def describe_answer(ensemble: Ensemble, step: AnswerStep) -> str:
     """Return a question with its answer."""
     title = ensemble.catalogue.features[step.feature_idx].title
     if step.value is None:
         return f"{title}, {step.outcome}"
-    return f"{title}, {say_value(ensemble, step.feature_idx, step.value)}"
+    return f"{title}, {describe_value(ensemble, step.feature_idx, step.value)}"
 
 
-def say_certificate(console: Console, ensemble: Ensemble, state: State) -> None:
+def print_certificate(console: Console, ensemble: Ensemble, state: State) -> None:
     """Print when the session stops early, if it asked for a certificate."""
     if state.stop.disagreement is None:
         return
@@ -155,6 +155,6 @@ def say_certificate(console: Console, ensemble: Ensemble, state: State) -> None:
     )
 
 
-def say_value(ensemble: Ensemble, feature_idx: int, value: float) -> str:
+def describe_value(ensemble: Ensemble, feature_idx: int, value: float) -> str:
     """Return a value as people write it."""
     return value_words(ensemble.catalogue.features[feature_idx], value)

@@ -85,7 +85,7 @@ def reliability_chart(bins: Sequence[ReliabilityBin], event: str, title: str) ->
 
 
 class Effect(NamedTuple):
-    """What the answers to one question do to the chances of classes."""
+    """Effects of the answers to one question on the chances of classes."""
 
     title: str
     #: the values of a number, ascending; else the names of the answers

@@ -65,12 +65,12 @@ def comparison_cells(
             cells.append(f"{error:.1f} % ({interval})")
             cells.append(money(round(one.curve.mean_spends[place], -4)))
             if one.differences is not None:
-                cells.append(say_difference(one.differences[position]))
+                cells.append(describe_difference(one.differences[position]))
         rows.append(tuple(cells))
     return head, rows
 
 
-def say_difference(difference: Estimate) -> str:
+def describe_difference(difference: Estimate) -> str:
     """Return a difference in percentage points with its interval."""
     points = f"{100 * difference.value:+.1f}"
     if difference.interval is None:

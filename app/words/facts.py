@@ -70,14 +70,14 @@ def list_features(ensemble: Ensemble) -> Cells:
             else:
                 shared = f"{named}, once {money(group.fee)}"
         told = "yes" if is_used else "no"
-        cells = feature.title, say_seen(feature), cost, shared, told
+        cells = feature.title, describe_seen(feature), cost, shared, told
         rows.append(cells)
     unit = catalogue.cost_unit
     head = ("Feature", "Values", f"Cost {in_brackets(unit)}".strip(), "Group", "Read")
     return head, rows
 
 
-def say_seen(feature: Feature) -> str:
+def describe_seen(feature: Feature) -> str:
     """Return the values of a feature that training saw, in words."""
     if feature.type == "category":
         return ", ".join(feature.categories)

@@ -49,7 +49,7 @@ def shown_figures(curve: Curve) -> list[str]:
     return [one for one in MEANINGS if any(getattr(it, one) for it in figures)]
 
 
-def say_estimate(
+def describe_estimate(
     estimate: Estimate | None, is_share: bool, layout: str = "{}\n{}"
 ) -> str:
     """Return a figure with its interval, by default on the next line."""
@@ -83,11 +83,11 @@ def explain(shown: Sequence[str], ensemble: Ensemble, threshold: float | None) -
     return "\n".join(lines)
 
 
-def say_budgets(curve: Curve) -> list[str]:
+def describe_budgets(curve: Curve) -> list[str]:
     return ["unlimited" if one is None else money(one) for one in curve.budgets]
 
 
-def say_betters(curve: Curve, unit: str) -> list[str]:
+def describe_betters(curve: Curve, unit: str) -> list[str]:
     """Return a sentence for each budget at which a smaller one does as well."""
 
     def name(place: int) -> str:
@@ -110,7 +110,7 @@ def curve_cells(curve: Curve, unit: str) -> Cells:
     head = (f"budget {unit}".strip(), "error", "error, calibrated", "95 % interval")
     rows: list[tuple[str, ...]] = []
     for named, error, calibrated, (low, high), mean, most in zip(
-        say_budgets(curve),
+        describe_budgets(curve),
         curve.errors,
         curve.errors_calibrated,
         curve.intervals,
@@ -132,9 +132,14 @@ def figure_cells(curve: Curve, unit: str) -> Cells:
     rows = [
         (
             named,
-            *(say_estimate(getattr(it, one), one in SHARES, layout) for one in shown),
+            *(
+                describe_estimate(getattr(it, one), one in SHARES, layout)
+                for one in shown
+            ),
         )
-        for named, it in zip(say_budgets(curve), curve.predictive or (), strict=True)
+        for named, it in zip(
+            describe_budgets(curve), curve.predictive or (), strict=True
+        )
     ]
     return (f"budget {unit}".strip(), *(name_figure(one) for one in shown)), rows
 

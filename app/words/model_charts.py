@@ -17,13 +17,13 @@ from app.words.figures import (
     RELIABILITY_NOTE,
     Cells,
     curve_cells,
+    describe_betters,
+    describe_budgets,
     explain,
     figure_cells,
     name_chance,
     pick_places,
     rank_purchases,
-    say_betters,
-    say_budgets,
     shown_figures,
 )
 from app.words.wording import percent, percent_range
@@ -97,7 +97,7 @@ def show_curves(
         is_own = one.curve is model.curve
         caption = f"Error by budget{'' if is_own and not tested else rows_suffix(one)}"
         tables.append((caption, (head, [*rows, *(levels if is_own else ())])))
-        notes += say_betters(one.curve, unit)
+        notes += describe_betters(one.curve, unit)
     svg = curve_chart(curves, unit, baselines=baselines)
     return CurvesWithTables(svg, tables, [*notes, CURVE_NOTE])
 
@@ -109,7 +109,7 @@ def rows_suffix(curve: NamedCurve) -> str:
 
 def show_reliabilities(ensemble: Ensemble, curve: Curve) -> list[ChartWithTable]:
     """Draw how often an event came against its predicted chance, under some budgets."""
-    said, names, shown = name_chance(ensemble), say_budgets(curve), []
+    said, names, shown = name_chance(ensemble), describe_budgets(curve), []
     head = ("Chance said", "It came", "95 % interval", "Share of rows")
     for place in pick_places(curve):
         assert curve.predictive is not None
@@ -139,7 +139,7 @@ def show_figures(ensemble: Ensemble, curve: Curve) -> tuple[Cells, list[str]]:
 
 def show_margins(ensemble: Ensemble, curve: Curve) -> ChartWithTable:
     """Draw the margin of the label: its chance less that of all other classes."""
-    curves, rows, names = {}, [], say_budgets(curve)
+    curves, rows, names = {}, [], describe_budgets(curve)
     for place in pick_places(curve):
         assert curve.predictive is not None
         bins = curve.predictive[place].reliability
@@ -173,7 +173,7 @@ def show_purchases(ensemble: Ensemble, curve: Curve) -> ChartWithTable | None:
     if not asked:
         return None
     features, unit = ensemble.catalogue.features, ensemble.catalogue.cost_unit
-    most, names = asked[:N_FEATURES], say_budgets(curve)
+    most, names = asked[:N_FEATURES], describe_budgets(curve)
     titles = [features[idx].title for idx in most]
     rows = [(features[idx].title, *map(percent, shares[idx].tolist())) for idx in asked]
     svg = purchases_chart(titles, names, shares[most], unit)

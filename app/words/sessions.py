@@ -22,31 +22,33 @@ def session_cells(model: Model) -> tuple[Sequence[str], list[tuple[str, ...]]] |
     if sessions is None:
         return None
     rows: list[tuple[str, ...]] = [
-        (name_amount(budget), say_sessions(sessions, place, unit))
+        (name_amount(budget), describe_sessions(sessions, place, unit))
         for place, budget in enumerate(sessions.budgets)
     ]
     return (f"budget {unit}".strip(), "how cases go"), rows
 
 
-def say_note(model: Model) -> str:
+def describe_note(model: Model) -> str:
     """Return on which rows sessions were played; "" if the card has no sessions."""
     sessions = read_sessions(model)
     return "" if sessions is None else SESSIONS_NOTE.format(rows=sessions.rows)
 
 
-def say_sessions(told: SessionsShape, place: int, unit: str) -> str:
+def describe_sessions(told: SessionsShape, place: int, unit: str) -> str:
     """Return two or three sentences on how sessions go under one budget.
 
     Where this model asks every case the same, it saves nothing, whatever folds did.
     """
-    words = say_lists(told.lists[place], told.commonest[place], told.ended_after[place])
+    words = describe_lists(
+        told.lists[place], told.commonest[place], told.ended_after[place]
+    )
     saved = told.saved[place]
     if saved is None or told.lists[place] < 2:
         return words
-    return f"{words} {say_saved(saved, unit)}"
+    return f"{words} {describe_saved(saved, unit)}"
 
 
-def say_lists(n_lists: int, commonest: float, ended_after: Sequence[float]) -> str:
+def describe_lists(n_lists: int, commonest: float, ended_after: Sequence[float]) -> str:
     """Return how many question lists there are, and how long they are."""
     counts = [number for number, share in enumerate(ended_after) if share > 0]
     if counts in ([], [0]):
@@ -57,21 +59,21 @@ def say_lists(n_lists: int, commonest: float, ended_after: Sequence[float]) -> s
     lists = f"Cases follow {n_lists:,} different lists"
     lists += f", {percent(commonest)} of them the commonest one"
     if len(counts) == 1:
-        return f"{lists}; each has {say_number(counts[0])}."
+        return f"{lists}; each has {describe_number(counts[0])}."
     most = sorted(counts, key=lambda number: -ended_after[number])[:MOST_TOLD]
     ends = [
-        f"{percent(ended_after[number])} end after {say_number(number)}"
+        f"{percent(ended_after[number])} end after {describe_number(number)}"
         for number in sorted(most)
     ]
     return f"{lists}; {', '.join(ends)}."
 
 
-def say_number(number: int) -> str:
+def describe_number(number: int) -> str:
     """Return a number of questions in words."""
     return "1 question" if number == 1 else f"{number} questions"
 
 
-def say_saved(saved: SavedShape, unit: str) -> str:
+def describe_saved(saved: SavedShape, unit: str) -> str:
     """Return what ending early saves, and the error with and without it."""
     spend, fixed = (name_amount(one) for one in (saved.spend, saved.fixed_spend))
     amount = f"{spend} {unit}".strip()

@@ -1,4 +1,4 @@
-"""Why a session asks no more, in words that fit its state and amounts."""
+"""Reasons why a session asks no more, in words with its amounts."""
 
 from app.words.wording import money
 from core.model.ensemble import Ensemble
@@ -20,20 +20,20 @@ STOP_WORDS = {
 }
 
 
-def say_stop(ensemble: Ensemble, state: State) -> str:
+def describe_stop(ensemble: Ensemble, state: State) -> str:
     """Return why a session asks no more, as a clause; "" where it gives no reason."""
     reason = state.stop_reason
     if reason == "all_known":
         done = "answered or ordered" if state.pending else "answered"
         return f"everything that the model needs for this case is {done}"
     if reason == "budget_exhausted":
-        return say_exhausted(ensemble, state)
+        return describe_exhausted(ensemble, state)
     if reason == "plan_complete":
-        return say_complete(ensemble, state)
+        return describe_complete(ensemble, state)
     return "" if reason is None else STOP_WORDS[reason]
 
 
-def say_exhausted(ensemble: Ensemble, state: State) -> str:
+def describe_exhausted(ensemble: Ensemble, state: State) -> str:
     """Return that no open feature which the model reads costs what remains or less."""
     if not state.remaining:
         return (
@@ -44,7 +44,7 @@ def say_exhausted(ensemble: Ensemble, state: State) -> str:
     return f"everything that could still be asked costs more than the remaining {left}"
 
 
-def say_complete(ensemble: Ensemble, state: State) -> str:
+def describe_complete(ensemble: Ensemble, state: State) -> str:
     """Return why nothing is asked although an open feature could be paid.
 
     Votes are bought in an order, of which the next one is too dear. Panels leave what

@@ -133,7 +133,7 @@ def error_words(ensemble: Ensemble, now: float, then: float) -> str:
     return f"If you follow the whole plan, the {noun} should {change}."
 
 
-def say_useless(features: Sequence[Feature]) -> str:
+def describe_useless(features: Sequence[Feature]) -> str:
     """Return which features are not offered because nothing depends on them.
 
     "" if there are none; many are only counted.
@@ -174,7 +174,7 @@ def prediction_words(ensemble: Ensemble, forecast: Forecast) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What is odd about a value: a question to ask before the value is charged.
+    """A doubt about a value, to be confirmed before the value is charged.
 
     `nearest` is the category seen in training that is spelt most alike.
     """
@@ -208,7 +208,7 @@ def doubt_category(feature: Feature, text: str) -> Doubt:
 
 
 def is_known(feature: Feature, category: str) -> bool:
-    """Whether training saw a category; white space around it does not count."""
+    """Return whether training saw a category; surrounding white space is ignored."""
     return category in (*feature.categories, *map(str.strip, feature.categories))
 
 

@@ -109,7 +109,7 @@ class AttemptsChild:
 
 
 def compute(channel: Connection, settings: Settings) -> None:
-    """Be the child: make the attempts that come, until the worker ends it."""
+    """Run the child: make attempts until the worker ends it."""
     stop = stop_on_sigterm()
     be_killed_first(500)
     engine = create_engine(settings.url, settings.worker_connections)

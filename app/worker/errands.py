@@ -37,7 +37,7 @@ ORPHANS_AT_A_TIME = 1000
 
 
 def run_errands(channel: Connection, settings: Settings) -> None:
-    """Be the child that runs errands, until the worker ends it."""
+    """Run errands in the child until the worker ends it."""
     del channel
     stop = stop_on_sigterm()
     blobs = Blobs(settings.blobs_url)

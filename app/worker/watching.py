@@ -69,7 +69,7 @@ class Worker:
     stopped: float | None = None
 
     def work(self) -> str | None:
-        """Claim a training unless one is held; return what became of it, once ended."""
+        """Claim a training unless one is held; return its outcome once it has ended."""
         if self.held is None and not (self.is_ready() and self.claim()):
             return None
         assert self.held is not None
@@ -87,7 +87,7 @@ class Worker:
 
     @property
     def is_done(self) -> bool:
-        """Whether the worker has stopped, as it was told; else hurry what it holds."""
+        """Return whether the worker has stopped; otherwise hurry its attempt."""
         if not self.stop.is_set():
             return False
         if self.stopped is None:
@@ -102,7 +102,7 @@ class Worker:
         return self.held is None or seconds > 2 * GRACE_S
 
     def is_ready(self) -> bool:
-        """Whether an attempt can begin; starts the process that makes it."""
+        """Return whether an attempt can begin; start its process if needed."""
         if self.stop.is_set():
             return False
         try:

@@ -12,7 +12,7 @@ from rich.console import Console
 from app.documents.model import model_from_json
 from app.documents.spec import read_spec
 from app.documents.state import state_from_json, state_to_json
-from app.terminal.transcript import say_certificate, say_end
+from app.terminal.transcript import print_certificate, print_end
 from core.errors import RefusedError
 from core.model.certificates import Certification, EarlyRule, Level
 from core.model.ensemble import Ensemble
@@ -254,14 +254,14 @@ def said_by(say: Any, *values: Any) -> str:
 def test_terminal_says_when_it_stops_early_or_why_not() -> None:
     stop = StopRule(certain=False, disagreement=0.1)
     texts = [
-        said_by(say_certificate, one, machine.start(one, None, stop=stop))
+        said_by(print_certificate, one, machine.start(one, None, stop=stop))
         for one in (certified(), clinic())
     ]
 
     assert "from 60 % on; for 120 rows that took 2.00 CAD of 30.00 CAD" in texts[0]
     assert "No early stop: The model has no rows" in texts[1]
     plain = machine.start(clinic(), None)
-    assert said_by(say_certificate, clinic(), plain) == ""
+    assert said_by(print_certificate, clinic(), plain) == ""
 
 
 def test_terminal_says_the_label_set() -> None:
@@ -270,5 +270,5 @@ def test_terminal_says_the_label_set() -> None:
 
     end, _ = answer_from_row(ensemble, state, [float("nan")] * 7)
 
-    text = said_by(say_end, ensemble, end)
+    text = said_by(print_end, ensemble, end)
     assert "With a chance of 90 % it is one of: healthy, ill" in text

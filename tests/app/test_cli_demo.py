@@ -16,7 +16,7 @@ from app.service.jobs import trainings
 from app.settings.home import DEMO_KEY
 from app.settings.settings import Settings
 from app.store.database.engine import create_engine, transaction
-from app.terminal.demo import pick_cases, say_counts
+from app.terminal.demo import describe_counts, pick_cases
 from tests.app.conftest import Finished
 
 Run = Callable[..., Finished]
@@ -199,6 +199,6 @@ def test_case_that_ends_after_two_questions_is_the_easy_one() -> None:
 
     assert cases == [(1, 2), (0, 1)]
     assert (
-        say_counts(np.array([3, 2, 9, 2]))
+        describe_counts(np.array([3, 2, 9, 2]))
         == "2 after 2, 1 after 3, 1 after 9 questions"
     )

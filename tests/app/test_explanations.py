@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from rich.console import Console
 
-from app.terminal.transcript import say_end, say_question, say_standing
+from app.terminal.transcript import print_end, print_question, print_standing
 from app.words.wording import error_words, step_words, why
 from core.session import machine
 from core.session.steps import AnswerStep, find_prospect
@@ -90,7 +90,7 @@ def test_end_tells_what_spoke_for_and_against_in_the_order_given():
     answers = ((0, "value", 1.0), (1, "value", 1.0), (2, "value", 1.0))
     state = observe_all(ensemble, state, *answers, (3, "refused"))
 
-    lines = lines_of(say_end, ensemble, machine.stop(state))
+    lines = lines_of(print_end, ensemble, machine.stop(state))
 
     heads = [lines.index(f"{head} yes:") for head in ("For", "Against")]
     assert lines[heads[0] + 1].startswith("   f0, 1: 50 to 88 % (+2.00)")
@@ -108,7 +108,7 @@ def test_answer_without_a_value_may_speak_too():
     state = machine.start(ensemble, None)
     state = observe_all(ensemble, state, (1, "value", 2.0), (0, "refused"))
 
-    lines = lines_of(say_end, ensemble, state)
+    lines = lines_of(print_end, ensemble, state)
 
     assert [line for line in lines if line.startswith("   f0, refused: ")]
 
@@ -116,7 +116,7 @@ def test_answer_without_a_value_may_speak_too():
 def test_session_without_answers_has_nothing_for_or_against():
     ensemble, state = begun([1])
 
-    lines = lines_of(say_end, ensemble, machine.stop(state))
+    lines = lines_of(print_end, ensemble, machine.stop(state))
 
     assert not [line for line in lines if line.startswith(("For", "Against", "What"))]
 
@@ -126,9 +126,9 @@ def test_each_answer_is_told_with_what_it_did():
     ensemble = replace(ensemble, classes=CLASSES)
     state = observe_all(ensemble, state, (0, "value", 1.0))
 
-    first, second = lines_of(say_standing, ensemble, state)
+    first, second = lines_of(print_standing, ensemble, state)
     question = machine.next_question(ensemble, state)
-    asked = lines_of(say_question, ensemble, state, question)
+    asked = lines_of(print_question, ensemble, state, question)
 
     assert first == "   raised the chance of yes from 50 to 88 %"
     assert second.startswith("   spent ")

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from app.documents.files import model_text
 from app.pages.report import report_page
-from app.terminal.transcript import say_value
+from app.terminal.transcript import describe_value
 from app.words.charts import NamedCurve
 from app.words.wording import percent
 from core.model.ensemble import Ensemble
@@ -158,7 +158,7 @@ def test_page_tells_what_each_answer_does() -> None:
     for one in found.features:
         feature = ensemble.catalogue.features[one.feature_idx]
         first, last = percent(one.chances[0, 1]), percent(one.chances[-1, 1])
-        answer = say_value(ensemble, one.feature_idx, one.values[0])
+        answer = describe_value(ensemble, one.feature_idx, one.values[0])
         assert f"{feature.title}|{answer}|{first}|" in told
         assert f"not available|{last}|" in told
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app.documents.card import read_sessions
-from app.words.sessions import say_lists, say_note, session_cells
+from app.words.sessions import describe_lists, describe_note, session_cells
 from core.model.model import Model
 from tests.sessions import small_ensemble
 
@@ -38,7 +38,7 @@ def test_each_budget_has_its_sentences():
             "spends 10.67 instead of 18.00, and errs in 2.1 % instead of 2.2 %.",
         ),
     ]
-    assert "1,200 rows" in say_note(model_of())
+    assert "1,200 rows" in describe_note(model_of())
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,11 @@ def test_each_budget_has_its_sentences():
     ],
 )
 def test_lists_are_told_in_plain_words(n_lists, ended_after, words):
-    assert say_lists(n_lists, 0.5, ended_after) == words
+    assert describe_lists(n_lists, 0.5, ended_after) == words
 
 
 def test_only_the_commonest_ends_are_told():
-    words = say_lists(9, 0.5, (0.0, 0.01, 0.02, 0.5, 0.2, 0.1, 0.17))
+    words = describe_lists(9, 0.5, (0.0, 0.01, 0.02, 0.5, 0.2, 0.1, 0.17))
 
     assert "1 question," not in words
     assert words.count("end after") == 5
@@ -89,4 +89,4 @@ def test_card_of_before_tells_nothing(card):
     model = replace(model_of(), card=card)
 
     assert session_cells(model) is None
-    assert say_note(model) == ""
+    assert describe_note(model) == ""

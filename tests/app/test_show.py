@@ -10,7 +10,7 @@ from app.documents import files
 from app.pages.report import report_page
 from app.terminal.explained import error_within, list_purchases
 from app.terminal.show import curve_table
-from app.words.figures import say_betters
+from app.words.figures import describe_betters
 from app.words.model_charts import show_curves
 from core.model.hypotheses import Stump
 from core.model.model import Curve, Model
@@ -213,7 +213,7 @@ def test_tables_and_pages_tell_it_too():
 def test_no_limit_that_errs_more_is_told():
     curve = replace(CURVE, errors_calibrated=(0.4, 0.1, 0.1, 0.3), n_samples=1000)
 
-    assert say_betters(curve, "") == [
+    assert describe_betters(curve, "") == [
         "No limit errs more (30.0 %) than 1.00 (10.0 %): a smaller budget does as well."
     ]
 

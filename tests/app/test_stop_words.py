@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.words.stops import say_stop, to_sentence
+from app.words.stops import describe_stop, to_sentence
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import Product, Stump
 from core.session import machine
@@ -43,7 +43,7 @@ def complete(ensemble: Ensemble, budget: int | None) -> State:
 def test_what_would_not_help_is_said_with_what_remains():
     ensemble = paneled(1, 2, 3)
 
-    assert say_stop(ensemble, complete(ensemble, 7)) == (
+    assert describe_stop(ensemble, complete(ensemble, 7)) == (
         "nothing that could still be asked for the remaining 6.00 would lower the "
         "expected error"
     )
@@ -52,7 +52,7 @@ def test_what_would_not_help_is_said_with_what_remains():
 def test_something_dearer_might_help():
     ensemble = paneled(1, 2, 40)
 
-    said = say_stop(ensemble, complete(ensemble, 7))
+    said = describe_stop(ensemble, complete(ensemble, 7))
 
     assert said.endswith("would lower the expected error; something dearer might")
 
@@ -60,7 +60,7 @@ def test_something_dearer_might_help():
 def test_without_a_limit_no_amount_remains():
     ensemble = paneled(1, 2, 3)
 
-    assert say_stop(ensemble, complete(ensemble, None)) == (
+    assert describe_stop(ensemble, complete(ensemble, None)) == (
         "nothing that could still be asked would lower the expected error"
     )
 
@@ -71,7 +71,7 @@ def test_votes_of_which_the_next_is_too_dear_are_not_said_to_be_of_no_help():
     state = observe(ensemble, state, 0, "value", 1.0)
 
     assert state.stop_reason == "plan_complete"
-    assert say_stop(ensemble, state) == (
+    assert describe_stop(ensemble, state) == (
         "what would be bought next costs more than the remaining 4.00, but something "
         "else is still affordable"
     )
@@ -83,7 +83,9 @@ def test_product_that_is_too_dear_as_a_whole_is_what_would_be_bought_next():
     state = machine.start(ensemble, 2 * ONE)
 
     assert state.stop_reason == "plan_complete"
-    assert say_stop(ensemble, state).startswith("what would be bought next costs more")
+    assert describe_stop(ensemble, state).startswith(
+        "what would be bought next costs more"
+    )
 
 
 def test_all_that_is_left_is_too_dear():
@@ -92,7 +94,7 @@ def test_all_that_is_left_is_too_dear():
     state = observe(ensemble, state, 0, "value", 1.0)
 
     assert state.stop_reason == "budget_exhausted"
-    assert say_stop(ensemble, state) == (
+    assert describe_stop(ensemble, state) == (
         "everything that could still be asked costs more than the remaining 4.00"
     )
 
@@ -102,7 +104,9 @@ def test_nothing_is_left_of_the_budget():
 
     state = observe(ensemble, state, 0, "value", 1.0)
 
-    assert say_stop(ensemble, state).startswith("nothing is left of the budget, and")
+    assert describe_stop(ensemble, state).startswith(
+        "nothing is left of the budget, and"
+    )
 
 
 @pytest.mark.parametrize(
@@ -115,20 +119,20 @@ def test_what_was_ordered_is_not_said_to_be_answered(outcome, word):
     state = observe_all(ensemble, state, (0, outcome), (1, "value", 1.0))
 
     assert state.stop_reason == "all_known"
-    assert say_stop(ensemble, state).endswith(f"needs for this case is {word}")
+    assert describe_stop(ensemble, state).endswith(f"needs for this case is {word}")
 
 
 def test_session_that_asks_on_gives_no_reason():
     ensemble, state = begun([1, 1], stop=NEVER)
 
-    assert to_sentence(say_stop(ensemble, state)) == ""
+    assert to_sentence(describe_stop(ensemble, state)) == ""
 
 
 @pytest.mark.parametrize("reason", StopReason.__args__)
 def test_every_reason_has_a_sentence(reason):
     ensemble, state = begun([1, 1], stop=NEVER)
 
-    said = to_sentence(say_stop(ensemble, replace(state, stop_reason=reason)))
+    said = to_sentence(describe_stop(ensemble, replace(state, stop_reason=reason)))
 
     assert re.fullmatch(r"[A-Z][^.]*(\.\d+[^.]*)*\.", said)
     assert "fits what remains" not in said
@@ -169,7 +173,7 @@ def test_what_is_said_holds(talk):
     prices = [int(position.prices[idx]) for idx in list_open(ensemble, state)]
     left = np.inf if state.remaining is None else state.remaining
 
-    said = say_stop(ensemble, state)
+    said = describe_stop(ensemble, state)
 
     found = re.search(r"remaining ([\d.,]+\d)", said)
     if found is not None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.words.wording import MOST_USELESS, say_useless
+from app.words.wording import MOST_USELESS, describe_useless
 from tests.app.clinic import ageless, clinic, many, model_json
 from tests.pages.test_cases import answer, client, start, state_of  # noqa: F401
 from tests.pages.test_forms import Form, Forms
@@ -132,9 +132,9 @@ def test_of_many_useless_features_the_number_is_said() -> None:
     features = clinic().catalogue.features
     assert len(features) > MOST_USELESS
 
-    assert say_useless([]) == ""
-    assert "on 7 other features, so" in say_useless(features)
-    assert "on Age, so it can't" in say_useless(features[:1])
+    assert describe_useless([]) == ""
+    assert "on 7 other features, so" in describe_useless(features)
+    assert "on Age, so it can't" in describe_useless(features[:1])
 
 
 def test_nothing_is_offered_where_nothing_is_affordable(client: TestClient) -> None:  # noqa: F811

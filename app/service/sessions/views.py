@@ -10,7 +10,7 @@ from app.documents.state import Texts
 from app.records import PredictSession
 from app.service.sessions.refits import RefitStanding
 from app.service.sessions.terms import aim_of
-from app.words.stops import say_stop, to_sentence
+from app.words.stops import describe_stop, to_sentence
 from app.words.wording import LACKS, Doubt, find_doubt, step_words, why
 from core.model.ensemble import Ensemble
 from core.model.model import Model
@@ -72,7 +72,7 @@ def view_of(
         question=None if question is None else question_of(ensemble, state, question),
         prediction=prediction_of(ensemble, state),
         should_stop=state.stop_reason is not None,
-        stop_words=to_sentence(say_stop(ensemble, state)) or None,
+        stop_words=to_sentence(describe_stop(ensemble, state)) or None,
         answers=answers_of(ensemble, state, texts),
         certificate=certificate_of(ensemble, state),
         aim=aim_of(ensemble, state),

@@ -236,7 +236,7 @@ def test_more_than_may_be_is_refused_by_the_footer(tmp_path, bounds):
 
 def test_table_is_sent_to_another_process(tmp_path):
     streamed = open_table(write(tmp_path / "t.parquet"))
-    streamed.decide(["gaps, then numbers"])
+    streamed.decide_types(["gaps, then numbers"])
 
     there = pickle.loads(pickle.dumps(streamed))
 

@@ -71,11 +71,11 @@ def read_row(
     if group is not None:
         table.groups[name] = group
         for word, amounts in (("fee", table.fees), ("price", table.prices)):
-            amount = read_amount(row.get(word), word, where, refusals)
+            amount = read_price_cell(row.get(word), word, where, refusals)
             if amount is not None and amounts.setdefault(group, amount) != amount:
                 rule = f"{word} must be the same in all rows of a group"
                 refusals.append(Refusal(where, rule, repr(row[word])))
-    cost = read_amount(row["cost"], "cost", where, refusals)
+    cost = read_price_cell(row["cost"], "cost", where, refusals)
     if cost is not None:
         table.costs[name] = cost
     elif row["cost"] is None and row.get("price") is None:
@@ -83,7 +83,7 @@ def read_row(
     return refusals
 
 
-def read_amount(
+def read_price_cell(
     cell: str | None, word: str, where: str, refusals: list[Refusal]
 ) -> float | None:
     """Return an amount in units, None for an empty cell; add refusals to the list."""

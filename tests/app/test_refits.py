@@ -74,7 +74,7 @@ def test_refit_that_is_deleted_while_a_session_begins_is_passed_over(
     find = refits.find_refit
     found = iter(["mdl_deleted"])
     monkeypatch.setattr(
-        refits, "find_model", lambda *to: next(found, None) or find(*to)
+        refits, "find_refit", lambda *to: next(found, None) or find(*to)
     )
 
     after = ask(DEAR_A)

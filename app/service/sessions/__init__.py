@@ -23,7 +23,7 @@ from app.service.sessions.opened import (
     stand_of,
 )
 from app.service.sessions.requests import check_known
-from app.service.sessions.terms import change_state, read_aim
+from app.service.sessions.terms import change_state, requested_aim
 from app.store import retries, sessions
 from app.store.database.transactions import Transaction
 from core.errors import ClosedError
@@ -53,7 +53,7 @@ def start(
         secrets.randbelow(bodies.MAX_SEED + 1) if request.seed is None else request.seed
     )
     asked = request.budget, seed, known, request.policy, request.stop.to(StopRule)
-    aim = read_aim(request.aim, model.ensemble, request.policy)
+    aim = requested_aim(request.aim, model.ensemble, request.policy)
     state = machine.start(model.ensemble, *asked, coverage=request.coverage, aim=aim)
     state = remember(model.ensemble, state)
     session = PredictSession(

@@ -110,7 +110,9 @@ def figures_of(ensemble: Ensemble, recorded: Sequence[StoredOutcome]) -> Figures
     targets = np.array([idxs[one.label] for one in recorded], np.int64)
     labels = np.array([idxs[one.predicted] for one in recorded], np.int64)
     chances = np.array([one.chances for one in recorded], np.float64)
-    return Figures.of(compute_figures_at(ensemble, equal_rows(targets), chances, labels))
+    return Figures.of(
+        compute_figures_at(ensemble, equal_rows(targets), chances, labels)
+    )
 
 
 def features_of(

@@ -9,7 +9,7 @@ from core.session.policies import POLICIES
 from core.session.state import Aim, State
 
 
-def read_aim(
+def requested_aim(
     wish: AimWish | None, ensemble: Ensemble, policy: str | None
 ) -> Aim | None:
     """Return a requested aim; refuse one that `policy`, or no policy, can take."""
@@ -21,7 +21,7 @@ def change_state(ensemble: Ensemble, state: State, request: TermsRequest) -> Sta
     changed = request.model_fields_set
     if not changed:
         raise RefusedError([Refusal("budget", "is required, or aim")])
-    aim = read_aim(request.aim, ensemble, state.policy)
+    aim = requested_aim(request.aim, ensemble, state.policy)
     if "budget" in changed and request.budget != state.budget:
         state = machine.change_budget(ensemble, state, request.budget)
     if "aim" in changed and aim != state.aim:

@@ -33,7 +33,7 @@ def read_predict(raw: Any, stored: Model) -> PredictOrder:
         keep=tuple(dict.fromkeys(request.keep)),
         policy=policy,
         seed=request.seed,
-        aim=read_aim(request.aim, ensemble, policy, "aim"),
+        aim=check_order_aim(request.aim, ensemble, policy, "aim"),
         curve=None if request.exact_budget else stored.curve,
     )
 
@@ -45,7 +45,7 @@ def read_evaluate(raw: Any, stored: Model) -> EvaluateOrder:
     check_threshold(request.threshold, ensemble, "threshold")
     policy = read_policy(request.policy, ensemble)
     aims = [
-        read_aim(one, ensemble, policy, f"aims[{place}]")
+        check_order_aim(one, ensemble, policy, f"aims[{place}]")
         for place, one in enumerate(request.aims)
     ]
     limits = own_budgets(stored) if request.budgets is None else list(request.budgets)
@@ -82,7 +82,7 @@ def read_policy(name: str | None, ensemble: Ensemble) -> str | None:
     return None if name is None else check_policy(name, ensemble, "policy")
 
 
-def read_aim(
+def check_order_aim(
     wish: AimWish | None, ensemble: Ensemble, policy: str | None, where: str
 ) -> Aim | None:
     """Return a requested aim, checked against a model; None if none is requested."""

@@ -19,7 +19,7 @@ class CheckedOrder:
     warnings: tuple[str, ...]
 
 
-def check_file(
+def check_order_and_table(
     file: IO[bytes], bounds: Bounds, kind: str, model: Model, raw: dict[str, Any]
 ) -> CheckedOrder:
     """Check an order and a table for a model; runs in a child process."""
@@ -30,7 +30,7 @@ def check_file(
     return CheckedOrder(facts_of(table), tuple(checks.check_rows(model, source, order)))
 
 
-def check_named(
+def check_order_names(
     facts: TableFacts, kind: str, model: Model, raw: dict[str, Any]
 ) -> None:
     """Check an order and the names of a table's columns for a model."""

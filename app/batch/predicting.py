@@ -187,7 +187,10 @@ def predict_parts(
 
 
 def check_source(source: RowSource, work: PredictWork) -> list[str]:
-    """Check every row without playing it; return warnings."""
+    """Check every row without playing it; return warnings.
+
+    Raises RefusedError with every broken rule, rows counted from the top of the table.
+    """
     choice, ensemble = columns_to_predict(source, work), work.ensemble
     n_unseen = np.zeros(len(ensemble.catalogue.features), np.int64)
     try:
@@ -195,6 +198,7 @@ def check_source(source: RowSource, work: PredictWork) -> list[str]:
             part = source.part(number, choice).read()
             n_unseen += check_block(part.columns, ensemble, work.most).n_unseen
     except RefusedError:
+        # Refuse it again, with row numbers of the whole table.
         refuse_rows(source, ensemble, work.most)
         raise
     return warn_unseen(ensemble, n_unseen)

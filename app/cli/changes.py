@@ -52,7 +52,7 @@ def load_changed(path: Path, given: Mapping[str, str | None]) -> TrainingSpec:
     raw = parse_spec(read_text(path), str(path))
     named = {option: text for option, text in given.items() if text is not None}
     for option, text in named.items():
-        words = [read_word(word.strip()) for word in text.split(",")]
+        words = [read_number_or_text(word.strip()) for word in text.split(",")]
         raw = replace_value(raw, PLACES[option], words if option == LIST else words[0])
     try:
         return read_spec(raw)
@@ -69,7 +69,7 @@ def replace_value(raw: Any, place: tuple[str, ...], value: object) -> dict[str, 
     }
 
 
-def read_word(text: str) -> object:
+def read_number_or_text(text: str) -> object:
     """Return a text as an exact number if it is one, else as it is."""
     if not NUMBER.fullmatch(text):
         return text

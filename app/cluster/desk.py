@@ -16,8 +16,8 @@ from app.cluster.messages import (
     Restore,
     Weigh,
     arrays_of,
+    pack_arrays,
     pack_failure,
-    pack_numbers,
 )
 from core.arrays import CodeArray, FloatArray, IntArray
 from core.table.binning import Binned
@@ -50,13 +50,13 @@ class ShardDesk:
             self.send(pack_failure(error))
             return False
         if arrays:
-            self.send(pack_numbers(letter.number, arrays))
+            self.send(pack_arrays(letter.number, arrays))
         return True
 
     def execute(self, order: Order) -> list[IntArray]:
         """Carry out an order; return the arrays of its answer, if it has one."""
         if isinstance(order, CodeSource):
-            beat = pack_numbers(BEAT)
+            beat = pack_arrays(BEAT)
             self.codes = order.read(self.file_number, lambda: self.send(beat))
             return []
         if isinstance(order, Weigh):

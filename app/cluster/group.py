@@ -17,7 +17,7 @@ from app.cluster.messages import (
     failure_of,
     number_of,
     pack_letter,
-    unpack_numbers,
+    unpack_arrays,
 )
 from app.cluster.remote import RemoteShards
 from core.arrays import FloatArray, IntArray
@@ -182,7 +182,7 @@ class ShardGroup(Generic[L]):
                 # Other numbers come from a shard that is still at work, and answer a
                 # question whose asker was interrupted.
                 if number == self._number:
-                    answers.append(unpack_numbers(packed, n_arrays))
+                    answers.append(unpack_arrays(packed, n_arrays))
                     del waiting[line]
         return [np.sum(parts, axis=0) for parts in zip(*answers, strict=True)]
 

@@ -82,7 +82,7 @@ def pack_letter(letter: Letter) -> bytes:
     return pickle.dumps(letter, protocol=pickle.HIGHEST_PROTOCOL)
 
 
-def pack_numbers(number: int, arrays: Sequence[IntArray] = ()) -> bytes:
+def pack_arrays(number: int, arrays: Sequence[IntArray] = ()) -> bytes:
     """Return an answer as bytes: its number, the size of each array, and these."""
     head = np.array([number, *(array.size for array in arrays)], dtype=np.int64)
     return b"".join([head.tobytes(), *(array.tobytes() for array in arrays)])
@@ -94,7 +94,7 @@ def pack_failure(error: Exception) -> bytes:
         reason: object = [asdict(refusal) for refusal in error.refusals]
     else:
         reason = f"{type(error).__name__}: {error}"
-    return pack_numbers(FAILURE) + json.dumps(reason).encode()
+    return pack_arrays(FAILURE) + json.dumps(reason).encode()
 
 
 def number_of(packed: bytes) -> int:
@@ -114,8 +114,8 @@ def failure_of(packed: bytes, where: str) -> CoreError:
     )
 
 
-def unpack_numbers(packed: bytes, n_arrays: int) -> list[IntArray]:
-    """Return the arrays of an answer; they are read-only."""
+def unpack_arrays(packed: bytes, n_arrays: int) -> list[IntArray]:
+    """Return the arrays that `pack_arrays` wrote after a number, read-only."""
     numbers = np.frombuffer(packed, dtype=np.int64)
     sizes = numbers[1 : 1 + n_arrays]
     return np.split(numbers[1 + n_arrays :], np.cumsum(sizes)[:-1])

@@ -94,7 +94,9 @@ def check_columns(shape: PanelLadderShape, where: str) -> Iterator[Refusal]:
             yield from check_own_columns(one, one.blend.columns, f"{at}.columns")
             n_columns = one.blend.columns.feature_idxs.size
         yield from check_ridges(one.blend, n_columns, at)
-        n_draws += sum(count_draws(n_columns, ridge) for ridge in one.blend.ridges)
+        n_draws += sum(
+            count_ridge_numbers(n_columns, ridge) for ridge in one.blend.ridges
+        )
     if n_draws > MAX_ALL_DRAWS:
         rule = "must have fewer kernels, or these fewer columns"
         yield Refusal(f"{where}.panels", rule)
@@ -160,7 +162,7 @@ def check_ridges(blend: BlendShape, n_columns: int, where: str) -> Iterator[Refu
         has_right_rows = n_rows == n_columns
         if isinstance(ridge, KernelRidge):
             has_right_rows = n_rows % 2 == 0 and n_rows > 0
-            if count_draws(n_columns, ridge) > MAX_DRAWS:
+            if count_ridge_numbers(n_columns, ridge) > MAX_DRAWS:
                 yield Refusal(place, "must have fewer columns or coefficients")
             if ridge.stretches.size != n_columns:
                 yield Refusal(f"{place}.stretches", f"must be {n_columns} numbers")
@@ -169,7 +171,7 @@ def check_ridges(blend: BlendShape, n_columns: int, where: str) -> Iterator[Refu
             yield Refusal(f"{place}.coefficients", rule)
 
 
-def count_draws(n_columns: int, ridge: KernelRidge | LogisticRidge) -> int:
+def count_ridge_numbers(n_columns: int, ridge: KernelRidge | LogisticRidge) -> int:
     """Return how many random numbers a ridge draws: squared blocks of its columns."""
     if not isinstance(ridge, KernelRidge):
         return 0

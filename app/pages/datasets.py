@@ -26,7 +26,7 @@ MOST = 50
 MOST_RULES = 5
 FIELD = "dataset"
 WRITE, TRAIN = "datasets:write", "train:write"
-TOLD = {
+NOTICES = {
     "stored": "The table is stored.",
     "deleted": "The table is deleted. Models that were trained on it stay.",
 }
@@ -41,7 +41,7 @@ def list_datasets(
     after: After = None,
     done: Done = None,
 ) -> HTMLResponse:
-    return render_list(request, db, caller, after, told=TOLD.get(done or ""))
+    return render_list(request, db, caller, after, notice=NOTICES.get(done or ""))
 
 
 def render_list(
@@ -57,7 +57,7 @@ def render_list(
         "found": found,
         "may_write": WRITE in caller.scopes,
         "most_bytes": request.app.state.settings.max_upload_bytes,
-        "told": None,
+        "notice": None,
     }
     return render(request, "datasets.html", status, **{**known, **more})
 
@@ -127,7 +127,7 @@ def show_dataset(
         dataset=datasets.get(db, id),
         may_write=WRITE in caller.scopes,
         may_train=TRAIN in caller.scopes,
-        told=TOLD.get(done or ""),
+        notice=NOTICES.get(done or ""),
     )
 
 

@@ -27,7 +27,7 @@ from core.errors import RefusedError
 router = APIRouter(prefix="/ui/keys", include_in_schema=False)
 ADDRESS = "/ui/keys"
 WRITE = "keys:write"
-MOST = 50
+PAGE_SIZE = 50
 #: what a key of each scope may do
 SCOPES = {
     "datasets:read": "See tables",
@@ -52,7 +52,7 @@ LIMITS = {
     "columns": "Columns of a table",
     "rounds": "Rounds of a training",
 }
-TOLD = {
+NOTICES = {
     "revoked": "The key is revoked. Within seconds nobody can use it any more.",
     "sent": "That form was sent before, so no second key was made. The first one's "
     "secret is not shown again: if it is lost, revoke the key and make another.",
@@ -65,7 +65,7 @@ FORM = re.compile("[0-9a-f]{32}")
 def show_keys(
     request: Request, db: ReadDb, caller: Called, now: Now, after: After = None
 ) -> HTMLResponse:
-    found = service.page(db, MOST, after)
+    found = service.page(db, PAGE_SIZE, after)
     return render(
         request,
         "keys.html",
@@ -73,7 +73,7 @@ def show_keys(
         next=found.next and f"{ADDRESS}?after={found.next}",
         all_scopes=service.SCOPES,
         may_write=WRITE in caller.scopes,
-        told=TOLD.get(request.query_params.get("done", "")),
+        notice=NOTICES.get(request.query_params.get("done", "")),
     )
 
 

@@ -20,7 +20,7 @@ from app.service.jobs import trainings
 router = APIRouter(prefix="/ui/models", include_in_schema=False)
 MOST = 50
 TRAIN, WRITE = "train:read", "models:write"
-TOLD = {
+NOTICES = {
     "champion": "It is the champion now: its name without a version means it.",
     "dethroned": "It is no champion any more: its name means the newest version.",
     "deleted": "The model is deleted. Its sessions and charges stay.",
@@ -35,9 +35,9 @@ def show_models(
     request: Request, db: ReadDb, after: After = None, done: Done = None
 ) -> HTMLResponse:
     found = models.page(db, MOST, after)
-    told = TOLD.get(done or "")
+    notice = NOTICES.get(done or "")
     return render(
-        request, "models.html", models=found.items, next=found.next, told=told
+        request, "models.html", models=found.items, next=found.next, notice=notice
     )
 
 
@@ -62,7 +62,7 @@ def show_model(
         versions=[one for one in models.versions(db, head.name) if one.id != id],
         may_write=WRITE in caller.scopes,
         training=training,
-        told=TOLD.get(done or ""),
+        notice=NOTICES.get(done or ""),
     )
 
 

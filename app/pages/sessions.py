@@ -158,7 +158,7 @@ async def answer_question(
                 raise OddError(list(doubts), signed)
         return answering.answer(db, guard_version(call, form), body)
 
-    return await change_or_explain(request, form, changes, call, store_answers)
+    return await change_or_show_refusal(request, form, changes, call, store_answers)
 
 
 @router.post("/{id}/stop", dependencies=[needs("predict")])
@@ -168,7 +168,7 @@ async def stop_session(
     def end(db: Any) -> object:
         return service.stop(db, guard_version(call, form))
 
-    return await change_or_explain(request, form, changes, call, end)
+    return await change_or_show_refusal(request, form, changes, call, end)
 
 
 @router.post("/{id}/terms", dependencies=[needs("predict")])
@@ -183,7 +183,7 @@ async def change_terms(
         terms = TermsRequest.model_validate({"budget": budget})
         return service.change_terms(db, guard_version(call, form), terms)
 
-    return await change_or_explain(request, form, changes, call, set_terms)
+    return await change_or_show_refusal(request, form, changes, call, set_terms)
 
 
 def guard_version(call: SessionCall, form: FormData) -> SessionCall:
@@ -193,21 +193,24 @@ def guard_version(call: SessionCall, form: FormData) -> SessionCall:
     return call._replace(versions=frozenset({int(text)} if is_number else ()))
 
 
-async def change_or_explain(
+async def change_or_show_refusal(
     request: Request,
     form: FormData,
     changes: Changer,
     call: SessionCall,
     act: Callable[[Any], object],
 ) -> Response:
-    """Change a session and redirect to it; a refusal is shown on its present page."""
-    is_on = text_in(form, "on") and not request.url.path.endswith("/stop")
-    address = f"/ui/sessions/{call.id}" + ("?on=1" if is_on else "")
+    """Change a session and redirect to it; if refused, show its page as it is now."""
+    # `on`: the user goes on past the advice to stop; stopping ends that.
+    is_going_on = text_in(form, "on") and not request.url.path.endswith("/stop")
+    address = f"/ui/sessions/{call.id}" + ("?on=1" if is_going_on else "")
     try:
         return await changes(act, lambda _: see_other(address))
     except (CoreError, OddError) as error:
+        # Python forgets `error` after the clause.
         caught: Exception = error
     except ConflictError as error:
+        # Only another answer that came first can be seen on the page.
         if error.kind != "version-mismatch":
             raise
         caught = error

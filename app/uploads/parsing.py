@@ -114,7 +114,7 @@ class TableReader:
         The cells of a table that stays where it is are checked later, by the worker.
         """
         if isinstance(source, ReferredTable):
-            return judge_names(source.facts, raw)
+            return judge_by_names(source.facts, raw)
         table: JudgedTable = run_limited(
             self.limits, source, judge_file, self.bounds, dict(raw), is_wanted=is_wanted
         )
@@ -215,7 +215,7 @@ def judge_file(file: IO[bytes], bounds: Bounds, raw: dict[str, Any]) -> JudgedTa
     )
 
 
-def judge_names(facts: TableFacts, raw: Mapping[str, Any]) -> JudgedTable:
+def judge_by_names(facts: TableFacts, raw: Mapping[str, Any]) -> JudgedTable:
     """Check a spec against column names and a row count; classes stay unknown."""
     spec, features = check_names(raw, facts.columns, facts.n_rows)
     return JudgedTable(

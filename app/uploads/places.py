@@ -60,9 +60,11 @@ class TableFile:
     def refuse_changed(self) -> None:
         """Refuse the file if it has changed since the table was opened."""
         current = find_file(self.system, self.path)
+        # An unknown version equals any.
         recorded = (self.size, self.modified, self.version or current.version)
         if (current.size, current.modified, current.version) != recorded:
             rule = "must stay as it is while it is read"
+            # A size below 0: there is no file any more.
             now = "gone" if current.size < 0 else f"{current.size:,} bytes"
             change = f"{now}, {self.size:,} bytes before"
             if current.size == self.size:

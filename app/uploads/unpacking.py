@@ -73,7 +73,7 @@ def unpack(content: bytes, compression: str, bounds: Bounds) -> bytes:
 
 
 def to_utf8(content: bytes) -> bytes:
-    """Return a text in UTF-8; it may be in UTF-16."""
+    """Return the content as UTF-8: UTF-16 is converted, all else returned as it is."""
     encoding = BYTE_ORDER_MARKS.get(content[:2]) or guess_utf16(content[:HEAD])
     return content if encoding is None else content.decode(encoding).encode()
 

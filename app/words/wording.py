@@ -90,7 +90,7 @@ def why(
     if prospect is not None:
         told = prospect_words(ensemble, prospect)
         reason = told if question.expected_errors is None else f"{told} {reason}"
-    if question.is_rule_off:
+    if question.is_outside_rules:
         reason = f"{reason} {RULES_OFF}"
     return f"{reason} {price_words(ensemble.catalogue, question)}".strip()
 

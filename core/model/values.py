@@ -38,16 +38,23 @@ def list_cuts(ensemble: Ensemble) -> list[list[float]]:
 
 
 def panel_columns(ensemble: Ensemble) -> Iterator[tuple[int, int, FloatArray]]:
-    """Yield each column of the panels: feature, code, and (low, high, mean).
+    """Yield each column of each panel: feature index, code, and (low, high, mean).
 
-    Panels clip numbers to the range from low to high.
+    The code is that of a category, or `NUMBER_CODE` or `MISSING_CODE`. Panels clip
+    numbers to the range from low to high. Panels that share a column repeat it.
     """
-    for panel in () if ensemble.panels is None else ensemble.panels.panels:
+    if ensemble.panels is None:
+        return
+    for panel in ensemble.panels.panels:
         if panel.blend is not None:
             columns = panel.blend.columns
             figures = np.column_stack((columns.lows, columns.highs, columns.means))
-            pairs = columns.feature_idxs.tolist(), columns.codes.tolist()
-            yield from zip(*pairs, figures, strict=True)
+            yield from zip(
+                columns.feature_idxs.tolist(),
+                columns.codes.tolist(),
+                figures,
+                strict=True,
+            )
 
 
 def middle_values(ensemble: Ensemble) -> list[float]:

@@ -108,7 +108,7 @@ def fit_link(
 def fit_weights(
     logits: FloatArray,
     targets: IntArray,
-    weights: FloatArray,
+    row_weights: FloatArray,
     start: FloatArray,
     penalty: float,
 ) -> FloatArray:
@@ -120,16 +120,16 @@ def fit_weights(
     if logits.shape[2] == 1:
         every = np.ones(start.size, np.bool_)
         prior = kernels.Penalty(start, np.full(start.size, 2.0 * penalty), every)
-        return fit_binary(logits[:, :, 0].T, targets, weights, prior)
+        return fit_binary(logits[:, :, 0].T, targets, row_weights, prior)
 
-    def loss(x: FloatArray) -> tuple[float, FloatArray]:
+    def loss(coefficients: FloatArray) -> tuple[float, FloatArray]:
         losses, gradients = losses_and_gradients(
-            np.einsum("p,pnk->nk", x, logits), targets
+            np.einsum("p,pnk->nk", coefficients, logits), targets
         )
-        gradients *= weights[:, None]
-        shift = x - start
+        gradients *= row_weights[:, None]
+        shift = coefficients - start
         gradient = np.einsum("nk,pnk->p", gradients, logits) + 2.0 * penalty * shift
-        return float(losses @ weights + penalty * shift @ shift), gradient
+        return float(losses @ row_weights + penalty * shift @ shift), gradient
 
     return minimise_loss(loss, start, [(0.0, None)] * start.size)
 

@@ -209,12 +209,14 @@ def merge_ranges(
 ) -> tuple[BudgetRange, ...]:
     """Return ranges of budgets with their policy, neighbours of one policy merged.
 
-    `ends` are the upper ends of the ranges, None: unlimited.
+    `ends` are the upper ends of the ranges, None: unlimited; `is_thrifty` says whether
+    the second policy asks in a range.
     """
     ranges: list[BudgetRange] = []
-    for end, takes_second in zip(ends, is_thrifty, strict=True):
-        policy = policies[int(takes_second)]
+    for end, is_second in zip(ends, is_thrifty, strict=True):
+        policy = policies[int(is_second)]
         if ranges and ranges[-1].policy == policy:
+            # The range before grows to this end.
             ranges.pop()
         ranges.append(BudgetRange(end, policy))
     return tuple(ranges)

@@ -69,7 +69,7 @@ def hides_any(position: Position) -> bool:
 
 
 @once
-def is_hidden_from(position: Position) -> bool:
+def has_hidden_feature(position: Position) -> bool:
     """Return whether a case is not as those that rules for going on were learned on.
 
     Something that panels read came back without a value. Of an older model, whose

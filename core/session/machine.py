@@ -272,5 +272,5 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
             if idx != feature_idx
         ),
         expected_errors=policy.expect_errors(position),
-        is_rule_off=policy.is_rule_off(position),
+        is_outside_rules=policy.is_outside_rules(position),
     )

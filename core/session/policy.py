@@ -117,7 +117,7 @@ class Policy(ABC):
         del position
         return None
 
-    def is_rule_off(self, position: Position) -> bool:
+    def is_outside_rules(self, position: Position) -> bool:
         """Return whether its rules for ending early don't hold for the case."""
         del position
         return False

@@ -166,7 +166,7 @@ class Question:
     #: error cost to be expected now, and after what is to be bought; None: not known
     expected_errors: tuple[float, float] | None = None
     #: whether the policy has rules for ending early that don't hold for the case
-    is_rule_off: bool = False
+    is_outside_rules: bool = False
 
 
 @dataclass(frozen=True, slots=True)

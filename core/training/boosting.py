@@ -206,7 +206,7 @@ def find_hypothesis(learner: Learner, search: RoundSearch) -> Choice | None:
 
 
 def is_perfect(added: Round) -> bool:
-    """Return whether a round left no weight wrong, nor on missing values."""
+    """Return whether a round's hypothesis is right on every row: its edge is 1."""
     return added.edge >= MAX_EDGE
 
 

@@ -5,7 +5,7 @@ from io import BytesIO
 
 import pytest
 
-from app.batch.checking import check_file, check_named
+from app.batch.checking import check_order_and_table, check_order_names
 from app.batch.kinds import TABLE_KINDS
 from app.batch.predicting import BatchProgress
 from app.batch.table_kind import JobOutput, TableKind
@@ -74,10 +74,14 @@ def test_order_is_checked_by_the_kind_that_a_test_adds(
     bounds, model = reader_of(jobs.settings).bounds, Model("m", clinic(), "y")
     facts = TableFacts(40, ("age",))
 
-    checked = check_file(BytesIO(table), bounds, "count", model, {"column": "age"})
+    checked = check_order_and_table(
+        BytesIO(table), bounds, "count", model, {"column": "age"}
+    )
 
     assert checked.warnings == ("it counts rows",)
     with pytest.raises(RefusedError):
-        check_file(BytesIO(table), bounds, "count", model, {"column": "none"})
+        check_order_and_table(
+            BytesIO(table), bounds, "count", model, {"column": "none"}
+        )
     with pytest.raises(RefusedError):
-        check_named(facts, "count", model, {"column": "none"})
+        check_order_names(facts, "count", model, {"column": "none"})

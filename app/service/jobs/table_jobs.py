@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from app.batch.checking import CheckedOrder, check_file, check_named
+from app.batch.checking import CheckedOrder, check_order_and_table, check_order_names
 from app.documents.http import jobs as bodies
 from app.errors import ConflictError, NotFoundError
 from app.processes.child import preload
@@ -41,7 +41,7 @@ class JobOrder:
 
 def preload_checks() -> None:
     """Preload the modules that check tables, so that child processes share them."""
-    preload(TableReader.__module__, check_file.__module__)
+    preload(TableReader.__module__, check_order_and_table.__module__)
 
 
 def find_model(db: Transaction, loaded: LoadedModels, model_id: str) -> Model:
@@ -64,12 +64,12 @@ def check(
     """
     arguments = order.kind, model, order.raw
     if isinstance(stream, ReferredTable):
-        check_named(stream.facts, *arguments)
+        check_order_names(stream.facts, *arguments)
         return order, stream.facts
     checked: CheckedOrder = run_limited(
         reader.limits,
         stream,
-        check_file,
+        check_order_and_table,
         reader.bounds,
         *arguments,
         is_wanted=is_wanted,

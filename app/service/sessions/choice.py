@@ -61,7 +61,7 @@ def lock_model(db: Transaction, loaded: LoadedModels, key: str) -> ModelHead:
     """
     while True:
         # A version first, so that no model's name can hide it.
-        head = models.find_head(db, key) or find_version(db, key)
+        head = models.find_head(db, key) or find_by_version(db, key)
         head = head or models.find_by_name(db, key)
         if head is None:
             raise NotFoundError("model")
@@ -69,7 +69,7 @@ def lock_model(db: Transaction, loaded: LoadedModels, key: str) -> ModelHead:
             return head
 
 
-def find_version(db: Transaction, key: str) -> ModelHead | None:
+def find_by_version(db: Transaction, key: str) -> ModelHead | None:
     """Find a model by `name@version` or `name@champion`; names may contain @."""
     name, _, version = key.rpartition("@")
     if version == CHAMPION:

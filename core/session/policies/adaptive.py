@@ -18,7 +18,7 @@ from core.session.ladders import (
     find_risk,
     find_roots,
     find_whole,
-    is_hidden_from,
+    has_hidden_feature,
     ladder_of,
     price_rests,
 )
@@ -77,7 +77,7 @@ class Adaptive(PanelPolicy):
     def find_next(self, position: Position) -> Step:
         """Return the first open feature of the panel to go on to."""
         step = super().find_next(position)
-        if step.feature_idx is None or is_hidden_from(position):
+        if step.feature_idx is None or has_hidden_feature(position):
             return step
         way = find_way(position)
         if way is not None and find_whole_risk(position) > way.threshold:
@@ -109,9 +109,12 @@ class Adaptive(PanelPolicy):
         now, then = find_predictor(position), self.choose_panel(position)
         return risk, risk * find_left(errors, now, then)
 
-    def is_rule_off(self, position: Position) -> bool:
-        """Return whether a feature is hidden, so that no rule applies."""
-        return is_hidden_from(position)
+    def is_outside_rules(self, position: Position) -> bool:
+        """Return whether a feature that panels read came without a value.
+
+        Rules were not learned for that.
+        """
+        return has_hidden_feature(position)
 
     def group_rows(
         self, ensemble: Ensemble, cases: Cases, column: int
@@ -126,7 +129,7 @@ class Adaptive(PanelPolicy):
         self, position: Position, row_idxs: IntArray, cache: LogitCache
     ) -> tuple[int | None, BoolArray]:
         """Return the next feature at a position, and which rows are asked for it."""
-        if is_hidden_from(position):
+        if has_hidden_feature(position):
             return super().find_goers(position, row_idxs, cache)
         nobody = np.zeros(row_idxs.size, np.bool_)
         way = find_way(position)
@@ -184,7 +187,7 @@ def find_way(position: Position) -> Way | None:
     the rule was learned, its threshold moves accordingly. If it can't be bought, it is
     the panel of least price plus mean error.
     """
-    if is_hidden_from(position):
+    if has_hidden_feature(position):
         return None
     state, stopping = position.state, rules_of(position.ensemble)
     mixture = find_mixture(stopping, state.aim)

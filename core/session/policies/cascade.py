@@ -58,6 +58,7 @@ class CascadePolicy(Ordered):
         A session may end within any stage that can be reached.
         """
         ensemble, state = position.ensemble, position.state
+        # The result may change a value that counts already.
         if state.known and set(state.known) & set(state.pending):
             return False
         codes = np.array(reachable_codes(position))
@@ -66,16 +67,17 @@ class CascadePolicy(Ordered):
         return len(set(labels)) == len(set(votes)) == 1
 
 
-def stage_chances(ensemble: Ensemble, passed: IntArray) -> FloatArray:
-    """Return the probability of each class by the stages passed; (...) -> (..., 2).
+def stage_chances(ensemble: Ensemble, codes: IntArray) -> FloatArray:
+    """Return the probability of each class at codes of `count_passed`.
 
-    They are shares of held-out rows that passed as far; `passed` is a `count_passed`.
+    (...) -> (..., 2); the shares of classes among held-out rows that came as far.
     """
     cascade = ensemble.cascade
     assert cascade is not None, "the policy needs one"
     reaching = [stage.chance_reaching for stage in cascade.stages]
     rejected = [stage.chance_rejected for stage in cascade.stages]
-    chances = np.array([*reaching, cascade.chance_passed, *rejected[::-1]])[passed]
+    # The code -1 - s, stage s rejected, counts from the end: so these stand reversed.
+    chances = np.array([*reaching, cascade.chance_passed, *rejected[::-1]])[codes]
     return np.stack((1.0 - chances, chances), axis=-1)
 
 

@@ -119,7 +119,7 @@ class Sample(Policy):
         return Step(None, "all_known", first_waiting)
 
     def count_draws(self, position: Position) -> int:
-        """Return the draws up to the one that needs the next feature."""
+        """Return the number of draws before the first that waits for a value."""
         return self.find_next(position).n_draws
 
     def standing(self, position: Position) -> Standing:

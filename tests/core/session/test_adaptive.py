@@ -249,7 +249,7 @@ def test_question_says_whether_rules_hold(policy):
     after = observe(replace(ensemble, panels=ladder), state, 0, "refused")
 
     told = [
-        machine.next_question(replace(ensemble, panels=ladder), one).is_rule_off
+        machine.next_question(replace(ensemble, panels=ladder), one).is_outside_rules
         for one in (state, after)
     ]
     assert told == [False, policy == "adaptive"]

@@ -22,7 +22,7 @@ from generated.models import (
     TrainingOrder,
     TrainingSpec,
     TrainingState,
-    UploadDatasetBody,
+    UploadDatasetFilesBody,
 )
 from generated.types import File
 
@@ -38,7 +38,7 @@ by_form = start_training.sync(
     ),
 )
 file = File(io.BytesIO(heart), "heart.csv")
-stored = upload_dataset.sync(client=client, body=UploadDatasetBody(file))
+stored = upload_dataset.sync(client=client, body=UploadDatasetFilesBody(file))
 order = TrainingOrder.from_dict(spec | {"dataset_id": stored.id})
 verdict = start_training.sync(client=client, body=order, validate_only=True)
 assert verdict.valid

@@ -95,7 +95,8 @@ def test_types_by_openapi_typescript(
 
     # Else fields with a default must be given.
     optional = ("--default-non-nullable", "false")
-    run(tmp_path, bins / "openapi-typescript", document, "-o", "generated.ts", *optional)
+    words = (document, "-o", "generated.ts", *optional)
+    run(tmp_path, bins / "openapi-typescript", *words)
     shutil.copy(HERE / "with_types.ts", tmp_path)
     options = ("--strict", "--target", "es2022", "--module", "nodenext")
     run(tmp_path, bins / "tsc", *options, "with_types.ts")

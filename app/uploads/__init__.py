@@ -35,9 +35,11 @@ def read_table(source: Source, bounds: Bounds = UNBOUNDED) -> Any:
     """Read a pyarrow table, its format known by its first bytes.
 
     A table beyond `bounds` is refused, before it is read if the file says its size.
-    Names are stripped; columns without a name get pandas' names, "Unnamed: 0".
+    Names are stripped; columns without a name get pandas' names, "Unnamed: 0". Raises
+    RefusedError for a table that can't be read.
     """
     rule = "must be readable"
+    # `text` holds what the current step decodes, so that an error can name the line.
     text = b""
     try:
         content = read_content(source, bounds)
@@ -63,6 +65,7 @@ def read_table(source: Source, bounds: Bounds = UNBOUNDED) -> Any:
 
 def refuse_long_cells(table: Any, most: int | None) -> None:
     """Refuse texts of more than `most` bytes; name the first row of each column."""
+    # None: cells may have any length.
     if most is None:
         return
     refusals = []
@@ -85,10 +88,13 @@ def find_long_cells(cells: Any, most: int) -> list[int]:
     for chunk in cells.chunks:
         is_coded = pa.types.is_dictionary(chunk.type)
         words = chunk.dictionary if is_coded else chunk
+        # All chunks of a column have one type, and numbers are never too long.
         if not has_lengths(words.type):
             return []
         is_long = pc.greater(pc.binary_length(words), most)
         if pc.any(is_long).as_py():
+            # A dictionary holds each text once: its length holds for every row with its
+            # code.
             is_long = is_long.take(chunk.indices) if is_coded else is_long
             rows = pc.indices_nonzero(is_long)[:2].to_pylist()
             long_rows += [start + row for row in rows]

@@ -31,7 +31,10 @@ def refuse_more(count: int, most: int | None, noun: str) -> None:
 
 
 def refuse_too_large_for_memory(needed: int, memory: int | None) -> None:
-    """Refuse a table that needs more than `memory` bytes to read."""
+    """Refuse a table that needs more than `memory` bytes to read.
+
+    `needed` is the least number of bytes that reading takes.
+    """
     refusals = refuse_size("reading", needed, memory)
     if refusals:
         raise RefusedError(refusals)

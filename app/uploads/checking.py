@@ -36,10 +36,12 @@ def check_both(
     spec, refusals = mend_spec(raw)
     try:
         table = read()
+        # The `except` clause below adds the spec's refusals to those of the table.
         if spec is None or not is_decided(refusals):
             raise RefusedError(refusals)
         checked = check_columns(table, spec)
     except RefusedError as error:
+        # A name with `FRESH` stands for a wrong one, which `refusals` names already.
         of_table = (one for one in error.refusals if FRESH not in str(one))
         raise RefusedError(dict.fromkeys([*refusals, *of_table])) from None
     if refusals:
@@ -58,6 +60,7 @@ def check_names(
     more: list[Refusal] = []
     features: tuple[str, ...] = ()
     if spec is not None and is_decided(refusals):
+        # Features are chosen by their names; no cell is read.
         columns = dict.fromkeys(names, np.empty(0))
         chosen, more = choose_columns(columns, spec.table, n_rows)
         features = tuple(one.name for one in chosen)
@@ -77,7 +80,11 @@ def check_columns(table: Any, spec: TrainingSpec) -> CheckedTable:
 
 
 def read_training(source: Path | str, spec: TrainingSpec) -> PreparedTable:
-    """Read a table to train on; Parquet by columns, so it may exceed the memory."""
+    """Read a table to train on; raise RefusedError if it can't be used.
+
+    A small CSV is read whole. Parquet or a large CSV is read a column at a time, so it
+    may exceed the memory.
+    """
     memory = available_bytes()
     if isinstance(source, Path) and not is_streamed(source):
         table = read_table(source, Bounds(memory=memory))

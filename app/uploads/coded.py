@@ -35,6 +35,8 @@ def join_texts(parts: Iterable[Any], n_rows: int) -> Column:
     joined = pa.chunked_array(chunks).unify_dictionaries()
     chunks.clear()
     words = joined.chunk(0).dictionary
+    # The last place is that of missing cells, which `word_codes` gives the number of
+    # words; its text stays None.
     is_used = np.zeros(len(words) + 1, np.bool_)
     for cells in joined.chunks:
         is_used[word_codes(cells)] = True

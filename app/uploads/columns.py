@@ -23,7 +23,8 @@ def to_columns(
 ) -> dict[str, Column]:
     """Convert a pyarrow table to columns; see `read_columns`.
 
-    Columns in `unused` are not read; all their cells are returned as missing.
+    Columns in `unused` are not read; all their cells are returned as missing. Raises
+    RefusedError for columns of lists, records or bytes.
     """
     columns: dict[str, Column] = {}
     refusals = []
@@ -55,6 +56,7 @@ def to_column(cells: Any, *, keep_text: bool) -> Column:
         if numbers is None:
             return decode_words(cells.dictionary_encode(), keep_text=True)
         cells = numbers
+    # Not safe: large integers may lose digits.
     numbers = cells.cast(pa.float64(), safe=False)
     return np.array(numbers.fill_null(np.nan).to_numpy(zero_copy_only=False))
 
@@ -76,6 +78,8 @@ def decode_words(cells: Any, *, keep_text: bool) -> Column:
         # It has no chunk.
         return to_column(cells.cast(cells.type.value_type), keep_text=keep_text)
     n_words = len(cells.dictionary)
+    # A missing cell gets the code after the last word. Words that no cell has are left
+    # out: they must not decide whether the column is numeric.
     numbers = cells.indices.cast(pa.int32()).fill_null(n_words).to_numpy()
     used = np.flatnonzero(np.bincount(numbers, minlength=n_words + 1)[:n_words])
     words = dictionary_to_column(
@@ -104,6 +108,7 @@ def as_numbers(cells: Any) -> Any:
     """Return texts as float64 with gaps as null; None if some are not numbers."""
     trimmed = pc.utf8_trim_whitespace(cells)
     with suppress(pa.ArrowInvalid):
+        # Most columns have no gap words, and pass this faster test.
         return trimmed.cast(pa.float64())
     is_gap = mark_gaps(trimmed)
     known = trimmed.filter(pc.fill_null(pc.invert(is_gap), False))

@@ -183,6 +183,8 @@ def refuse_long_line(content: bytes, n_columns: int, bounds: Bounds) -> None:
     start = 0
     while len(content) - start > most:
         ends = [content.rfind(end, start, start + most) for end in (b"\n", b"\r")]
+        # `rfind` returns -1 where there is no line end: then one line fills the
+        # window.
         if max(ends) < 0:
             line = content.count(b"\n", 0, start) + 1
             rule = f"must have lines of at most {most:,} bytes; not so in line {line}"

@@ -84,7 +84,9 @@ SAMPLE = 10_000
 class TableReader:
     """Reads tables from users in child processes with limited time and memory.
 
-    `places` are addresses below which tables may be read where they are.
+    `places` are addresses below which tables may be read where they are. Methods
+    that take `is_wanted` call it now and then; once it returns False, the child is
+    ended and UnwantedError raised.
     """
 
     limits: ChildLimits
@@ -177,7 +179,10 @@ def refuse_header(names: Iterable[str]) -> list[Refusal]:
 def refer_table(
     _: IO[bytes], url: str, places: Sequence[str], bounds: Bounds
 ) -> ReferredTable:
-    """Record the files of a table in place; the child gets no stream."""
+    """Record the files of the table at `url`; raise RefusedError if it can't be stored.
+
+    The first argument is the child's input stream, which is empty here.
+    """
     reference, table = record_table(url, places, bounds)
     if refusals := refuse_header(table):
         raise RefusedError(refusals)
@@ -239,7 +244,10 @@ def draft_sample(
     bounds: Bounds,
     *target_and_name: str,
 ) -> DraftedTable:
-    """Draft a table in place from `SAMPLE` of its rows."""
+    """Draft a spec for a table in place from `SAMPLE` of its rows.
+
+    The first argument is the child's input stream, which is empty here.
+    """
     table = open_reference(reference, places, (), bounds)
     rows = sample_rows(table, SAMPLE)
     columns = {

@@ -130,6 +130,8 @@ def find_table_files(source: Path | str) -> list[TableFile]:
     try:
         system, path = open_place(source)
         pattern = path.rsplit("/", 1)[-1] if "*" in path else None
+        # With a pattern, `base` is the folder that holds the files, read without its
+        # subfolders; else it is the file itself, or a folder read with all below it.
         base = path.rsplit("/", 1)[0] if pattern else path
         file = find_file(system, base)
         if file.size >= 0:

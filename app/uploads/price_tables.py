@@ -56,7 +56,7 @@ def read_prices(source: Source, names: list[str]) -> PriceTable:
 def read_row(
     table: PriceTable, row: Row, where: str, names: list[str]
 ) -> list[Refusal]:
-    """Add a row to the table, or return the rules that it breaks."""
+    """Add a row to `table`, which is changed; return the rules that the row breaks."""
     name, group = row["feature"], row.get("group")
     if name not in names:
         near = get_close_matches(name or "", names, n=1)
@@ -72,12 +72,14 @@ def read_row(
         table.groups[name] = group
         for word, amounts in (("fee", table.fees), ("price", table.prices)):
             amount = read_price_cell(row.get(word), word, where, refusals)
+            # The first row of a group sets its amount.
             if amount is not None and amounts.setdefault(group, amount) != amount:
                 rule = f"{word} must be the same in all rows of a group"
                 refusals.append(Refusal(where, rule, repr(row[word])))
     cost = read_price_cell(row["cost"], "cost", where, refusals)
     if cost is not None:
         table.costs[name] = cost
+    # A member of a bundle needs no cost: the bundle has one price.
     elif row["cost"] is None and row.get("price") is None:
         refusals.append(Refusal(where, "cost is required"))
     return refusals

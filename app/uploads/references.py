@@ -46,7 +46,10 @@ class TableReference:
 def record_table(
     url: str, places: Sequence[str], bounds: Bounds
 ) -> tuple[TableReference, StreamedTable]:
-    """Record the files of a table; raise RefusedError where a place is not allowed."""
+    """Record the files of a table; raise RefusedError where a place is not allowed.
+
+    It also refuses tables without rows or with too many files.
+    """
     refuse_elsewhere(url, places)
     files = find_table_files(url)
     refuse_more(len(files), MAX_FILES, "files")
@@ -93,6 +96,7 @@ def find_unchanged(system: Any, recorded: RecordedFile) -> TableFile:
 def refuse_elsewhere(url: str, places: Sequence[str]) -> None:
     """Refuse an address outside the places that are allowed."""
     where = url.partition("://")[2]
+    # A leading slash, as in file:///folder, would make the first part empty.
     parts = where.split("/")[where.startswith("/") :]
     is_plain = url.isprintable() and not STRANGE & {*url} and len(url) <= MAX_LETTERS
     if not where or not is_plain or {"", ".", ".."} & {*drop_trailing_empty(parts)}:

@@ -50,6 +50,7 @@ def write_scratch(
 
     Where the system can, the file has no name, so it ends with this process. Cells are
     texts, as `app.uploads.read_table` reads them, and the same tables are refused.
+    Raises RefusedError also if the source changes while it is read.
     """
     original = find_file(pyarrow.fs.LocalFileSystem(), str(source.absolute()))
     descriptor, name = mkstemp(prefix="askless-", suffix=".parquet")
@@ -106,6 +107,7 @@ def write_blocks(source: Path, target: IO[bytes], bounds: Bounds, block: int) ->
         return "skip" if len(ragged) < MAX_RAGGED else "error"
 
     with open_text(source) as text:
+        # Skip the line that names the separator, if there is one.
         text.read(dialect.start)
         options = arrow_options(dialect, block, keep_ragged)
         try:
@@ -114,6 +116,7 @@ def write_blocks(source: Path, target: IO[bytes], bounds: Bounds, block: int) ->
                 tidy_names(batches.schema.names)
                 write_batches(batches, target, dialect, bounds)
         except pa.ArrowInvalid:
+            # The handler ended the reading; any other error is raised as it is.
             if len(ragged) == MAX_RAGGED:
                 refuse_ragged(ragged)
             raise
@@ -161,6 +164,7 @@ def find_dialect_early(head: bytes, bounds: Bounds) -> Dialect:
     # The last row may be cut off.
     whole_rows = head[: head.rfind(b"\n") + 1]
     dialect = find_dialect(whole_rows, bounds)
+    # Without `SAMPLE_ROWS` whole rows, more of the file could change the choice.
     if (
         len(read_first_rows(whole_rows, dialect.start, dialect.separator))
         <= SAMPLE_ROWS

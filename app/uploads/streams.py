@@ -70,6 +70,7 @@ class StreamedTable(Mapping[str, Column]):
             self.files.append(file)
             self._footers[file.path] = footer
             refuse_more(footer.num_columns, bounds.columns, "columns")
+            # The first file decides the columns that all others must have.
             schema = schema or file_schema
             refuse_schema(file, file_schema, self.files[0], schema)
             for number in range(footer.num_row_groups):
@@ -120,6 +121,7 @@ class StreamedTable(Mapping[str, Column]):
 
     def read_cells(self, start: int, stop: int, name: str) -> Any:
         """Return some rows of a column as an arrow column, not converted."""
+        # `slice` cuts a length that goes beyond the end of a row group.
         parts = [
             cells.slice(max(0, start - first), stop - max(start, first))
             for first, cells in self._read_cells(name, start, stop)
@@ -202,7 +204,8 @@ def read_groups(
 ) -> Iterator[tuple[int, Any]]:
     """Yield the cells of a column by row group, each with its first row.
 
-    A large row group is yielded in batches.
+    A large row group is yielded in batches. Raises RefusedError if the file can't be
+    read, or has changed.
     """
     first = groups[0].start
     try:
@@ -212,6 +215,7 @@ def read_groups(
             yield first, batch.column(0)
             first += batch.num_rows
     except (pa.ArrowException, OSError) as error:
+        # A file that changed while it was read is refused for that reason.
         groups[0].file.refuse_changed()
         raise file_error(groups[0].file.name, error) from None
 

@@ -79,7 +79,11 @@ def to_utf8(content: bytes) -> bytes:
 
 
 def guess_utf16(head: bytes) -> str | None:
-    """Return "utf-16-le" or "-be" if most even or odd bytes are 0; None: not UTF-16."""
+    """Guess the byte order of UTF-16 without a mark; None: it is not UTF-16.
+
+    In Latin letters one byte of each pair is 0. If more than half of the bytes at odd
+    places are 0, the order is little-endian; at even places, big-endian.
+    """
     if head[1::2].count(0) > len(head) / 4:
         return "utf-16-le"
     return "utf-16-be" if head[::2].count(0) > len(head) / 4 else None

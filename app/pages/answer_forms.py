@@ -18,7 +18,10 @@ def read_answers(
 ) -> list[GivenAnswer]:
     """Return the answers of a form: of its feature, and of others in its bundle.
 
-    Other features that are left empty are still pending.
+    Other features that are left empty are still pending. If a button gives an outcome
+    without a value, that is the only answer. Raises ClosedError for an erased session,
+    NotFoundError for an unknown feature or outcome, and RefusedError with every value
+    that can't be read.
     """
     opened = find(db, call)
     if isinstance(opened, ErasedSession):
@@ -35,6 +38,7 @@ def read_answers(
         if name not in catalogue.feature_idxs:
             continue
         field = f"value.{name}"
+        # `other` is the field to type a category that is not among the choices.
         text = text_in(form, f"other.{name}") or text_in(form, field)
         if not text and name != asked:
             continue

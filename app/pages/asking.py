@@ -49,6 +49,7 @@ def describe_feature(
     idxs = (feature_idx, *others)
     cost = 0 if is_free else price(catalogue, paid, feature_idx)
     is_group_paid = int(catalogue.group_idxs[feature_idx]) in paid.group_idxs
+    # Only the fields that `price_words` reads matter; the others are placeholders.
     question = Question(0, feature_idx, idxs, cost, is_group_paid, None, 0.0)
     return AskedFeature(
         features[feature_idx],
@@ -78,6 +79,7 @@ def max_questions_left(opened: OpenSession) -> int:
     for amount in sorted(purchases.values()):
         if left is not None:
             left -= amount
+        # The cheapest come first, so once one does not fit, none after it does.
         n_most += left is None or left >= 0
     if state.stop.max_questions is not None:
         n_left = state.stop.max_questions - machine.count_questions(ensemble, state)
@@ -109,6 +111,7 @@ def list_alternatives(catalogue: Catalogue, view: Any) -> list[Any]:
         offers.setdefault(
             ("bundle", catalogue.features[idx].group) if is_bundled else idx, one
         )
+    # The first offer is the question itself.
     return [*offers.values()][1:][:N_BEST]
 
 

@@ -53,6 +53,7 @@ def budget_chart(model: Model) -> str | None:
     ]
     x_name = f"budget{in_unit(unit)}, steps as measured"
     said = f"Error by budget of {model.name}, with intervals of 95 %"
+    # The axis ends at the next tenth above the highest interval.
     top = min(1.0, -(-max(high for _, high in curve.intervals) // 0.1) / 10)
     line = Line(curve.errors_calibrated, named, said, x_name, "error", curve.intervals)
     return line_chart(line, top)

@@ -81,7 +81,10 @@ async def check_form(request: Request) -> AsyncIterator[None]:
 
 
 def require_token(form: FormData, cookie: str) -> None:
-    """Refuse a form without the token that belongs to the browser's cookie."""
+    """Refuse a form without the token that belongs to the browser's cookie.
+
+    Raises ConflictError.
+    """
     sent = form.get(TOKEN)
     is_text = isinstance(sent, str) and cookie != ""
     if not is_text or not compare_digest(
@@ -100,7 +103,10 @@ class SignInError(Exception):
 
 
 async def enter(request: Request) -> None:
-    """Identify a page's caller; raise SignInError if a key is required but missing."""
+    """Identify a page's caller, who is noted in the request's scope.
+
+    Raises SignInError if a key is required but none is signed in.
+    """
     guard: Guard = request.app.state.guard
     cookie = request.cookies.get(COOKIE)
     caller = None

@@ -156,5 +156,6 @@ def list_larger_budgets(model: Model, state: State) -> list[LargerBudget]:
         for place, budget in enumerate(curve.budgets)
         if budget is None or budget > state.budget
     ]
+    # Every `step`-th budget is shown, so that they are at most `MOST_LARGER`.
     step = max(1, -(-len(budgets) // MOST_LARGER))
     return budgets[step - 1 :: step]

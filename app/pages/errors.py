@@ -52,6 +52,7 @@ class ProblemPages:
         if not is_asked or not prefers_pages(Headers(scope=scope).get("accept", "")):
             await self.app(scope, receive, send)
             return
+        # A problem's messages are held until its document is whole; all others pass.
         held: list[Message] = []
 
         async def send_on(message: Message) -> None:

@@ -169,6 +169,7 @@ def create_once(
     digest = sha256(name.encode()).hexdigest()
     retries.claim(db, name, digest)
     made = service.create_within(db, caller, wish, now)
+    # The stored answer has no body: the secret must not be stored.
     retries.keep(db, StoredAnswer(name, digest, 303, {}, b"", now, None))
     return made
 

@@ -89,6 +89,7 @@ def read_filter(asked: Mapping[str, str]) -> LedgerFilter:
     refusals: list[Refusal] = []
     days = read_days(asked, refusals)
     for name, prefix in PREFIXES.items():
+        # A field that is not filled in passes the check, as its bare prefix does.
         text = asked.get(name, prefix)
         if not text.startswith(prefix) or not is_plain(text):
             refusals.append(Refusal(name, f"must be an id that begins with {prefix}"))

@@ -87,7 +87,7 @@ async def read_in_transaction(
 async def draft_table(
     request: Request, desk: OrderDesk, table: StoredDataset, target: str
 ) -> DraftedTable:
-    """Draft a spec for a table; return it with the table's columns."""
+    """Draft a spec for a stored table; raise RefusedError if `target` can't be used."""
     name = PurePath(table.name).name.split(".")[0].strip() or DEFAULT_NAME
 
     def draft(is_wanted: IsWanted) -> DraftedTable:
@@ -141,7 +141,12 @@ async def act_on_fields(
     once: Changer,
     now: datetime,
 ) -> trainings.Order | Response | None:
-    """Fill prices in, save, check or start; refusals are shown at their fields."""
+    """Do the action of a button on the form's fields: fill in, save, check or start.
+
+    Returns None once prices are filled into `typed`, a response for "save" and "start",
+    and else the checked order. Raises RefusedError whose refusals name the form's
+    fields.
+    """
     action = typed.get("action")
     if action == "fill":
         fill_typed(typed, table)
@@ -152,6 +157,7 @@ async def act_on_fields(
             return download_spec(read.spec)
         order = await check_order(desk, table, read.spec)
         if read.refusals:
+            # The `except` clause below adds the refusals of unreadable fields.
             raise RefusedError(())
     except RefusedError as error:
         refusals = [
@@ -182,7 +188,10 @@ def words_of(error: RefusedError) -> str:
 
 
 def fill_typed(typed: dict[str, str], table: StoredDataset) -> None:
-    """Fill the pasted prices into their fields."""
+    """Fill the pasted prices into their fields.
+
+    `typed` is changed. Raises RefusedError at the field of the pasted prices.
+    """
     text = typed.get("prices", "").strip()
     if not text:
         raise RefusedError([Refusal("prices", "must have a header and a row")])
@@ -206,7 +215,10 @@ def download_spec(spec: Mapping[str, Any]) -> Response:
 async def check_order(
     desk: OrderDesk, table: StoredDataset, spec: Mapping[str, Any]
 ) -> trainings.Order:
-    """Check a spec with its table."""
+    """Check a spec with its table.
+
+    Raises RefusedError with every broken rule.
+    """
 
     def check(stream: TableSource, is_wanted: IsWanted) -> Any:
         return trainings.check(desk.reader, raw, stream, is_wanted)

@@ -154,6 +154,7 @@ async def answer_question(
         if form.get("confirmed") != signed:
             doubts = checks.check(db, call, body).warnings
             version = text_in(form, "version")
+            # If the session has changed since, the version is refused below instead.
             if doubts and str(find(db, call).view.version) == version:
                 raise OddError(list(doubts), signed)
         return answering.answer(db, guard_version(call, form), body)

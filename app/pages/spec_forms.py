@@ -73,11 +73,14 @@ class ReadForm:
         if place in self.places:
             return self.places[place]
         match = INDEXED.match(place)
+        # A refusal of a feature or group: the field of that part, such as `c3-cost`, or
+        # of the whole entry if the form has no such part.
         if match:
             start = self.places.get(f"{match[1]}[{match[2]}]", match[1])
             column, dash, _ = start.partition("-")
             part = "amount" if match[3] in ("fee", "price") else match[3]
             return f"{column}-{part}" if dash and part not in ("", "name") else start
+        # Other places, such as `params.rounds`: what follows the point is the field.
         return place.partition(".")[2].partition("[")[0] or place.partition("[")[0]
 
 
@@ -106,7 +109,10 @@ def begin_form(table: DraftedTable, columns: Sequence[str]) -> dict[str, str]:
 def fill_prices(
     typed: dict[str, str], columns: Sequence[str], prices: PriceTable
 ) -> None:
-    """Fill prices into the fields of columns and groups."""
+    """Fill prices into the fields of columns and groups.
+
+    `typed` is changed; a group without a row gets the next one.
+    """
     for number, name in enumerate(columns):
         if name in prices.costs:
             typed[f"c{number}-cost"] = f"{prices.costs[name]:f}".rstrip("0").rstrip(".")
@@ -129,9 +135,13 @@ def group_rows(typed: Typed, columns: Sequence[str]) -> range:
 
 
 def add_groups(typed: dict[str, str], columns: Sequence[str]) -> None:
-    """Add a row for each group that a column names and that has no row."""
+    """Add a row for each group that a column names and that has no row.
+
+    `typed` is changed.
+    """
     rows = group_rows(typed, columns)
     known = {typed.get(f"g{row}-name", "").strip() for row in rows}
+    # The last row is the empty one.
     last = rows[-1]
     for number in range(len(columns)):
         name = typed.get(f"c{number}-group", "").strip()
@@ -142,7 +152,10 @@ def add_groups(typed: dict[str, str], columns: Sequence[str]) -> None:
 
 
 def read_form(typed: Typed, columns: Sequence[str]) -> ReadForm:
-    """Read a spec from a form; `columns` are the table's names in order."""
+    """Read a spec from a form; `columns` are the table's names in order.
+
+    What can't be read is left out of the spec and listed in `refusals`.
+    """
     read = ReadForm()
     for name in TEXTS:
         if text := typed.get(name, "").strip():
@@ -180,7 +193,10 @@ def read_classes(read: ReadForm, typed: Typed) -> None:
 
 
 def read_columns(read: ReadForm, typed: Typed, columns: Sequence[str]) -> None:
-    """Read the role of each column, and its feature if it is one."""
+    """Read the role of each column, and its feature if it is one.
+
+    They are added to `read.spec`, and their fields to `read.places`.
+    """
     features: list[dict[str, Any]] = []
     ignored = []
     for number, name in enumerate(columns):

@@ -42,7 +42,10 @@ COUNT_RULE = "must be a whole number, 0 or more"
 def choose_model(
     request: Request, db: ReadDb, loaded: Loaded, model: str = "", after: After = None
 ) -> HTMLResponse:
-    """Show the models to choose from, or the form of the one that was chosen."""
+    """Show the models to choose from, or the form of the one that was chosen.
+
+    If there is only one model, its form is shown at once.
+    """
     if model:
         return show_form(request, model, models.find(db, loaded, model))
     heads = models.page(db, MOST, after)

@@ -80,6 +80,7 @@ def show_training(
         state=STATES[training.state],
         is_ended=is_ended,
         may_cancel=WRITE in caller.scopes and not is_ended and not is_cancelling,
+        # Only a queued training needs to know whether a worker could take it.
         has_workers=training.state != "queued" or has_workers(request, db),
         step=trainings.last_step(db, training.id),
         remedy=REMEDIES.get(kind),

@@ -69,7 +69,10 @@ def make_upload(name: str | None, stream: IO[bytes], facts: TableFacts) -> Uploa
 def open_source(
     db: Transaction, blobs: Blobs, dataset_id: str
 ) -> AbstractContextManager[TableSource]:
-    """Open a dataset's blob or its files in place; end the transaction."""
+    """Open a dataset's blob or its files in place; end the transaction.
+
+    Raises ConflictError if the blob is gone.
+    """
     dataset = datasets.get(db, dataset_id)
     linked = find_linked_table(db, dataset)
     # On SQLite an open transaction would make every writer wait for the parser.
@@ -104,7 +107,10 @@ def clean_name(name: str) -> str:
 def store(
     db: Transaction, blobs: Blobs, upload: Upload, now: datetime
 ) -> StoredDataset:
-    """Store a table; its blob is written at once, and removed on a rollback."""
+    """Store a table; its blob is written at once, and removed on a rollback.
+
+    Raises RefusedError or LimitError if the table exceeds a limit of the key.
+    """
     limits.check_table(db, upload.facts.n_rows, len(upload.facts.columns))
     limits.check_upload(db, upload.stream.seek(0, SEEK_END))
     dataset_id = datasets.make_id()
@@ -146,7 +152,8 @@ def store_link(db: Transaction, link: Link, now: datetime) -> StoredDataset:
 def delete(db: Transaction, dataset_id: str) -> StoredDataset:
     """Delete the row of a dataset that no training in progress uses.
 
-    The caller removes its blob after the commit.
+    The caller removes its blob after the commit. Raises ConflictError if a training in
+    progress uses it.
     """
     dataset = datasets.get_locked(db, dataset_id)
     if datasets.is_in_use(db, dataset_id):

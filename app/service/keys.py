@@ -92,6 +92,7 @@ def create_within(
     It gets the maker's limits and expiry, or lower and earlier ones.
     """
     for scope in wish.scopes:
+        # `create` refuses unknown scopes, with the list of known ones.
         if scope in SCOPES and scope not in caller.scopes:
             raise ForbiddenError(scope)
     if caller.key_id is not None:
@@ -151,6 +152,7 @@ def identify(db: Transaction, token: str) -> StoredKey:
     number, _, secret = rest.partition("_")
     if mark != MARK or not number.isalnum() or not number.isascii():
         raise UnknownKeyError
+    # A longer number than any is cut, so that the query stays small.
     key = keys.identify(db, f"{keys.ROWS.prefix}_{number[:32]}")
     if key is None or not compare_digest(key.digest, digest_of(secret)):
         raise UnknownKeyError

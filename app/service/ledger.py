@@ -55,7 +55,10 @@ def page(
 def entries(
     db: Transaction, limit: int, after: str | None, filters: LedgerFilter
 ) -> Page[LedgerEntry]:
-    """Return a page of a filter's entries, newest first."""
+    """Return a page of a filter's entries, newest first.
+
+    `after` is the `next` of the page before. Raises NoPageError if it is malformed.
+    """
     return ledger.page(
         db, limit, None if after is None else parse_entry_id(after), filters
     )
@@ -103,6 +106,7 @@ def find_entry(
 
 def parse_entry_id(text: str) -> int:
     """Return the id of an entry from text; raise NoPageError if it is none."""
+    # The database's integers have 64 bits: up to 18 digits always fit.
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise NoPageError
     return int(text)

@@ -52,7 +52,10 @@ def check_upload(db: Transaction, n_bytes: int) -> None:
 
 
 def check_training(db: Transaction) -> None:
-    """Refuse a training if the key has its limit of them in progress."""
+    """Refuse a training if the key has its limit of them in progress.
+
+    Raises LimitError.
+    """
     most = limits_of(db).trainings
     if most is None:
         return
@@ -64,7 +67,7 @@ def check_training(db: Transaction) -> None:
 def check_session(db: Transaction, at: Moment) -> None:
     """Refuse a session if the key has its limit of them open or waiting.
 
-    Call it in the transaction that stores the session.
+    Call it in the transaction that stores the session. Raises LimitError.
     """
     most = limits_of(db).sessions
     if most is None:

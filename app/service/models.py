@@ -98,6 +98,8 @@ def plan(
         )
     n_planned = None
     if POLICIES[policy].has_votes:
+        # The plan without any answer: certainty, which depends on answers, must not end
+        # it.
         state = machine.start(ensemble, budget, stop=StopRule(certain=False))
         n_planned = Position.of(ensemble, state).plan.length
     return bodies.Plan(
@@ -114,7 +116,11 @@ def plan(
 def import_model(
     db: Transaction, raw: object, now: datetime, *, as_version: bool
 ) -> ModelHead:
-    """Store a MODEL.json; `as_version` makes it the next version of its name."""
+    """Store a MODEL.json; `as_version` makes it the next version of its name.
+
+    Raises RefusedError, or ConflictError if the name is taken and `as_version` is
+    False.
+    """
     model = read_model(raw)
     check_bounds(model)
     text = model_text(model)
@@ -152,9 +158,13 @@ def dethrone(db: Transaction, model_id: str) -> None:
 
 
 def lock_champion_name(db: Transaction, model_id: str) -> ModelHead:
-    """Lock the name of a model that may be a champion, and return its head."""
+    """Lock the name of a model that may be a champion, and return its head.
+
+    Raises ConflictError for a refit, which belongs to another model.
+    """
     name = models.get_head(db, model_id).name
     models.lock_name(db, name)
+    # Read again: the model may have changed while this waited for the lock.
     head = models.get_head(db, model_id)
     if head.refit_of is not None:
         detail = "It is another model at the prices of a list; make that one champion."
@@ -165,7 +175,8 @@ def lock_champion_name(db: Transaction, model_id: str) -> ModelHead:
 def delete(db: Transaction, model_id: str, at: Moment) -> None:
     """Delete a model and its refits, unless a session may still use one of them.
 
-    If it is itself a refit, its price list may get another one.
+    If it is itself a refit, its price list may get another one. Raises NotFoundError,
+    or ConflictError if a session may still use it.
     """
     if not models.lock(db, model_id):
         raise NotFoundError("model")

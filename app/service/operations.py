@@ -61,6 +61,7 @@ def is_read_only(connection: sa.Connection) -> bool:
     """Return whether a database is read-only, such as a standby."""
     if connection.dialect.name == "postgresql":
         return bool(connection.scalar(READ_ONLY))
+    # SQLite opens its file with the first statement, which fails if it can't.
     connection.execute(sa.text("SELECT 1"))
     file = connection.engine.url.database
     return bool(file) and not os.access(str(file), os.W_OK)

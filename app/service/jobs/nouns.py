@@ -39,7 +39,10 @@ class JobNoun(Generic[S]):
         return self.shown.of(job, **estimate(db, job, now))
 
     def cancel(self, db: Transaction, job_id: str, now: datetime) -> StoredJob:
-        """Cancel a queued job at once; ask the worker to stop a running one."""
+        """Cancel a queued job at once; ask the worker to stop a running one.
+
+        Raises ConflictError for a job that has ended.
+        """
         job = self.rows.get_locked(db, job_id)
         if job.state in FINAL_STATES:
             detail = f"The {self.rows.noun} has {job.state}: it can't be cancelled now."

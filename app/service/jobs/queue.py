@@ -51,7 +51,8 @@ def advance(
 ) -> bool:
     """Store the share done; return False if the job was cancelled.
 
-    `more` are further fields of its event.
+    `more` are further fields of its event. Raises SupersededError if another attempt
+    has the job.
     """
     if hold(db, claimed, now) is None:
         return False
@@ -134,6 +135,7 @@ def requeue_or_end(
     if job.state == "cancelling":
         jobs.end(db, job, "cancelled", now)
         return "cancelled"
+    # The present loss, which has no event yet, counts too.
     if jobs.count_events(db, job.id, LOST) + 1 >= max_attempts:
         detail = f"It was given up after it had lost {max_attempts} workers."
         problem = problem_document("worker-lost", detail)

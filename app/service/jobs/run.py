@@ -33,8 +33,8 @@ class JobSource(NamedTuple):
 class Workshop:
     """The tools and the cluster that jobs are computed with.
 
-    `place` is the cluster that trains on datasets in their place, as `n_shards`; None:
-    this process does.
+    `place` is a cluster that trains on tables in place; it cuts them into `n_shards`
+    shards. If `place` is None, this process trains on them.
     """
 
     reader: TableReader

@@ -45,7 +45,10 @@ def preload_checks() -> None:
 
 
 def find_model(db: Transaction, loaded: LoadedModels, model_id: str) -> Model:
-    """Load a model; raise NotFoundError if it is deleted."""
+    """Load a model; raise NotFoundError if it is deleted.
+
+    The caller's transaction ends if the model has to be parsed.
+    """
     head = models.get_head(db, model_id)
     loaded.load(db, head.id)
     return loaded.get(db, head.id)
@@ -60,7 +63,8 @@ def check(
 ) -> tuple[JobOrder, TableFacts]:
     """Check an order and a table for a model.
 
-    The cells of a table that stays where it is are checked by the worker.
+    The cells of a table that stays where it is are checked by the worker. Raises
+    RefusedError with every broken rule.
     """
     arguments = order.kind, model, order.raw
     if isinstance(stream, ReferredTable):
@@ -83,6 +87,7 @@ def start(
     """Store a job and put it into the queue."""
     limits.check_training(db)
     datasets.get_locked(db, dataset_id)
+    # Until the commit nobody can delete the model.
     if not models.lock(db, order.model_id, is_shared=True):
         raise NotFoundError("model")
     job = StoredJob(
@@ -113,7 +118,11 @@ def delete(db: Transaction, job_id: str) -> list[str]:
 
 
 def find_result(db: Transaction, job_id: str, form: str | None) -> tuple[str, str]:
-    """Return the blob and the format of a result; by default the first format."""
+    """Return the blob and the format of a result; by default the first format.
+
+    `form` is the requested format, or None. Raises ConflictError if the job has no
+    result, RefusedError if it has none in that format.
+    """
     job = get(db, job_id)
     if job.result is None:
         detail = f"The job has no result: it is {job.state}."
@@ -127,6 +136,7 @@ def find_result(db: Transaction, job_id: str, form: str | None) -> tuple[str, st
 
 def named_blobs(db: Transaction, names: list[str]) -> set[str]:
     """Return the given blob names that are results of jobs of any tenant."""
+    # A blob's name is the job's id, a point, and the format.
     ids = {name.partition(".")[0] for name in names}
     finished = jobs.finished_jobs(db, ids)
     return {name for name in names if name.partition(".")[0] in finished}

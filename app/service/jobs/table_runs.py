@@ -43,6 +43,8 @@ class TableStep:
         """Write the progress or the result; return False if the job is cancelled."""
         if self.result is None:
             return queue.advance(db, claimed, self.share, now)
+        # A job that has succeeded is accepted, so that saving a result twice changes
+        # nothing.
         job = queue.hold(db, claimed, now, is_ended_too=True)
         if job is not None and job.state == "running":
             queue.succeed(db, job, now, job.asked_model, result=self.result)

@@ -169,6 +169,7 @@ def save_model(
     db: Transaction, claimed: StoredJob, document: str, now: datetime
 ) -> bool:
     """Store the model, once; return False if the training is cancelled."""
+    # A training that has succeeded is accepted, so that saving twice changes nothing.
     training = queue.hold(db, claimed, now, is_ended_too=True)
     if training is not None and training.state == "running":
         model = models.insert(

@@ -40,7 +40,11 @@ def start(
     max_refits: int,
     at: Moment,
 ) -> OpenSession:
-    """Open a session; nothing is charged yet."""
+    """Open a session; nothing is charged yet.
+
+    Raises NotFoundError for an unknown model, RefusedError for a broken rule, and
+    LimitError if the key has too many sessions.
+    """
     now = at.now
     choice = choose(db, loaded, request, max_refits, now)
     limits.check_session(db, at)
@@ -84,7 +88,11 @@ def get(db: Transaction, call: SessionCall) -> bodies.Session:
 def change_terms(
     db: Transaction, call: SessionCall, request: TermsRequest
 ) -> OpenSession:
-    """Change the budget of a session, never below what is spent, or its aim."""
+    """Change the budget of a session, never below what is spent, or its aim.
+
+    If it has these terms already, nothing changes, whatever its version. Raises
+    ClosedError if it was erased, ConflictError if it is at another version.
+    """
     opened = lock_open(db, call)
     if opened is None:
         raise ClosedError("the session was erased")
@@ -112,6 +120,7 @@ def stop(db: Transaction, call: SessionCall) -> OpenSession | ErasedSession:
 def erase(db: Transaction, call: SessionCall) -> None:
     """Close a session and erase its answers; the amounts stay in the ledger."""
     session = sessions.get_locked(db, call.id)
+    # A session that has neither was erased before.
     if session.document is not None or session.client_ref is not None:
         current = apply_expiry(session, call.at)
         require_version(current, call.versions)

@@ -18,11 +18,13 @@ def find_refusal(
     charges: Sequence[Charge],
 ) -> OverBudgetError:
     """Return the error for the first charge that exceeds the remaining budget."""
+    # None, an unlimited budget, refuses no charge and does not occur here.
     remaining = sessions.get_locked(db, session.id).remaining or 0
     sums = [*accumulate(charge.amount for charge in charges)]
     over = next(place for place, amount in enumerate(sums) if amount > remaining)
     amount = charges[over].amount
     name = catalogue.features[charges[over].feature_idx].name
+    # The last amount is what was left before this charge.
     return OverBudgetError(name, amount, remaining - sums[over] + amount)
 
 
@@ -36,6 +38,7 @@ def enter(
     for charge in charges:
         feature = catalogue.features[charge.feature_idx]
         entry = LedgerEntry(
+            # The database gives it the next id.
             id=0,
             at=session.updated_at,
             session_id=session.id,

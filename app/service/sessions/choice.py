@@ -57,7 +57,8 @@ def choose(
 def lock_model(db: Transaction, loaded: LoadedModels, key: str) -> ModelHead:
     """Find a model by id, name or version, and lock it against deletion.
 
-    Look it up again if it had to be parsed first, or was deleted just now.
+    Look it up again if it had to be parsed first, or was deleted just now. Raises
+    NotFoundError if there is none.
     """
     while True:
         # A version first, so that no model's name can hide it.
@@ -65,6 +66,8 @@ def lock_model(db: Transaction, loaded: LoadedModels, key: str) -> ModelHead:
         head = head or models.find_by_name(db, key)
         if head is None:
             raise NotFoundError("model")
+        # `load` returns True if it parsed the model, and then the transaction has
+        # ended.
         if not loaded.load(db, head.id) and models.lock(db, head.id, is_shared=True):
             return head
 

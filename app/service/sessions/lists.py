@@ -31,6 +31,7 @@ def find_sessions(
 
     A session that is due to expire has another state than its row says.
     """
+    # The shorter time, so that no session which may have expired is left out.
     is_due_since = at.now - min(at.ttl, at.waiting_ttl)
     while True:
         found = sessions.page(db, n_rows, after, filters, is_due_since)

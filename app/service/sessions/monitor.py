@@ -45,7 +45,10 @@ class Span(NamedTuple):
 def monitor(
     db: Transaction, loaded: LoadedModels, model_id: str, span: Span, at: Moment
 ) -> bodies.Monitor:
-    """Return figures of all sessions that began within a span, and of each bucket."""
+    """Return figures of all sessions that began within a span, and of each bucket.
+
+    Raises RefusedError if these are more than `MOST_SESSIONS`.
+    """
     head = models.get_head(db, model_id)
     ensemble = loaded.get(db, head.id).ensemble
     found = outcomes.sessions_of(db, head.id, span.since, span.until, MOST_SESSIONS + 1)
@@ -122,6 +125,7 @@ def features_of(
     outcomes_by_feature: dict[str, list[str]] = defaultdict(list)
     values: dict[str, list[float]] = defaultdict(list)
     for session in sessions:
+        # An erased session has no document.
         stored = json.loads(session.document or "{}").get("features", {})
         for name, one in stored.items():
             if one["outcome"] not in ("known", "ordered"):

@@ -75,6 +75,7 @@ def find(db: Transaction, call: SessionCall) -> OpenSession | ErasedSession:
 def lock_open(db: Transaction, call: SessionCall) -> OpenSession | None:
     """Lock and parse a session; one that is due to expire is stored as expired."""
     session = sessions.get_locked(db, call.id)
+    # Parsing the model ends the transaction, and with it the lock.
     if session.document is not None and call.loaded.load(db, session.model_id):
         session = sessions.get_locked(db, call.id)
     opened = open_session(db, session, call)
@@ -143,7 +144,10 @@ def next_version(opened: OpenSession, now: datetime) -> OpenSession:
 def store(
     db: Transaction, opened: OpenSession, charges: Sequence[Charge] = ()
 ) -> OpenSession:
-    """Store a session, and charge; refuse what its budget forbids."""
+    """Store a session, and charge.
+
+    Raises OverBudgetError if its budget forbids the charges.
+    """
     saved = write(db, opened, charges)
     if saved is None:
         catalogue = opened.model.ensemble.catalogue
@@ -157,7 +161,12 @@ def write(
     charges: Sequence[Charge],
     before: PredictSession | None = None,
 ) -> OpenSession | None:
-    """Store a session, and charge; None where its budget forbids, or it has changed."""
+    """Store a session, charge, and keep its state in memory.
+
+    `before` is the row that an unlocked session must still have; None: its row is
+    locked. Returns None, and stores nothing, where the budget forbids the charges or
+    the row has changed.
+    """
     catalogue = opened.model.ensemble.catalogue
     state = remember(opened.model.ensemble, opened.state)
     document = write_state(state, catalogue, opened.texts)

@@ -16,7 +16,8 @@ def put(db: Transaction, call: SessionCall, label: str) -> bodies.SessionOutcome
     """Record the true label of a session's case, or correct it.
 
     It is stored with what the session predicts now. The same label again changes
-    nothing. Closed sessions accept it, erased ones don't.
+    nothing. Closed sessions accept it, erased ones don't. Raises ClosedError for an
+    erased session, RefusedError for an unknown label.
     """
     opened = lock_open(db, call)
     if opened is None:
@@ -26,6 +27,7 @@ def put(db: Transaction, call: SessionCall, label: str) -> bodies.SessionOutcome
     if before is None or (before.label, before.version) != (label, outcome.version):
         outcomes.put(db, outcome)
     else:
+        # The time of the first record stays.
         outcome = before
     return show(opened, outcome)
 

@@ -41,7 +41,11 @@ class RefitStanding(NamedTuple):
 def ensure(
     db: Transaction, prices: StoredPriceList, order: RefitOrder, now: datetime
 ) -> StoredPriceList:
-    """Begin the training of a price list, or store the reason why it gets none."""
+    """Begin the training of a price list, or store the reason why it gets none.
+
+    Returns the list as it is stored now. An excuse is written as long as there is no
+    training, and each call tries again.
+    """
     if prices.training_id is not None:
         return prices
     origin = find_origin(db, order.head)
@@ -52,6 +56,7 @@ def ensure(
     if origin is None or origin.dataset_id is None:
         return price_lists.excuse(db, prices, "unavailable")
     locked = price_lists.get_locked(db, prices.id)
+    # Another session has begun it meanwhile.
     if locked.training_id is not None:
         return locked
     try:
@@ -114,6 +119,7 @@ def find_refit(db: Transaction, prices: StoredPriceList) -> str | None:
 def stand(db: Transaction, model_id: str, price_list_id: str) -> RefitStanding:
     """Return the state of the training at the prices of a session."""
     prices = price_lists.get(db, price_list_id)
+    # The session uses the refit itself, not the model that the list belongs to.
     if model_id != prices.model_id:
         return RefitStanding("used", prices.training_id)
     if prices.training_id is None:

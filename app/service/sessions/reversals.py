@@ -15,7 +15,8 @@ def reverse(
 ) -> LedgerEntry:
     """Reverse a charge; lower `spent`, and update the session's state.
 
-    The entry names the session, so `call` has no id yet.
+    The entry names the session, so `call` has no id yet. Raises ConflictError for a
+    reversal, or a charge that is reversed already.
     """
     entry = ledger.get(db, entry_id)
     if entry.kind == "reversal":
@@ -26,6 +27,7 @@ def reverse(
         raise ConflictError("already-reversed", f"Entry {entry_id} is reversed.")
     sessions.refund(db, entry.session_id, entry.amount)
     if opened is None:
+        # An erased session has no state to change; its version shows that `spent` has.
         erased = sessions.get_locked(db, entry.session_id)
         version = erased.version + 1
         sessions.save(db, replace(erased, version=version, updated_at=call.at.now))

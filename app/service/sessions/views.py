@@ -103,6 +103,7 @@ def question_of(ensemble: Ensemble, state: State, question: Question) -> dict[st
         feature=feature.name,
         features=[features[idx].name for idx in question.feature_idxs],
         why=why(ensemble, question, prospect),
+        # None where this answer alone can't move the prediction.
         prospect=prospect
         and explanations.Prospect.of(prospect, ensemble.classes[prospect.class_idx]),
         alternatives=[
@@ -189,6 +190,7 @@ def doubts_of(ensemble: Ensemble, state: State, texts: Texts) -> list[Doubt]:
     doubts = (
         find_doubt(feature, value, texts.get(feature.name))
         for feature, value in pairs
+        # NaN, a missing value, is unequal to itself.
         if value == value
     )
     return [one for one in doubts if one is not None]
@@ -196,6 +198,7 @@ def doubts_of(ensemble: Ensemble, state: State, texts: Texts) -> list[Doubt]:
 
 def value_of(feature: Feature, value: float, texts: Texts) -> Value | None:
     """Return a stored value as its caller wrote it; None for a missing one."""
+    # NaN, which is unequal to itself, is a missing value.
     if value != value:
         return None
     if feature.type == "category":
@@ -204,4 +207,5 @@ def value_of(feature: Feature, value: float, texts: Texts) -> Value | None:
         return feature.categories[int(value)]
     if feature.type == "boolean":
         return bool(value)
+    # Integers below 2**53 are exact in a float, so they are shown without a point.
     return int(value) if value.is_integer() and abs(value) < 2**53 else value

@@ -170,8 +170,10 @@ def check_labelled(source: RowSource, work: MeasureWork, naming: Naming) -> list
             n_unseen += part.n_unseen
             has_weight |= bool(part.weights.any())
     except RefusedError:
+        # Refuse it again, with every broken rule and row numbers of the whole table.
         refuse_labelled(source, work.terms, naming)
         raise
+    # A rule of the whole table: some row must have a weight above 0.
     if not has_weight:
         refuse_labelled(source, work.terms, naming)
     return warn_unseen(ensemble, n_unseen)
@@ -196,8 +198,10 @@ def measure_source(
             whole.add(measured)
             yield BatchProgress(whole.n_rows / source.n_rows)
     except RefusedError:
+        # Refuse it again, with every broken rule and row numbers of the whole table.
         refuse_labelled(source, work.terms, naming)
         raise
+    # A rule of the whole table: some row must have a weight above 0.
     if not whole.has_weight:
         refuse_labelled(source, work.terms, naming)
     return whole.compute_table(order.threshold)

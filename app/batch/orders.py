@@ -63,6 +63,7 @@ def read_evaluate(raw: Any, stored: Model) -> EvaluateOrder:
         early = StopRule(disagreement=request.disagreement, delta=request.delta)
     return EvaluateOrder(
         played=Conditions(
+            # Each aim is played under the one budget.
             budgets=limits * len(aims) if aims else limits,
             policy=policy,
             seed=request.seed,
@@ -96,6 +97,7 @@ def format_aim(aim: Aim) -> str:
     if aim.wanted_error is not None:
         return f"wanted_error={aim.wanted_error:g}"
     amounts = {"mean_budget": aim.mean_budget, "error_price": aim.error_price}
+    # An aim names exactly one of its parts.
     (text,) = (
         f"{name}={from_micros(one):g}"
         for name, one in amounts.items()

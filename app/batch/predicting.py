@@ -182,6 +182,7 @@ def predict_parts(
     try:
         yield from work_through(work.play, readers, n_processes)
     except RefusedError:
+        # Refuse it again, with row numbers of the whole table.
         refuse_rows(source, work.ensemble, work.most)
         raise
 

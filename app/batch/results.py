@@ -131,6 +131,7 @@ def curve_to_arrow(document: Mapping[str, Any]) -> Any:
     figures = document["predictive"] or []
     for name in MEASURED:
         values = [one[name] for one in figures]
+        # A figure that no budget has gets no columns.
         if any(values):
             columns[name] = [one and one["value"] for one in values]
             bounds = [(one and one["interval"]) or (None, None) for one in values]

@@ -106,6 +106,7 @@ def open_stream(
     if is_csv:
         lines = io.TextIOWrapper(stream, "utf-8", newline="")
         yield CsvFile(lines, n_kept)
+        # Writes what is left, and keeps the closing wrapper from closing the stream.
         lines.detach()
     else:
         file = ParquetFile(stream)

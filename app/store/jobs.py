@@ -81,6 +81,7 @@ def is_begun(db: Transaction, name: str) -> bool:
 
 def count_ahead(db: Transaction, job: StoredJob) -> int:
     """Count the jobs of all tenants that are claimed before a queued one."""
+    # As in `claim`: refits come after all other jobs.
     is_refit = trainings.c.refit_of.is_not(None)
     mine = (sa.literal(job.created_at, trainings.c.created_at.type), job.id)
     is_older = sa.tuple_(trainings.c.created_at, trainings.c.id) < sa.tuple_(*mine)

@@ -42,6 +42,7 @@ def mark_bootstrapped(db: Transaction) -> bool:
     """Mark that the first key is made; return False if keys were made before."""
     is_new = sa.and_(tenants.c.id == DEFAULT_TENANT, sa.not_(tenants.c.is_bootstrapped))
     change = tenants.update().where(is_new).values(is_bootstrapped=True)
+    # No row was changed: an earlier start has marked it.
     if db.execute(change.returning(tenants.c.id)).first() is None:
         return False
     return db.execute(sa.select(keys.c.id).limit(1)).first() is None

@@ -70,6 +70,8 @@ def insert(
 def lock_name(db: Transaction, name: str) -> None:
     """Lock a name's versions and champion until the transaction ends."""
     if db.dialect == "postgresql":
+        # Advisory locks are numbered by signed 32-bit integers. SQLite needs none,
+        # since it has one writer at a time.
         owned_name = f"{tenant_of(db)} {name}".encode()
         keys = {"one": VERSION_LOCK, "other": crc32(owned_name) - 2**31}
         db.execute(sa.text("SELECT pg_advisory_xact_lock(:one, :other)"), keys)

@@ -67,6 +67,7 @@ def ping_idle(engine: sa.Engine) -> None:
             try:
                 engine.dialect.do_ping(connection)
             except engine.dialect.loaded_dbapi.Error as error:
+                # SQLAlchemy then replaces the connection and tries again.
                 raise DisconnectionError from error
 
     @event.listens_for(engine, "checkin")
@@ -147,6 +148,7 @@ def empty_log(engine: sa.Engine) -> bool:
     try:
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout={EMPTYING_TIMEOUT_MS}")
+        # The connection may have served a reader before.
         cursor.execute("PRAGMA query_only=0")
         (is_busy, *_) = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         cursor.execute(f"PRAGMA busy_timeout={int(BUSY_TIMEOUT_S * 1000)}")

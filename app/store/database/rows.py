@@ -90,6 +90,7 @@ class StoredRows(Generic[T]):
             )
             query = query.where(sa.tuple_(*self.order) < sa.tuple_(*start))
         order = (column.desc() for column in self.order)
+        # One row more than the page shows whether another page follows.
         rows = run(db, query.order_by(*order).limit(limit + 1)).all()
         items = tuple(self.read(row) for row in rows[:limit])
         last = rows[limit - 1] if len(rows) > limit else None

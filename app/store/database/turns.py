@@ -23,6 +23,8 @@ class Turns:
                 self.is_taken = True
                 return True
             mine = Lock()
+            # Taken here, it makes the second `acquire` below wait until `give` releases
+            # it.
             mine.acquire()
             self.waiting.append(mine)
         if mine.acquire(timeout=timeout_s):

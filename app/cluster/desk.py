@@ -54,7 +54,10 @@ class ShardDesk:
         return True
 
     def execute(self, order: Order) -> list[IntArray]:
-        """Carry out an order; return the arrays of its answer, if it has one."""
+        """Carry out an order; return the arrays of its answer, if it has one.
+
+        Orders that change the shard have no answer, so the list is empty.
+        """
         if isinstance(order, CodeSource):
             beat = pack_arrays(BEAT)
             self.codes = order.read(self.file_number, lambda: self.send(beat))

@@ -206,6 +206,8 @@ class Cluster(AbstractContextManager["Cluster"]):
         with self._news:
             seat.comm = comm
             self._news.notify_all()
+        # `drop` and a successor change `seat.comm`: then this connection is no longer
+        # heard.
         while seat.comm is comm:
             try:
                 news: bytes | None = join_pieces(await comm.read())

@@ -155,7 +155,9 @@ class ShardGroup(Generic[L]):
     ) -> list[IntArray]:
         """Send orders to every shard; return the answers to the last, added up.
 
-        A process that replaces another is sent `history` and the last order.
+        A process that replaces another is sent `history` and the last order. Each
+        answer has `n_arrays` arrays. Raises ShardsLostError after too many deaths, and
+        the error of a shard that could not carry out an order.
         """
         self._number += 1
         usual, late = (
@@ -193,7 +195,10 @@ class ShardGroup(Generic[L]):
         self._members = []
 
     def revive(self, member: Member[L], letters: Sequence[Letter]) -> None:
-        """Replace a process that has died; the new one repeats what it did."""
+        """Replace a process that has died; the new one repeats what it did.
+
+        Raises ShardsLostError after too many deaths.
+        """
         is_sent = False
         while not is_sent:
             self.n_losses += 1
@@ -222,5 +227,6 @@ class ShardGroup(Generic[L]):
         self.traffic.waited_s += time.perf_counter() - start
         if not ready:
             for line in waiting:
+                # It is then ready with no message, and `exchange` replaces it.
                 line.kill()
         return ready

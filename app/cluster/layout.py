@@ -35,6 +35,7 @@ def in_processes(
     codes = [binned.codes[:, start:stop] for start, stop in pairwise(ends)]
     kind = ProcessKind(n_threads=max(1, count_threads() // n_shards))
     with ShardProcesses(codes, kind) as processes:
+        # The rows are in the processes' files now; here they would only take memory.
         del codes, binned
         yield lay_elsewhere(prepared, processes, ends)
 

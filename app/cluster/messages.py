@@ -104,6 +104,7 @@ def number_of(packed: bytes) -> int:
 
 def failure_of(packed: bytes, where: str) -> CoreError:
     """Return the error that a failure stands for; `where` names the shard."""
+    # The first 8 bytes are the number `FAILURE`.
     reason = json.loads(packed[8:])
     if isinstance(reason, str):
         return ShardFailedError(f"The training was given up: {where} failed: {reason}")
@@ -116,6 +117,7 @@ def failure_of(packed: bytes, where: str) -> CoreError:
 
 def unpack_arrays(packed: bytes, n_arrays: int) -> list[IntArray]:
     """Return the arrays that `pack_arrays` wrote after a number, read-only."""
+    # The number comes first, then the size of each array, then all arrays in a row.
     numbers = np.frombuffer(packed, dtype=np.int64)
     sizes = numbers[1 : 1 + n_arrays]
     return np.split(numbers[1 + n_arrays :], np.cumsum(sizes)[:-1])

@@ -63,6 +63,8 @@ class ProcessLine:
         )
         # For a process that is stopped in the middle of a message.
         timeout = TIME.pack(self._kind.silence_s, 0)
+        # The copy of the descriptor is closed; the options stay, since they are the
+        # socket's.
         with fromfd(self.child.channel.fileno(), AF_UNIX, SOCK_STREAM) as end:
             for option in (SO_RCVTIMEO, SO_SNDTIMEO):
                 end.setsockopt(SOL_SOCKET, option, timeout)

@@ -48,6 +48,7 @@ class RemoteShards:
         orders: list[Order] = [begin, CountAll()]
         n_weighted, counts = group.exchange(orders, [begin], N_COUNTS)
         self.n_weighted = int(n_weighted[0])
+        # Axes: feature, output, sign of the weight, code.
         self._counts = counts.reshape(-1, self.n_outputs, 2, 256)
 
     def ask(self, question: ShardQuestion) -> ShardAnswer:

@@ -91,7 +91,10 @@ class WorkerLine(Seat):
         self.end()
 
     def _await_shard(self) -> None:
-        """Wait until the task has connected, but not long: its worker may be busy."""
+        """Wait until the task has connected, but not long: its worker may be busy.
+
+        Raises ClusterError if the task has failed.
+        """
         cluster = self._cluster
         late = time.monotonic() + cluster.place.patience_s / N_TRIES
         while not cluster.wait_for(lambda: self.comm is not None, LOOK_S):

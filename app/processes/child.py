@@ -133,9 +133,10 @@ class Child:
 
 
 def forkserver(function: Callable[..., Any]) -> ForkServerContext:
-    """Return what forks children from a process that has imported a function's module.
+    """Return the context whose server process forks children.
 
-    That process is started with the first child, and stays; see also `preload`.
+    That process has imported the module of `function`. It is started with the first
+    child, and stays; see also `preload`.
     """
     if not PRELOADED:
         FORKSERVER.set_forkserver_preload([function.__module__, LAST])

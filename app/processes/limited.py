@@ -109,7 +109,10 @@ def run_limited(
 def wait_for_result(
     channel: Connection, limits: ChildLimits, is_wanted: IsWanted
 ) -> None:
-    """Wait until a child has sent its result, or has ended."""
+    """Wait until a child has sent its result, or has ended.
+
+    Raises UnwantedError once nobody waits for it, RefusedError after too long.
+    """
     deadline = time.monotonic() + limits.timeout_s
     while not channel.poll(LOOK_EVERY_S):
         if not is_wanted():
@@ -127,6 +130,7 @@ def as_file(source: IO[bytes] | None) -> Iterator[IO[bytes]]:
         return
     source.seek(0)
     if isinstance(source, tempfile.SpooledTemporaryFile):
+        # What is held in memory is moved to a file on disk.
         source.rollover()
         source.flush()
     try:

@@ -25,7 +25,11 @@ def available_bytes(
     process_limit: int | None = None,
     process_pages: Path = PROCESS_PAGES,
 ) -> int | None:
-    """Return the memory that is still free; None if the system doesn't tell."""
+    """Return the memory that is still free; None if the system doesn't tell.
+
+    `process_limit` is the limit on this process's addresses, by default the system's.
+    The other arguments are files of Linux, which tests replace.
+    """
     limits = []
     if memory_info.is_file():
         limits += [

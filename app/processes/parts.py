@@ -62,7 +62,10 @@ class PartProcesses:
     _finished: dict[int, FinishedPart] = field(default_factory=dict)
 
     def __call__(self, jobs: Iterable[PartJob]) -> RunningParts:
-        """Run jobs; however that ends, no process is left."""
+        """Run jobs; however that ends, no process is left.
+
+        Returns the results in the order of the parts.
+        """
         left = iter(jobs)
         try:
             for job in islice(left, self.n_processes):

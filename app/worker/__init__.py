@@ -46,6 +46,7 @@ def run(settings: Settings, parent: int | None = None) -> None:
         for chore in chores:
             chore.act_when_due()
         child.wait(POLLING_S, [] if parent is None else [parent])
+        # A file that is ready and has nothing to read is at its end.
         if parent is not None and wait([parent], 0) and not os.read(parent, 4096):
             parent = None
             stop.set()

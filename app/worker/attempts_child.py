@@ -36,9 +36,9 @@ class AttemptsChild:
     n_kills: int | None = None
 
     def revive(self) -> bool:
-        """Start the process unless it lives; return whether it can begin.
+        """Start the process unless it lives; return whether it can begin an attempt.
 
-        The death of one that had nothing to do says nothing of the next training.
+        A process that died while it had no job is replaced; no job is blamed for it.
         """
         if self.child is not None and self.is_ready and not self.child.is_alive:
             log("child.lost", WARNING, code=self.child.process.exitcode)
@@ -56,6 +56,7 @@ class AttemptsChild:
                 has_children=True,
             )
         elif not self.is_ready:
+            # The first message of a process says that it is ready.
             self.is_ready = self.find_outcome() == READY
         return self.is_ready
 

@@ -59,6 +59,10 @@ class Computer:
             return INTERRUPTED
 
     def attempt(self, training: StoredJob) -> str:
+        """Make an attempt within the memory limit; store why it failed, if it did.
+
+        Raises SupersededError, or the database's error if that is away.
+        """
         try:
             with limited_memory(self.settings.max_training_bytes):
                 return self.compute(training)
@@ -71,7 +75,7 @@ class Computer:
         return "failed"
 
     def explain(self, training: StoredJob, error: Exception) -> queue.Problem:
-        """Return what ends a training; the log has the place of a mistake of ours."""
+        """Return the problem that ends a training; log an error that is our mistake."""
         if is_memory_short(error):
             return queue.out_of_memory_problem(self.settings.max_training_bytes)
         if isinstance(error, RefusedError):
@@ -104,9 +108,9 @@ class Computer:
         return "released"
 
     def open(self, job: StoredJob, opened: ExitStack) -> JobRun:
-        """Read what a job works on, and what is done of it.
+        """Read a job's table and model, and what earlier attempts have computed.
 
-        `opened` closes what holds rows in other processes.
+        `opened` gets the context that frees rows in other processes when it closes.
         """
         settings, reader, kind = (
             self.settings,

@@ -79,6 +79,7 @@ class Worker:
             outcome = self.bury(self.held, lost)
             self.attempts.end()
         if outcome == INTERRUPTED:
+            # Kept, so that the next call tries again if the database is still away.
             self.held.outcome = outcome
             self.requeue(self.held)
         if outcome is not None:

@@ -153,6 +153,7 @@ async def authenticate(
         return page_caller
     guard: Guard = request.app.state.guard
     token = None if credentials is None else credentials.credentials
+    # The header names another scheme than Bearer.
     if token is None and "authorization" in request.headers:
         raise UnknownKeyError
     caller = await guard.admit(lambda: request.app.state.engine, token)

@@ -77,6 +77,10 @@ async def get_log_fields(request: Request) -> dict[str, Any]:
 
 
 async def get_db(request: Request, caller: Called) -> AsyncIterator[Transaction]:
+    """Open the transaction of a route, which is committed before the response.
+
+    With an idempotency key it also claims the key, and stores the response at the end.
+    """
     engine = request.app.state.engine
     context = transaction(engine, caller.tenant_id, caller=caller)
     retry = await find_retry(request)

@@ -84,6 +84,7 @@ class Exchange:
             # Checking would consume a part of a body, or make the caller send it.
             return self.is_gone
         with CancelScope() as scope:
+            # A cancelled wait still returns a message that has come already.
             scope.cancel()
             return bool((await self.receive())["type"] == "http.disconnect")
         return False

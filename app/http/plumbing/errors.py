@@ -117,6 +117,7 @@ def on_wrong_method(request: Request) -> Response:
 
 def on_http(request: Request, error: HTTPException) -> Response:
     """Answer an HTTPException of the framework or of a route."""
+    # The framework raises these for a body that it can't parse.
     if error.status_code in (400, 422):
         return invalid_request(request, [MALFORMED])
     if error.status_code == 405:

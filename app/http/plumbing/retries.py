@@ -86,7 +86,10 @@ class RetriedRoute(APIRoute):
 
 
 async def find_retry(request: Request) -> Retry | None:
-    """Return the retry of a POST with a key; None for all other requests."""
+    """Return the retry of a POST with a key; None for all other requests.
+
+    Raises RefusedError if the key is too long or not printable.
+    """
     key = request.headers.get(HEADER)
     if key is None or request.method != "POST":
         return None
@@ -109,6 +112,7 @@ def digest_request(request: Request, body: bytes | FormData) -> str:
     digest = sha256()
 
     def add(part: bytes) -> None:
+        # Lengths keep parts apart: "ab" and "c" must not equal "a" and "bc".
         digest.update(len(part).to_bytes(8))
         digest.update(part)
 

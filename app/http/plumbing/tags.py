@@ -43,6 +43,7 @@ def read_versions(text: str) -> frozenset[int] | None:
     tags: Iterable[str] | None = read_tags(text)
     if tags is None:
         return None
+    # Other tags name no version.
     return frozenset(int(one) for one in tags if re.fullmatch("[1-9][0-9]{0,8}", one))
 
 

@@ -51,6 +51,7 @@ async def read_until_hangup(request: Request, read: Callable[[IsWanted], T]) -> 
             errors.append(ClientDisconnect())
         except Exception as error:  # To be raised as it is, not in a group.
             errors.append(error)
+        # Ends the wait for a hang-up below.
         group.cancel_scope.cancel()
 
     async with create_task_group() as group:

@@ -29,6 +29,7 @@ class EventFeed:
     def add(self, new: Sequence[JobEvent]) -> None:
         """Add the new events; numbers have no gaps, so the count is the last one."""
         added = [event for event in new if event.number > len(self.events)]
+        # After a gap nothing is added: the next poll fetches all that is missing.
         if added and added[0].number == len(self.events) + 1:
             self.events += added
             self.wake()
@@ -72,6 +73,8 @@ class Watch:
             yield feed
         finally:
             feed.n_clients -= 1
+            # The poller may have dropped this feed, and another stream opened a new
+            # one.
             if feed.n_clients == 0 and self.feeds.get(job_id) is feed:
                 del self.feeds[job_id]
 

@@ -94,6 +94,7 @@ def build_trees(shape: TreesShape) -> Trees:
     nodes[:, kernels.MISSING_BELOW] = shape.missing_below
     nodes[:, kernels.BELOW] = shape.below
     nodes[:, kernels.ABOVE] = shape.above
+    # Older files have no shares: as many rows count as below as above.
     shares = np.full(len(nodes), 0.5) if shape.shares is None else shape.shares
     served = kernels.ServedTrees(
         nodes, shape.cuts, shape.roots, shape.outputs, shape.steps, shares

@@ -55,5 +55,6 @@ def read_sessions(model: Model) -> SessionsShape | None:
         sessions = SessionsShape.model_validate(model.card.get("sessions"))
     except ValidationError:
         return None
+    # Each list has one entry for each budget.
     lengths = {len(one) for _, one in sessions if isinstance(one, tuple)}
     return sessions if len(lengths) == 1 else None

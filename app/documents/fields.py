@@ -1,4 +1,7 @@
-"""Types of fields that several documents share: names, texts, amounts, values."""
+"""Types of fields that several documents share: names, texts, amounts, values.
+
+The functions raise ValueError, which pydantic reports with the field.
+"""
 
 import math
 from decimal import Decimal

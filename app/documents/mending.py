@@ -49,6 +49,7 @@ def drop_wrong_fields(raw: Any, error: ValidationError, shape: type[BaseModel]) 
             holder = holder[part]
         last, fresh = place[-1], f"{FRESH}{position}"
         known = fields_at(shape, place[:-1])
+        # A wrong object in a list keeps its place, with nothing but a name.
         if isinstance(last, int) and fields_at(shape, place):
             holder[last] = {"name": fresh}
         elif isinstance(last, int):

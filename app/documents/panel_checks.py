@@ -201,6 +201,7 @@ def check_trees(
         yield Refusal(f"{where}.outputs", f"must be below {n_outputs}")
     own = np.arange(n_nodes)
     children = np.concatenate((trees.below, trees.above, trees.roots))
+    # A child must come after its node; a root may be any node.
     after = np.concatenate((own, own, np.full(len(trees.roots), -1)))
     is_node = children >= 0
     is_wrong = np.where(

@@ -163,10 +163,14 @@ def read_items(raw: Any, read: ValidatorFunctionWrapHandler) -> Any:
             items = read(raw[start:] if errors else raw)
         except ValidationError as error:
             details = error.errors(include_url=False)
+            # A path without a position: the list itself is wrong, not an item.
             if not errors and not details[0]["loc"]:
                 raise
+            # What follows the last wrong item is too short a list, which is no rule
+            # broken.
             if not details[0]["loc"]:
                 break
+            # `Many` stops at the first wrong item; go on behind it.
             start += int(details[0]["loc"][0])
             errors += ({**one, "loc": (start, *one["loc"][1:])} for one in details)
             start += 1

@@ -171,6 +171,7 @@ def build_array(dtype: type, items: tuple[Any, ...]) -> Any:
 
 def build_symmetric(upper: FloatArray) -> FloatArray:
     """Return the symmetric matrix whose upper half stands row by row in a list."""
+    # n rows have n(n + 1) / 2 numbers in the upper half.
     size = isqrt(2 * len(upper))
     if size * (size + 1) // 2 != len(upper):
         raise ValueError("must be the upper half of a matrix of the first columns")

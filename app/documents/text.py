@@ -19,7 +19,10 @@ JSON_RULE = (
 
 
 def parse_json(text: str | bytes, where: str, *, exact: bool = False) -> Any:
-    """Parse JSON; `exact` keeps decimals as `Decimal`."""
+    """Parse JSON; `exact` keeps decimals as `Decimal`.
+
+    Raises RefusedError, which names the field `where` or a field that stands twice.
+    """
     try:
         return json.loads(
             text,

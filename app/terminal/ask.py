@@ -259,6 +259,7 @@ def find_earlier(state: State, feature_idx: int) -> Answer:
     old = state.outcomes[feature_idx]
     if old == "value" or old == "known":
         return Answer(feature_idx, "value", state.values[feature_idx])
+    # An answer can't become none again; "unknown" says nothing about the case.
     return Answer(feature_idx, old or "unknown")
 
 

@@ -207,6 +207,8 @@ def label_rows(
     chances = effect.chances[:, class_idx]
     cuts = np.unique(list_cuts(ensemble)[effect.feature_idx])
     feature = ensemble.catalogue.features[effect.feature_idx]
+    # One value between each two cuts, and the last one for no answer: then each value
+    # stands for a range.
     is_parted = feature.type == "number" and cuts.size == effect.values.size - 2
     edges = np.array([-np.inf, *cuts, np.inf])
     rows: list[tuple[str, float, float]] = []

@@ -81,11 +81,11 @@ def read_answer(ensemble: Ensemble, feature_idx: int, text: str) -> Answer:
 
 
 def find_category(feature: Feature, text: str) -> str:
-    """Return the category that a text means by name, number or beginning.
+    """Return the category that a text means by its name, number or beginning.
 
-    In any case of letters. Neither number nor beginning where categories are numbers
-    themselves. A text that means none stays as it is. Raises RefusedError where two
-    begin so.
+    Upper and lower case are equal. Where categories are numbers themselves, only the
+    name counts. A text that means no category is returned as it is. Raises RefusedError
+    if it is the beginning of several.
     """
     known = feature.categories
     if not text or is_known(feature, text):

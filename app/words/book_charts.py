@@ -18,6 +18,7 @@ class PlottedFigure(NamedTuple):
 
 def days_chart(amounts: Sequence[tuple[date, float]], unit: str, part: str) -> str:
     """Draw an amount for each day or month; `part` says which."""
+    # Half the width of a bar, in days.
     half = 12.0 if part == "month" else 0.4
     x = day_axis([day for day, _ in amounts], f"{part} (UTC)", 1.2 * half)
     ends = amount_ends([amount for _, amount in amounts])

@@ -46,6 +46,7 @@ def curve_chart(
     coloured = list(zip(cycle(SERIES), curves, strict=False))
     legend = [LegendEntry(one.name, colour) for colour, one in coloured] + levels
     tops = [high for one in curves for _, high in one.curve.intervals]
+    # The axes end 4 % above the largest value.
     most = max(spend for one in curves for spend in one.curve.mean_spends)
     plot = Plot(
         size,

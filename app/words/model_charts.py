@@ -147,6 +147,7 @@ def show_margins(ensemble: Ensemble, curve: Curve) -> ChartWithTable:
         order = np.argsort(margins, kind="stable")
         shares = np.array([one.share for one in bins])[order]
         curves[f"budget {names[place]}"] = margins[order], shares
+        # The first bin by which half of the rows have come: the median.
         middle = np.searchsorted(np.cumsum(shares), 0.5)
         marks = [int(middle), *((shares.size - 1,) if shares.size else ())]
         ends = [float(margins[order][min(one, shares.size - 1)]) for one in marks]

@@ -9,7 +9,7 @@ from core.session.outline import outline
 def outline_cells(model: Model, budget: int | None) -> Cells:
     """Return the questions of a case whose answers are all middle values.
 
-    What prices are made of has a column where a group has a part in one of them.
+    The last column says what a price is made of; it is left out if it is empty.
     """
     catalogue, spent = model.ensemble.catalogue, 0
     rows: list[tuple[str, ...]] = []

@@ -46,6 +46,7 @@ def number_axis(low: float, high: float, name: str, most_ticks: int = 6) -> Axis
     high = high if high > low else low + 1.0
     least = (high - low) / most_ticks
     power = 10.0 ** math.floor(math.log10(least))
+    # The small tolerances here keep a rounding error from adding or dropping a tick.
     step = next(one * power for one in (1, 2, 5, 10) if one * power >= least * 0.999)
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
@@ -82,6 +83,7 @@ def draw_legend(
 ) -> tuple[list[str], float]:
     """Return a legend between two ends, in rows from `y` on, and where it ends."""
     left, right = ends
+    # As if a row were full, so that the first entry begins one.
     marks, x = [], right
     for one in entries:
         name = cut_to_width(one.name, NAME_WIDTH, FONT)

@@ -107,6 +107,7 @@ def wrap(words: str, width: float, font_size: float, most_lines: int) -> list[st
             continue
         lines += [line] * bool(line)
         while text_width(word, font_size) > width:
+            # The shortest beginning that is too wide; one letter less fits.
             n_fitting = next(
                 n
                 for n in range(1, len(word) + 1)

@@ -31,9 +31,9 @@ FINAL_STATES = ("succeeded", "failed", "cancelled")
 
 @dataclass(frozen=True, slots=True)
 class StoredDataset:
-    """A table that was found to be one: an upload, or files that stay where they are.
+    """A table that was checked: an upload, or files that stay where they are.
 
-    The bytes of an upload are a blob; of files at a `url` there is none of that name.
+    The bytes of an upload are in the blob `blob`. A table with a `url` has no blob.
     """
 
     id: str

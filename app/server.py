@@ -46,6 +46,7 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def on_tick(self, counter: int) -> bool:
+        """End the drain when its time is over, as a second signal would."""
         if self.leave_at is not None and time.monotonic() >= self.leave_at:
             self.handle_exit(signal.SIGTERM, None)
             self.leave_at = None

@@ -107,6 +107,7 @@ def wrong_places(settings: Settings) -> Iterator[Refusal]:
 def wrong_callers(settings: Settings) -> Iterator[Refusal]:
     """Yield refusals of hosts and origins that are none."""
     for host in settings.hosts:
+        # A Host header has an IPv6 address in brackets.
         name = f"[{host}]" if ":" in host else host
         if "*" in host or host_of(name) != host.lower():
             yield Refusal("ASKLESS_HOSTS", HOSTS, repr(host))

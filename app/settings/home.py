@@ -28,8 +28,12 @@ def private_files(settings: Settings) -> Iterator[None]:
 
 
 def prepare(settings: Settings) -> None:
-    """Create the folder; deny other users access to files that exist."""
+    """Create the folder; deny other users access to files that exist.
+
+    Raises RefusedError if the folder can't be used.
+    """
     home = settings.home_dir
+    # Database and uploads are elsewhere: nothing is written to the folder.
     if not settings.is_embedded and settings.blobs is not None:
         return
     try:

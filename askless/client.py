@@ -156,7 +156,10 @@ class AsyncClient(AnyClient[AsyncPredictionSession], Awaited):
 
 
 def build_headers(key: str | None) -> dict[str, str]:
-    """Return the headers of every request; a refused key is not repeated."""
+    """Return the headers of every request; raise ValueError for a malformed key.
+
+    The error does not repeat the key.
+    """
     if not key:
         return {}
     if not key.isascii() or not key.isprintable() or " " in key:

@@ -80,13 +80,17 @@ class Connection:
                     raise
                 await self.wait(tries)
                 continue
+            # An earlier try has deleted it, and its answer was lost.
             is_gone = method == "DELETE" and response.status_code == 404 and tries > 1
             if response.is_success or is_gone:
                 return response
             await self.wait_or_raise(response, tries)
 
     async def wait_or_raise(self, response: httpx.Response, tries: int) -> None:
-        """Sleep before the next try; raise the problem where a retry can't help."""
+        """Sleep before the next try; raise the problem where a retry can't help.
+
+        Raises the response's ProblemError.
+        """
         problem = read_problem(response)
         asked_s = parse_retry_after(response)
         is_temporary = (
@@ -118,7 +122,10 @@ class Connection:
                 return items
 
     async def follow_events(self, path: str) -> AsyncGenerator[Json]:
-        """Yield each event of a training or job once, until it ends."""
+        """Yield each event of a training or job once, until it ends.
+
+        After `retries` failures without an event between them it raises the last one.
+        """
         last_id, state, tries = "", "", 0
         while True:
             failure: Exception = httpx.RemoteProtocolError("the stream ends early")

@@ -174,6 +174,7 @@ def bind(function: Callable[..., Coroutine[Any, Any, Any]], owner: Any) -> Any:
     def block(owner: Any, *given: Any, **named: Any) -> Any:
         return run(function(owner, *given, **named))
 
+    # Read from the class itself: there is no owner to bind.
     if owner is None:
         return function
     return MethodType(function if isinstance(owner, Awaited) else block, owner)

@@ -18,6 +18,7 @@ async def send_order(
     connection: Connection, path: str, table: Table, **parts: Order
 ) -> Json:
     """Send a table or its id with one order, a keyword named as its form part."""
+    # Exactly one keyword is passed.
     ((name, order),) = parts.items()
     text = encode_order(order)
     if isinstance(table, StoredDataset):

@@ -242,6 +242,7 @@ class AnySession(Generic[QuestionT]):
     ) -> tuple[int, QuestionT] | None:
         """Return the version and the question to ask; refuse to ask the last again."""
         version: int = self.raw["version"]
+        # Every answer changes the version: the last question got none.
         if last is not None and last[0] == version:
             raise UnansweredError(
                 f"answer the question for {last[1].feature}, say that it is "

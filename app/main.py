@@ -85,6 +85,7 @@ class Askless(FastAPI):
     """FastAPI with our outermost layer and with all of its document."""
 
     def build_middleware_stack(self) -> ASGIApp:
+        """Put our layers around FastAPI's own; a request meets `ProblemPages` first."""
         settings: Settings = self.state.settings
         edge = Edge(
             Gate(

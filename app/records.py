@@ -24,7 +24,7 @@ EntryKind = Literal["charge", "reversal"]
 
 T = TypeVar("T")
 
-#: Whose the rows of before there were tenants are, and of calls without a key.
+#: The tenant of calls without a key, and of rows that are older than tenants.
 DEFAULT_TENANT = "ten_default"
 FINAL_STATES = ("succeeded", "failed", "cancelled")
 

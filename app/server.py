@@ -34,6 +34,7 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # `config.loaded_app` is wrapped by then and has no state.
+        """Begin to drain on the first signal; end on the next, or without a drain."""
         state = getattr(self.config.app, "state", None)
         drain_s = 0.0 if state is None else state.settings.drain_s
         if state is not None:

@@ -25,6 +25,7 @@ def check_measuring(model: Model, source: RowSource, order: EvaluateOrder) -> li
 
 
 def check_labelled_names(model: Model, columns: Columns, order: EvaluateOrder) -> None:
+    """Raise RefusedError for each column that the order names and the table lacks."""
     del model
     table = order.table
     refusals = refuse_options(columns, table, str)

@@ -58,6 +58,7 @@ class WorkerLine(Seat):
             self._await_shard()
 
     def send(self, packed: bytes) -> bool:
+        """Send a message; return False if the worker is gone or too slow."""
         comm = self.comm
         if comm is None:
             return False

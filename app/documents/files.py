@@ -19,6 +19,7 @@ from core.table.price_lists import PriceList
 
 
 def read_text(path: Path) -> str:
+    """Return a file's text; raise RefusedError if it can't be read."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

@@ -166,8 +166,7 @@ def read_items(raw: Any, read: ValidatorFunctionWrapHandler) -> Any:
             # A path without a position: the list itself is wrong, not an item.
             if not errors and not details[0]["loc"]:
                 raise
-            # What follows the last wrong item is too short a list, which is no rule
-            # broken.
+            # The rest of the list breaks a rule on its length; the whole may not.
             if not details[0]["loc"]:
                 break
             # `Many` stops at the first wrong item; go on behind it.

@@ -72,6 +72,7 @@ class ProblemPages:
     async def send_page(
         self, held: list[Message], scope: Scope, receive: Receive, send: Send
     ) -> None:
+        """Send a page instead of the problem whose messages are `held`."""
         start, *parts = held
         document = json.loads(b"".join(one.get("body", b"") for one in parts))
         request = Request({**scope, "app": self.top}, receive)

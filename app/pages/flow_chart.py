@@ -76,7 +76,7 @@ def place_subtree(
     number = len(boxes) - 1
     # There is no gap after the last child.
     below = sum(tree_height(one) + GAP_Y for one in node.children) - GAP_Y
-    # Children that are lower than their parent's box are centred beside it.
+    # Children that need less height than their parent's box are centred beside it.
     top += max(0.0, (whole - below) / 2)
     for child in node.children:
         place_subtree(child, depth + 1, top, number, boxes)

@@ -41,9 +41,9 @@ def choose_budgets(model: Model) -> list[int | None]:
     if model.curve is None:
         most = total_cost(model.ensemble.catalogue)
         return [most * part // N_BUDGETS for part in range(1, N_BUDGETS)] + [None]
-    # The largest pays for what is bought without a budget.
     # A budget of 0, and None for no limit, are left out here.
     limits = [one for one in model.curve.budgets if one]
+    # The largest pays for what is bought without a budget.
     limits = limits[:-1] or limits
     places = np.linspace(0, len(limits) - 1, min(N_BUDGETS - 1, len(limits)))
     return [limits[place] for place in places.round().astype(int)] + [None]

@@ -53,6 +53,7 @@ def render_result(
     status: int = 200,
     **more: Any,
 ) -> HTMLResponse:
+    """Render the page of a result; `more` is added to its context."""
     opened = find(db, call)
     bill = ledger.of_session(db, call.id)
     known = result_context(opened) | {

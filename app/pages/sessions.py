@@ -119,6 +119,7 @@ def show_case(
     is_going_on: bool = False,
     **more: Any,
 ) -> HTMLResponse:
+    """Show a question, or that the case is over; `more` overrides the context."""
     described = describe_session(opened, feature)
     view = described["view"]
     is_ended = view.state == "closed" or opened.state.is_ended

@@ -59,6 +59,7 @@ def choose_model(
 def show_form(
     request: Request, model_id: str, model: Model, status: int = 200, **more: Any
 ) -> HTMLResponse:
+    """Show the form to start a session; `more` is added to its context."""
     rows = budget_words(model)
     finite = [one.amount for one in rows if one.amount]
     features = model.ensemble.catalogue.features

@@ -67,6 +67,7 @@ def show_training(
     caller: Caller,
     why_not: str | None = None,
 ) -> HTMLResponse:
+    """Show a training; `why_not` says why cancelling was refused, with status 409."""
     sees = {name: scope in caller.scopes for name, scope in SEEN.items()}
     has_table = training.dataset_id is not None and sees["data"]
     is_ended = training.state in FINAL_STATES

@@ -57,6 +57,7 @@ class ClusterPlace:
             raise RefusedError(refusals)
 
     def _refuse_address(self) -> Iterator[Refusal]:
+        """Yield a refusal of an incomplete address, or of a remote one without TLS."""
         try:
             parts = urlsplit(self.address)
             is_whole = parts.scheme in ("tls", "tcp") and parts.port is not None

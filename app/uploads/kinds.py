@@ -30,7 +30,7 @@ def holds_numbers(kind: Any, groups: Iterable[Any], *, keep_text: bool) -> bool:
 def are_all_numbers(groups: Iterable[Any]) -> bool:
     """Return whether some cells are numbers and all others are gaps.
 
-    Without any number, it returns True only if every cell is empty: a column that has
+    Without any number, it returns True only if every cell is empty or NaN: a column of
     words for gaps alone is text. `app.uploads.columns.as_numbers` decides likewise.
     """
     is_plain, has_number = True, False

@@ -153,6 +153,7 @@ class StreamedTable(Mapping[str, Column]):
         return column
 
     def _read_column(self, name: str) -> Column:
+        """Read a whole column: float64, or an array of str and None."""
         self.decide_types([name])
         groups = self._read_cells(name)
         if not self._is_number[name]:

@@ -39,6 +39,7 @@ class AttemptsChild:
         """Start the process unless it lives; return whether it can begin an attempt.
 
         A process that died while it had no job is replaced; no job is blamed for it.
+        Raises ChildLostError if it dies before it is ready.
         """
         if self.child is not None and self.is_ready and not self.child.is_alive:
             log("child.lost", WARNING, code=self.child.process.exitcode)

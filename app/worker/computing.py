@@ -95,7 +95,7 @@ class Computer:
         """
         with ExitStack() as opened:
             with self.expendable():
-                # Told before this block it is seen here; in it, the process ends.
+                # A stop before this block is seen here; one inside it ends the process.
                 run = None if self.stop.is_set() else self.open(job, opened)
             while run is not None and not self.stop.is_set():
                 step = run.pull(self.settings.step_s)

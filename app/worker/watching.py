@@ -131,7 +131,10 @@ class Worker:
         return True
 
     def bury(self, held: HeldTraining, lost: ChildLostError) -> str:
-        """Store what follows from the death of the process of an attempt."""
+        """Store what follows from the death of an attempt's process; return the end.
+
+        The end is "failed", "released", "cancelled", "lost" or "superseded".
+        """
         most, training = self.settings.max_training_bytes, held.training
         if lost.is_out_of_memory and held.problem is None:
             held.problem = queue.out_of_memory_problem(most)

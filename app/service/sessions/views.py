@@ -61,6 +61,7 @@ def view_of(
     texts: Texts,
     standing: RefitStanding | None,
 ) -> bodies.Session:
+    """Return the body of a session whose answers are not erased."""
     ensemble = model.ensemble
     features = ensemble.catalogue.features
     question = machine.next_question(ensemble, state)

@@ -89,7 +89,7 @@ class Connection:
     async def wait_or_raise(self, response: httpx.Response, tries: int) -> None:
         """Sleep before the next try; raise the problem where a retry can't help.
 
-        Raises the response's ProblemError.
+        The problem is the response's ProblemError.
         """
         problem = read_problem(response)
         asked_s = parse_retry_after(response)

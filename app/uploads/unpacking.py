@@ -79,7 +79,7 @@ def to_utf8(content: bytes) -> bytes:
 
 
 def guess_utf16(head: bytes) -> str | None:
-    """Guess the byte order of UTF-16 without a mark; None: it is not UTF-16.
+    """Return "utf-16-le" or "utf-16-be" for UTF-16 without a mark; None: not UTF-16.
 
     In Latin letters one byte of each pair is 0. If more than half of the bytes at odd
     places are 0, the order is little-endian; at even places, big-endian.

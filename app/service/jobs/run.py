@@ -33,8 +33,8 @@ class JobSource(NamedTuple):
 class Workshop:
     """The tools and the cluster that jobs are computed with.
 
-    `place` is a cluster that trains on tables in place; it cuts them into `n_shards`
-    shards. If `place` is None, this process trains on them.
+    `place` is a cluster that trains on tables in place; if it is None, this process
+    does. The cluster cuts a table into `n_shards` shards; None: one for each worker.
     """
 
     reader: TableReader

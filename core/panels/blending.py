@@ -120,6 +120,7 @@ def fit_ridges(
     inputs = columns.standardise(rows.dataset.values)
     if recipe.penalties and not rows.has_rare:
         column_gains = gains[columns.feature_idxs]
+        # The fourth root and the 0.1 dampen gains: no column may vanish or dominate.
         stretches = (column_gains / max(column_gains.mean(), 1e-9) + 0.1) ** 0.25
         stretches = round_digits(stretches, DIGITS)
         n_columns = rows.columns.codes.size
@@ -172,12 +173,14 @@ def measure_rises(
     The members of a bundle are hidden together, and share the rise of the loss.
     `logits` (n_judges, n_outputs) are those with all features known.
     """
+    # Hiding takes time for each feature, so more features get fewer rows.
     step = max(1, round(held_out.row_idxs.size * len(feature_idxs) / RISE_ROWS))
     is_judge = np.zeros(rows.n_rows, np.bool_)
     is_judge[held_out.row_idxs[::step]] = True
     by_fold = [fold[is_judge[fold]] for fold in held_out.folds]
     row_idxs = np.concatenate(by_fold)
     judges = rows.targets[row_idxs], rows.weights[row_idxs]
+    # Compared on the same rows; `logits` has the place of a row among all held out.
     before = mean_loss(logits[np.searchsorted(held_out.row_idxs, row_idxs)], *judges)
     rises = dict.fromkeys(feature_idxs, 0.0)
     for together in gather_bundles(rows, feature_idxs):
@@ -195,19 +198,21 @@ def gather_bundles(
     together: dict[tuple[bool, int], tuple[int, ...]] = {}
     for idx in feature_idxs:
         is_bundled = bool(catalogue.is_bundled[idx])
+        # The flag keeps a bundle's number apart from a feature's.
         key = is_bundled, int(catalogue.group_idxs[idx]) if is_bundled else idx
         together[key] = (*together.get(key, ()), idx)
     return list(together.values())
 
 
 def level_rises(panels: Sequence[Panel]) -> tuple[Panel, ...]:
-    """Lower rises, so that no panel loses more without a feature than its subsets do.
+    """Return panels with lower rises: none loses more without a feature than a subset.
 
-    Subsets without the feature count as they are, others with the feature hidden. On
-    few rows a panel may seem to lose more; then a refusal would end a case too early.
+    The loss of a subset that has the feature is that with the feature hidden. On few
+    rows a panel may seem to lose more; then a refusal would end a case too early.
     """
     sets = [frozenset(panel.feature_idxs) for panel in panels]
     without: dict[int, dict[int, float]] = {}
+    # The smallest first, so that the subsets of a set are done before it.
     for number in sorted(range(len(sets)), key=lambda one: len(sets[one])):
         panel = panels[number]
         assert panel.rises is not None, "they were just fitted"

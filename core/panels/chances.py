@@ -17,9 +17,10 @@ LEAST_CHANCE = 1e-5
 
 
 def to_logits(chances: FloatArray) -> FloatArray:
-    """Return log odds of chances; (..., n_classes) -> (..., n_outputs).
+    """Return the logits of probabilities; (..., n_classes) -> (..., n_outputs).
 
-    Of more than two classes they are logs, centred for each row.
+    For two classes this is the log odds of the second; for more it is the log of each
+    probability minus the mean of the row's logs. Probabilities are clipped first.
     """
     logs = np.log(np.clip(chances, LEAST_CHANCE, 1.0 - LEAST_CHANCE))
     if chances.shape[-1] == 2:
@@ -85,6 +86,7 @@ def fit_link(
     classes share one slope and have an offset each. `votes` (n_rows, n_outputs).
     """
     n_outputs = votes.shape[1]
+    # The slope of boosting's votes, which are half of the log odds.
     start = np.append(2.0, np.zeros(n_outputs))
     penalty, is_positive = np.full(start.size, 2e-3), start > 0.0
     if n_outputs == 1:
@@ -137,7 +139,11 @@ def fit_weights(
 def fit_binary(
     inputs: FloatArray, targets: IntArray, weights: FloatArray, prior: kernels.Penalty
 ) -> FloatArray:
-    """Return the coefficients of least penalised log-loss of two classes."""
+    """Return the coefficients of least penalised log-loss of two classes.
+
+    `inputs` (n_rows, n_inputs); `prior` has the centre and penalty of each coefficient
+    and which of them must not be negative.
+    """
     coefficients = prior.centres.copy()
     rows, shares = np.ascontiguousarray(inputs), np.ascontiguousarray(weights)
     kernels.fit_logits(rows, targets, shares, prior, coefficients)

@@ -125,7 +125,8 @@ def choose_orders(
 ) -> Generator[float, None, tuple[list[int], list[tuple[int, ...]]]]:
     """Choose a set for each budget; return the budgets, and sets in order of asking.
 
-    Yields the share of the whole work that is done, up to a half.
+    Without any useful feature there are no budgets, and one empty set. Yields the share
+    of the whole work that is done, up to a half.
     """
     dataset = rows.dataset
     search = SetSearch(rows, Shop(dataset.catalogue, rows.is_useful), effort)
@@ -235,6 +236,7 @@ def fit_blends(
         for key in panels.keys() & beginnings:
             rank = max(panels[key].loss, least), True, len(key)
             ranks[key] = min(rank, ranks.get(key, rank))
+    # Panels that are no beginning of a set, such as a root alone.
     for key in panels.keys() - ranks.keys():
         ranks[key] = max(panels[key].loss, least), True, 1
     preferred = sorted(panels, key=lambda key: (ranks[key], len(key)))
@@ -255,7 +257,7 @@ def list_beginning_sizes(most: int, growth: float) -> list[int]:
 
 
 def pick_search_rows(effort: Effort, rows: PanelRows) -> PanelRows:
-    """Return the rows, at most `search_rows`, that sets are chosen by."""
+    """Return the rows that sets are chosen by: at most `effort.search_rows`."""
     return replace(rows, dataset=thin_rows(rows.dataset, effort.search_rows))
 
 

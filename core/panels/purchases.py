@@ -81,8 +81,10 @@ class Shop(Derived):
             if fee == 0 or len(members) < 2:
                 continue
             order = sorted(members, key=lambda idx: -gains[idx] / costs[idx])
+            # The ratio of gain to price for each number of first members.
             totals = np.cumsum(gains[order]) / (fee + np.cumsum(costs[order]))
             size = 1 + int(totals.argmax())
+            # A single member is an offer already.
             if size > 1:
                 starters.append(tuple(order[:size]))
         return starters

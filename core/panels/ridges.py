@@ -84,17 +84,20 @@ def compute_squared_distances(columns: FloatArray) -> FloatArray:
 def fit_kernel(
     rows: PanelRows, columns: FloatArray, basis: Basis, held_out: HeldOut
 ) -> HeldOutRidge:
-    """Fit a kernel ridge to the columns (n_rows, n_columns) of rows.
+    """Fit a kernel ridge regression, by random features, to columns of rows.
 
-    The loss is squared error on +1 and -1 for each output. Of the penalties tried it is
-    the one of least held-out log-loss after Platt's link.
+    `columns` (n_rows, n_columns) are standardised. The loss is squared error on +1 and
+    -1 for each output. Of the penalties tried, the one of least held-out log-loss after
+    Platt's link is kept.
     """
     stretched = columns * basis.stretches
     width = WIDTHS[basis.kind] * sample_median_distance(stretched)
     waves = draw_waves(basis.kind, columns.shape[1], basis.n_waves, rows.seed) / width
     targets = target_votes(rows)
     means = rows.weights @ targets / rows.weights.sum()
+    # Inputs and targets times these make least squares weighted.
     roots = np.sqrt(rows.weights)[:, None]
+    # Each wave has a cosine and a sine, so there are 2 * n_waves inputs.
     solver = FewRows if rows.n_rows <= 2 * basis.n_waves else ManyRows
     compute_inputs = make_weighted_waves(stretched, waves, roots)
     ridge = solver(compute_inputs, (targets - means) * roots, held_out.folds)
@@ -181,9 +184,10 @@ def fit_logistic(
 ) -> HeldOutRidge:
     """Fit a ridge logistic regression to the columns (n_rows, n_columns) of rows.
 
-    Of the penalties tried it is the one of least held-out log-loss.
+    Of the penalties tried, the one of least held-out log-loss is kept.
     """
     least, best, last = math.inf, None, None
+    # `last` starts each fit where the one before ended, which is near.
     for penalty in LOGISTIC_PENALTIES:
         logits, by_fold = np.empty((rows.n_rows, rows.n_outputs)), []
         for fold in held_out.folds:
@@ -215,8 +219,8 @@ def solve_logistic(
 ) -> LogisticRidge:
     """Minimise the log-loss plus penalty/2 times the squares of the coefficients.
 
-    The rows `left_out` have no weight. `start` is where the search begins, for more
-    than two classes.
+    The rows `left_out` have no weight. Two classes, if few columns, are fitted by
+    Newton steps; otherwise L-BFGS-B is used and begins at `start` if it is given.
     """
     n_columns, n_outputs = columns.shape[1], rows.n_outputs
     begin = np.vstack((np.zeros((n_columns, n_outputs)), rows.starts))
@@ -225,6 +229,7 @@ def solve_logistic(
         if left_out is not None:
             weights[left_out] = 0.0
         inputs = np.hstack((columns, np.ones((rows.n_rows, 1))))
+        # The last column is the offset, which has no penalty.
         penalties = np.append(np.full(n_columns, penalty), 0.0)
         prior = kernels.Penalty(
             begin[:, 0], penalties, np.zeros(n_columns + 1, np.bool_)

@@ -89,8 +89,9 @@ def list_splits(rows: PanelRows, shop: Shop, most: int) -> Iterator[Split]:
 def make_split(rows: PanelRows, offer: tuple[int, ...]) -> Split | None:
     """Return the split of rows by the values of an offer; None if it makes none.
 
-    Several features of a bundle split by the largest of them, a category by its codes,
-    a number by its cuts or, if these are many, by the cut next to its median.
+    The features of a bundle split by which of them is largest, a category by its codes,
+    a number by its cuts or, if these are many, by the cut next to its median. There is
+    no split into more than `MAX_PARTS` parts.
     """
     features, cuts = rows.dataset.catalogue.features, rows.cuts[offer[0]]
     is_category = [features[idx].type == "category" for idx in offer]
@@ -106,7 +107,7 @@ def make_split(rows: PanelRows, offer: tuple[int, ...]) -> Split | None:
 
 
 def group_rows_by_part(rows: PanelRows, split: Split) -> dict[int, IntArray]:
-    """Return the rows of each part that has enough of them."""
+    """Return the rows of each part that has at least `LEAST_PART` of them."""
     parts = split.assign_parts(rows.dataset.values)
     by_part = {part: np.flatnonzero(parts == part) for part in range(split.n_parts)}
     return {part: idxs for part, idxs in by_part.items() if idxs.size >= LEAST_PART}
@@ -127,6 +128,7 @@ def make_looks(rows: PanelRows) -> Looks:
     ):
         is_missing = codes == kernels.LOST
         present = codes[~is_missing]
+        # The last bin is for missing values, so values have one less.
         bins = np.minimum(codes, N_BINS - 2).astype(np.int64)
         if not is_category and n_codes > N_BINS - 1 and present.size:
             shares = np.linspace(0, 1, N_BINS)[1:-1]
@@ -147,7 +149,8 @@ def compute_split_gains(
 ) -> FloatArray:
     """Return each row's gain by the best look of its part over one look for all.
 
-    Gains, (n_judged,), are in log-likelihood, and only of rows that are in parts.
+    Gains, (n_judged,), are in log-likelihood, and only of rows that are in parts. The
+    best looks are learned on each of the two `halves` and judged on the other.
     """
     parts = split.assign_parts(rows.dataset.values)
     kept = group_rows_by_part(rows, split)
@@ -194,6 +197,7 @@ def learn_looks(
     is_cell[cells, np.arange(learning.size)] = weights
     sums = is_cell @ looks.is_in[learning]
     counts = sums.reshape(n_parts, n_classes, -1, N_BINS).astype(np.float64)
+    # One row more of each class, so that no class has a share of 0.
     totals = np.bincount(cells, weights, n_parts * n_classes) + 1.0
     priors = totals.reshape(n_parts, n_classes)
     priors = (priors / priors.sum(axis=1, keepdims=True))[:, :, None, None]

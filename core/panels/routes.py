@@ -58,7 +58,8 @@ def add_route(
     under which budgets the panels of the parts have a lower loss than the ladder's own,
     which were chosen with these rows and so look better than they are. If a fold finds
     another root, there is no route. Nor is there one if a quick first fit on one fold
-    gains nothing, which rules out most roots at little cost.
+    gains nothing, which rules out most roots at little cost. `blended` are the
+    ladder's own panels with their held-out log odds. Yields after each fit of a part.
     """
     split = find_root_in_sample(rows, makers)
     if split is None:
@@ -69,6 +70,7 @@ def add_route(
         again = find_root_in_sample(others, makers)
         if again is None or again.feature_idxs != split.feature_idxs:
             return ladder
+        # Only the first fold has the quick fit, before its full one.
         for is_look in (False,) if gains else (True, False):
             fitting = fit_children(others, again, makers, is_look=is_look)
             children = yield from fitting
@@ -83,6 +85,7 @@ def add_route(
         return ladder
     children = yield from fit_children(rows, split, makers)
     parts = [part for part, child in children.items() for _ in child.panels]
+    # The ladder's own panels are for cases without a part.
     here = np.full(len(ladder.panels), MAIN)
     route = Route(split, np.append(here, parts).astype(np.int64), *limits)
     added = (panel for child in children.values() for panel in child.panels)
@@ -96,7 +99,10 @@ def add_route(
 
 
 def find_root_in_sample(rows: PanelRows, makers: Makers) -> Split | None:
-    """Search for a root on a sample of the rows; return its split, or None."""
+    """Search for a root on a sample of the rows; return its split, or None.
+
+    The larger the table of bins of each row, the smaller the sample.
+    """
     catalogue = rows.dataset.catalogue
     n_cells = N_BINS * count_looks(len(catalogue.features))
     most = max(LEAST_LOOKED, MOST_CELLS // n_cells)
@@ -113,10 +119,10 @@ def pick_rows(rows: PanelRows, row_idxs: IntArray) -> PanelRows:
 def fit_children(
     rows: PanelRows, split: Split, makers: Makers, *, is_look: bool = False
 ) -> Generator[None, None, Children]:
-    """Fit panels to the rows of each part that has enough of them.
+    """Fit panels to the rows of each part that has enough of them; return them by part.
 
     A quick first fit (`is_look`) is for the middle one of the budgets alone; the
-    beginnings of its panel serve smaller ones.
+    beginnings of its panel serve smaller ones. Yields after each part.
     """
     catalogue = rows.dataset.catalogue
     price, _ = buy(catalogue, Paid(), split.feature_idxs)
@@ -160,7 +166,8 @@ def compute_fold_gains(
     """Return the gain in log-loss of a fold's rows by the panels of their parts.
 
     Gains, (n_rungs, n_rows), are over the ladder's panels for the same budget; 0 for
-    rows without a part or where the root is too dear.
+    rows without a part or where the root is too dear. `fold` holds the positions of
+    the rows; `children` are the panels of each part, fitted without these rows.
     """
     catalogue, weights = rows.dataset.catalogue, rows.weights[fold]
     values, targets = rows.dataset.values[fold], rows.targets[fold]
@@ -179,6 +186,7 @@ def compute_fold_gains(
         for rung, (main, number) in enumerate(pairs):
             if main is None or number is None:
                 continue
+            # Several budgets may buy the same panel.
             if number not in logits:
                 logits[number] = panels[number].logits(values[here], rows.starts)
             before, _ = losses_and_gradients(
@@ -213,13 +221,16 @@ def compute_leads(gains: FloatArray) -> FloatArray:
 def choose_budget_range(
     gains: FloatArray, rungs: Sequence[int]
 ) -> tuple[int, int | None] | None:
-    """Return the least and the greatest budget of a route in force, or None.
+    """Return the range of budgets at which a route is worth following, or None.
 
-    A run is a sequence of rungs at which the gain exceeds a standard error. The run of
-    most gain wins, if it somewhere exceeds `N_ERRORS` of them.
+    `gains` (n_rungs, n_rows) are those of the route. A run is a sequence of rungs whose
+    mean gain exceeds one standard error. The run of largest total gain wins, among
+    those that exceed `N_ERRORS` standard errors somewhere. Returns its least budget and
+    the greatest one before the next rung, None if there is no upper end.
     """
     leads, means = compute_leads(gains), gains.mean(axis=1)
     best, limits = 0.0, None
+    # Padded on both sides, so that every run has a begin and an end.
     is_run = np.concatenate(([False], leads > 1.0, [False]))
     begins = np.flatnonzero(~is_run[:-1] & is_run[1:]).tolist()
     ends = np.flatnonzero(is_run[:-1] & ~is_run[1:]).tolist()

@@ -18,8 +18,8 @@ from core.table.folds import make_folds
 # Most values of a category with a column each; the most frequent ones.
 MAX_CATEGORIES = 12
 
-# Code of the categories without one of their own. No node splits at it, so they go
-# above it, as categories do that training did not see.
+# Code shared by the categories that are too rare for a code of their own. No node
+# splits at it, so they always go above, as do categories that training did not see.
 OTHERS = kernels.LOST - 1
 
 # Significant digits of the numbers that panels predict by; files have no more.
@@ -104,7 +104,10 @@ class PanelRows(Derived):
 
     @property
     def has_rare(self) -> bool:
-        """Whether some class is rare; then kernels look too good on held-out rows."""
+        """Whether some class has a share below `RARE`.
+
+        Then no kernels are fitted: they look too good on held-out rows.
+        """
         return float(self.priors.min()) < RARE
 
     @cached_property
@@ -133,10 +136,12 @@ class PanelRows(Derived):
         for column, cuts, out_codes in zip(values.T, self.cuts, codes, strict=True):
             out_codes[:] = np.searchsorted(cuts, column, "left")
         for idx in np.flatnonzero(is_category):
+            # The last code is past the end of the cuts; NaN equals no value there.
             known = np.append(self.cuts[idx], np.nan)
             codes[idx, known[codes[idx]] != values[:, idx]] = OTHERS
         is_missing = np.isnan(values.T)
         codes[is_missing] = kernels.LOST
+        # n cuts make n + 1 codes of a number; of a category they are its n codes.
         sizes = np.array([cuts.size for cuts in self.cuts], np.int64) + ~is_category
         has_missing = np.asarray(is_missing.any(axis=1), np.bool_)
         return CoarseTable(codes, sizes, is_category, has_missing)
@@ -144,16 +149,23 @@ class PanelRows(Derived):
     @cached_property
     def is_useful(self) -> BoolArray:
         """Which features have two values or more; (n_features,)."""
+        # A number needs one cut, a category two codes: False is 0, True is 1.
         return np.array([cuts.size for cuts in self.cuts]) > self.coarse.is_category
 
     def folds(self, n_folds: int) -> list[IntArray]:
-        """Return the rows of each fold; where folds can't be made, every other row."""
+        """Return the rows of each fold, or two halves if no folds can be made.
+
+        The halves are the even and the odd rows.
+        """
         folds = make_folds(self.dataset, n_folds, self.seed)
         everything = np.arange(self.n_rows)
         return folds or [everything[::2], everything[1::2]]
 
     def hold_out(self, n_folds: int, n_judges: int) -> HeldOut:
-        """Return as many of the folds as it takes to hold out `n_judges` rows."""
+        """Deal rows to `n_folds` folds; return the first with `n_judges` rows in all.
+
+        If the rows are fewer, all folds are returned.
+        """
         folds = self.folds(n_folds)
         places = np.cumsum([fold.size for fold in folds])
         folds = folds[: 1 + int(np.searchsorted(places, n_judges))]
@@ -190,9 +202,11 @@ class PanelRows(Derived):
             column_codes = [NUMBER_CODE]
             if feature.type == "category":
                 present = values[~np.isnan(values)]
+                # Categories that training did not see are -1 and get no column.
                 known, counts = np.unique(present[present >= 0], return_counts=True)
                 most = np.argsort(-counts, kind="stable")[:MAX_CATEGORIES]
                 column_codes = known[most].astype(int).tolist()
+                # The column of one of two categories tells the other as well.
                 if known.size == 2:
                     column_codes = column_codes[:1]
             if np.isnan(values).any():
@@ -214,6 +228,7 @@ class PanelRows(Derived):
                 lows[place], highs[place] = np.quantile(present, (CLIP, 1.0 - CLIP))
         zeros, ones = np.zeros(read.size), np.ones(read.size)
         lows, highs = np.nan_to_num(lows), np.nan_to_num(highs)
+        # With means of 0 and scales of 1 `standardise` only clips.
         unscaled = Columns(read, codes, lows, highs, zeros, ones)
         clipped = unscaled.standardise(self.dataset.values)
         is_there = ~np.isnan(values) | (codes == MISSING_CODE)
@@ -230,8 +245,8 @@ def choose_coarse_cuts(
 ) -> FloatArray:
     """Return cuts of a number at quantiles, or the most frequent categories, ascending.
 
-    Where some rows are of a rare class, half of the cuts are at quantiles of these:
-    otherwise most cuts would lie where no such row is.
+    `is_rare` (n_rows,) marks rows of rare classes. If there are some, half of the cuts
+    are at quantiles of these rows: otherwise most cuts would lie where none of them is.
     """
     is_there = ~np.isnan(column)
     present, rare = column[is_there], column[is_there & is_rare]
@@ -245,5 +260,6 @@ def choose_coarse_cuts(
         shares = np.linspace(0.0, 1.0, kernels.LOST // len(samples) + 1)[1:-1]
         lower = [np.quantile(one, shares, method="lower") for one in samples]
         below = np.searchsorted(known, np.concatenate(lower))
+        # A cut lies above its value, so the greatest value can't have one.
         places = np.unique(np.minimum(below, known.size - 2))
     return find_middles(known[places], known[places + 1])

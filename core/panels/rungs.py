@@ -30,6 +30,7 @@ def choose_rungs(search: SetSearch) -> list[int]:
     dears = {price for price in prices if price > DEAR * usual}
     fuller = {dear + DEAR * usual for dear in dears}
     end = STEPS[-1] * usual
+    # With a dear offer comes a budget that pays something beside it.
     within = [one for one in (*steps, *dears, *fuller) if one <= end]
     near = space_out(min(one, most) for one in within if one >= min(prices))
     needed = space_out(min(one, most) for one in (*fuller, most) if one > end)
@@ -39,10 +40,11 @@ def choose_rungs(search: SetSearch) -> list[int]:
         if end < one < most / APART
         and all(max(one, other) > APART * min(one, other) for other in needed)
     ]
-    # Of few offers there are few sets to choose among.
+    # Few offers make few sets to choose among.
     n_most = min(search.effort.max_rungs, len(shop.offers) + 2)
     n_beyond = len(needed) + len(others)
     n_beyond = min(n_beyond, max(n_most - len(near), n_most // 3))
+    # Needed budgets, dear offers and the price of everything, come before multiples.
     needed = pick_evenly(needed, n_beyond)
     others = pick_evenly(others, n_beyond - len(needed))
     return pick_evenly(near, n_most - n_beyond) + sorted(needed + others) or [most]
@@ -51,12 +53,13 @@ def choose_rungs(search: SetSearch) -> list[int]:
 def pick_evenly(budgets: Sequence[int], most: int) -> list[int]:
     """Return at most `most` of some budgets, evenly spaced, the last among them."""
     n_kept = min(len(budgets), most)
+    # Counted from the end, so that the last is kept even if only one is.
     places = np.linspace(len(budgets) - 1, 0, n_kept).round().astype(int)
     return [budgets[place] for place in places[::-1]]
 
 
 def space_out(budgets: Iterable[float]) -> list[int]:
-    """Return budgets in order; of those too close together only the smallest."""
+    """Return budgets ascending, each more than `APART` times the one kept before."""
     kept: list[int] = []
     for one in sorted(map(int, budgets)):
         if not kept or one > APART * kept[-1]:

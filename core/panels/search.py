@@ -63,7 +63,10 @@ class SetSearch:
         self.small_budget = self.effort.small * self.usual_price
 
     def tree_scores(self, feature_idxs: Iterable[int]) -> FloatArray:
-        """Return log odds of held-out rows by trees on a set, (n_judges, n_outputs)."""
+        """Return log odds of held-out rows by trees on a set, (n_judges, n_outputs).
+
+        They are kept in `scores`. Without features they are the priors'.
+        """
         key = frozenset(feature_idxs)
         if key not in self.scores:
             rows, held_out = self.rows, self.held_out
@@ -91,8 +94,9 @@ class SetSearch:
     def row_losses(self, feature_idxs: Iterable[int]) -> FloatArray:
         """Return the weighted log-loss of each held-out row on a set; (n_judges,).
 
-        Trees predict; for some rows (`few`) a kernel predicts with them, unless a class
-        is rare or rows belong together. Weights are relative to the mean weight.
+        Trees predict. For the rows `few` their probabilities are averaged with those of
+        a kernel, unless a class is rare or rows belong together. Weights are relative
+        to the mean weight. The losses are kept in `losses`.
         """
         key = frozenset(feature_idxs)
         if key not in self.losses:
@@ -132,10 +136,12 @@ def kernel_logits(
     targets, weights = rows.targets[few], rows.weights[few]
     targeted = target_votes(rows)[few]
     means = weights @ targeted / weights.sum()
+    # Every (n + 1)-th element is on the diagonal; a row of less weight is fitted less.
     penalised.flat[:: few.size + 1] += QUICK_PENALTY / weights
     # Only the diagonal of the inverse is needed, which a triangular root gives.
     half, _ = strtri(np.linalg.cholesky(penalised), lower=1)
     diagonal = np.einsum("ij,ij->j", half, half)[:, None]
+    # The leave-one-out residual of row i is (K^-1 y)_i / (K^-1)_ii.
     votes = targeted - half.T @ (half @ (targeted - means)) / diagonal
     slope, offsets = fit_link(votes, targets, weights)
     logits: FloatArray = slope * votes + offsets

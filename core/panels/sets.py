@@ -38,7 +38,8 @@ def select_forward(
     Returns the features in the order of buying. The gain of a feature is that of a
     stump on the residuals of trees on the set so far. The stump is fitted to all rows,
     or within halves: by the predicted chance, or by one of the features bought last,
-    where interactions show.
+    where interactions show. The gain is divided by the price to the `power`; features
+    in `begin` are bought beforehand, and only those in `among` may be added.
     """
     shop = search.shop
     allowed = set(shop.offer_of if among is None else among)
@@ -59,9 +60,11 @@ def select_forward(
             gains[list(offer)].sum() / search.weigh_price(amount) ** power
             for amount, offer in offers
         ]
+        # In large sets several at once, a twelfth of the set: each look takes time.
         several = max(1, int(0.08 * len(bought) + 0.5))
         for place in np.argsort(-np.array(worth), kind="stable")[:several]:
             _, offer = offers[place]
+            # An offer bought just now may have paid the fee, or some of the features.
             amount = shop.price([idx for idx in offer if idx not in bought], paid)
             if amount <= left:
                 left -= amount
@@ -125,6 +128,7 @@ def eliminate_backward(search: SetSearch, least_budget: int) -> tuple[int, ...]:
         next_price = LEFT_SHARE * shop.price(gather_offers(left))
         left = [left[place] for place in np.argsort(-np.array(worth), kind="stable")]
         dropped.append(left.pop())
+        # Several per look, until the price has fallen by the share: looks take time.
         while len(left) > 1 and shop.price(gather_offers(left)) > next_price:
             dropped.append(left.pop())
     return gather_offers([*left, *reversed(dropped)])
@@ -141,7 +145,7 @@ def make_candidates(
     """Return candidate sets by budget, each list in the same order of makers.
 
     Makers are the given orders, then `select_forward` by each power, for the largest
-    budget and for each small one, then `eliminate_backward`.
+    budget and for each small one, then `eliminate_backward`. Yields after each maker.
     """
     shop, most = search.shop, max(budgets)
     small = [one for one in budgets if one < most and one <= search.small_budget]
@@ -175,7 +179,8 @@ def choose_sets(
 
     The excess loss of each maker over the best is averaged over neighbouring budgets,
     so that no lucky set wins. On small sets swaps are tried. If the set of the budget
-    before is better by more than a standard error, it is kept.
+    before is better by more than a standard error, it is kept. Yields now and then, so
+    that a caller can stop.
     """
     pool = yield from make_candidates(search, budgets, orders)
     for _ in map_in_threads(
@@ -189,6 +194,7 @@ def choose_sets(
         near = range(max(0, place - 1), min(len(budgets), place + 2))
         shares = np.array([1.0 if other == place else 0.5 for other in near])
         maker = int((shares @ excess[near.start : near.stop]).argmin())
+        # The first forward selection for the largest budget, in its order of buying.
         best, order = pool[place][maker], pool[-1][len(orders)]
         swaps.append(partial(swap_offers, search, best, budget, order))
     chosen: list[tuple[int, ...]] = []

@@ -37,7 +37,7 @@ class FewRows:
         self.products = (self.inputs @ self.inputs.T).astype(np.float64)
 
     def fold_coefficients(self, penalty: float) -> list[FloatArray]:
-        """Return the coefficients fitted without each fold, by ridge penalty."""
+        """Return the coefficients fitted without each fold, for one ridge penalty."""
         coefficients = []
         for fold in self.folds:
             kept = np.setdiff1d(self.every, fold)
@@ -62,7 +62,10 @@ class FewRows:
 
 
 class ManyRows:
-    """Ridge regression through the products of inputs, summed block by block."""
+    """Ridge regression through the products of inputs, summed block by block.
+
+    Its parameters and methods are those of `FewRows`.
+    """
 
     def __init__(
         self,
@@ -83,7 +86,8 @@ class ManyRows:
         self.sums = np.sum([one for _, one in sums], axis=0)
 
     def fold_coefficients(self, penalty: float) -> list[FloatArray]:
-        """Return the coefficients fitted without each fold, by ridge penalty."""
+        """Return the coefficients fitted without each fold, for one ridge penalty."""
+        # The sums over all rows less those over the fold.
         return [
             solve(self.products - products, self.sums - sums, penalty)
             for products, sums in self.fold_sums
@@ -136,6 +140,7 @@ def solve(products: FloatArray, sums: FloatArray, penalty: float) -> FloatArray:
     """Solve (products + penalty on the diagonal) x = sums."""
     cho_solve = load_solver()
     penalised = products.copy()
+    # Every (n + 1)-th element is on the diagonal.
     penalised.flat[:: penalised.shape[0] + 1] += penalty
     # numpy's root releases Python's lock meanwhile, scipy's does not.
     lower = np.linalg.cholesky(penalised)

@@ -118,6 +118,7 @@ def fit_stopping(
 
     points += map_in_threads(learn, list_rates(judged, start))
     hull = compute_hull(points)
+    # Each slope of the hull: the error saved per micro-unit by the next rule.
     rates = [
         (one.error - other.error) / (other.spend - one.spend)
         for one, other in itertools.pairwise(hull)
@@ -206,6 +207,7 @@ def follow_steps(judged: JudgedPanels, steps: Steps) -> tuple[FloatArray, FloatA
     feature by feature.
     """
     spends, losses = np.zeros(judged.losses.shape), judged.losses.copy()
+    # A target comes before its panel, so what follows it is known by now.
     for here, there in enumerate(steps.targets.tolist()):
         if there != here:
             goes_on = judged.risks[here] > steps.thresholds[here]
@@ -244,11 +246,15 @@ def make_steps_to(prices: IntArray, number: int) -> Steps:
 
 
 def compute_hull(points: Sequence[Point]) -> list[Point]:
-    """Return the points on the lower convex hull, by spend, as long as error falls."""
+    """Return the points on the lower convex hull of spend and error, by spend.
+
+    A point that spends more without a lower error is left out.
+    """
     hull: list[Point] = []
     for point in sorted(points, key=lambda one: (one.spend, one.error)):
         if hull and point.error >= hull[-1].error - kernels.LEAST_LEAD:
             continue
+        # Andrew's monotone chain: what the new point puts above the hull goes.
         while len(hull) > 1 and is_above(hull[-2], hull[-1], point):
             hull.pop()
         hull.append(point)
@@ -262,10 +268,14 @@ def is_above(first: Point, middle: Point, last: Point) -> bool:
 
 
 def make_rule(judged: JudgedPanels, point: Point, rate: float) -> StoppingRule:
-    """Return the rule of some steps, with its figures as in `StoppingRule`."""
+    """Return the rule of some steps, with its figures as in `StoppingRule`.
+
+    `rate` is the error cost that a micro-unit of spend has to save.
+    """
     targets, thresholds = point.steps
     _, losses = follow_steps(judged, point.steps)
     numbers = np.arange(targets.size)
+    # The share of the expected error cost that is left at the end of those that go on.
     left, has_target = np.ones(targets.size), targets != numbers
     goes_on = has_target[:, None] & (judged.risks > thresholds[:, None])
     expected = (judged.weights * judged.risks * goes_on).sum(axis=1)

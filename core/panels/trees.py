@@ -38,10 +38,11 @@ def make_growth(
     row_share: float = 1.0,
     column_share: float = 1.0,
 ) -> Growth:
-    """Return settings of tree growth; leaves of tiny tables have 2 rows or more.
+    """Return settings of tree growth, adapted to the number of rows and of classes.
 
     `rate` is the learning rate; the shares are those of rows and columns that each
-    round draws.
+    round draws. A leaf has at least 2 rows, in small tables a fiftieth of all rows, and
+    at most the least number that `rows.limits` sets.
     """
     least_rows, l2 = rows.limits
     least_rows = max(2, min(least_rows, rows.n_rows // 50))
@@ -57,8 +58,8 @@ def make_growth(
 def choose_limits(rows: PanelRows, held_out: HeldOut) -> LeafLimits:
     """Return the leaf limits of lower held-out log-loss, all useful features known.
 
-    If they differ by less than a standard error, `PLAIN` is returned, but `FINE` where
-    a class is rare: its cases share large leaves with those of other classes.
+    If the losses differ by less than a standard error, `PLAIN` is returned; but `FINE`
+    if a class is rare, since in large leaves its cases are outnumbered by others.
     """
     idxs = np.flatnonzero(rows.is_useful).tolist()
     if not idxs:
@@ -94,7 +95,8 @@ class GrownTrees:
     def hide(self, feature_idxs: Sequence[int], row_idxs: IntArray) -> FloatArray:
         """Return the scores of some rows with features hidden; (n_some, n_outputs).
 
-        Nodes that read them send a row both ways, by the rows that they were grown on.
+        A node that reads a hidden feature averages its two sides, weighted by how many
+        rows of the training went each way.
         """
         is_hidden = np.isin(self.feature_idxs, feature_idxs)
         changes = np.zeros((row_idxs.size, self.scores.shape[0]))
@@ -136,7 +138,7 @@ def fit_trees(
 def grow_folds(
     rows: PanelRows, feature_idxs: Sequence[int], growth: Growth, held_out: HeldOut
 ) -> list[GrownTrees]:
-    """Grow trees without each of the folds."""
+    """Boost trees once without each held-out fold; return one ensemble per fold."""
     return [
         fit_trees(rows, feature_idxs, growth._replace(seed=growth.seed + number), fold)
         for number, fold in enumerate(held_out.folds)
@@ -168,9 +170,12 @@ def merge_ensembles(
         for number, output in np.ndindex(*grown.sizes.shape):
             size = int(grown.sizes[number, output])
             tree = grown.room.nodes[number, output, :size].copy()
+            # A child below 0 is a leaf, -1 - its number; both numberings are shifted
+            # past the trees before.
             for side in (BELOW, ABOVE):
                 child = tree[:, side]
                 tree[:, side] = np.where(child < 0, child - n_steps, child + n_nodes)
+            # A tree without nodes is a single leaf.
             roots.append(n_nodes if size else -1 - n_steps)
             outputs.append(output)
             nodes.append(tree)
@@ -186,6 +191,7 @@ def merge_ensembles(
     )
     below, above = joined[:, N_BELOW], joined[:, N_ABOVE]
     shares = np.round(below / np.maximum(below + above, 1), 3)
+    # Cuts and shares say these from now on.
     joined[:, [CODE, N_BELOW, N_ABOVE]] = 0
     trees = ServedTrees(
         joined,

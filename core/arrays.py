@@ -22,6 +22,7 @@ def make_finite(numbers: FloatArray) -> FloatArray:
 
 def round_digits(numbers: FloatArray, digits: int) -> FloatArray:
     """Return numbers rounded to `digits` significant digits."""
+    # Zero has no logarithm, and stays zero at any power.
     is_zero = numbers == 0
     powers = np.floor(np.log10(np.abs(np.where(is_zero, 1.0, numbers))))
     scales = 10.0 ** (digits - 1 - powers)

@@ -91,7 +91,10 @@ class Parameter:
 
 
 def as_number(raw: object, kind: type) -> float:
-    """Return an int or a float, NaN for anything else."""
+    """Return an int or a float, NaN for anything else.
+
+    If `kind` is int, only an int is one; NaN then fails every bound.
+    """
     if kind is int:
         return raw if type(raw) is int else math.nan
     if isinstance(raw, bool) or not isinstance(raw, int | float | Decimal):
@@ -122,6 +125,7 @@ def read_field(name: str, hint: Any, default: object) -> Parameter:
             notes += more
         elif get_origin(hint) in (Union, UnionType):
             (hint,) = (one for one in get_args(hint) if one is not NoneType)
+            # Stands for "may be None"; see `is_optional` below.
             notes.append(None)
         else:
             break

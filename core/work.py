@@ -35,7 +35,7 @@ def pass_on(
 
 
 def approach(share: float, end: float) -> Iterator[float]:
-    """Yield shares that approach `end`, for work of unknown length."""
+    """Yield shares from `share` on that approach `end`, for work of unknown length."""
     while True:
         share += (end - share) * STRIDE
         yield share

@@ -94,7 +94,7 @@ def read_marks(raw: object) -> tuple[tuple[str, ...], list[Refusal]]:
 
 
 def read_seed(random_state: object, draw: Callable[[], int]) -> int:
-    """Return an integer `random_state` as the seed; else one that `draw` draws."""
+    """Return an integer `random_state` as the seed, or refuse it; else draw one."""
     given = as_python(random_state)
     if not isinstance(given, int) or isinstance(given, bool):
         return draw()
@@ -132,7 +132,7 @@ def read_aims(
     ensemble: Ensemble,
     policy: str | None,
 ) -> tuple[list[int | None], list[Aim | None]]:
-    """Return the aims, and a budget beside each; without aims None for each budget."""
+    """Return a budget for each aim, and the aims; or `limits`, and as many None."""
     if raw is None:
         return limits, [None] * len(limits)
     if not isinstance(raw, Sequence) or isinstance(raw, str):
@@ -148,7 +148,7 @@ def read_aims(
 
 
 def read_sample_weights(raw: Any, n_rows: int) -> FloatArray:
-    """Read the weights of rows, scaled to sum to 1; None: equal."""
+    """Return weights of rows that sum to 1 (None: equal); raise `RefusedError`."""
     weights = np.ones(n_rows) if raw is None else np.asarray(raw, np.float64)
     is_right = weights.shape == (n_rows,) and bool((weights >= 0).all())
     if not is_right or not 0 < weights.max(initial=0.0) < np.inf:
@@ -160,7 +160,7 @@ def read_sample_weights(raw: Any, n_rows: int) -> FloatArray:
 def require_classes(
     algorithm: str, y: npt.NDArray[np.int64], n_classes: int, auto: frozenset[AutoName]
 ) -> None:
-    """Refuse classes that the algorithm or "auto" can't deal with."""
+    """Raise `RefusedError` for classes that the algorithm or `auto` can't deal with."""
     boosted = list_multilabel_algorithms()
     if y.ndim == 2 and algorithm not in boosted:
         rule = f"must be one of {', '.join(boosted)} for several labels at once"

@@ -23,7 +23,7 @@ class CellTypeError(RefusedError, TypeError):
 
 
 def is_frame(table: object) -> bool:
-    """Return whether a table is a data frame; refuse one that is not collected yet."""
+    """Return whether a table is a data frame; raise `RefusedError` for a lazy one."""
     wrapped = nw.from_native(table, pass_through=True)
     if isinstance(wrapped, nw.LazyFrame):
         rule = "must hold its rows: call collect() first"
@@ -90,7 +90,7 @@ def mapped_columns(table: Mapping[str, Any], names: Iterable[str]) -> dict[str, 
 
 
 def list_column(name: str, values: Any) -> Column:
-    """Return a list of values as numbers or texts."""
+    """Return a list of values as numbers or texts; refuse what is no list of them."""
     try:
         column = np.asarray(values)
         is_list = column.ndim == 1

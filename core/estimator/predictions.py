@@ -228,6 +228,7 @@ class BudgetedPredictor(ABC):
         """Return the features that the session of each row asks for, in order."""
         ranks = self._simulate(X, budget, policy, aim, exact_budget).ranks
         columns, n_asked = self._serve().columns, (ranks > 0).sum(axis=1)
+        # Features that are not asked, of rank 0, go last and are cut off.
         orders = np.argsort(np.where(ranks > 0, ranks, ranks.size + 1), axis=1)
         return [
             tuple(columns[idx] for idx in order[:size])

@@ -107,6 +107,7 @@ def draw_waves(kind: KernelName, n_columns: int, n_waves: int, seed: int) -> Flo
     """
     generator = np.random.default_rng(seed)
     blocks = []
+    # A block has one wave per column; -(-a // b) rounds up.
     for _ in range(-(-n_waves // n_columns)):
         directions, _ = np.linalg.qr(generator.normal(size=(n_columns, n_columns)))
         lengths = np.sqrt(generator.chisquare(n_columns, size=n_columns))
@@ -115,6 +116,7 @@ def draw_waves(kind: KernelName, n_columns: int, n_waves: int, seed: int) -> Flo
     if kind == "gauss":
         waves *= np.sqrt(2.0)
     else:
+        # Dividing by the widths makes the mixture.
         waves /= np.abs(generator.normal(size=n_waves))
     return waves
 
@@ -198,6 +200,7 @@ class Blend(Arrays):
         total = self.weights[0] * self.trees.logits(values, is_hidden)
         weighted = zip(self.weights[1:], self.ridges, dampings, strict=True)
         for weight, ridge, damping in weighted:
+            # A ridge without weight takes time for nothing.
             if weight > 0:
                 total = total + weight * ridge.logits(columns, damping)
         logits: FloatArray = np.clip(arrays.make_finite(total), -MAX_LOGIT, MAX_LOGIT)

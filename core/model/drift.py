@@ -55,7 +55,8 @@ def training_summary(
 ) -> tuple[float | None, dict[float, float]]:
     """Return the mean of a number, or the share of each value of another feature.
 
-    They are stored in the panels, where one value may have no column of its own.
+    They are stored in the panels; None and an empty dictionary where they are not. A
+    single value without a column of its own has the rest of the shares.
     """
     feature = ensemble.catalogue.features[feature_idx]
     means: dict[int, float] = defaultdict(float)

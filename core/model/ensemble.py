@@ -209,6 +209,7 @@ class Ensemble(Derived):
             feature = self.catalogue.features[feature_idx]
             cuts = np.unique(np.array(feature_cuts, dtype=np.float64))
             has_rest = feature.type != "category" or cuts.size < len(feature.categories)
+            # One infinity, or none: a list times a boolean.
             segments[feature_idx] = np.append(cuts, [np.inf] * has_rest)
         starts = np.cumsum([0, *(part.size for part in segments)])
         return kernels.Segments(starts, np.concatenate(segments))

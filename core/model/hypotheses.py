@@ -109,6 +109,8 @@ class Stump(Hypothesis):
 
     def write_nodes(self, paths: PathBuilder) -> None:
         """Add one node, which leads to a vote on either side."""
+        # The vote above the cut, and after it the one below; where the value is
+        # missing vote 0, an abstention, counts.
         end = paths.add_votes(self.votes)
         self.write_node(paths, (~end, ~(end + 1)), 0)
 
@@ -183,6 +185,7 @@ class Tree(Hypothesis):
             below = self.below_votes[position] if self.below_votes else None
             ends = paths.add_votes(stump.votes, below)
             targets = []
+            # Side 0 is above the cut, 1 below, as the votes of a pair are placed.
             for side, child in enumerate(self.children[position]):
                 targets.append(~(ends + side) if child == LEAF else first + child)
                 heres[child] = ends + side
@@ -224,12 +227,14 @@ class Product(Hypothesis):
         product_votes = np.prod([stump.votes for stump in self.stumps], axis=0)
         ends = paths.add_votes(tuple(product_votes.tolist()))
         for position, stump in enumerate(self.stumps):
+            # The first stump has no factors before it, so no sign.
             n_signs = min(position, 1) + 1
             following = len(paths.nodes) + n_signs
             is_last = position == len(self.stumps) - 1
             for sign in range(n_signs):
                 targets = [
                     ~(ends + other) if is_last else following + other
+                    # A vote below the cut turns the sign.
                     for other in (sign, 1 - sign)
                 ]
                 stump.write_node(paths, targets, 0, -1 if is_last else following)

@@ -131,7 +131,10 @@ def is_smaller(budget: int | None, other: int | None) -> bool:
 
 
 def locate_budget(budgets: tuple[int | None, ...], budget: int | None) -> int:
-    """Return the position of the largest of some budgets that is not above another."""
+    """Return the position of the largest of `budgets` that is not above `budget`.
+
+    None is unlimited. Some budget must be so small; else ValueError is raised.
+    """
     limits = [math.inf if one is None else one for one in budgets]
     within = math.inf if budget is None else budget
     return max(place for place, one in enumerate(limits) if one <= within)

@@ -142,6 +142,7 @@ class PanelLadder(Arrays, Derived):
         floors = np.zeros((len(self.panels), self.n_read + 1))
         for (part, panel), row in zip(pairs, floors, strict=True):
             order, floor = panel.feature_idxs, panel.loss
+            # From the whole order down: a bound holds for all shorter beginnings.
             for size in range(len(order), -1, -1):
                 floor = max(floor, losses.get((part, frozenset(order[:size])), floor))
                 row[size] = floor
@@ -235,6 +236,7 @@ class PanelLadder(Arrays, Derived):
             order = order[is_for[order]]
             _, firsts = np.unique(n_ignored[order], return_index=True)
             kept = order[firsts]
+            # The first ignores fewest answers; if it hides none either, it matches.
             if n_hidden[kept[0]] == n_ignored[kept[0]] == 0:
                 return int(kept[0])
             return int(kept[np.argmin(self.expect_losses(known)[kept])])
@@ -244,6 +246,7 @@ class PanelLadder(Arrays, Derived):
     def find_whole(self, is_known: BoolArray, part: int = MAIN) -> int:
         """Return the preferred panel of a part whose features are all known."""
         is_lacking = (self.members & ~is_known[: self.n_read]).any(axis=1)
+        # The first False: the panel without features lacks none.
         return int(np.argmin(is_lacking | ~self.is_for(part)))
 
     def predict_logits(

@@ -46,7 +46,7 @@ def check_rows(
 def check_block(
     columns: Columns, ensemble: Ensemble, most: int | None = None
 ) -> BlockValues:
-    """Return the values of some rows of a table; see `check_rows`."""
+    """Return the values of some rows; parameters and errors are as in `check_rows`."""
     n_rows = len(next(iter(columns.values()))) if columns else 0
     refusals = refuse_empty(n_rows)
     values = np.full((n_rows, len(ensemble.catalogue.features)), np.nan)
@@ -127,7 +127,11 @@ def is_payable(ensemble: Ensemble, feature_idx: int, most: int | None) -> bool:
 
 
 def check_targets(columns: Columns, ensemble: Ensemble, target: str) -> IntArray:
-    """Return the true class of each row; refuse classes that the ensemble lacks."""
+    """Return the position of each row's true class, (n_rows,).
+
+    Raises `RefusedError` where the table has no column `target`, or that column holds
+    a class that the ensemble lacks.
+    """
     column = find_column(columns, target)
     if column is None:
         raise RefusedError([unknown_column("target", target, columns)])

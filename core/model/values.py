@@ -120,11 +120,12 @@ def middle_of_segments(
 ) -> FloatArray:
     """Return a value of each segment: the middle of two cuts, or an end of the range.
 
-    A cut belongs to the segment below it. Without a range the outer segments are as
-    wide as the range of the cuts, or 1.
+    A cut belongs to the segment below it. `ends` is the range of values. Without it
+    the outer segments are as wide as the range of the cuts, or 1.
     """
     width = float(np.ptp(cuts)) or 1.0
     low, high = ends or (cuts[0] - width, cuts[-1] + width)
     inner = cuts[:-1] + (cuts[1:] - cuts[:-1]) / 2
+    # A range may lie within the cuts; the last value must be above the last cut.
     first, last = min(low, cuts[0]), max(high, np.nextafter(cuts[-1], np.inf))
     return np.array([first, *inner, last])

@@ -61,7 +61,7 @@ def hypothesis_votes(
 
 
 def divide(votes: FloatArray | IntArray, totals: FloatArray | IntArray) -> FloatArray:
-    """Return votes (..., n_outputs) over totals (...); 0 where the total is 0."""
+    """Divide votes (..., n_outputs) by totals (...); 0 where a total is 0 or less."""
     totals = totals[..., None]
     return np.divide(votes, totals, out=np.zeros(votes.shape), where=totals > 0)
 

@@ -32,6 +32,7 @@ def usual_budgets(ensemble: Ensemble) -> tuple[int | None, ...]:
         if len(chosen) < MAX_CURVE_POINTS:
             break
         amounts = [0, *round_amounts(figures, steps[-1])]
+        # How many purchases each amount pays; of equal ones the first is kept.
         n_paid = np.searchsorted(steps, amounts, "right")
         _, firsts = np.unique(n_paid, return_index=True)
         chosen = [amounts[first] for first in firsts]
@@ -43,6 +44,7 @@ def round_amounts(figures: tuple[int, ...], most: int) -> Iterator[int]:
     power = 1
     while power < most:
         yield from (
+            # A figure of 15 means 1.5 times the power: it is left out if not whole.
             figure * power // 10
             for figure in figures
             if figure * power % 10 == 0 and figure * power // 10 < most

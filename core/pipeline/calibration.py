@@ -78,6 +78,7 @@ def calibrate(
             crossed.append((yield from fitting))
         links = [one.link for one in crossed]
         loss = sum(map(log_loss, links, folds))
+        # Offsets come second: they must beat slopes alone, and the plain link.
         if loss < least and excess_error(links, folds) <= MAX_EXCESS:
             kept, least = (crossed, fitted), loss
     return kept
@@ -102,6 +103,7 @@ def fit_calibration(
     from scipy.optimize import minimize
 
     offset, slope = np.split(PLAIN, 2, axis=1)
+    # The plain link, with a column of offsets for each output.
     plain = np.hstack((offset.repeat(observed.scores.shape[1], axis=1), slope))
     link = plain if start is None else start.link
     room = (None, None) if has_offsets else (0.0, 0.0)
@@ -140,6 +142,7 @@ def penalised_loss(
     losses, gradients = compute_vote_losses(logits, observed)
     gradients *= observed.weights[:, None]
     by_slope = (gradients * observed.scores).sum(axis=1, keepdims=True)
+    # For two classes the slope multiplies the odds 2F; see `apply_knot_weights`.
     if gradients.shape[1] == 1:
         by_slope *= 2.0
     # No product of matrices: its threads wait for one another over such small ones.
@@ -178,7 +181,11 @@ def log_loss(link: FloatArray, observed: HeldOutVotes) -> float:
 
 
 def excess_error(links: Sequence[FloatArray], folds: Sequence[HeldOutVotes]) -> float:
-    """Return the error of labels minus that of votes at the worst budget."""
+    """Return the error of labels minus that of votes at the worst budget.
+
+    `links` has the calibration of each fold, fitted on the others; votes are labelled
+    by the plain link.
+    """
     n_budgets = 1 + max(int(fold.budget_idxs.max(initial=0)) for fold in folds)
     excess, sizes = np.zeros(n_budgets), np.zeros(n_budgets)
     for link, fold in zip(links, folds, strict=True):

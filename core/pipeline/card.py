@@ -42,7 +42,7 @@ def report_choices(
     params: BoostParams,
     tried: Sequence[tuple[BoostParams, float]],
 ) -> dict[str, object]:
-    """Return the parameters that were chosen for the whole."""
+    """Return the parameters named in `auto` with the values chosen for the whole."""
     # Nothing is tried where no feature was selected.
     if not auto or not tried:
         return {}

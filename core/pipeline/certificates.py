@@ -58,6 +58,8 @@ def set_aside(rows: LabelledRows, share: float, seed: int) -> tuple[IntArray, In
     is_aside = np.isin(row_groups, order[: int(share * order.size)])
     kept = np.flatnonzero(~is_aside)
     aside = random.permutation(np.flatnonzero(is_aside))
+    # In random order the first row of each group is a random one; so are the groups
+    # that come first.
     _, firsts = np.unique(row_groups[aside], return_index=True)
     aside = np.sort(aside[np.sort(firsts)[:MAX_ASIDE_ROWS]])
     if np.unique(rows.targets[kept]).size < 2 or not aside.size:
@@ -90,11 +92,13 @@ def certify(
     ]
     policies = [ensemble.policy_at(limit) for limit in limits]
     played = [list_traces(one, limits, policies, seed) for one in (whole, *guides)]
+    # The last budget is unlimited; the one before pays everything.
     dearest = purchase_budgets(ensemble, most)[-2] or 0
     levels = []
     for policy, limit in zip(policies, limits, strict=True):
         traces, *others = [next(one) for one in played]
         total = dearest if limit is None else min(limit, dearest)
+        # Strata of equal width in spend; -(-a // b) rounds up.
         bounds = tuple(-(-part * total // N_STRATA) for part in range(1, N_STRATA))
         level = make_level(limit, policy, bounds, traces, whole.rows)
         levels.append(add_guide(level, others))
@@ -111,6 +115,7 @@ def add_guide(level: Level, guides: Sequence[Traces]) -> Level:
         stops = find_stops(traces, EARLY_RULES, level.bounds)
         counts += stops.count()
         spends += stops.spends.sum(axis=1)
+    # Without folds there are no sessions, and all counts stay 0.
     n_rows = max(1, sum(len(traces.labels) for traces in guides))
     return replace(
         level,

@@ -55,11 +55,11 @@ def refuse_misfits(
     *,
     keeps_codes: bool | None = None,
 ) -> Iterator[Refusal]:
-    """Refuse more classes than an algorithm takes, or more cells than memory holds.
+    """Yield refusals of classes beyond an algorithm's, and of cells beyond `memory`.
 
     `keeps_codes` None: the values of all rows are in memory. Otherwise columns are
     coded one by one and never in memory together; it says whether this process keeps
-    the codes.
+    the codes. `memory` is in bytes, None: no limit.
     """
     algorithm = ALGORITHMS[spec.boost.algorithm]
     n_classes, n_rows = len(labels.classes), int(labels.targets.size)
@@ -67,6 +67,7 @@ def refuse_misfits(
         yield Refusal("algorithm", "a cascade has two classes")
     n_outputs = count_outputs(n_classes, is_multilabel=False)
     n_whole = n_rows if algorithm.needs_values else min(n_rows, SAMPLE_ROWS)
+    # A table in memory has all values beside those of the sample.
     n_values = n_rows + n_whole if keeps_codes is None else n_whole
     n_coded = 0 if keeps_codes is False else n_features
     needed = training_bytes(n_rows, n_coded, n_outputs)
@@ -94,7 +95,10 @@ def note_missing(dataset: Dataset, spec: TrainingSpec) -> list[str]:
 
 
 def pick_sample(dataset: Dataset, spec: TrainingSpec) -> Dataset:
-    """Return the rows whose values training sees: not set aside, evenly sampled."""
+    """Return the rows whose values training sees: not set aside, evenly sampled.
+
+    Raises what `set_aside` raises.
+    """
     idxs = np.arange(dataset.n_samples)
     if spec.certify_share is not None:
         idxs, _ = set_aside(dataset, spec.certify_share, spec.seed)

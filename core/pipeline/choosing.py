@@ -101,7 +101,11 @@ def tune(
 def hold_out(
     dataset: Dataset, params: BoostParams, names: Sequence[AutoName]
 ) -> tuple[Dataset, Dataset]:
-    """Split rows into those to train on and a third held out; refuse if impossible."""
+    """Split rows into those to train on and a third held out.
+
+    Raises `RefusedError` where all rows are of one row group. It names one of the
+    parameters `names`, which were to be chosen.
+    """
     parts = [
         dataset.take(idxs) for idxs in split_rows(dataset, params.seed) if idxs.size
     ]

@@ -78,9 +78,11 @@ def compare(
     played = PlayedRows(*map(np.array, zip(*joined, strict=True)))
     sizes = np.array([rows.n_samples for _, rows in pairs], np.float64)
     weights = np.concatenate([rows.weights for _, rows in pairs])
+    # Each fold's weights sum to 1; now it counts by its share of the rows.
     weights *= np.repeat(sizes / sizes.sum(), sizes.astype(np.int64))
     row_groups = number_groups([rows for _, rows in pairs])
     ranges = np.array_split(np.arange(len(budgets)), min(N_RANGES, len(budgets)))
+    # Mean savings times the number of budgets, so that ranges can be added up.
     savings = [
         idxs.size * compute_saving(played.average(idxs), weights, row_groups)
         for idxs in ranges
@@ -149,8 +151,8 @@ def compute_saving(
 
     It saves enough if it spends at least `LEAST_SAVED` less, its error cost is higher
     by no more than `ERROR_SLACK` standard errors of the paired difference, and its
-    log-loss by no more than `LOSS_SLACK`. `played` are (2, n_rows) each, the rest
-    (n_rows,).
+    log-loss by no more than `LOSS_SLACK`. The arrays in `played` are (2, n_rows), the
+    first policy before the second; `weights` and `row_groups` are (n_rows,).
     """
     before, after = (played.spends @ weights).tolist()
     if after > (1.0 - LEAST_SAVED) * before or before <= after:

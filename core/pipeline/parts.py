@@ -70,7 +70,7 @@ RunParts = Callable[[Iterable[PartJob]], RunningParts]
 
 
 def run_job(job: PartJob) -> RunningPart:
-    """Train a part: rounds, and panels where the algorithm has them."""
+    """Train a part: rounds, and panels where the algorithm has them; yield progress."""
     spec, table = job.spec, job.table
     trained = yield from train_part(table, spec, job.done, job.part)
     ensemble = make_ensemble(table, spec.boost, trained.rounds, job.error_costs)
@@ -94,7 +94,7 @@ def run_one_by_one(jobs: Iterable[PartJob]) -> RunningParts:
 def add_panels(
     ensemble: Ensemble, dataset: Dataset, params: BoostParams
 ) -> Generator[float, None, Ensemble]:
-    """Fit panels to a dataset, and put them beside an ensemble's hypotheses."""
+    """Return the ensemble with panels fitted to a dataset; yield the share done."""
     costs = ensemble.error_costs
     fitting = fit_ladder(
         dataset, params.seed, None, costs, params.effort, params.least_missing
@@ -115,6 +115,7 @@ def train_part(
     """
     params, selection = spec.boost, spec.selection
     rounds = list(done.get(part.number, ()))
+    # Only panels would still need the selected features of a finished fold.
     is_lean = selection is None or not ALGORITHMS[params.algorithm].has_panels
     if is_lean and not part.is_whole and is_finished(params, done, part.number):
         return TrainedPart(rounds, params, None, table)
@@ -136,6 +137,7 @@ def train_part(
             lambda share: part.progress(start + room * share),
         )
         before += room
+    # A cascade that misses its rates is refused in the whole only: `grow_ensemble`.
     is_strict = part.is_whole
     for added in grow_ensemble(table, params, tuple(rounds), is_strict=is_strict):
         rounds.append(added)
@@ -147,7 +149,8 @@ def train_part(
 def is_finished(
     params: BoostParams, done: Mapping[int, Sequence[Round]], part: int
 ) -> bool:
-    """Return whether a part has all its rounds already; parts are trained in order."""
+    """Return whether a part has all its rounds already."""
+    # Parts are trained in order, so one before the last that has begun is complete.
     if part < max(done, default=0):
         return True
     rounds, most = done.get(part, ()), ALGORITHMS[params.algorithm].most_rounds(params)

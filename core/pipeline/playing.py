@@ -55,6 +55,7 @@ def add_model_spends(
         n_played=rows.n_samples,
         steps=measure_spend_steps(whole, rows, budgets, seed),
     )
+    # Those of held-out rows remain, for comparison with the fixed list.
     spends = validation.curve.mean_spends
     return validation._replace(curve=curve, spends=spends, purchases=tuple(bought))
 

@@ -84,7 +84,8 @@ def prepare_columns(
 
     The result, and what is raised, are those of `check_training` and `prepare_table`
     on a table in memory. Each column is read once, classes and weights first, and then
-    freed: codes and a sample stay; without `keeps_codes` cuts and the sample.
+    freed: codes and a sample stay; without `keeps_codes` cuts and the sample. `memory`
+    is how many bytes training may take, None: no limit.
     """
     chosen, refusals = choose_columns(columns, spec.table, n_rows)
     labels, columns = gather_labels(columns, spec.table, n_rows)
@@ -98,6 +99,7 @@ def prepare_columns(
     kept, error_costs = labels.kept, labels.error_costs
     # The collector holds the remaining rows in fewer bytes.
     del labels
+    # Columns of a refused table are read on, so that every refusal is found.
     add = (lambda *_: None) if collector is None else collector.add
     features, warnings, wrong = read_features(columns, spec.table, chosen, add, kept)
     refusals += wrong

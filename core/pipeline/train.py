@@ -142,7 +142,11 @@ def validate_whole(
     spec: TrainingSpec,
     part: Part,
 ) -> Generator[Progress, None, tuple[Ensemble, Validation | None]]:
-    """Validate the whole on held-out rows; return it calibrated and certified."""
+    """Validate the whole on held-out rows; return it calibrated and certified.
+
+    Without folds it has no calibration, and the validation is None; without rows set
+    aside it has no certification. Yields the progress of `part`, the whole.
+    """
     validation, before, aside = None, 0.0, rows.aside
     if folds:
         held_out, unseen = [one.ensemble for one in folds], [one.rows for one in folds]
@@ -200,7 +204,7 @@ def choose_folds(
 
 
 def check_classes(dataset: Dataset, params: BoostParams) -> None:
-    """Refuse classes that the curve or the algorithm does not support."""
+    """Raise `RefusedError` for classes that the curve or the algorithm can't have."""
     if dataset.is_multilabel:
         raise RefusedError([Refusal("target", "must be one class per row")])
     if ALGORITHMS[params.algorithm].is_binary and len(dataset.classes) > 2:

@@ -195,6 +195,7 @@ def average_curves(curves: Sequence[Curve]) -> Curve:
         mean_spends=average("mean_spends"),
         max_spends=tuple(np.max([c.max_spends for c in curves], axis=0).tolist()),
         n_samples=int(sizes.sum()),
+        # Variances of independent folds add up: sum of share^2 / n of each.
         n_effective=None if is_plain else float(1.0 / (shares**2 @ (1.0 / effective))),
     )
 
@@ -243,6 +244,7 @@ def collect_votes(
     draws may end.
     """
     strides = spread_rows(rows.n_samples, len(budgets), ensemble.n_outputs)
+    # In rows: a row's budgets, len(budgets) / len(strides) of them, share its weight.
     weights = rows.weights * rows.n_samples / len(budgets) * len(strides)
     parts = []
     for first, stride in enumerate(strides):
@@ -272,6 +274,7 @@ def spread_rows(n_rows: int, n_budgets: int, n_outputs: int) -> list[slice]:
     With many classes each row is simulated under some budgets only, so that every class
     keeps its rows. Every row is used at least once.
     """
+    # Rounded up.
     n_parts = -(-n_rows * n_budgets * n_outputs // MAX_VOTES)
     n_parts = max(1, min(n_parts, n_budgets))
     return [slice(first, None, n_parts) for first in range(n_parts)]

@@ -66,6 +66,7 @@ def boost_subset(subset: Subset, params: SelectionParams) -> Fit:
         is_open &= edges > MIN_EDGE
         alphas = np.arctanh(np.where(is_open, np.minimum(edges, MAX_EDGE), 0.0))
         sums += alphas * votes
+        # Later rounds keep this Z if boosting ends here.
         zs[number:] = (counts * reference * np.exp(-signs * sums)).sum(axis=0).mean()
         is_open &= edges < MAX_EDGE
         if not is_open.any():

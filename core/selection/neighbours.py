@@ -54,13 +54,15 @@ def find_neighbours(subset: Subset, n_neighbours: int) -> tuple[IntArray, IntArr
     counts = np.bincount(cells)
     k = min(n_neighbours, cells.size - 1)
     radii = np.zeros(counts.size)
+    # Where each description has k other rows, the k-th nearest is at distance 0.
     if counts.min() <= k:
         between_rows = distances[np.ix_(cells, cells)]
         # Imported here, since importing it doubles the start time of every command.
         from sklearn.neighbors import NearestNeighbors
 
         nearest = NearestNeighbors(n_neighbors=k, metric="precomputed")
-        # Without an argument no row is its own neighbour.
+        # `kneighbors()` without an argument leaves out each row itself; [0] are the
+        # distances, the last column that to the k-th.
         radii[cells] = nearest.fit(between_rows).kneighbors()[0][:, -1]
     is_near = distances <= radii[:, None] + TIE
     sizes = is_near.sum(axis=1)

@@ -170,7 +170,10 @@ def selection_bytes(n_samples: int) -> int:
 
 
 def measure(subset: Subset, params: SelectionParams) -> FeatureScore:
-    """Compute the Z, Z' or accuracy of a subset that is not empty."""
+    """Compute the Z, Z' or accuracy of a subset, by its last feature.
+
+    The subset must not be empty.
+    """
     table, feature_idx = subset.table, subset.feature_idxs[-1]
     if params.method == "sfs" and params.learner == "knn":
         accuracy = neighbour_accuracy(subset, params.n_neighbours)
@@ -179,6 +182,7 @@ def measure(subset: Subset, params: SelectionParams) -> FeatureScore:
     value = float(fit.zs[-1])
     if params.method == "sfs":
         is_single = table.n_outputs == 1
+        # A single output votes for the second class, hence against the first.
         scores = np.hstack((-fit.sums, fit.sums)) if is_single else fit.sums
         value = float(table.weights @ row_credits(table, scores))
     return FeatureScore(feature_idx, value, fit.concentration, fit.n_hypotheses)
@@ -191,7 +195,11 @@ def next_step(
     value: float,
     trials: Sequence[FeatureScore],
 ) -> SelectionStep:
-    """Choose the best candidate and whether to add it; `value`: without it."""
+    """Choose the best candidate, and whether to add it.
+
+    `value` is the Z, Z' or accuracy without it, `trials` are those of the candidates;
+    `steps` are the steps before.
+    """
     values = np.array([trial.value for trial in trials])
     if params.method == "sfs":
         best = trials[find_best(-values)]

@@ -43,11 +43,13 @@ class Stumps:
         """Return the votes of one output; `masses` are signed weights of groups."""
         n_columns, n_codes = self.is_cut.shape
         column_idxs = np.arange(n_columns)
+        # One slot for each column and code; the last of a column is for missing cells.
         slots = self.codes + column_idxs * (n_codes + 1)
         sums = np.bincount(
             slots.ravel(), np.repeat(masses, n_columns), n_columns * (n_codes + 1)
         ).reshape(n_columns, n_codes + 1)[:, :-1]
         below = np.cumsum(sums, axis=1)
+        # All weights above the threshold less those below it.
         edges = below[:, -1:] - 2 * below
         rising = np.where(self.is_cut, edges, -np.inf)
         falling = np.where(self.is_cut, -edges, -np.inf)
@@ -56,6 +58,7 @@ class Stumps:
         minuses = best_by_code(falling, rising)[column_idxs, self.codes]
         plus = pluses.max(axis=1, initial=constant) - own
         minus = minuses.max(axis=1, initial=-constant) + own
+        # The largest edge of a stump that would abstain on the row.
         tops = np.maximum(rising, falling).max(axis=1)
         is_missing = self.codes == n_codes
         abstaining = np.where(is_missing, tops, -np.inf).max(axis=1, initial=-np.inf)

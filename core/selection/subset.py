@@ -86,6 +86,7 @@ def make_subset(table: SelectionTable, feature_idxs: Iterable[int] = ()) -> Subs
 def extend(subset: Subset, feature_idx: int) -> Subset:
     """Return a subset with one feature more."""
     codes = subset.table.codes[:, feature_idx]
+    # One number for each pair of description and code.
     joint = subset.cells * (int(codes.max()) + 1) + codes
     _, rows, cells = np.unique(joint, return_index=True, return_inverse=True)
     return Subset(

@@ -18,10 +18,12 @@ ONE_RULE = "must be one of mean_budget, wanted_error and error_price"
 
 
 def check_aim(aim: Aim, ensemble: Ensemble, policy: str | None, where: str) -> Aim:
-    """Return a valid aim; refuse one that sessions of an ensemble can't reach.
+    """Return the aim if sessions of an ensemble can reach it.
 
     `policy` is the one that is to ask; None: the first that takes aims. `where` names
-    the field in refusals.
+    the field in refusals. Raises `RefusedError` for an aim without exactly one field
+    set, a policy that does not serve the ensemble or takes no aims, and a wanted error
+    below the least that is reached.
     """
     given = [name for name in Aim.__slots__ if getattr(aim, name) is not None]
     if len(given) != 1:
@@ -63,5 +65,6 @@ def change_aim(ensemble: Ensemble, state: State, aim: Aim | None) -> State:
     """
     if state.is_ended:
         raise ClosedError("the session was stopped")
+    # Answers so far were chosen for another aim.
     is_led = state.is_led and not state.history
     return advance(ensemble, replace(state, aim=aim, is_led=is_led, step_chances=()))

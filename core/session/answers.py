@@ -61,18 +61,19 @@ def check_answer(feature: Feature, value: object) -> float:
 
 
 def refuse_blank(feature: Feature, text: str) -> None:
-    """Refuse what a table's reader takes for a missing value."""
+    """Raise `AnswerError` for a text that stands for a missing value in tables."""
     if is_blank(feature, text.strip()) and text not in feature.categories:
         raise AnswerError([Refusal(feature.name, BLANK_RULE, describe(text))])
 
 
 def parse_answer(feature: Feature, text: str) -> float:
-    """Return an answer written as text as a value; see `check_answer`."""
+    """Return the value of an answer written as text; raise as `check_answer` does."""
     if feature.type == "category":
         return check_answer(feature, text)
     refuse_blank(feature, text)
     parse = parse_number if feature.type == "number" else parse_boolean
     value = parse(text)
+    # A text that can't be read is passed on, to be refused with its rule.
     return check_answer(feature, text if value is None else value)
 
 
@@ -82,6 +83,7 @@ def is_taken(state: State, answer: Answer) -> bool:
     is_same_outcome = before == answer.outcome or (
         before == "known" and answer.outcome == "value"
     )
+    # Without a value there is none to compare.
     is_same_value = answer.value in (None, state.values[answer.feature_idx])
     return is_same_outcome and is_same_value
 
@@ -145,7 +147,7 @@ def take(catalogue: Catalogue, state: State, answer: Answer) -> State:
 
 
 def take_one(catalogue: Catalogue, state: State, answer: Answer) -> State:
-    """Take an answer; refuse it if the feature was answered `MAX_TAKEN` times."""
+    """Take an answer; raise `AnswerError` after `MAX_TAKEN` answers for the feature."""
     feature_idx = answer.feature_idx
     if sum(one.feature_idx == feature_idx for one in state.history) >= MAX_TAKEN:
         name = catalogue.features[feature_idx].name
@@ -197,6 +199,7 @@ def sum_paid(catalogue: Catalogue, charges: Sequence[Charge]) -> Paid:
         group_idx = int(catalogue.group_idxs[charge.feature_idx])
         if group_idx == NO_GROUP:
             continue
+        # A charge of less was made when the fee was paid already.
         whole = catalogue.features[charge.feature_idx].cost + catalogue.fees[group_idx]
         if charge.amount >= whole:
             groups.add(group_idx)
@@ -207,7 +210,7 @@ def sum_paid(catalogue: Catalogue, charges: Sequence[Charge]) -> Paid:
 def bundle_members(
     catalogue: Catalogue, state: State, feature_idx: int
 ) -> tuple[int, ...]:
-    """Return the other open members of a feature's bundle."""
+    """Return the other open members of a feature's bundle; none without a bundle."""
     if not catalogue.is_bundled[feature_idx]:
         return ()
     group_idxs = catalogue.group_idxs

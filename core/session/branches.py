@@ -42,6 +42,7 @@ def split_branch(
     keys = [np.isnan(values[:, idx]).astype(np.int64) for idx in revealed]
     route = ensemble.panels.route if ensemble.panels is not None else None
     if route is not None and set(revealed).intersection(route.split.feature_idxs):
+        # From the root on, parts are asked for different panels.
         keys.append(route.split.assign_parts(values))
     patterns, which = np.unique(np.array(keys).T, axis=0, return_inverse=True)
     parts = []

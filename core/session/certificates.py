@@ -66,6 +66,7 @@ class Certificate:
         """Return whether a session may stop with such a label, at such a spend."""
         if self.threshold is None or confidence < self.threshold:
             return False
+        # The last stratum that begins at or below the spend.
         reached = [one for one in self.strata if one.least_spend <= spent]
         return reached[-1].is_open
 
@@ -98,6 +99,7 @@ def find_certificate(ensemble: Ensemble, state: State) -> Certificate:
     n_samples = certification.n_samples
     place = find_rule(certification, level, alpha, delta)
     if place is None:
+        # Even without a single differing row the p-value would exceed delta.
         is_small = (1.0 - alpha) ** n_samples > delta
         lack = "too_few_rows" if is_small else "not_shown"
         return Certificate(lack, level.budget, n_samples=n_samples)
@@ -191,7 +193,11 @@ def order_rules(
 
 
 def scale_counts(counts: tuple[int, ...], scale: float) -> tuple[int, ...]:
-    """Return cautious estimates of the counts on rows set aside from the guide's."""
+    """Return cautious estimates of the counts on rows set aside from the guide's.
+
+    `scale` is the number of rows set aside per row of the guide. Half a differing row
+    is added, and what differs is rounded up.
+    """
     sizes = [math.floor(scale * one) for one in counts[:N_STRATA]]
     pairs = zip(counts[:N_STRATA], counts[N_STRATA:], sizes, strict=True)
     differing = (math.ceil((d + 0.5) / (n + 1.0) * size) for n, d, size in pairs)
@@ -211,6 +217,7 @@ def find_p_value(
 
 def binomial_tail(n_hits: int, n_trials: int, chance: float) -> float:
     """Return the binomial chance of at most `n_hits` hits; 1 without trials."""
+    # This covers 0 trials; the logarithms below need trials left over.
     if n_hits >= n_trials:
         return 1.0
     hits = np.arange(n_hits + 1)

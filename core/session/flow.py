@@ -135,7 +135,10 @@ class Finder:
         self.cuts = [np.unique(cuts) for cuts in list_cuts(ensemble)]
 
     def play(self, state: State, question: Question, value: float) -> State:
-        """Return the state after an answer, NaN for none; it is charged only if one."""
+        """Return the state after an answer, `unavailable` if the value is NaN.
+
+        The other members of a bundle are answered with middle values.
+        """
         idx = question.feature_idx
         if math.isnan(value):
             answers = [Answer(idx, "unavailable")]
@@ -187,7 +190,12 @@ class Finder:
     def middle_of(
         self, tried: list[tuple[State, float]], chances: list[float]
     ) -> State:
-        """Return the state of median chance among the values tried, or without any."""
+        """Return the state of median chance after one of the values tried.
+
+        `chances` has one for each of `tried`. No answer counts only if it is the only
+        one tried.
+        """
+        # NaN, which stands for no answer, differs from itself.
         places = [place for place, (_, value) in enumerate(tried) if value == value]
         order = sorted(places or range(len(tried)), key=lambda place: chances[place])
         return tried[order[(len(order) - 1) // 2]][0]
@@ -196,6 +204,7 @@ class Finder:
         """Return values that may lead different ways, and the borders between them."""
         idx, has_votes = question.feature_idx, POLICIES[state.policy].has_votes
         values = possible_values(self.ensemble, idx, has_votes=has_votes)
+        # Hypotheses tell values apart at their cuts only, with one value between two.
         if has_votes and self.cuts[idx].size == values.size - 1:
             return values, self.cuts[idx]
         if self.ensemble.catalogue.features[idx].type == "number" and values.size > 1:
@@ -220,7 +229,11 @@ class Finder:
         question: Question,
         ways: dict[Key, list[tuple[State, float]]],
     ) -> dict[Key, list[tuple[float, float]]]:
-        """Return the ranges of a number by where they lead; bisect for borders."""
+        """Return the ranges of a number by where they lead.
+
+        `ways` are the values tried. Between two that lead different ways the border is
+        found by bisection.
+        """
         values, borders = self.places(state, question)
         keys = {value: key for key, pairs in ways.items() for _, value in pairs}
         tried = sorted(value for value in keys if not math.isnan(value))

@@ -97,11 +97,11 @@ def expect_loss(position: Position) -> float:
 
 
 def expect_losses(position: Position, part: int | None = None) -> FloatArray:
-    """Return what panels are expected to lose once they are bought; (n_panels,).
+    """Return the expected log-loss of each panel once it is bought; (n_panels,).
 
-    What stays hidden counts by what their losses rise without it. Infinity of panels
-    that can't be bought, as `price_rests`. One of which nothing is still to come loses
-    no less than what predicts now: it was passed over.
+    Features that stay hidden raise it. It is infinite for panels that can't be bought
+    (`price_rests`). A panel with no more features to come has at least the loss of the
+    panel that predicts now, which was preferred to it.
     """
     part = find_part(position) if part is None else part
     word = f"losses of {part}"
@@ -224,11 +224,11 @@ def find_open(position: Position, number: int) -> list[int]:
 
 
 def price_rests(position: Position, part: int | None = None) -> FloatArray:
-    """Price of what is open of each panel of a part, in micro-units; (n_panels,).
+    """Return the price of each panel's open features, in micro-units; (n_panels,).
 
-    Infinity of panels of other parts, and where what remains doesn't pay it; of an
-    older model also where a panel can't do without what stays hidden. Without a part it
-    is the one that the case is in.
+    It is infinite for panels of another part than `part` (None: the part of the case),
+    for panels that what remains can't pay and, in an older model, for panels that read
+    a feature which stays hidden.
     """
     part = find_part(position) if part is None else part
     if f"rests of {part}" in position.kept:
@@ -249,10 +249,10 @@ def price_rests(position: Position, part: int | None = None) -> FloatArray:
 
 
 def stand(ensemble: Ensemble, logits: FloatArray, numbers: IntArray) -> Standing:
-    """Return where sessions stand; (..., n_outputs) and (...), the panels used.
+    """Return the vote of sessions by the log odds, (..., n_outputs), of their panels.
 
-    The share known is that of what the best panel of its part gains on the class
-    shares.
+    `numbers` (...) are the panels used. The share known is a panel's gain over the
+    class shares, relative to the best panel of its part.
     """
     gains, best = ladder_of(ensemble).gains
     chances = to_chances(logits)

@@ -152,6 +152,7 @@ def change_budget(ensemble: Ensemble, state: State, budget: int | None) -> State
         raise ClosedError("the session was stopped")
     if budget is not None and budget < state.spent:
         raise RefusedError([Refusal("budget", "must be at least what is spent")])
+    # Answers so far were chosen under another budget.
     is_led = state.is_led and not state.history
     return advance(
         ensemble, replace(state, budget=budget, is_led=is_led, step_chances=())
@@ -186,7 +187,7 @@ def count_questions(ensemble: Ensemble, state: State) -> int:
 
 
 def advance(ensemble: Ensemble, state: State) -> State:
-    """Decide the next question and whether to advise a stop."""
+    """Return the state with the next question decided, and whether to advise a stop."""
     if state.is_ended:
         return state
     policy, position = POLICIES[state.policy], Position.of(ensemble, state)
@@ -207,6 +208,7 @@ def advance(ensemble: Ensemble, state: State) -> State:
         return position.decide(**changes | {"stop_reason": "certain"})
     moved = position.decide(**changes)
     reason = find_advice(ensemble, moved)
+    # Through the position, which keeps the forecast that was just computed.
     return Position.of(ensemble, moved).decide(stop_reason=reason) if reason else moved
 
 
@@ -234,6 +236,7 @@ def forecast(ensemble: Ensemble, state: State) -> Forecast:
     made: Forecast = position.kept[word]
     if state.coverage is None or state.pending:
         return made
+    # The label set is for the end of a session only.
     if policy.find_next(position).reason is None:
         return made
     found = find_label_set(ensemble, state, made.probabilities, made.label)

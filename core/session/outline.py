@@ -9,10 +9,10 @@ from core.session.state import Answer, Question, StopRule
 def outline(
     ensemble: Ensemble, budget: int | None, policy: str | None = None
 ) -> list[Question]:
-    """Return the questions of a session to which every answer comes.
+    """Return the questions of a session in which every question gets a value.
 
-    Each answer is a middle value, for a policy that asks by what was answered; nobody
-    stops early. `budget` and `policy` are those of `machine.start`.
+    The value is a middle one, which matters where a policy's next question depends on
+    the answers; nobody stops early. `budget` and `policy` are as in `machine.start`.
     """
     values = middle_values(ensemble)
     stop = StopRule(certain=False)

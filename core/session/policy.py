@@ -180,6 +180,7 @@ class Policy(ABC):
         ends = make_ends(ensemble, cases, cases.budgets.size)
         margins, ranks = np.zeros(ends.votes.shape), ends.ranks
         for row, column in np.ndindex(*ends.spent.shape):
+            # Each budget overwrites the ranks; those of the largest, the last, stay.
             ranks[row] = 0
             state = open_session(ensemble, cases, self.name, row, column)
             end = self.play(ensemble, state, cases.values[row], ranks[row])
@@ -223,7 +224,10 @@ class Policy(ABC):
     def steps(
         self, ensemble: Ensemble, state: State, values: FloatArray, out_ranks: IntArray
     ) -> Iterator[Position]:
-        """Simulate a session on a row's values; yield its position after each step."""
+        """Simulate a session on a row's values; yield its position after each step.
+
+        `out_ranks` (n_features,) gets the order of asking.
+        """
         while True:
             position = Position.of(ensemble, state)
             step = self.find_next(position)

@@ -78,6 +78,7 @@ class Position:
         """
         state = replace(self.state, **changes)
         moved = Position.of(self.ensemble, state)
+        # Cached properties live in `__dict__`; only the state is another.
         moved.__dict__.update(self.__dict__, state=state)
         return state
 
@@ -145,6 +146,8 @@ class Position:
     def has_vote(self) -> BoolArray:
         """Which hypotheses have come to a vote; (n_hypotheses,)."""
         ends = self.ends
+        # At a node (ends >= 0) the vote is that of `HERE`, else ~end = -1 - end; a vote
+        # of 0 is none.
         heres = self.ensemble.paths.nodes[np.maximum(ends, 0), kernels.HERE]
         return np.where(ends >= 0, heres, ~ends) > 0
 
@@ -184,7 +187,10 @@ class Position:
         return {}
 
     def tally(self, length: int | None) -> Tally:
-        """Count the votes of the first hypotheses; without a length of all in reach."""
+        """Return the tally of the first `length` hypotheses, cached by length.
+
+        None: of all hypotheses, those that can't be paid left out of what may vote.
+        """
         if length not in self._tallies:
             paths, votes = self.ensemble.paths, np.zeros(self.ensemble.n_outputs)
             is_counted, n_counted = self.is_payable, paths.roots.size
@@ -195,10 +201,10 @@ class Position:
         return self._tallies[length]
 
     def bound(self, scores: FloatArray, length: int | None) -> tuple[float, float]:
-        """Least and greatest sum of what votes count for, (n_votes,).
+        """Return the least and greatest sum of scores over all answers still to come.
 
-        Over all answers that can still come. With a length, that of the plan, every
-        longer one that it may grow to counts as well; see `core.kernels.bound_votes`.
+        `scores` (n_votes,) say what each vote counts. With the `length` of a plan,
+        every longer plan that it may grow to is included; see `bound_votes`.
         """
         low, high = kernels.bound_votes(
             self.case,

@@ -34,6 +34,7 @@ def probabilities(
     Tibshirani 2000), for forests `vote_shares`.
     """
     if is_share(ensemble, policy):
+        # Of draws the scores are estimates of the whole vote already.
         known = shares if policy == FULL_VOTE else np.ones_like(shares)
         return vote_shares(ensemble, scores, known, has_ties=has_ties)
     chances = np.empty((*shares.shape, len(ensemble.classes)))
@@ -83,8 +84,9 @@ def apply_link(link: FloatArray, scores: FloatArray, shares: FloatArray) -> Floa
 def apply_knot_weights(
     link: FloatArray, scores: FloatArray, near: FloatArray
 ) -> FloatArray:
-    """Return what `apply_link` does, from the `knot_weights` of shares, `near`."""
+    """Return what `apply_link` does; `near` are the `knot_weights` of the shares."""
     interpolated = np.einsum("...k,kl->...l", near, link)
+    # The log odds of two classes are twice the vote of their single output.
     odds = 2.0 * scores if scores.shape[-1] == 1 else scores
     logits: FloatArray = interpolated[..., :-1] + interpolated[..., -1:] * odds
     return logits

@@ -102,8 +102,9 @@ def count_steps(state: State) -> int:
 def remember(ensemble: Ensemble, state: State) -> State:
     """Return the state with `step_chances` up to its last answer.
 
-    Of a session that is led, what it predicts after one more answer is what it would
-    predict if it were played again. Others are played again each time.
+    If the session is led (`State.is_led`), its forecast now is what playing it again
+    would give, so one more step is appended. Any other session keeps no steps, since
+    `trace_answers` plays it again each time.
     """
     n_steps = count_steps(state)
     if not state.is_led or len(state.step_chances) == 1 + n_steps:
@@ -133,11 +134,11 @@ def play_again(
 def hear(
     ensemble: Ensemble, state: State, answer: Answer, standing: Sequence[Charge]
 ) -> State:
-    """Take an answer as far as the prediction hangs on it.
+    """Return the state after an answer, as far as the prediction depends on it.
 
-    It charges what stands at the end: what was reversed since is no part of the
-    budget. Without votes the prediction hangs on what is known alone, and on no
-    question or draw.
+    `standing` are the session's charges that were not reversed; only these count
+    towards the budget. If the policy has no votes, the prediction depends on what is
+    known alone, so the next question is not decided.
     """
     taken = take(ensemble.catalogue, replace(state, budget=None), answer)
     charged = {one.feature_idx for one in taken.charges}

@@ -67,6 +67,7 @@ def keeps_lead(position: Position, length: int | None, winner: int) -> bool:
             continue
         low, _ = position.bound(votes[:, winner] - votes[:, rival], length)
         is_preferred = preference.index(winner) < preference.index(rival)
+        # A lead of up to 2 tolerances is a tie (`raw_votes`); one more for rounding.
         if low < 3 * tolerance and not (is_preferred and low >= -tolerance):
             return False
     return True

@@ -80,6 +80,7 @@ def find_stops(
     for place, rule in enumerate(rules):
         may_stop = traces.confidences >= rule.threshold
         may_stop &= np.array(rule.opens)[strata]
+        # Every session stops at its end at the latest.
         may_stop[:, -1] = True
         stops[place] = may_stop.argmax(axis=1)
     labels = traces.labels[rows, stops]

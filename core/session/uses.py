@@ -16,9 +16,10 @@ from core.table.catalogue import Catalogue
 
 
 def refuse_useless(ensemble: Ensemble, before: State, after: State) -> None:
-    """Refuse new charges for features that can't change what is predicted.
+    """Raise `UselessAnswerError` for a new charge that can't change the prediction.
 
-    The feature asked is never refused. A bundle is useful if one member is.
+    New charges are those of `after` that `before` lacks. The feature asked is never
+    refused, nor what is free. A bundle is useful if one member is.
     """
     for charge in after.charges[len(before.charges) :]:
         idx = charge.feature_idx
@@ -41,6 +42,7 @@ def can_use(ensemble: Ensemble, state: State, feature_idx: int) -> bool:
         return True
     # That it is known decides, and hardly which value it has.
     answer = Answer(feature_idx, "value", 0.0)
+    # Without a budget, since the answer may be too dear; with it again for the policy.
     after = take(ensemble.catalogue, replace(state, budget=None), answer)
     return is_any_of_use(ensemble, replace(after, budget=state.budget), members)
 

@@ -71,6 +71,7 @@ def slice_kept_rows(n_before: int, stride: int) -> slice:
 
     `n_before` counts the rows of the table before the block.
     """
+    # -a % b: how far it is from a to the next multiple of b.
     return slice(-n_before % stride, None, stride)
 
 
@@ -98,6 +99,7 @@ def simulate_block(
         )
         targets = block.targets[rows]
         wrong_votes, wrong_labels, chances = judge_ends(ensemble, targets, walks)
+        # `slice(0)` is empty; the copy lets go of the chances of all other rows.
         kept = slice_kept_rows(block.n_before + start, stride) if stride else slice(0)
         parts.append(
             PlayedBlock(wrong_votes, wrong_labels, walks.spent, chances[kept].copy())

@@ -129,6 +129,7 @@ def make_scorecard(
     is_sum = policy == FULL_VOTE and not is_share(ensemble, policy)
     if not is_sum or not all(one.sole_stump for one in hypotheses):
         return None
+    # The plan ends at the first stump on a feature that the budget doesn't buy.
     is_out = [one.feature_idxs[0] not in asked for one in hypotheses]
     length = is_out.index(True) if True in is_out else len(hypotheses)
     share = ensemble.alpha_sums[length] / max(float(ensemble.alpha_sums[-1]), TIE)
@@ -136,6 +137,7 @@ def make_scorecard(
     *offsets, slope = (knot_weights(np.array(share)) @ link).tolist()
     return Scorecard(
         base=np.broadcast_to(np.array(offsets), (n_outputs,)),
+        # For two classes the slope is that of the odds 2F; see `Calibration`.
         factor=2.0 * slope if n_outputs == 1 else slope,
         paths=build_paths(hypotheses[:length], n_outputs, ensemble.alphas[:length]),
         n_features=len(ensemble.catalogue.features),

@@ -51,6 +51,7 @@ def sum_weighted(
 def split_numbers(numbers: npt.NDArray[np.generic]) -> SplitNumbers:
     """Split numbers of at least 0, (n_rows,), into limbs; n_rows is at least 1."""
     if numbers.dtype.kind == "f":
+        # A double is a whole number of 53 bits times a power of two.
         mantissas, places = np.frexp(numbers.astype(np.float64))
         wholes = np.ldexp(mantissas, MANTISSA_BITS).astype(np.int64)
         exponents = places.astype(np.int64) - MANTISSA_BITS
@@ -72,6 +73,7 @@ def sum_products_exactly(first: SplitNumbers, other: SplitNumbers) -> Fraction:
     total = 0
     for shift, limb in first.limbs:
         for other_shift, other_limb in other.limbs:
+            # By exponent, so that only numbers of equal scale are added up.
             sums = np.bincount(exponents - least, limb * other_limb).tolist()
             total += sum(
                 int(one) << (place + shift + other_shift)

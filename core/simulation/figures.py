@@ -94,6 +94,7 @@ def compute_figures_at(
         predicted = np.take_along_axis(chances, labels[:, None], axis=1)[:, 0]
         is_true = labels == targets
     bin_idxs = bin_evenly(predicted, rows.weights)
+    # Signed by bin, the mean of `gaps` is the sum over bins of |observed - predicted|.
     bin_gaps = np.bincount(bin_idxs, rows.weights * (is_true - predicted), N_BINS)
     gaps = np.sign(bin_gaps)[bin_idxs] * (is_true - predicted)
     cost = None
@@ -128,6 +129,7 @@ def estimate_mean(
     if n_groups < 2:
         return Estimate(mean, None)
     spread = compute_standard_error(rows.weights * (amounts - mean), rows)
+    # Corrected for the mean being estimated from the same groups.
     reach = QUANTILE * spread * math.sqrt(n_groups / (n_groups - 1.0))
     return Estimate(mean, (max(least, mean - reach), min(most, mean + reach)))
 
@@ -169,12 +171,14 @@ def estimate_auroc(
         own, rest = (side / side.sum() for side in sides)
         ranks = np.unique(class_chances, return_inverse=True)[1]
         below = [weigh_below(ranks, side) for side in (rest, own)]
+        # For each row the share of the other side that it is ranked right against.
         places = np.where(is_own, below[0], 1.0 - below[1])
         area = min(max(float(own @ places), 0.0), 1.0)
         areas.append(area)
         for side in (own, rest):
             size = count_independent(side, rows)
             sizes.append(size)
+            # n / (n - 1), since the area is estimated from the same rows.
             widening = math.sqrt(size / max(size - 1.0, 1.0))
             added += widening * side * (places - area)
     if not areas:
@@ -226,7 +230,11 @@ def make_bins(
 
 
 def compute_standard_error(added: FloatArray, rows: ScoredRows) -> float:
-    """Return the standard error of a figure from each row's contribution to it."""
+    """Return the standard error of a figure from what each row adds to it.
+
+    `added` (n_rows,) are deviations; rows of one group are summed, since they may err
+    together.
+    """
     return float(np.sqrt((np.bincount(rows.group_idxs, added) ** 2).sum()))
 
 

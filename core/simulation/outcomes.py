@@ -42,7 +42,11 @@ def simulate_each(
     policy: str | None,
     aim: Aim | None,
 ) -> Outcomes:
-    """Simulate a session for each row, under its own budget in micro-units."""
+    """Simulate a session for each row, under its own budget.
+
+    `limits` (n_rows) are in micro-units, None: unlimited. Rows of one budget are
+    simulated together, all with the same `policy` and `aim`, which are as in `walk`.
+    """
     n_rows, n_classes = rows.values.shape[0], len(ensemble.classes)
     shape = (n_rows, n_classes) if ensemble.is_multilabel else (n_rows,)
     ends = Outcomes(

@@ -77,6 +77,6 @@ def count_row_questions(catalogue: Catalogue, is_asked: BoolArray) -> IntArray:
 
 
 def round_shares(shares: npt.ArrayLike) -> FloatArray:
-    """Return shares without rounding errors, so that the share of all rows is 1."""
+    """Return shares rounded to 9 digits, so that sums of all weights are exactly 1."""
     rounded: FloatArray = np.clip(np.asarray(shares, np.float64).round(9), 0.0, 1.0)
     return rounded

@@ -17,7 +17,11 @@ class GroupSums:
         self._sums = np.zeros(0)
 
     def add(self, groups: Cells, weights: FloatArray) -> IntArray:
-        """Add rows by group and weight; return the group number of each row."""
+        """Add rows by group and weight; return the group number of each row.
+
+        `groups` are the cells of the group column. A group that is new is numbered.
+        """
+        # A missing cell is a group of its own, with the empty word.
         known = self._numbers
         by_word = [known.setdefault(word or "", len(known)) for word in groups.words]
         numbers: IntArray = np.array(by_word, np.int64)[groups.numbers]

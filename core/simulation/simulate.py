@@ -54,6 +54,7 @@ def walk(
     ]
     order = np.argsort(limits, kind="stable")
     parts, places = [], []
+    # Each policy walks its budgets together; without any budget one makes empty arrays.
     for name in dict.fromkeys(names[place] for place in order) or [ensemble.policy]:
         own_places = [place for place in order.tolist() if names[place] == name]
         cases = Cases(
@@ -71,7 +72,9 @@ def walk(
         for name in vars(parts[0]).keys() - {"ranks", "policies"}
     }
     policies = tuple(names[place] for place in places)
+    # Ranks are those of the last policy's largest budget.
     walks = Walks(ranks=parts[-1].ranks, policies=policies, **joined)
+    # Back to the order in which the budgets were passed.
     return walks.take(np.argsort(np.array(places, np.int64)))
 
 

@@ -149,7 +149,7 @@ def code_columns(
     has_missing = np.zeros(n_features, dtype=np.bool_)
     codes = np.empty((n_features, n_samples), dtype=np.uint8)
     out = kernels.ColumnFacts(known, sizes, has_missing), codes
-    # Some rows show which features have many values, and nearly always all values of
+    # About `N_SOME` rows show which features have many values, and nearly always all values of
     # the others, by which all rows are coded. What is left are the features of many
     # values, and those of which more values turned up.
     some = np.ascontiguousarray(values[:: 1 + n_samples // N_SOME])
@@ -249,6 +249,7 @@ def cut_column(
     else:
         order = np.argsort(column)
         column, weights = column[order], weights[order]
+    # NaN is found where the missing values begin.
     n_present = int(np.searchsorted(column, np.nan))
     if is_category:
         return np.unique(column[:n_present])

@@ -101,7 +101,7 @@ def choose_columns(
 
 
 def refuse_absent_columns(columns: Columns, spec: TableSpec) -> Iterator[Refusal]:
-    """Refuse columns of roles, and names to ignore, that the table lacks."""
+    """Yield refusals of columns named for a role, or to ignore, that are not there."""
     for role, name in spec.roles.items():
         if name is not None and name not in columns:
             yield unknown_column(role, name, columns)
@@ -116,10 +116,10 @@ def read_features(
     collect: Callable[[Feature, FloatArray], None],
     is_kept: BoolArray | slice = slice(None),
 ) -> tuple[list[Feature], list[str], list[Refusal]]:
-    """Return the features with their types, warnings and refusals.
+    """Read the chosen features; return them with their types, warnings and refusals.
 
     `collect` is called with each feature in which nothing is refused, and its values.
-    Warnings concern the rows that are kept.
+    Warnings concern the rows that are kept (`is_kept`).
     """
     features: list[Feature] = []
     warnings: list[str] = []

@@ -51,7 +51,10 @@ def unknown_column(role: str, name: str, columns: Columns) -> Refusal:
 
 
 def refuse_size(task: str, needed: int, memory: int | None) -> list[Refusal]:
-    """Refuse a table for which a task needs more memory than there is; in bytes."""
+    """Return a refusal if a task needs more memory than there is, else none.
+
+    `needed` and `memory` are in bytes; `memory` None: no limit.
+    """
     if memory is None or needed <= memory:
         return []
     rule = (
@@ -260,6 +263,7 @@ def read_raw_weights(
     if spec.weight is None or spec.weight not in columns:
         return np.ones(n_rows), []
     values, refusals = read_feature(Feature(spec.weight), columns[spec.weight])
+    # Not `values < 0`: a missing weight, NaN, is wrong too.
     wrong = np.flatnonzero(~(values >= 0))
     if wrong.size and not refusals:
         rule = "must be a number of at least 0"

@@ -155,7 +155,10 @@ def read_catalogue(names: Sequence[str], costs: object, groups: object) -> Catal
 
 
 def read_budgets(raw: object, where: str) -> list[int | None]:
-    """Return a list of budgets in micro-units, None where unlimited."""
+    """Return a list of budgets in micro-units, None where unlimited.
+
+    Raises `RefusedError`, whose fields begin with `where`, with the first refusals.
+    """
     listed = as_python(raw)
     if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
         raise RefusedError([Refusal(where, "must be a list", describe(listed))])
@@ -174,7 +177,8 @@ def read_budgets(raw: object, where: str) -> list[int | None]:
 def read_row_budgets(raw: object, n_rows: int) -> list[int | None]:
     """Return the budget of each row in micro-units, None where unlimited.
 
-    One amount is the budget of every row.
+    One amount is the budget of every row. Raises `RefusedError` for another number of
+    budgets than rows, and for what is no budget.
     """
     listed = as_python(raw)
     if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
@@ -186,7 +190,7 @@ def read_row_budgets(raw: object, n_rows: int) -> list[int | None]:
 
 
 def read_budget(raw: object) -> int | None:
-    """Return a budget in micro-units, None where unlimited."""
+    """Return a budget in micro-units, None if unlimited; or raise `RefusedError`."""
     budget = without_infinity(as_python(raw))
     try:
         return None if budget is None else read_amount(budget)

@@ -43,9 +43,10 @@ def deal_folds(
 def hash_folds(
     rows: LabelledRows, folds: int, seed: int
 ) -> tuple[npt.NDArray[np.int8], int]:
-    """Draw the fold of each row or row group; return 0 folds where one is unfit.
+    """Draw the fold of each row or row group; return them and the number of folds.
 
-    A fold is fit if it has a row and the other folds have rows of two classes.
+    The number is 0 if a fold is unfit: a fold needs a row, and the other folds rows of
+    two classes.
     """
     random = np.random.Philox(key=np.array([seed, FOLD_STREAM], np.uint64))
     groups = None if rows.row_groups is None else rows.row_group_idxs
@@ -77,6 +78,7 @@ def make_folds(dataset: LabelledRows, folds: int, seed: int) -> list[IntArray]:
     n_classes = len(dataset.classes)
     if dataset.row_groups is None:
         counts = np.bincount(dataset.targets, minlength=n_classes)
+        # The second largest class.
         n_folds = min(folds, int(np.sort(counts)[-2]))
         if n_folds < 2:
             return []
@@ -93,6 +95,8 @@ def make_folds(dataset: LabelledRows, folds: int, seed: int) -> list[IntArray]:
         if n_folds < 2:
             return []
         order = generator.permutation(shares.shape[0])
+        # By the share of the second class, then of the third ...: the last key of
+        # `lexsort` is the first, and the first class follows from the others.
         order = order[np.lexsort(shares[order, :0:-1].T)]
         group_fold = np.empty(order.size, dtype=np.int64)
         group_fold[order] = np.arange(order.size) % n_folds

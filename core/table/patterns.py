@@ -32,6 +32,7 @@ def by_name(values: Mapping[str, Value], names: Iterable[str]) -> dict[str, Valu
     wins, then the first. Names that nothing matches are left out.
     """
     patterns = [key for key in values if WILDCARD in key]
+    # Fewest wildcards less length first: most letters; the sort keeps ties in order.
     patterns.sort(key=lambda pattern: pattern.count(WILDCARD) - len(pattern))
     value_of: dict[str, Value] = {}
     for name in names:

@@ -43,6 +43,7 @@ def to_micros(amount: object) -> int:
         raise ValueError(AMOUNT_RULE)
     _, digits, exponent = decimal.as_tuple()
     assert isinstance(exponent, int), "finite"
+    # Digits beyond the sixth decimal must be 0.
     n_excess = -6 - exponent
     if n_excess > 0 and any(digits[-n_excess:]):
         raise ValueError(AMOUNT_RULE)
@@ -50,7 +51,10 @@ def to_micros(amount: object) -> int:
 
 
 def read_amount(raw: object) -> int:
-    """Return an amount in micro-units; refuse text, which only `to_micros` reads."""
+    """Return an amount in micro-units; raise ValueError for text and wrong amounts.
+
+    Text is for `to_micros` alone.
+    """
     if isinstance(raw, str):
         raise ValueError(AMOUNT_RULE)
     return to_micros(raw)

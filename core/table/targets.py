@@ -45,6 +45,7 @@ def read_target(
         ClassLabel(label, spec.displays.get(label, label)) for label in labels
     )
     positions = {label: position for position, label in enumerate(labels)}
+    # Rows without a class get 0; they are refused or dropped.
     by_word = [positions.get(word or "", 0) for word in cells.words]
     return classes, np.array(by_word, np.int64)[cells.numbers], refusals
 

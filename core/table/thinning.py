@@ -51,6 +51,7 @@ def allocate_rows(dataset: Dataset, most: int) -> list[tuple[IntArray, int]]:
     counts = np.bincount(dataset.targets, minlength=n_classes)
     kept = np.minimum(counts, most // (2 * n_classes))
     left = counts - kept
+    # In proportion to what is left, rounded down so that the sum stays within `most`.
     kept += left * (most - kept.sum()) // left.sum()
     return [
         (np.flatnonzero(dataset.targets == position), int(n_kept))

@@ -46,7 +46,11 @@ class Algorithm:
 def grow_boosted(
     table: BinnedTable, params: BoostParams, done: Sequence[Round], is_strict: bool
 ) -> Iterator[Round]:
-    """Boost by the rule that the algorithm is named after."""
+    """Boost by the rule that the algorithm is named after.
+
+    The rows are boosted in this process, unless the table's `lay_out` says where else.
+    """
+    # Only cascades can miss their rates.
     del is_strict
     if table.lay_out is None:
         shard = table.binned, initial_weights(table, params.label_weights)

@@ -111,6 +111,7 @@ def grow_trees(
         amount, paid = buy(dataset.catalogue, paid, tree.feature_idxs)
         spent += amount
         is_right = fitted.predict(table.columns) == table.targets
+        # Weights sum to 1, so the edge, right less wrong, is twice the right less 1.
         edge = max(0.0, float(2 * (dataset.weights @ is_right) - 1))
         yield Round(number, tree, edge, 1.0, 1.0, spent)
 

@@ -135,6 +135,7 @@ def boost(
         sampling.begin(number)
         is_repeated = number <= len(done)
         choice = None
+        # A sampling with memory must find the edges of done rounds again.
         if not is_repeated or sampling.has_memory:
             search = RoundSearch(weights, sampling, buyer.make_scorer())
             choice = find_hypothesis(learner, search)

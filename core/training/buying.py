@@ -25,6 +25,7 @@ class Buyer:
     ) -> None:
         self.catalogue = catalogue
         self.params = params
+        # Without any positive cost no rule can divide by costs: all are alike.
         is_free = smallest_cost(catalogue) == 0 and params.cost_floor is None
         self.rule = RULES["adaboost" if is_free else params.algorithm]
         self.spent, self.paid = buy(catalogue, Paid(), paid.feature_idxs)
@@ -41,7 +42,10 @@ class Buyer:
             )
 
     def make_scorer(self) -> Scorer:
-        """Return the function that scores the candidates of one round by the rule."""
+        """Return the function that scores the candidates of one round by the rule.
+
+        Its first call, for the first stump, updates the memory of the rule in place.
+        """
         is_paid, is_group_paid = self.is_paid, self.is_group_paid
         is_first = True
 

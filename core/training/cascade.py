@@ -68,9 +68,11 @@ def grow_cascade(
         has_ended = False
         while rest and not has_ended:
             earlier = rest.pop(0)
+            # The boosting of a stage numbers its own rounds from 1.
             repeated.append(replace(earlier, number=len(repeated) + 1))
             paid = pay(dataset.catalogue, paid, earlier.hypothesis.feature_idxs)
             has_ended = tracker.add_round(earlier.hypothesis, earlier.alpha)
+        # The whole stage was done before the interruption.
         if has_ended:
             continue
         table = make_stage_dataset(dataset, rows)

@@ -134,11 +134,13 @@ def convert_threshold(threshold: float, exponent: int) -> float:
     scikit-learn rounds numbers to the nearest float32 first, ties to even. `exponent`
     is the power of two that the column was divided by.
     """
+    # The largest float32 at or below the threshold, and the next one above it.
     below = np.float32(threshold)
     if below > threshold:
         below = np.nextafter(below, np.float32(-np.inf))
     above = np.nextafter(below, np.float32(np.inf))
     cut = (float(below) + float(above)) / 2
+    # The middle rounds to the even one of the two, which may be the upper.
     if np.float32(cut) != below:
         cut = float(np.nextafter(cut, -np.inf))
     return float(np.ldexp(cut, exponent))

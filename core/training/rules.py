@@ -89,6 +89,7 @@ def hybrid(view: View) -> Scores:
         return smoothed(view) if view.memory.is_smoothing else greedy(view)
     unpaid = np.where(view.is_paid, 0.0, log_gains(view.edges) / view.costs)
     quality = float(unpaid.max(initial=0.0))
+    # In the first round none is remembered yet (0).
     first = view.memory.first_quality or quality
     is_smoothing = view.memory.is_smoothing or quality < view.switch * first
     scores, _ = smoothed(view) if is_smoothing else greedy(view)

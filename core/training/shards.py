@@ -143,6 +143,7 @@ class Shard:
 
     def cast(self, hypothesis: Hypothesis, codes: tuple[int, ...]) -> BallotArray:
         """Return the votes of a hypothesis on every row; the last are remembered."""
+        # A round asks for the same votes first for sides, then for the step.
         key = hypothesis, codes
         if self._cast is None or self._cast[0] != key:
             self._cast = key, hypothesis.cast(self.binned, codes)
@@ -171,6 +172,7 @@ class Shard:
 
     def place(self, number: int) -> LeafRows:
         """Return the rows of a place of a tree by its number; 0 is all rows."""
+        # The first question about a tree makes its root.
         if not self.places:
             sums = None if self._sums is None else self.sum_all_rows(NO_NUMBERS)
             self.places.append(LeafRows(np.arange(self.binned.n_samples), sums))
@@ -250,7 +252,7 @@ class LocalShards:
         return answers[0] if len(answers) == 1 else add_answers(answers)
 
     def count(self, feature_idx: int) -> IntArray:
-        """Count in one shard after the other."""
+        """Add up the counts of all shards."""
         counts = self.members[0].count(feature_idx)
         for shard in self.members[1:]:
             counts += shard.count(feature_idx)

@@ -35,7 +35,10 @@ class StageRows:
     has_vote: BoolArray
 
     def second_share(self, mask: BoolArray) -> float:
-        """Return the share of the second class in some rows, one row of each added."""
+        """Return the share of the second class in the rows of a mask.
+
+        One row of each class is added, so that it is never 0 or 1.
+        """
         second = float(self.weights[mask & self.is_second].sum())
         return (second + 1.0) / (float(self.weights[mask].sum()) + 2.0)
 
@@ -84,7 +87,11 @@ class StageTracker:
         return is_one_class or has_reached or len(self.stages) == self.params.stages
 
     def add_round(self, hypothesis: Hypothesis, alpha: float) -> bool:
-        """Add a round; return whether it ends its stage."""
+        """Add the votes of a round to all rows; return whether it ends its stage.
+
+        A stage ends once it passes at most `false_alarm` of the first class on held-out
+        rows; then the next one begins with the rows that pass.
+        """
         self.n_rounds += 1
         self.training = add_vote(self.training, hypothesis, alpha)
         self.held_out = add_vote(self.held_out, hypothesis, alpha)
@@ -107,6 +114,7 @@ class StageTracker:
         total = float(weights[rows.is_second].sum())
         unscored = float(weights[rows.is_second & ~rows.has_vote].sum())
         detected = (unscored + np.cumsum(weights[is_scored][order])) / total
+        # The fewest rows of largest score that make up the share to be detected.
         position = int(np.searchsorted(detected, self.params.detection - SLACK))
         threshold = 0.0
         if order.size:
@@ -137,7 +145,10 @@ class StageTracker:
         self.training = self.training.restart(self.training.passes(threshold))
 
     def to_cascade(self) -> Cascade:
-        """Return the stages so far; rounds after the last of them make one more."""
+        """Return the stages so far; rounds after the last of them make one more.
+
+        That last stage is ended here, in place.
+        """
         ended = self.stages
         if self.n_rounds > (ended[-1].length if ended else 0):
             self.end_stage()

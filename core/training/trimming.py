@@ -24,6 +24,7 @@ def trim_sums(ask: Ask, sums: IntArray, binned: Binned, *, is_split: bool) -> In
     if not is_split:
         return joined[:, :, 0].ravel()
     n_packed = count_packed(ask, binned)
+    # Lanes of one feature: positive less negative quanta, one number per code.
     alone = joined[:, n_packed:]
     signed = alone[:, :, 0] - alone[:, :, 1]
     signed[..., MISSING] = alone[..., MISSING].sum(axis=-1)

@@ -30,7 +30,10 @@ def served_by(ensemble: Ensemble) -> list[str]:
 
 
 def check_policy(name: str, ensemble: Ensemble, where: str) -> str:
-    """Return the policy's name; refuse one that does not exist for this ensemble."""
+    """Return the policy's name; raise `RefusedError` if it can't serve the ensemble.
+
+    `where` names the field in the refusal.
+    """
     policies = served_by(ensemble)
     if name in policies:
         return name

@@ -68,6 +68,7 @@ class Adaptive(PanelPolicy):
         """Return the mean spend and error of an aim; None: the rule that errs least."""
         stopping = rules_of(ensemble)
         number, share = find_mixture(stopping, aim)
+        # Without a share there may be no next rule.
         one, other = stopping.rules[number], stopping.rules[number + (share > 0)]
         return Outlook(
             spend=(1.0 - share) * one.spend + share * other.spend,
@@ -82,6 +83,7 @@ class Adaptive(PanelPolicy):
         way = find_way(position)
         if way is not None and find_whole_risk(position) > way.threshold:
             return step
+        # Advice to stop, with the feature that would be asked if one goes on.
         return Step(step.feature_idx, "not_worth_it")
 
     def seek_open(self, position: Position) -> list[int]:
@@ -157,7 +159,10 @@ def draw_rule(mixture: Mixture, seed: int, stream: int) -> int:
 
 
 def find_mixture(stopping: Stopping, aim: Aim | None) -> Mixture:
-    """Return which rules sessions of an aim follow."""
+    """Return which rules sessions of an aim follow.
+
+    Rules are sorted by ascending spend, hence by descending error.
+    """
     spends = np.array([one.spend for one in stopping.rules])
     errors = np.array([one.error for one in stopping.rules])
     if aim is None:
@@ -167,6 +172,7 @@ def find_mixture(stopping: Stopping, aim: Aim | None) -> Mixture:
     if aim.mean_budget is not None:
         return mix(spends, aim.mean_budget)
     assert aim.wanted_error is not None, "an aim is one of three"
+    # Errors descend along the rules, and `mix` wants what ascends.
     return mix(-errors, -aim.wanted_error)
 
 
@@ -216,13 +222,15 @@ def find_whole_risk(position: Position) -> float:
 def find_detour(
     rule: StoppingRule, errors: FloatArray, now: int, prices: FloatArray
 ) -> Way | None:
-    """Return the panel of least price and mean error, where it errs less than now.
+    """Return the panel of least price and mean error, or None if it errs no less.
 
-    `prices` (n,) are of the panels that are preferred to the one that predicts now.
+    `now` is the number of the panel that predicts, `errors` (n_panels,) are the mean
+    error costs of all panels; `prices` (now,) are of the panels preferred to it.
     """
     rate = max(rule.rate, TIE)
     target = int(np.argmin(rate * prices + errors[: prices.size]))
     left = find_left(errors, now, target)
     if left >= 1.0 or np.isinf(prices[target]):
         return None
+    # Worth it once the error cost saved, risk * (1 - left), exceeds the price's.
     return Way(target, rate * float(prices[target]) / (1.0 - left), left)

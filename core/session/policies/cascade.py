@@ -123,9 +123,11 @@ def reachable_codes(position: Position) -> list[int]:
     """
     ensemble, ends = position.ensemble, position.ends
     passed, has_vote = count_passed(position), position.has_vote
+    # A vote this close to a threshold may round either way.
     tolerance = TIE * float(ensemble.alpha_sums[-1])
     starts = [0, *ensemble.stages.ends]
     codes = [passed]
+    # After a rejection (passed < 0) the range is empty.
     for stage in range(passed, len(ensemble.stages.ends) if passed >= 0 else passed):
         part = slice(starts[stage], starts[stage + 1])
         # A path that has come to a vote keeps one, whatever else it hears.
@@ -138,6 +140,7 @@ def reachable_codes(position: Position) -> list[int]:
             codes.append(-1 - stage)
         if high >= threshold - tolerance:
             codes.append(stage + 1)
+        # It surely rejects; one without votes may still be skipped.
         elif has_vote[part].any():
             break
     return codes

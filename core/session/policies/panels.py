@@ -211,6 +211,7 @@ class PanelPolicy(Policy):
         """Yield groups of rows under a budget, and whether their sessions end there.
 
         Of the rows at one position, those that end come first, then those that go on.
+        `column` is the position of the budget in `cases.budgets`.
         """
         nobody = np.zeros(cases.values.shape[1], np.int64)
         branches = []

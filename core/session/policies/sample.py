@@ -83,7 +83,10 @@ class Sample(Policy):
     is_fitted = True
 
     def halting(self, position: Position) -> IntArray:
-        """Return the feature at which a draw of each hypothesis halts, or -1."""
+        """Return the feature at which a draw of each hypothesis halts, or -1.
+
+        Draws that can't be paid are passed over, unless no other can be paid either.
+        """
         waiting_for = position.waiting_for
         halts = np.where(position.is_payable, waiting_for, -1)
         return halts if (halts >= 0).any() else waiting_for
@@ -158,6 +161,7 @@ class Sample(Policy):
         if not is_full.any():
             return sampled
         full = super().chances(ensemble, standing)
+        # Some sessions ended with the full vote, the others with their draws.
         return np.where(is_full[..., None], full, sampled)
 
     def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
@@ -168,6 +172,7 @@ class Sample(Policy):
         missing factor does not buy its other factors.
         """
         full = Ordered().walk(ensemble, cases)
+        # Without hypotheses there is nothing to draw: every vote is full, mark -1.
         if not ensemble.hypotheses:
             return replace(full, marks=full.marks - 1)
         n_walked = count_walked(ensemble, cases)
@@ -230,6 +235,7 @@ def walk_rows(
         draws = kernels.Draws(numbers, ensemble.alpha_sums, *ensemble.readers)
         kernels.walk_payable(values, terms, draws, carried, stands)
     kernels.tally_payable(values, terms, carried, stands, out_ends)
+    # Ranks are those under the largest budget.
     out_ends.ranks[:] = carried.ranks.reshape(shape)[:, -1]
     is_known: BoolArray = carried.status.reshape(shape) == kernels.KNOWN
     return is_known

@@ -42,6 +42,7 @@ class ReyzinSample(Sample):
         Under a smaller budget the same session ends earlier.
         """
         full = Ordered().walk(ensemble, cases)
+        # Without hypotheses there is nothing to draw: every vote is full, mark -1.
         if not ensemble.hypotheses:
             return replace(full, marks=full.marks - 1)
         n_walked = count_walked(ensemble, cases)

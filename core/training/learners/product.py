@@ -45,6 +45,7 @@ class ProductLearner(Learner):
         # Each stump with the code of its cut, by its place.
         factors = {0: make_factor(weights.binned, roots, position)}
         chosen = join_factors(factors, roots, position)
+        # Factors in a row that could not be bettered; the first was just chosen.
         n_idle, turn = 1, 1
         while n_idle < self.factors and turn < MAX_SWEEPS * self.factors:
             place = turn % self.factors

@@ -62,6 +62,7 @@ class GrowingTree:
         """Search for the stumps that could split the two newest leaves."""
         stump, weights = self.stumps[-1], self._search.weights
         places = weights.split(self.place, stump.feature_idx, self.codes[-1])
+        # Below its cut a stump votes the opposite.
         against = tuple(-vote for vote in stump.votes)
         for side, votes in enumerate((stump.votes, against)):
             place = places[side]

@@ -84,7 +84,7 @@ def warm_many_rows() -> None:
 
 
 def boost_rows(rows: Dataset, params: BoostParams) -> list[Round]:
-    """Return the rounds of a training."""
+    """Return the rounds of boosting on some rows."""
     shards = [(bin_values(rows), initial_weights(rows))]
     return list(boost(shards, rows.catalogue, params))
 

@@ -94,7 +94,7 @@ def read_marks(raw: object) -> tuple[tuple[str, ...], list[Refusal]]:
 
 
 def read_seed(random_state: object, draw: Callable[[], int]) -> int:
-    """Return an integer `random_state` as the seed, or refuse it; else draw one."""
+    """Return `random_state` if it is a legal integer, refuse a wrong one; else draw."""
     given = as_python(random_state)
     if not isinstance(given, int) or isinstance(given, bool):
         return draw()
@@ -148,7 +148,7 @@ def read_aims(
 
 
 def read_sample_weights(raw: Any, n_rows: int) -> FloatArray:
-    """Return weights of rows that sum to 1 (None: equal); raise `RefusedError`."""
+    """Return the weights scaled to sum to 1 (None: equal ones); refuse wrong ones."""
     weights = np.ones(n_rows) if raw is None else np.asarray(raw, np.float64)
     is_right = weights.shape == (n_rows,) and bool((weights >= 0).all())
     if not is_right or not 0 < weights.max(initial=0.0) < np.inf:

@@ -41,6 +41,7 @@ def draw_shares(size, state):
 def draw_share(share, state, out_is_drawn):
     """Mark a random share of items as drawn, at least one."""
     size = out_is_drawn.shape[0]
+    # Selection sampling: each item is drawn with chance n_left / (size - idx).
     n_left = max(1, int(share * size + 0.5))
     shares = draw_shares(size, state)
     for idx in range(size):
@@ -72,6 +73,7 @@ def write_class_chances(rows, scores, out_chances):
 def write_pulls(rows, chances, targets, weights, output, out_pulls):
     """Write the derivatives of some rows' log-loss by an output's score."""
     n_outputs = chances.shape[0]
+    # LogitBoost's K/(K - 1) for K classes; see `boost_trees`.
     factor = 1.0 if n_outputs == 1 else n_outputs / (n_outputs - 1.0)
     positive = 1 if n_outputs == 1 else output
     for place in range(rows.shape[0]):
@@ -125,6 +127,7 @@ def boost_trees(table, targets, weights, growth, out_scores, out_trees):
             sizes[number, output] = size
             for row in range(n_rows):
                 moves[output, row] = steps[leaf_of(table, row, size, nodes)]
+        # After all outputs, since a round's chances are those before it.
         out_scores += moves
     return sizes
 
@@ -146,6 +149,7 @@ def gain_of_stump(sums, n_codes, is_category, l2):
     stride = 1 if is_category else max(1, n_codes // N_CUTS)
     below = below_slope = 0.0
     for code in range(n_codes):
+        # A number's sums run up to the code; a category's are those of the code alone.
         if is_category:
             below = below_slope = 0.0
         below += sums[code, 0]

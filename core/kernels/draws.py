@@ -37,6 +37,7 @@ def draw_uniforms(seed, streams, is_drawn, start, out):
     4, as is n_draws; out: (n_rows, n_draws). Integers wrap, of which uncompiled numpy
     would warn.
     """
+    # numpy advances the counter before each block, so that its first one is 1.
     first = np.uint64(start // N_WORDS + 1)
     for row in range(out.shape[0]):
         if not is_drawn[row]:
@@ -64,6 +65,7 @@ def draw_uniforms(seed, streams, is_drawn, start, out):
 def draw(uniform, alpha_sums):
     """Return the hypothesis that a number in [0, 1) draws, each by alpha/sum(alpha)."""
     h = np.searchsorted(alpha_sums, uniform * alpha_sums[-1], side="right") - 1
+    # By rounding the product may reach the last sum.
     return min(h, alpha_sums.shape[0] - 2)
 
 

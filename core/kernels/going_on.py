@@ -54,6 +54,7 @@ def learn_ways(ways, rate, costs, out_targets, out_thresholds):
     """
     n_panels, n_rows = costs.shape
     onward = np.empty(n_rows)
+    # A way leads to an earlier panel, whose costs are final by then.
     for here in range(n_panels):
         out_targets[here], out_thresholds[here] = here, np.inf
         best, last, most = LEAST_LEAD, -1, costs[here].max()

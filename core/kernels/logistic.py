@@ -50,6 +50,7 @@ def sum_log_loss(inputs, targets, weights, coefficients, out_slopes):
         logit = 0.0
         for column in range(n_columns):
             logit += values[column] * coefficients[column]
+        # Of minus the size, so that it never overflows; signs follow below.
         odds = np.exp(-abs(logit))
         chance = (1.0 if logit > 0.0 else odds) / (1.0 + odds)
         lead = logit if targets[row] == 1 else -logit
@@ -87,6 +88,7 @@ def newton_step(slopes, is_fixed, out_step):
     n_columns = step.shape[0]
     for column in range(n_columns):
         step[column] = 0.0 if is_fixed[column] else -slopes.gradient[column]
+        # A unit row and column leave the coefficient out of the equations.
         if is_fixed[column]:
             root[:column, column] = 0.0
             root[column, column:] = 0.0

@@ -142,6 +142,7 @@ def split_column(column, table, sums, growth, best, out_split):
     for code in range(code_stop(table, column)):
         total = add_sums(total, sums, code)
     below = nothing
+    # A number has a cut less than codes: nothing is above its greatest code.
     for code in range(n_codes - (not is_category)):
         below = add_sums(nothing if is_category else below, sums, code)
         for with_lost in range(2 if has_lost else 1):
@@ -229,6 +230,7 @@ def grow_tree(table, rows, derivatives, growth, is_open, out_tree):
         leaf, other = np.argmax(gains), node + 1
         out_tree.nodes[node] = splits[leaf]
         out_tree.gains[splits[leaf, READS]] += gains[leaf]
+        # The first leaf hangs nowhere; its node is the root.
         if hangs[leaf, 0] >= 0:
             out_tree.nodes[hangs[leaf, 0], hangs[leaf, 1]] = node
         start, stop = bounds[leaf]
@@ -277,6 +279,7 @@ def sum_sides(table, is_open, rows, derivatives, leaves):
 @kernel
 def leaf_of(table, row, n_nodes, nodes):
     """Return the leaf that a row ends in."""
+    # A tree without nodes is the leaf 0, whose child number is -1.
     here = 0 if n_nodes > 0 else -1
     while here >= 0:
         node = nodes[here]

@@ -144,6 +144,7 @@ def sample_row(row, case, terms, draws, out_carried, out_ends):
             counts[DRAWS] += 1
             for output in range(votes.shape[0]):
                 votes[output] += 1.0 if weighted_votes[~node, output] > 0.0 else -1.0
+    # No path waits any more, or all budgets have ended: what is left is the full vote.
     counts[DRAWS] = -1
     totals = Totals(votes, out_carried.alphas[row], counts[DRAWS])
     end_budgets(row, np.int64(NEVER), budgets, totals, counts, out_ends)
@@ -217,6 +218,7 @@ def simulate_pair(pair, drawn, case, terms, draws, out_carried):
                 break
             buy_and_follow(pair, node, case, terms, draws, out_carried)
             node = follow(values, status, node, paths.nodes, paths.cuts)
+        # What can be paid changes only with a purchase, so it is checked once for each.
         if node >= 0 and n_checked < counts[ASKED]:
             if not is_any_payable(pair, case, terms, draws, out_carried):
                 return NONE_PAYABLE

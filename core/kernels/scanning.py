@@ -97,6 +97,7 @@ def scan_feature(feature_idx, digits, masses, table, look, out_best):
         subtract_prior_votes(masses, totals, is_category, look.votes_before, gains)
     best = np.int64(0)
     best_cut = -1
+    # A number has a cut less than codes; a single category separates nothing.
     for code in range(n_codes if is_category and n_codes > 1 else n_codes - 1):
         if gains[code] > best:
             best = gains[code]
@@ -140,6 +141,7 @@ def scan_lane(place, sums, table, picked, look, out_best):
         missing = unsigned[MISSING]
         if lane < table.packed.shape[0]:
             radix = n_present + table.has_missing[feature_idx]
+            # Of a packed lane each feature is the lowest digit in its turn.
             if is_weighed:
                 peel(size, radix, unsigned, masses)
                 missing = masses[n_present]

@@ -62,6 +62,7 @@ def add_tree(row_values, is_hidden, tree, trees, to_go, out_scores):
             node, cut = trees.nodes[here], trees.cuts[here]
             value = row_values[node[READS]]
             if is_hidden[node[READS]]:
+                # The way above waits in `to_go`; the row now goes on below.
                 share = trees.shares[here]
                 ways[n_ways], weights[n_ways] = node[ABOVE], weight * (1.0 - share)
                 n_ways += 1

@@ -46,6 +46,7 @@ def weigh_lane(positives, negatives, cut, above, out_sides):
     """
     edge, gone = np.int64(0), np.int64(0)
     for joint in range(N_HISTOGRAM):
+        # The feature's digit of the lane's joint code.
         code = joint // cut.stride % cut.radix
         is_above = code == cut.code if cut.is_category else code > cut.code
         signed = positives[joint] - negatives[joint]
@@ -71,6 +72,7 @@ def find_sides(sums, counts, cut, votes, out_sides):
         above = np.int64(votes[output])
         for code in range(cut.n_present):
             is_above = code == cut.code if cut.is_category else code > cut.code
+            # The class that the vote here has right: 0 positive, 1 negative.
             right = 0 if (above > 0) == is_above else 1
             out_sides[0] += counts[output, 1 - right, code]
             out_sides[1] += counts[output, right, code]

@@ -160,6 +160,7 @@ def walk_row(row, case, terms, stages, out_ends):
             if is_there:
                 pay_for(price, group, counts, is_group_paid)
             node = follow(values, status, node, nodes, cuts)
+        # A path has ended here, with the vote ~node; 0 is none.
         if ~node > 0:
             alpha += alphas[h]
             has_vote = True

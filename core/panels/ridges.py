@@ -219,8 +219,8 @@ def solve_logistic(
 ) -> LogisticRidge:
     """Minimise the log-loss plus penalty/2 times the squares of the coefficients.
 
-    The rows `left_out` have no weight. Two classes, if few columns, are fitted by
-    Newton steps; otherwise L-BFGS-B is used and begins at `start` if it is given.
+    The rows `left_out` have no weight. Two classes are fitted by Newton steps if rows
+    and columns are few; otherwise L-BFGS-B is used, from `start` on if it is given.
     """
     n_columns, n_outputs = columns.shape[1], rows.n_outputs
     begin = np.vstack((np.zeros((n_columns, n_outputs)), rows.starts))

@@ -162,9 +162,9 @@ class PanelRows(Derived):
         return folds or [everything[::2], everything[1::2]]
 
     def hold_out(self, n_folds: int, n_judges: int) -> HeldOut:
-        """Deal rows to `n_folds` folds; return the first with `n_judges` rows in all.
+        """Deal rows to `n_folds` folds, and hold out the first ones.
 
-        If the rows are fewer, all folds are returned.
+        There are as many as hold `n_judges` rows together, or all.
         """
         folds = self.folds(n_folds)
         places = np.cumsum([fold.size for fold in folds])

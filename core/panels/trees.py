@@ -96,7 +96,7 @@ class GrownTrees:
         """Return the scores of some rows with features hidden; (n_some, n_outputs).
 
         A node that reads a hidden feature averages its two sides, weighted by how many
-        rows of the training went each way.
+        training rows went each way.
         """
         is_hidden = np.isin(self.feature_idxs, feature_idxs)
         changes = np.zeros((row_idxs.size, self.scores.shape[0]))

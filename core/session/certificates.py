@@ -217,7 +217,7 @@ def find_p_value(
 
 def binomial_tail(n_hits: int, n_trials: int, chance: float) -> float:
     """Return the binomial chance of at most `n_hits` hits; 1 without trials."""
-    # This covers 0 trials; the logarithms below need trials left over.
+    # Then every outcome has so few hits, also if there are no trials.
     if n_hits >= n_trials:
         return 1.0
     hits = np.arange(n_hits + 1)

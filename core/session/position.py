@@ -189,7 +189,7 @@ class Position:
     def tally(self, length: int | None) -> Tally:
         """Return the tally of the first `length` hypotheses, cached by length.
 
-        None: of all hypotheses, those that can't be paid left out of what may vote.
+        None: of all hypotheses; those without a vote yet count as planned if payable.
         """
         if length not in self._tallies:
             paths, votes = self.ensemble.paths, np.zeros(self.ensemble.n_outputs)

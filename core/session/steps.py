@@ -103,8 +103,8 @@ def remember(ensemble: Ensemble, state: State) -> State:
     """Return the state with `step_chances` up to its last answer.
 
     If the session is led (`State.is_led`), its forecast now is what playing it again
-    would give, so one more step is appended. Any other session keeps no steps, since
-    `trace_answers` plays it again each time.
+    would give, so one missing step is appended; for more it is played again. Any other
+    session keeps no steps, since `trace_answers` plays it again each time.
     """
     n_steps = count_steps(state)
     if not state.is_led or len(state.step_chances) == 1 + n_steps:

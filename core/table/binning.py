@@ -149,9 +149,9 @@ def code_columns(
     has_missing = np.zeros(n_features, dtype=np.bool_)
     codes = np.empty((n_features, n_samples), dtype=np.uint8)
     out = kernels.ColumnFacts(known, sizes, has_missing), codes
-    # About `N_SOME` rows show which features have many values, and nearly always all values of
-    # the others, by which all rows are coded. What is left are the features of many
-    # values, and those of which more values turned up.
+    # About `N_SOME` rows show which features have many values, and nearly always all
+    # values of the others, by which all rows are coded. What is left are the features
+    # of many values, and those of which more values turned up.
     some = np.ascontiguousarray(values[:: 1 + n_samples // N_SOME])
     no_cuts = np.empty((n_features, 1))
     kernels.encode(0, some, np.arange(n_features), no_cuts, *out)

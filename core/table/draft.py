@@ -112,7 +112,10 @@ def draft_type(column: Column) -> tuple[FeatureType, tuple[str, ...], list[str]]
 
 
 def draft_categories(feature: Feature, column: Column) -> tuple[Feature, int, str]:
-    """Return the feature with its categories, its `rare`, and a reason to ignore it."""
+    """Return the feature with its categories, its `rare`, and a reason to ignore it.
+
+    `rare` is 0 if the categories are few enough; the reason is "" if it is to be kept.
+    """
     counts = as_text(column).present
     n_rows, n_categories = counts.total(), len(counts)
     if 2 * sum(map(is_date, counts)) > n_categories:
@@ -125,6 +128,7 @@ def draft_categories(feature: Feature, column: Column) -> tuple[Feature, int, st
         kept = {least: [n for n in counts.values() if n >= least] for least in RARES}
         enough = (least for least in RARES if len(kept[least]) <= KEPT_CATEGORIES)
         rare = next(enough, 0)
+        # Free text, too, if no `rare` leaves few enough (0 is no key of `kept`).
         if 2 * sum(kept.get(rare, ())) < n_rows:
             return feature, 0, f"free text: {n_categories} values, few of them common"
     return learn_categories(feature, column, rare)[0], rare, ""

@@ -88,6 +88,7 @@ def somers_d(values: FloatArray, targets: IntArray) -> float:
     if min(n_first, n_second) < LEAST_ROWS or 2 * classes.size < values.size:
         return 0.0
     _, places, counts = np.unique(present, return_inverse=True, return_counts=True)
+    # The mean rank of each distinct value, counted from 1.
     ranks = np.cumsum(counts) - (counts - 1) / 2
     n_ordered = ranks[places][classes == 1].sum() - n_second * (n_second + 1) / 2
     return 2.0 * float(n_ordered) / (n_first * n_second) - 1.0

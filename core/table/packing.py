@@ -72,5 +72,6 @@ def pack_features(
     lanes = joint + alone[::-1]
     members = np.array([idx for lane in lanes for idx in lane], dtype=np.int64)
     starts = np.cumsum([0, *(len(lane) for lane in lanes)])
+    # Only the number of packed lanes counts here; `with_codes` fills them.
     no_rows = np.empty((len(joint), 0), dtype=np.uint8)
     return Packing(no_rows, members, starts).with_codes(codes, n_codes, has_missing)

@@ -32,7 +32,7 @@ def by_name(values: Mapping[str, Value], names: Iterable[str]) -> dict[str, Valu
     wins, then the first. Names that nothing matches are left out.
     """
     patterns = [key for key in values if WILDCARD in key]
-    # Fewest wildcards less length first: most letters; the sort keeps ties in order.
+    # Most letters first; the sort is stable, so that of equals the first stays first.
     patterns.sort(key=lambda pattern: pattern.count(WILDCARD) - len(pattern))
     value_of: dict[str, Value] = {}
     for name in names:

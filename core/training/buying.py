@@ -44,7 +44,7 @@ class Buyer:
     def make_scorer(self) -> Scorer:
         """Return the function that scores the candidates of one round by the rule.
 
-        Its first call, for the first stump, updates the memory of the rule in place.
+        Its first call, for the first stump, replaces the `memory` of this buyer.
         """
         is_paid, is_group_paid = self.is_paid, self.is_group_paid
         is_first = True

@@ -82,6 +82,7 @@ def add_rows_to_sums(
 
 def count_listed(moved: MovedRows) -> int:
     """Return how many rows are listed, summed over the outputs."""
+    # One list ends at stops[0] from the left, the other begins at stops[1].
     ends = moved.stops.sum(axis=(0, 1))
     return int(ends[0] + moved.rows.size - ends[1])
 

@@ -188,7 +188,8 @@ class Weights:
         """
         codes = codes or hypothesis.find_codes(self.binned)
         counts, sides = self._find_sides(hypothesis, codes)
-        # The side of most weights keeps them; of equal ones those that are right.
+        # The side of most weights keeps them; of equal ones those that are right: `max`
+        # takes the first of equals, hence the reversed order.
         kept = max(reversed(range(3)), key=counts.__getitem__)
         factors = [math.exp(-alpha * (side - kept)) for side in range(3)]
         total = sum(f * side for f, side in zip(factors, sides, strict=True))

@@ -232,5 +232,5 @@ def find_detour(
     left = find_left(errors, now, target)
     if left >= 1.0 or np.isinf(prices[target]):
         return None
-    # Worth it once the error cost saved, risk * (1 - left), exceeds the price's.
+    # Worth it once the error cost saved, risk * (1 - left), exceeds rate * price.
     return Way(target, rate * float(prices[target]) / (1.0 - left), left)

@@ -141,7 +141,7 @@ def scan_lane(place, sums, table, picked, look, out_best):
         missing = unsigned[MISSING]
         if lane < table.packed.shape[0]:
             radix = n_present + table.has_missing[feature_idx]
-            # Of a packed lane each feature is the lowest digit in its turn.
+            # In a packed lane each feature becomes the lowest digit in its turn.
             if is_weighed:
                 peel(size, radix, unsigned, masses)
                 missing = masses[n_present]

@@ -41,8 +41,8 @@ def make_growth(
     """Return settings of tree growth, adapted to the number of rows and of classes.
 
     `rate` is the learning rate; the shares are those of rows and columns that each
-    round draws. A leaf has at least 2 rows, in small tables a fiftieth of all rows, and
-    at most the least number that `rows.limits` sets.
+    round draws. The least number of rows of a leaf is that in `rows.limits`; in smaller
+    tables a fiftieth of all rows, but never below 2.
     """
     least_rows, l2 = rows.limits
     least_rows = max(2, min(least_rows, rows.n_rows // 50))

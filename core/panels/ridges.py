@@ -97,7 +97,6 @@ def fit_kernel(
     means = rows.weights @ targets / rows.weights.sum()
     # Inputs and targets times these make least squares weighted.
     roots = np.sqrt(rows.weights)[:, None]
-    # Each wave has a cosine and a sine, so there are 2 * n_waves inputs.
     solver = FewRows if rows.n_rows <= 2 * basis.n_waves else ManyRows
     compute_inputs = make_weighted_waves(stretched, waves, roots)
     ridge = solver(compute_inputs, (targets - means) * roots, held_out.folds)

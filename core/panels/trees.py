@@ -175,7 +175,6 @@ def merge_ensembles(
             for side in (BELOW, ABOVE):
                 child = tree[:, side]
                 tree[:, side] = np.where(child < 0, child - n_steps, child + n_nodes)
-            # A tree without nodes is a single leaf.
             roots.append(n_nodes if size else -1 - n_steps)
             outputs.append(output)
             nodes.append(tree)
@@ -191,7 +190,6 @@ def merge_ensembles(
     )
     below, above = joined[:, N_BELOW], joined[:, N_ABOVE]
     shares = np.round(below / np.maximum(below + above, 1), 3)
-    # Cuts and shares say these from now on.
     joined[:, [CODE, N_BELOW, N_ABOVE]] = 0
     trees = ServedTrees(
         joined,

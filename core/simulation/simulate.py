@@ -72,9 +72,7 @@ def walk(
         for name in vars(parts[0]).keys() - {"ranks", "policies"}
     }
     policies = tuple(names[place] for place in places)
-    # Ranks are those of the last policy's largest budget.
     walks = Walks(ranks=parts[-1].ranks, policies=policies, **joined)
-    # Back to the order in which the budgets were passed.
     return walks.take(np.argsort(np.array(places, np.int64)))
 
 

@@ -45,10 +45,10 @@ test-uncompiled: $(STAMP) ## Run the tests of core as plain Python, for its cove
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/core -p no:xdist -m "not slow" \
 		--durations=20 --cov --cov-report=term-missing --cov-fail-under=$(CORE_COVERAGE)
 
-test-chaos: $(STAMP) ## Kill processes and machines, crash databases, fill disks, send what is hostile (12 minutes).
+test-chaos: $(STAMP) ## Kill processes and machines, crash databases, fill disks, send what is hostile (3 minutes).
 	$(BIN)/python -m pytest tests/app -m chaos --durations=10
 
-test-replicas: $(STAMP) ## Run the tests over HTTP with a client that takes turns between two replicas (6 minutes).
+test-replicas: $(STAMP) ## Run the tests over HTTP with a client that takes turns between two replicas (2 minutes).
 	ASKLESS_TEST_REPLICAS=1 $(BIN)/python -m pytest $(PARALLEL) $(REPLICATED) $(ALONE)
 
 test-schema: $(STAMP) ## Send what the OpenAPI document allows and forbids; check the answers.

@@ -129,6 +129,7 @@ def enqueue(
 
 
 def has_training_or_model(db: Transaction, name: str) -> bool:
+    """Return whether a name has a model, or a training that did not fail."""
     return models.is_name_taken(db, name) or trainings.is_begun(db, name)
 
 

@@ -128,7 +128,7 @@ def compute(channel: Connection, settings: Settings) -> None:
 def expendable() -> Iterator[None]:
     """Let SIGTERM end this process at once while the block runs.
 
-    A handler of ours would have to wait until what reads a table comes back.
+    A handler of ours would run only once the native code that reads a table returns.
     """
     before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:

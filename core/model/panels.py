@@ -223,15 +223,18 @@ class PanelLadder(Arrays, Derived):
         """
         if not self.can_hide:
             return self.find_whole(is_known, part)
-        number: int = self._panels_by_known(is_known[: self.n_read].tobytes(), part)
+        number: int = self._find_panel_cached(is_known[: self.n_read].tobytes(), part)
         return number
 
     @cached_property
-    def _panels_by_known(self) -> Any:
-        def find(bits: bytes, part: int) -> int:
+    def _find_panel_cached(self) -> Any:
+        """The search of `find_panel`, which keeps what it found for known features."""
+
+        def search_panel(bits: bytes, part: int) -> int:
             known, is_for = np.frombuffer(bits, np.bool_), self.is_for(part)
             n_hidden = (self.members & ~known).sum(axis=1)
             n_ignored = (known & ~self.members).sum(axis=1)
+            # The first of each number of ignored answers has fewest hidden features.
             order = np.lexsort((n_hidden, n_ignored))
             order = order[is_for[order]]
             _, firsts = np.unique(n_ignored[order], return_index=True)
@@ -241,7 +244,7 @@ class PanelLadder(Arrays, Derived):
                 return int(kept[0])
             return int(kept[np.argmin(self.expect_losses(known)[kept])])
 
-        return lru_cache(maxsize=MAX_KEPT)(find)
+        return lru_cache(maxsize=MAX_KEPT)(search_panel)
 
     def find_whole(self, is_known: BoolArray, part: int = MAIN) -> int:
         """Return the preferred panel of a part whose features are all known."""

@@ -58,9 +58,10 @@ def panel_columns(ensemble: Ensemble) -> Iterator[tuple[int, int, FloatArray]]:
 
 
 def middle_values(ensemble: Ensemble) -> list[float]:
-    """Return a typical value of each feature: the mean in the panels, or a middle cut.
+    """Return a typical value of each feature, coded as in the table.
 
-    For a boolean it is the likelier value in the panels, for a category the mode.
+    If panels read it: the mean of a number, the likelier value of a boolean, the mode
+    of a category. Otherwise its middle cut, or 0 if it has none.
     """
     middles = [cuts[len(cuts) // 2] if cuts else 0.0 for cuts in list_cuts(ensemble)]
     shares: dict[int, dict[float, float]] = defaultdict(dict)

@@ -138,7 +138,7 @@ def choose_orders(
     chosen = yield from pass_on(
         choose_sets(search, rungs, made), lambda _: next(shares)
     )
-    return rungs, order_panels(search, chosen)
+    return rungs, order_features_of_sets(search, chosen)
 
 
 def fit_part(
@@ -279,13 +279,14 @@ def order_by_rule(dataset: Dataset, rule: str, rounds: int) -> tuple[int, ...]:
     return tuple(order | dict.fromkeys(np.argsort(costs, kind="stable").tolist()))
 
 
-def order_panels(
+def order_features_of_sets(
     search: SetSearch, chosen: Sequence[tuple[int, ...]]
 ) -> list[tuple[int, ...]]:
     """Return each set in the order of asking, the most gain per price first.
 
     Each order begins with the features that the set shares with the one before, so
-    that sets have beginnings in common.
+    that sets have beginnings in common. Features that the search does not reach come
+    last. A set that comes twice is ordered once.
     """
     orders: list[tuple[int, ...]] = []
     for members in dict.fromkeys(chosen):

@@ -44,9 +44,9 @@ class Shop(Derived):
         return buy(self.catalogue, paid, feature_idxs)[0]
 
     def fill_budget(self, order: Sequence[int], budget: int) -> tuple[int, ...]:
-        """Buy features in an order as long as the budget pays; return those bought.
+        """Buy features in an order, skipping those too dear by then; return the bought.
 
-        A feature that is too dear is skipped. A bundle is bought whole.
+        A bundle is bought whole; a feature of fewer than two values is never bought.
         """
         bought: dict[int, None] = {}
         left, paid = budget, Paid()

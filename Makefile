@@ -41,7 +41,7 @@ test: $(STAMP) ## Run the tests, the slowest files first (tests/durations.json).
 	@$(BIN)/askless compile-kernels
 	@$(BIN)/python -m pytest $(PARALLEL) --durations=20
 
-test-uncompiled: $(STAMP) ## Run the tests of core as plain Python, for its coverage (6 minutes).
+test-uncompiled: $(STAMP) ## Run the tests of core as plain Python, for its coverage (2 minutes).
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/core -p no:xdist -m "not slow" \
 		--durations=20 --cov --cov-report=term-missing --cov-fail-under=$(CORE_COVERAGE)
 

@@ -37,8 +37,10 @@ help: ## List the targets.
 demo: $(USER_STAMP) ## Train on the built-in example, play a session, then serve the API.
 	@export ASKLESS_HOME=$${ASKLESS_HOME:-$(CURDIR)/.askless}; exec $(BIN)/askless demo
 
-test: $(STAMP) ## Run the tests, the slowest files first (tests/durations.json).
-	@$(BIN)/askless compile-kernels
+# Kernels are compiled while the packages of developers are installed.
+test: $(USER_STAMP) ## Run the tests, the slowest files first (tests/durations.json).
+	@$(BIN)/askless compile-kernels & compiling=$$!; \
+		$(MAKE) --no-print-directory $(STAMP); wait $$compiling
 	@$(BIN)/python -m pytest $(PARALLEL) --durations=20
 
 test-uncompiled: $(STAMP) ## Run the tests of core as plain Python, for its coverage (2 minutes).

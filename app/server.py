@@ -89,7 +89,7 @@ def serve(
     # uvicorn raises a signal again once it has shut down: make that an exit.
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, lambda *_: sys.exit(0))
-    # What is imported by now stays: a collection that visits it halts every request.
+    # Imported modules stay for good: a collection that visits them halts every request.
     gc.collect()
     gc.freeze()
     with supervised_worker(worker) if worker else nullcontext():

@@ -128,7 +128,7 @@ class AnySession(Generic[QuestionT]):
 
     @property
     def certificate(self) -> Json | None:
-        """When the session stops early or why it never does, if that was requested."""
+        """Say when the session stops early or why it never does, if requested."""
         certificate: Json | None = self.raw["certificate"]
         return certificate
 

@@ -130,7 +130,7 @@ def as_file(source: IO[bytes] | None) -> Iterator[IO[bytes]]:
         return
     source.seek(0)
     if isinstance(source, tempfile.SpooledTemporaryFile):
-        # What is held in memory is moved to a file on disk.
+        # The upload moves from memory to a file on disk.
         source.rollover()
         source.flush()
     try:

@@ -32,7 +32,7 @@ COLUMNS = {
     "unit": "unit",
 }
 # The start of a cell that spreadsheets run as a formula, also with full-width signs.
-# Where the comma is decimal, each semicolon begins a cell.
+# A file with decimal commas separates its cells by semicolons.
 FORMULA = re.compile("(^|;[ \"']*)(?=[=+\\-@\t\r\n\uff0b\uff0d\uff1d\uff20])")
 
 

@@ -50,7 +50,7 @@ def sum_log_loss(inputs, targets, weights, coefficients, out_slopes):
         logit = 0.0
         for column in range(n_columns):
             logit += values[column] * coefficients[column]
-        # Of minus the size, so that it never overflows; signs follow below.
+        # The exponential takes minus the size, so it never overflows; signs follow.
         odds = np.exp(-abs(logit))
         chance = (1.0 if logit > 0.0 else odds) / (1.0 + odds)
         lead = logit if targets[row] == 1 else -logit

@@ -218,7 +218,7 @@ def simulate_pair(pair, drawn, case, terms, draws, out_carried):
                 break
             buy_and_follow(pair, node, case, terms, draws, out_carried)
             node = follow(values, status, node, paths.nodes, paths.cuts)
-        # What can be paid changes only with a purchase, so it is checked once for each.
+        # Only a purchase changes which features can be paid, so each is checked once.
         if node >= 0 and n_checked < counts[ASKED]:
             if not is_any_payable(pair, case, terms, draws, out_carried):
                 return NONE_PAYABLE

@@ -44,7 +44,7 @@ def choose_rungs(search: SetSearch) -> list[int]:
     n_most = min(search.effort.max_rungs, len(shop.offers) + 2)
     n_beyond = len(needed) + len(others)
     n_beyond = min(n_beyond, max(n_most - len(near), n_most // 3))
-    # What is needed (dear offers, the price of everything) comes before multiples.
+    # Necessary budgets (dear offers, the price of everything) go before multiples.
     needed = pick_evenly(needed, n_beyond)
     others = pick_evenly(others, n_beyond - len(needed))
     return pick_evenly(near, n_most - n_beyond) + sorted(needed + others) or [most]

@@ -32,7 +32,7 @@ def usual_budgets(ensemble: Ensemble) -> tuple[int | None, ...]:
         if len(chosen) < MAX_CURVE_POINTS:
             break
         amounts = [0, *round_amounts(figures, steps[-1])]
-        # How many purchases each amount pays; of equal ones the first is kept.
+        # Each amount pays so many purchases; of equal numbers keep the first.
         n_paid = np.searchsorted(steps, amounts, "right")
         _, firsts = np.unique(n_paid, return_index=True)
         chosen = [amounts[first] for first in firsts]

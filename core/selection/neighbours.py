@@ -54,7 +54,7 @@ def find_neighbours(subset: Subset, n_neighbours: int) -> tuple[IntArray, IntArr
     counts = np.bincount(cells)
     k = min(n_neighbours, cells.size - 1)
     radii = np.zeros(counts.size)
-    # Where each description has k other rows, the k-th nearest is at distance 0.
+    # If each description has k other rows, the k-th nearest is at distance 0.
     if counts.min() <= k:
         between_rows = distances[np.ix_(cells, cells)]
         # Imported here, since importing it doubles the start time of every command.

@@ -34,7 +34,7 @@ def probabilities(
     Tibshirani 2000), for forests `vote_shares`.
     """
     if is_share(ensemble, policy):
-        # Of draws the scores are estimates of the whole vote already.
+        # The scores of draws estimate the whole vote already.
         known = shares if policy == FULL_VOTE else np.ones_like(shares)
         return vote_shares(ensemble, scores, known, has_ties=has_ties)
     chances = np.empty((*shares.shape, len(ensemble.classes)))

@@ -20,7 +20,7 @@ MODEL_GONE = "must be there still: it was deleted"
 
 
 class JobSource(NamedTuple):
-    """Where the cells of a job's table are, and the document of its model.
+    """The place of the cells of a job's table, and the document of its model.
 
     A training has no model yet.
     """

@@ -29,7 +29,7 @@ READ_ONLY = {
     "sqlite": {IS_READ: True},
     "postgresql": {IS_READ: True, "postgresql_readonly": True},
 }
-# How long emptying the log waits for readers, while writers wait too.
+# Emptying the log waits so long for readers, while writers wait too.
 EMPTYING_TIMEOUT_MS = 200
 
 

@@ -12,7 +12,7 @@ from tests.naive import MAX_EDGE, MIN_EDGE
 from tests.naive_hypotheses import Product, Stump, Tree, features_of, phi, vote
 
 MAX_SWEEPS = 20
-# What sums in another order differ by; no improvement.
+# Sums in another order differ by this much, which is no improvement.
 ROUNDING = 1e-12
 
 
@@ -144,7 +144,7 @@ def cost_of(shop, paid, features, cost_floor=None):
 
 
 def score_of(algorithm, edge, cost, present, spent, tau, is_smoothing):
-    """What the algorithm maximises."""
+    """The measure that the algorithm maximises."""
     clipped = min(edge, MAX_EDGE)
     if algorithm == "hybrid":
         algorithm = "adaboost_bt_smoothed" if is_smoothing else "adaboost_bt_greedy"

@@ -21,7 +21,7 @@ from tests.naive_hypotheses import (
 
 
 class End(NamedTuple):
-    """How a session ends; `alpha` is that of the hypotheses that voted.
+    """The end of a session; `alpha` is that of the hypotheses that voted.
 
     `mark` is what its policy keeps: stages; draws that voted, -1 for the full vote.
     """
@@ -34,7 +34,7 @@ class End(NamedTuple):
 
 
 class Wallet:
-    """What one session has asked, knows and spent."""
+    """All that one session has asked, knows and spent."""
 
     def __init__(self, shop, row, budget):
         self.shop, self.row, self.budget = shop, row, budget

@@ -119,3 +119,13 @@ def answer_from_row(
         ]
         state = machine.observe(ensemble, state, answers)
     return state, asked
+
+
+BLOOD = {0: FEE, 1: FEE}
+
+
+ECHO = dict.fromkeys(range(3), BUNDLE)
+
+
+def charged(state: State) -> dict[int, int]:
+    return {charge.feature_idx: charge.amount for charge in state.charges}

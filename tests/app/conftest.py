@@ -29,7 +29,7 @@ from tests.app.jobs import Jobs
 # start processes on one. Others run on SQLite alone, but with ASKLESS_TEST_ENGINES=all.
 ON_BOTH_ENGINES = {
     *("test_cli_demo", "test_clocks", "test_dask", "test_datasets", "test_engine"),
-    "test_environment",
+    *("test_dask_deaths", "test_environment"),
     *("test_http_concurrency", "test_http_jobs", "test_http_operations"),
     *("test_http_replicas", "test_large_tables", "test_ledger", "test_outcomes"),
     *("test_privacy", "test_queue", "test_refits", "test_retries"),

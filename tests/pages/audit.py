@@ -17,7 +17,7 @@ IS_WHOLE = os.environ.get("ASKLESS_AXE") == "whole"
 
 
 class Rules(NamedTuple):
-    """Which rules axe-core runs, and what it passes over."""
+    """The rules that axe-core runs, and what it passes over."""
 
     run_only: dict[str, Any]
     but: list[list[str]]

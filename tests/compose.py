@@ -166,7 +166,7 @@ def use_pages() -> None:
     (session,) = get("/predict")["items"]
     page = f"{ui}/sessions/{session['id']}"
     question = run(f"$BROWSER {page} | grep -E '<h1|class=.price'")
-    expect("its question is asked", "<h1>Next: " in question)
+    expect("its question is asked", "<h1>Ask: " in question)
 
 
 def start_again(key: str) -> None:

@@ -1,16 +1,22 @@
 """Prepares the page of a question: the session and the feature asked for."""
 
+import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from app.pages.inputs import hint, options
+from app.pages.reasons import find_reasons
+from app.pages.trust import describe_errors, describe_reliability
 from app.service.sessions.opened import OpenSession
 from app.words.charts import Line, line_chart
 from app.words.wording import describe_useless, percent, price_words
+from core.model.ensemble import Ensemble
 from core.session import machine
 from core.session.answers import bundle_members, find_paid
 from core.session.state import Question, State
 from core.session.uses import sort_open
 from core.table.catalogue import Catalogue, Feature
+from core.table.cells import number_text
 from core.table.prices import from_micros, price
 
 OUTCOMES = {
@@ -23,6 +29,8 @@ OUTCOMES = {
 }
 
 N_BEST = 2
+# Classes whose chances are seen at once, and choices that are radio buttons.
+N_CLASSES, N_CHOICES = 3, 6
 
 
 class AskedFeature(NamedTuple):
@@ -101,6 +109,29 @@ def draw_chances(view: Any) -> tuple[str, str] | None:
     return line_chart(Line(values, labels, said, "answers", "chance")), shown
 
 
+def order_classes(ensemble: Ensemble, classes: Sequence[Any]) -> list[Any]:
+    """Return the classes' chances: of two the positive one first, else the likeliest.
+
+    So the bar of a class of two keeps its place while answers come in.
+    """
+    if len(ensemble.classes) != 2:
+        return list(classes)
+    positive = ensemble.classes[1].label
+    return sorted(classes, key=lambda one: one.label != positive)
+
+
+def typed_value(catalogue: Catalogue, state: State, feature: Feature) -> str:
+    """Return a feature's present value as its field takes it; "" if it has none."""
+    value = state.values[catalogue.feature_idxs[feature.name]]
+    if math.isnan(value) or (feature.type == "category" and value < 0):
+        return ""
+    if feature.type == "number":
+        return number_text(value)
+    return options(feature)[
+        int(value) if feature.type == "category" else 1 - int(value)
+    ][0]
+
+
 def list_alternatives(catalogue: Catalogue, view: Any) -> list[Any]:
     """Return the best alternatives to the question; a bundle counts once."""
     offers: dict[object, Any] = {}
@@ -126,15 +157,14 @@ def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:
     is_next = view.question is not None and (
         asked is not None and asked.feature.name == view.question.feature
     )
-    reason = view.question.why if is_next and view.question is not None else ""
-    if asked is not None and asked.price_words:
-        reason = reason.removesuffix(asked.price_words).strip()
     others = sort_open(opened.model.ensemble, state)
     return {
         "view": view,
         "asked": asked,
         "is_next": is_next,
-        "reason": reason,
+        "reasons": None
+        if asked_idx is None
+        else find_reasons(opened.model.ensemble, state, asked_idx),
         "others": [
             describe_feature(catalogue, state, idx)
             for idx in others.offered
@@ -145,10 +175,25 @@ def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:
         ),
         "best": list_alternatives(catalogue, view) if is_next else [],
         "most": max_questions_left(opened),
-        "path": draw_chances(view),
         "features": {one.name: one for one in catalogue.features},
         "fields": [
-            (one, hint(one), options(one)) for one in (asked.features if asked else ())
+            (one, hint(one), options(one), typed_value(catalogue, state, one))
+            for one in (asked.features if asked else ())
         ],
         "OUTCOMES": OUTCOMES,
+        "N_CHOICES": N_CHOICES,
+        **describe_prediction(opened, view),
+    }
+
+
+def describe_prediction(opened: OpenSession, view: Any) -> dict[str, Any]:
+    """Return the context of what is predicted now, and how far it can be trusted."""
+    assert view.prediction is not None, "its answers were erased"
+    model, state = opened.model, opened.state
+    return {
+        "path": draw_chances(view),
+        "classes": order_classes(model.ensemble, view.prediction.classes),
+        "N_CLASSES": N_CLASSES,
+        "errors_told": describe_errors(model, state),
+        "reliability": describe_reliability(model, state, view.prediction),
     }

@@ -126,22 +126,6 @@ def why_not(ensemble: Ensemble, state: State, feature_idx: int) -> str:
     return to_sentence(describe_stop(ensemble, state))
 
 
-def error_now(model: Model, state: State) -> float | None:
-    """Return the error on held-out cases under the budget of a case; None: unknown."""
-    curve = model.curve
-    if curve is None or (
-        state.budget is not None and is_below_curve(model, state.budget)
-    ):
-        return None
-    return curve.errors_calibrated[curve.place_at(state.budget)]
-
-
-def is_below_curve(model: Model, budget: int) -> bool:
-    """Return whether a budget is smaller than all budgets of the curve."""
-    assert model.curve is not None
-    return all(one is None or one > budget for one in model.curve.budgets)
-
-
 def list_larger_budgets(model: Model, state: State) -> list[LargerBudget]:
     """Return some larger budgets of the curve with their errors and spends."""
     curve = model.curve

@@ -14,7 +14,7 @@ from app.documents.shape import read_shape
 from app.errors import NotFoundError
 from app.http.plumbing.auth import Called, needs
 from app.http.plumbing.deps import At, Changes, Loaded, ReadDb
-from app.pages import case_words
+from app.pages import case_words, trust
 from app.pages.callers import Typed
 from app.pages.frame import errors_of, render, see_other
 from app.pages.inputs import text_in
@@ -73,13 +73,15 @@ def result_context(opened: OpenSession | ErasedSession) -> dict[str, Any]:
     if isinstance(opened, ErasedSession):
         return {"session": session, "is_erased": True}
     model, state = opened.model, opened.state
+    assert session.prediction is not None, "its answers were erased"
     return {
         "session": session,
         "is_erased": False,
         "meaning": case_words.explain_chance(session),
         "reasons": case_words.list_reasons(session, model),
         "unasked": case_words.list_missing(model, state),
-        "error_now": case_words.error_now(model, state),
+        "error_now": trust.error_at(model, state.budget),
+        "reliability": trust.describe_reliability(model, state, session.prediction),
         "larger": case_words.list_larger_budgets(model, state),
         "is_ended": state.is_ended,
         "has_others": has_others(model.ensemble, state),

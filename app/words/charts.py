@@ -16,6 +16,8 @@ from core.table.prices import MICROS_PER_UNIT
 
 # Width and height; of charts side by side the second.
 WIDE, SMALL, LOW = (560, 320), (380, 310), (420, 200)
+# Height of a row of names.
+ROW = 26
 # Width of a name within the name of an axis.
 PART = 150
 PERCENTS = Axis((0, 100), [(one, str(one)) for one in range(0, 101, 20)])
@@ -82,6 +84,24 @@ def reliability_chart(bins: Sequence[ReliabilityBin], event: str, title: str) ->
     points = [(100 * one.mean_chance, 100 * one.observed.value) for one in bins]
     plot.add_dots(points, SERIES[0], 4)
     label = f"What came against the chance of {event}, {title}"
+    return plot.write(label, class_="narrow-chart")
+
+
+def prospect_chart(now: float, answers: Sequence[tuple[str, float]], event: str) -> str:
+    """Draw the chance of an event after each answer, and a level line of it now."""
+    names = [cut_to_width(name, PART, FONT) for name, _ in answers]
+    x = PERCENTS._replace(name=f"chance of {cut_to_width(event, PART, FONT)} (%)")
+    size = (SMALL[0], 60 + ROW * len(names))
+    plot = Plot(size, x, name_axis(names, is_down=True))
+    plot.add_line(
+        [(100 * now, end) for end in plot.y.ends], INK, stroke_dasharray="6 4"
+    )
+    for row, (_, chance) in enumerate(answers):
+        plot.add_line([(100 * now, row), (100 * chance, row)], SERIES[0])
+    points = [(100 * chance, row) for row, (_, chance) in enumerate(answers)]
+    plot.add_dots(points, SERIES[0], 5)
+    told = ", ".join(f"{name} {percent(chance)}" for name, chance in answers)
+    label = f"Chance of {event}: now {percent(now)}; after the answer {told}"
     return plot.write(label, class_="narrow-chart")
 
 

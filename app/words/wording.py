@@ -73,7 +73,15 @@ def list_warnings(ensemble: Ensemble) -> list[str]:
 def why(
     ensemble: Ensemble, question: Question, prospect: Prospect | None = None
 ) -> str:
-    """Return why this feature is asked next, and what its price is made of.
+    """Return why this feature is asked next, and what its price is made of."""
+    reason = reason_words(ensemble, question, prospect)
+    return f"{reason} {price_words(ensemble.catalogue, question)}".strip()
+
+
+def reason_words(
+    ensemble: Ensemble, question: Question, prospect: Prospect | None = None
+) -> str:
+    """Return why this feature is asked next.
 
     With a prospect the reason is in chances; else in what the purchase should gain.
     """
@@ -92,7 +100,7 @@ def why(
         reason = told if question.expected_errors is None else f"{told} {reason}"
     if question.is_outside_rules:
         reason = f"{reason} {RULES_OFF}"
-    return f"{reason} {price_words(ensemble.catalogue, question)}".strip()
+    return reason
 
 
 def prospect_words(ensemble: Ensemble, prospect: Prospect) -> str:
@@ -100,7 +108,7 @@ def prospect_words(ensemble: Ensemble, prospect: Prospect) -> str:
     name = ensemble.classes[prospect.class_idx].display
     now, low, high = map(percent, (prospect.now, prospect.low, prospect.high))
     if low == high:
-        return f"Whatever the answer, the chance of {name} goes from {now} to {high}."
+        return f"Whatever the answer, the chance of {name} stays at about {now}."
     return (
         f"Depending on the answer, the chance of {name} goes from {now} to between "
         f"{low} and {high}."
@@ -122,15 +130,17 @@ def step_words(ensemble: Ensemble, step: AnswerStep, class_idx: int) -> str:
     return f"{verb} the chance of {name} from {span(before, after)}"
 
 
-def error_words(ensemble: Ensemble, now: float, then: float) -> str:
-    """Return what the whole plan is expected to do to the error, or to its cost."""
+def error_words(
+    ensemble: Ensemble, now: float, then: float, plan: str = "the whole plan"
+) -> str:
+    """Return what a plan is expected to do to the error, or to its cost."""
     has_costs = ensemble.error_costs is not None
     noun = "expected cost of errors" if has_costs else "risk of a wrong prediction"
     before, after = (f"{one:.3g}" if has_costs else percent(one) for one in (now, then))
     change = f"{'fall' if then <= now else 'rise'} from {before} to {after}"
     if before == after:
         change = f"stay at {after}"
-    return f"If you follow the whole plan, the {noun} should {change}."
+    return f"If you follow {plan}, the {noun} should {change}."
 
 
 def describe_useless(features: Sequence[Feature]) -> str:

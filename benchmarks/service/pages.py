@@ -58,7 +58,7 @@ class Reader:
         started = time.perf_counter()
         text = self.get(address)
         self.seconds.append(time.perf_counter() - started)
-        assert "<h1>Next: " in text, address
+        assert "<h1>Ask: " in text, address
 
 
 def open_sessions(caller: Caller, model: str) -> list[str]:

@@ -41,12 +41,19 @@ class AnswerStep:
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """A class's probability now, and the least and greatest after one more answer."""
+    """A class's probability now, and after each answer that may come next.
+
+    `low` and `high` are the least and the greatest of all these. `now` is one of them:
+    an answer may also not come.
+    """
 
     class_idx: int
     now: float
     low: float
     high: float
+    #: values that were tried, as in `Dataset.values`, ascending, each with the
+    #: probability of the class after it
+    answers: tuple[tuple[float, float], ...] = ()
 
 
 def to_log_odds(chance: float) -> float:
@@ -183,11 +190,14 @@ def find_prospect(
     tried = possible_values(ensemble, feature_idx, has_votes=policy.has_votes)
     if not tried.size:
         return None
-    after = policy.suppose(position, feature_idx, pick_some(tried))
-    low, high = after[:, class_idx].min(), after[:, class_idx].max()
-    if high - low <= TIE:
+    values = pick_some(tried)
+    after = policy.suppose(position, feature_idx, values)[:, class_idx]
+    if np.ptp(after) <= TIE:
         return None
-    return Prospect(class_idx, now[class_idx], float(low), float(high))
+    chance, chances = now[class_idx], after.tolist()
+    ends = min(chance, *chances), max(chance, *chances)
+    answers = zip(values.tolist(), chances, strict=True)
+    return Prospect(class_idx, chance, *ends, tuple(answers))
 
 
 def choose_class(chances: Sequence[float]) -> int:

@@ -253,7 +253,7 @@ def test_a_case_from_start_to_stop(any_page: Page, site: Site) -> None:
     page.get_by_label("Budget", exact=True).fill("60")
     page.get_by_label("Age").fill("63")
     page.get_by_role("button", name="Start").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Next: ")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Ask: ")
     page.get_by_role("button", name="Refused").click()
     expect(page.get_by_role("cell", name="refused")).to_be_visible()
     page.get_by_role("button", name="Ordered, result later").click()

@@ -129,7 +129,7 @@ def play(page: Page) -> None:
     page.locator("[name=certain]").select_option("no")
     press(page, "Start")
     first = page.get_by_role("heading", level=1)
-    expect(first).to_contain_text("Next: ")
+    expect(first).to_contain_text("Ask: ")
     press(page, "Refused")
     expect(page.get_by_role("cell", name="refused")).to_be_visible()
     press(page, "Ordered, result later")

@@ -53,7 +53,7 @@ def test_a_case_is_played_by_keys_alone(page: Page, site: Site) -> None:
     tab_to(page, "Age")
     keys.type("63")
     press(page, "Start")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Next: ")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Ask: ")
     press(page, "Refused", "Space")
     expect(page.get_by_role("cell", name="refused")).to_be_visible()
     press(page, "Change the budget")

@@ -7,7 +7,7 @@ from app.documents.words import TakenOutcome
 
 
 class Prospect(Answer):
-    """Range to which the answer alone may move the probability of a class."""
+    """Probability of a class now, and the least and greatest after the answer."""
 
     label: str = Field(
         examples=["1"],

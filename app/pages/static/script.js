@@ -16,6 +16,18 @@ addEventListener("pageshow", () => {
   for (const form of document.forms) delete form.dataset.sent;
 });
 
+// While the focus is among a question's choices, digits choose one of them.
+for (const choices of document.querySelectorAll("[data-keys]")) {
+  const radios = [...choices.querySelectorAll("[type=radio]")];
+  choices.querySelector("[data-keys-hint]").hidden = false;
+  choices.addEventListener("keydown", (event) => {
+    const chosen = radios[Number(event.key) - 1];
+    if (!chosen || event.ctrlKey || event.altKey || event.metaKey) return;
+    chosen.checked = true;
+    chosen.focus();
+  });
+}
+
 // The words and the mark on the curve follow the budget.
 for (const box of document.querySelectorAll("[data-budgets]")) {
   const rows = [...box.querySelectorAll("[data-amount]")];

@@ -45,8 +45,10 @@ def find_reasons(ensemble: Ensemble, state: State, feature_idx: int) -> Reasons 
         words = reason_words(ensemble, question) if question and is_next else ""
         return Reasons("", words, "")
     feature = ensemble.catalogue.features[feature_idx]
+    # Numbers were tried at even distances, so three digits tell enough.
     answers = [
-        (value_words(feature, value), chance) for value, chance in prospect.answers
+        (value_words(feature, float(f"{value:.3g}")), chance)
+        for value, chance in prospect.answers
     ]
     event = ensemble.classes[prospect.class_idx].display
     return Reasons(

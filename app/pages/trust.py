@@ -41,7 +41,7 @@ def describe_errors(model: Model, state: State) -> str:
     if not told:
         return ""
     both = " and ".join(dict.fromkeys(told))
-    return f"On rows that it had not seen, the model was wrong {both}."
+    return f"The model was wrong {both}."
 
 
 def describe_reliability(model: Model, state: State, prediction: Prediction) -> str:
@@ -54,17 +54,16 @@ def describe_reliability(model: Model, state: State, prediction: Prediction) -> 
     place = place_at(model.curve, state.spent)
     if model.curve is None or model.curve.predictive is None or place is None:
         return ""
-    chance, event = prediction.probability, "were predicted right"
+    chance, event = prediction.probability, "its prediction"
     if len(model.ensemble.classes) == 2:
         positive = model.ensemble.classes[1]
         chances = {one.label: one.probability for one in prediction.classes}
-        chance, event = chances[positive.label], f"were {positive.display}"
+        chance, event = chances[positive.label], positive.display
     bins = model.curve.predictive[place].reliability
     near = min(bins, key=lambda one: abs(one.mean_chance - chance), default=None)
     if near is None or near.observed.interval is None:
         return ""
     low, high = (round(100 * one) for one in near.observed.interval)
-    return (
-        f"Of 100 held-out cases with a chance of about {percent(near.mean_chance)}, "
-        f"{low} to {high} {event}."
-    )
+    given = f"a chance of about {percent(near.mean_chance)}"
+    came = f"it came true in {low} to {high} of 100 cases that the model had not seen"
+    return f"When the model gave {event} {given}, {came}."

@@ -65,6 +65,9 @@ def test_a_result_is_printed_on_one_page(page: Page, site: Site, played: Any) ->
     expect(page.locator("main")).to_contain_text("with 2.10 CAD for")
     sheets = re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))
     assert len(sheets) == 1
+    expect(page.locator(".signed")).to_be_hidden()
+    page.emulate_media(media="print")
+    expect(page.locator(".signed")).to_be_visible()
 
 
 def test_the_fee_of_a_reversed_charge_is_in_the_next_one(

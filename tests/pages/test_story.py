@@ -145,7 +145,7 @@ def play(page: Page) -> None:
     page.get_by_text("Change the budget").click()
     page.get_by_label("Budget", exact=True).fill("120.50")
     press(page, "Change")
-    expect(page.get_by_text("of 120.50 CAD")).to_be_visible()
+    expect(page.get_by_text("CAD of 120.50 CAD")).to_be_visible()
     press(page, "Stop here")
 
 

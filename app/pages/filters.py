@@ -60,6 +60,16 @@ def name(text: object) -> "Markup":
     return Markup('<bdi class="name">{}</bdi>').format(text)
 
 
+def case(one: Any) -> "Markup":
+    """Return what a case is called: its caller's name, else its model and its start.
+
+    `one` is a session, or its summary.
+    """
+    began = one.created_at
+    usual = f"{one.model.name}, {began.day} {began:%b %H:%M}"
+    return name(one.client_ref or usual)
+
+
 def chart(svg: str) -> "Markup":
     """Return a chart of app.words as markup; its text is escaped already."""
     from markupsafe import Markup
@@ -84,6 +94,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "moment": moment,
     "day": day,
     "name": name,
+    "case": case,
     "chart": chart,
     "identifier": identifier,
 }

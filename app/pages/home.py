@@ -1,4 +1,6 @@
-"""Home page: models with their curves, open sessions, running trainings."""
+"""Home page: what Askless is for, a case to try, models, cases and trainings."""
+
+from typing import NamedTuple
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
@@ -6,11 +8,13 @@ from fastapi.responses import HTMLResponse, Response
 from app.http.plumbing.auth import Called, needs
 from app.http.plumbing.deps import At, Loaded, ReadDb
 from app.pages.frame import render
+from app.pages.trying import make_offer
 from app.records import FINAL_STATES, ModelHead, Page, SessionFilter, StoredJob
 from app.service import models
 from app.service.jobs import trainings
 from app.service.sessions import lists
 from app.words.charts import NamedCurve, curve_chart
+from app.words.savings import find_half
 from app.words.svg import stand_alone
 from app.words.wording import money, percent
 from core.model.model import Model
@@ -19,8 +23,19 @@ router = APIRouter(prefix="/ui", include_in_schema=False)
 THUMBNAIL = (300, 190)
 MOST = 12
 MODELS, SESSIONS, TRAININGS = "models:read", "predict:read", "train:read"
+STARTS = "predict:write"
 # The text colour of a picture, which does not load the page's style sheet.
 INK = "svg { color: #444 } @media (prefers-color-scheme: dark) { svg { color: #ccc } }"
+
+
+class CardWords(NamedTuple):
+    """What the card of a model says beside its picture."""
+
+    classes: tuple[str, ...]
+    n_tests: int
+    #: of the curve, for those who do not see it; "" without one
+    curve: str
+    errors: str
 
 
 @router.get("")
@@ -45,12 +60,43 @@ def home(
         request,
         "home.html",
         models=heads.items,
-        curves={key: describe_curve(one) for key, one in shown.items() if one.curve},
+        cards={key: describe_card(one) for key, one in shown.items()},
+        offer=make_offer(shown) if STARTS in caller.scopes else None,
         has_more=heads.next is not None,
         sessions=sessions,
         trainings=under_way,
         wanting=[one for one in (MODELS, SESSIONS) if one not in caller.scopes],
     )
+
+
+def describe_card(model: Model) -> CardWords:
+    """Return the classes, the number of tests that are read, and the errors."""
+    ensemble = model.ensemble
+    # Of two classes the positive one, which has the chances, comes first.
+    classes = ensemble.classes[:: -1 if ensemble.n_outputs == 1 else 1]
+    return CardWords(
+        tuple(one.display for one in classes),
+        int(ensemble.is_used.sum()),
+        describe_curve(model) if model.curve else "",
+        describe_errors(model) if model.curve else "",
+    )
+
+
+def describe_errors(model: Model) -> str:
+    """Return the error at half of the full mean cost, and at full cost."""
+    curve, unit = model.curve, model.ensemble.catalogue.cost_unit
+    assert curve is not None
+    full = f"{percent(curve.errors_calibrated[-1])} at full cost"
+    half = find_half(curve)
+    # A mean is rounded to the cent.
+    spend = money(round(curve.mean_spends[-1], -4), unit)
+    if half is None or curve.mean_spends[-1] <= 0:
+        said = f"{full}, {spend} a case"
+    else:
+        error = percent(curve.errors_calibrated[half])
+        said = f"{error} at half, {full} ({spend} a case)"
+    # A number and its sign stay on one line.
+    return said.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def describe_curve(model: Model) -> str:

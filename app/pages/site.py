@@ -20,6 +20,7 @@ from app.pages import (
     sign_in,
     start,
     trainings,
+    trying,
 )
 from app.pages.callers import SignInError, check_form, enter
 from app.pages.errors import on_sign_in
@@ -27,6 +28,7 @@ from app.pages.errors import on_sign_in
 #: Pages that need a signed-in caller if keys are required.
 SIGNED_IN = (
     home,
+    trying,
     comparing,
     models,
     plans,

@@ -66,7 +66,7 @@ def test_home_shows_models_and_open_sessions(any_page: Page, site: Site) -> None
     any_page.goto("/")
 
     assert any_page.url == f"{site.url}/ui"
-    expect(any_page.get_by_role("heading", name="heart")).to_be_visible()
+    expect(any_page.get_by_role("heading", name="heart", level=3)).to_be_visible()
     expect(any_page.get_by_text("visit-1")).to_be_visible()
     picture = any_page.locator("img").first
     expect(picture).to_have_js_property("complete", True)

@@ -1,0 +1,82 @@
+"""What a curve says in one number: savings, half the cost, the knee, and chance.
+
+All of it rests on the curve's errors on held-out rows and on its mean spends.
+"""
+
+import math
+from typing import NamedTuple
+
+from core.model.model import Curve
+
+# A smaller saving is not worth a headline.
+WORTH_TELLING = 0.9
+
+
+class Saving(NamedTuple):
+    """The least mean spend that reaches the error of the largest budget."""
+
+    #: of the mean spend at the largest budget, below 1
+    share: float
+    error: float
+    #: in micro-units
+    spend: float
+    whole_spend: float
+
+
+def find_saving(curve: Curve) -> Saving | None:
+    """Return how much cheaper the error of the largest budget can be had.
+
+    The rule: of all budgets whose error is not above that of the largest budget, the
+    one of least mean spend; its share of the mean spend at the largest budget. None if
+    the share is `WORTH_TELLING` or more, or if the largest budget spends nothing.
+    """
+    error, whole = curve.errors_calibrated[-1], curve.mean_spends[-1]
+    pairs = zip(curve.errors_calibrated, curve.mean_spends, strict=True)
+    spend = min(spent for one, spent in pairs if one <= error)
+    if whole <= 0 or spend / whole >= WORTH_TELLING:
+        return None
+    return Saving(spend / whole, error, spend, whole)
+
+
+def find_half(curve: Curve) -> int | None:
+    """Return the position of the largest budget that spends at most half of the most.
+
+    None where even the smallest budget spends more on average.
+    """
+    half = curve.mean_spends[-1] / 2
+    within = [place for place, one in enumerate(curve.mean_spends) if one <= half]
+    return within[-1] if within else None
+
+
+def find_knee(curve: Curve) -> int | None:
+    """Return the position of the smallest budget that is nearly as good as the best.
+
+    The rule of one standard error (Breiman et al. 1984, section 3.4.3): the smallest
+    budget whose error is at most the least error of all limited budgets and one
+    standard error of that. None if the curve has no limited budget.
+    """
+    places = [place for place, one in enumerate(curve.budgets) if one is not None]
+    if not places:
+        return None
+    least = min(curve.errors_calibrated[place] for place in places)
+    n_rows = curve.n_samples if curve.n_effective is None else curve.n_effective
+    bound = least + math.sqrt(least * (1 - least) / n_rows)
+    return next(one for one in places if curve.errors_calibrated[one] <= bound)
+
+
+def best_so_far(curve: Curve) -> list[int]:
+    """Return for each budget the position of the least error up to it."""
+    places: list[int] = []
+    for place, error in enumerate(curve.errors_calibrated):
+        is_better = not places or error < curve.errors_calibrated[places[-1]]
+        places.append(place if is_better else places[-1])
+    return places
+
+
+def chance_points(curve: Curve) -> int:
+    """Return the percentage points below which two errors differ by chance.
+
+    It is half the median width of the 95 % intervals, rounded up.
+    """
+    widths = sorted(high - low for low, high in curve.intervals)
+    return max(1, math.ceil(100 * widths[len(widths) // 2] / 2))

@@ -1,0 +1,127 @@
+"""Home: for whom, what is saved, a case to try, and what cards say."""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from playwright.sync_api import Page, expect
+
+from app.documents.model import model_from_json, model_to_json
+from app.pages.trying import make_offer
+from core.model.model import Model
+from tests.pages.site import Site, heart, token_of
+
+
+@pytest.fixture
+def model() -> Model:
+    return model_from_json(json.loads(json.dumps(heart())))
+
+
+def with_saving(model: Model) -> Model:
+    """The model as if its dearest budget erred as much as that of 15 CAD."""
+    curve = model.curve
+    assert curve is not None
+    errors = (*curve.errors_calibrated[:-1], curve.errors_calibrated[5])
+    return replace(model, curve=replace(curve, errors_calibrated=errors))
+
+
+def put(client: TestClient, model: Model) -> str:
+    made = client.post("/models?as_version=true", json=model_to_json(model))
+    return str(made.json()["id"])
+
+
+def try_case(client: TestClient, **form: str) -> Any:
+    token = token_of(client.get("/ui").text)
+    return client.post("/ui/try", data={"form_token": token, **form})
+
+
+def test_a_saving_is_told_only_where_it_was_measured(
+    client: TestClient, model: Model
+) -> None:
+    put(client, model)
+    without = client.get("/ui").text
+    put(client, with_saving(model))
+    told = client.get("/ui").text
+
+    assert "The same error for" not in without
+    assert "The same error for 4 % of the cost." in told
+    assert "in place of 319.75 CAD" in told
+
+
+def test_the_model_that_saves_most_is_offered(model: Model) -> None:
+    plain = replace(model, curve=None)
+    saving = with_saving(model)
+
+    found = make_offer({"a": plain, "b": model, "c": saving})
+
+    assert found is not None
+    assert found.model_id == "c"
+    assert make_offer({"a": plain}) is None
+    assert make_offer({}) is None
+
+
+def test_a_card_says_what_is_predicted_and_with_what_error(
+    client: TestClient, model: Model
+) -> None:
+    put(client, model)
+
+    page = client.get("/ui").text
+
+    assert re.search("Predicts: .*disease.* or .*no disease", page)
+    assert re.search(r"Wrong predictions: 22\s% at half, 17\s% at full cost", page)
+    assert f"From at most {model.ensemble.is_used.sum()} tests" in page
+
+
+def test_a_model_without_a_curve_is_neither_praised_nor_offered(
+    client: TestClient, model: Model
+) -> None:
+    put(client, replace(model, curve=None))
+
+    page = client.get("/ui").text
+
+    assert "its error is not known" in page
+    assert "/ui/try" not in page
+    assert "Start a session" in page
+
+
+def test_a_case_is_tried_by_one_click(any_page: Page, site: Site) -> None:
+    any_page.goto("/ui")
+    any_page.get_by_role("button", name="Try a case").click()
+
+    assert "/ui/sessions/ses_" in any_page.url
+    expect(any_page.get_by_text("0.00 CAD").first).to_be_visible()
+    assert site.call("GET", "/predict")["items"][0]["budget"]["spent"] == 0
+
+
+def test_a_first_answer_is_taken_and_charged(client: TestClient, model: Model) -> None:
+    id = put(client, model)
+    first = make_offer({id: model})
+    assert first is not None
+    value = first.answers[0][0]
+    made = try_case(client, model=id, feature=first.feature.name, value=value)
+    session = client.get(f"/predict/{made.headers['location'].split('/')[-1]}").json()
+
+    assert made.status_code == 303
+    assert session["budget"]["spent"] == first.price
+    assert session["answers"][0]["feature"] == first.feature.name
+
+
+@pytest.mark.parametrize("typed", ["630", "old"])
+def test_an_odd_first_answer_is_asked_again_and_not_charged(
+    client: TestClient, model: Model, typed: str
+) -> None:
+    id = put(client, model)
+    made = try_case(client, model=id, feature="age", value=typed)
+    session = client.get(f"/predict/{made.headers['location'].split('/')[-1]}").json()
+
+    assert (session["answers"], session["budget"]["spent"]) == ([], 0)
+
+
+def test_a_feature_that_is_none_is_refused(client: TestClient, model: Model) -> None:
+    id = put(client, model)
+
+    assert try_case(client, model=id, feature="x", value="1").status_code == 422
+    assert try_case(client, model="mdl_x").status_code == 404

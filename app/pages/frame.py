@@ -47,6 +47,7 @@ def render(
         "typed": {},
         "caller": caller,
         "is_signed_in": caller is not None and caller.key_id is not None,
+        "note": request.app.state.settings.page_note,
         "must_ask": request.app.state.guard.must_ask,
         "navigation": navigation(request),
         "pages": request.app.state.page_addresses,

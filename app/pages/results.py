@@ -77,6 +77,7 @@ def result_context(opened: OpenSession | ErasedSession) -> dict[str, Any]:
     return {
         "session": session,
         "is_erased": False,
+        "model_note": model.card.get("note"),
         "meaning": case_words.explain_chance(session),
         "reasons": case_words.list_reasons(session, model),
         "unasked": case_words.list_missing(model, state),

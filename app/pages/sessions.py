@@ -127,6 +127,7 @@ def show_case(
     is_form = feature is not None or status != 200
     is_over = not is_form and (is_ended or (view.should_stop and not is_going_on))
     known: dict[str, Any] = {
+        "model_note": opened.model.card.get("note"),
         "is_over": is_over or (is_ended and feature is None),
         "is_ended": is_ended,
         "is_going_on": is_going_on,

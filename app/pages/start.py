@@ -69,6 +69,7 @@ def show_form(
         status,
         model_id=model_id,
         model=model,
+        model_note=model.card.get("note"),
         unit=model.ensemble.catalogue.cost_unit,
         rows=rows,
         finite=finite,

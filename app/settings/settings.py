@@ -9,6 +9,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from app.records import Limits
 from app.settings.hosts import is_loopback
 
+DEMO_NOTE = "Demo on public data. Not medical advice."
+
 
 class Settings(BaseSettings):
     """Everything that differs between one installation and another."""
@@ -191,6 +193,11 @@ class Settings(BaseSettings):
         default=False,
         description="Have a tenant `demo` with three models, and print its key.",
     )
+    note: str | None = Field(
+        default=None,
+        max_length=300,
+        description="A line at the foot of each page, such as who answers questions.",
+    )
     hosts: list[str] = Field(
         default=[], description="Host names to answer to; loopback names always."
     )
@@ -222,6 +229,11 @@ class Settings(BaseSettings):
         """The limits of a key that has none of its own."""
         names = (one.name for one in fields(Limits))
         return Limits(**{name: getattr(self, f"limit_{name}") for name in names})
+
+    @property
+    def page_note(self) -> str | None:
+        """The line at the foot of each page; the demo has one by default."""
+        return self.note or (DEMO_NOTE if self.demo else None)
 
     @property
     def home_dir(self) -> Path:

@@ -158,6 +158,5 @@ def read_result(page: Page) -> None:
     bill = page.get_by_role("region", name="Each charge, oldest first")
     expect(bill).to_be_visible()
     expect(page.get_by_text("Total:")).to_be_visible()
-    expect(page.get_by_text("Demo on public data. Not medical advice.")).to_be_visible()
     page.get_by_role("link", name="Ledger", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Ledger")

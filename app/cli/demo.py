@@ -5,19 +5,22 @@ If a start is killed, the next one finishes it; a further one changes nothing.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
 from app.cli.options import output
+from app.documents.http.sessions import PredictRequest
 from app.documents.text import parse_spec
 from app.errors import UnknownKeyError
 from app.processes.limited import IsWanted
-from app.records import StoredKey
-from app.service import datasets, keys, models
+from app.records import Moment, SessionFilter, StoredKey
+from app.service import datasets, keys, models, sessions
 from app.service.jobs import trainings
+from app.service.loaded import LoadedModels
+from app.service.sessions import lists
 from app.settings.home import DEMO_KEY
 from app.settings.settings import Settings
 from app.store.blobs import Blobs
@@ -35,6 +38,8 @@ from app.uploads.parsing import (
 
 TENANT = "demo"
 TABLES = ("heart", "breast-cancer", "diabetes")
+# The case that is ready to be answered: its model, its name, its budget in CAD.
+MODEL, CASE, CASE_BUDGET = "heart-cleveland", "Demo patient", 60
 
 
 class DemoReader(TableReader):
@@ -68,8 +73,19 @@ def show_demo_key(settings: Settings, address: str) -> None:
             f"askless keys create NAME --tenant {TENANT} makes one."
         )
     else:
+        with connected(settings) as engine:
+            show_case(settings, engine, key.tenant_id, address)
         token = path.read_text(encoding="ascii").strip()
         output.print(f"Demo: open {address}, key {token}")
+
+
+def show_case(
+    settings: Settings, engine: sa.Engine, tenant_id: str, address: str
+) -> None:
+    """Print the address of the prepared case; nothing until its model is trained."""
+    case_id = prepare_case(settings, engine, tenant_id)
+    if case_id is not None:
+        output.print(f"A first case is ready: {address}/ui/sessions/{case_id}")
 
 
 def keep_key(path: Path, engine: sa.Engine, tenant_id: str) -> None:
@@ -140,3 +156,23 @@ def connected(settings: Settings) -> Iterator[sa.Engine]:
         yield engine
     finally:
         engine.dispose()
+
+
+def prepare_case(settings: Settings, engine: sa.Engine, tenant_id: str) -> str | None:
+    """Return the id of an open case of the demo to answer; make one if there is none.
+
+    None until its model is trained.
+    """
+    now, loaded = datetime.now(UTC), LoadedModels()
+    idle, waiting = settings.session_ttl_s, settings.session_waiting_ttl_s
+    at = Moment(now, timedelta(seconds=idle), timedelta(seconds=waiting))
+    with transaction(engine, tenant_id) as db:
+        if not models.is_name_taken(db, MODEL):
+            return None
+        filters = SessionFilter("open", None, CASE)
+        for one in lists.page(db, 1, None, at, filters).items:
+            return one.id
+        wish = {"model": MODEL, "budget": CASE_BUDGET, "client_ref": CASE}
+        request = PredictRequest.model_validate(wish)
+        opened = sessions.start(db, loaded, request, settings.max_refits, at)
+        return opened.session.id

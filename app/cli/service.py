@@ -18,7 +18,7 @@ from app.records import DEFAULT_TENANT
 from app.settings.environment import read_settings
 from app.settings.home import private_files
 from app.settings.hosts import is_loopback
-from app.settings.settings import Settings
+from app.settings.settings import DEMO_NOTE, Settings
 from app.terminal.demo import run_demo
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
@@ -42,11 +42,18 @@ def show_demo(
             model = run_demo(output)
         seed_model(settings, model)
         if bound is not None:
-            with demo.connected(settings) as engine:
-                begun = demo.enqueue_tables(settings, engine, DEFAULT_TENANT)
-            if begun:
-                output.print(f"The service now trains {' and '.join(begun)}, too.")
-            run_server(settings, bound, with_worker=True)
+            prepare_demo(settings, settings.address or address_of(bound))
+            noted = settings.model_copy(update={"note": settings.note or DEMO_NOTE})
+            run_server(noted, bound, with_worker=True)
+
+
+def prepare_demo(settings: Settings, address: str) -> None:
+    """Enqueue the other trainings of the demo, and have a case to be answered."""
+    with demo.connected(settings) as engine:
+        begun = demo.enqueue_tables(settings, engine, DEFAULT_TENANT)
+        if begun:
+            output.print(f"The service now trains {' and '.join(begun)}, too.")
+        demo.show_case(settings, engine, DEFAULT_TENANT, address)
 
 
 def serve_api(
@@ -147,16 +154,20 @@ def seed_model(settings: Settings, model: Model) -> None:
 def run_server(settings: Settings, bound: socket.socket, *, with_worker: bool) -> None:
     from app.server import serve
 
-    host, port = bound.getsockname()[:2]
-    if settings.must_ask(is_local=is_loopback(host)):
+    if settings.must_ask(is_local=is_loopback(bound.getsockname()[0])):
         show_first_key(settings)
-    address = settings.address or f"http://{host}:{port}"
+    address = settings.address or address_of(bound)
     output.print(f"Open {address} in a browser (the API: /docs). Stop: Ctrl+C")
     if settings.demo:
         demo.show_demo_key(settings, address)
     sys.stdout.flush()
     logs.configure()
     serve(settings, bound, worker=WORKER if with_worker else None)
+
+
+def address_of(bound: socket.socket) -> str:
+    host, port = bound.getsockname()[:2]
+    return f"http://{host}:{port}"
 
 
 def show_first_key(settings: Settings) -> None:

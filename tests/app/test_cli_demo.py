@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +12,17 @@ import pytest
 import sqlalchemy as sa
 
 from app.cli import demo
-from app.records import DEFAULT_TENANT
+from app.documents.model import model_from_json
+from app.records import DEFAULT_TENANT, SessionFilter
 from app.service import keys, models
 from app.service.jobs import trainings
 from app.settings.home import DEMO_KEY
 from app.settings.settings import Settings
+from app.store import sessions
 from app.store.database.engine import create_engine, transaction
 from app.terminal.demo import describe_counts, pick_cases
 from tests.app.conftest import Finished
+from tests.pages.site import heart
 
 Run = Callable[..., Finished]
 NAMES = ["breast-cancer", "diabetes-progression", "heart-cleveland"]
@@ -142,6 +147,31 @@ def test_a_start_tells_the_address_and_always_the_same_key(
     assert "askl_" not in revoked
     assert "askless keys create NAME --tenant demo" in revoked
     assert (tmp_path / DEMO_KEY).stat().st_mode & 0o077 == 0
+
+
+def test_a_first_case_is_ready_once_its_model_is(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASKLESS_HOME", str(tmp_path))
+    monkeypatch.setenv("ASKLESS_DEMO", "1")
+    before = run("migrate").out
+    settings = Settings()
+    with demo.connected(settings) as engine:
+        with transaction(engine, None) as db:
+            tenant_id = keys.find_tenant(db, demo.TENANT)
+        with transaction(engine, tenant_id) as db:
+            model = replace(model_from_json(heart()), name=demo.MODEL)
+            models.store_if_new(db, model, datetime.now(UTC))
+
+    told, again = (run("migrate").out for _ in range(2))
+
+    with demo.connected(settings) as engine, transaction(engine, tenant_id) as db:
+        now = datetime.now(UTC)
+        found = sessions.page(db, 9, None, SessionFilter(), now).items
+        ids = [one.id for one in found]
+    assert "case" not in before
+    assert f"http://127.0.0.1:8000/ui/sessions/{ids[0]}\n" in told
+    assert (again, len(ids)) == (told, 1)
 
 
 def test_nothing_is_seeded_unasked(

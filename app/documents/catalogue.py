@@ -12,6 +12,7 @@ from core.errors import Refusal
 from core.model.ranges import Micros
 from core.table.binning import MAX_CODES
 from core.table.catalogue import OTHER, Catalogue, FeatureType
+from core.table.spec import check_limits
 
 Range = Annotated[Many[float], Field(min_length=2, max_length=2)]
 
@@ -21,8 +22,11 @@ class FeatureShape(StoredShape):
     type: FeatureType
     cost: Micros
     label: str | None = None
+    question: str | None = Field(default=None, exclude_if=lambda one: one is None)
     unit: str | None = None
     group: str | None = None
+    least: float | None = Field(default=None, exclude_if=lambda one: one is None)
+    most: float | None = Field(default=None, exclude_if=lambda one: one is None)
     categories: Annotated[Many[str], Field(max_length=MAX_CODES)]
     missing: Many[str] = Field(default=(), exclude_if=lambda one: not one)
     has_other: bool = Field(default=False, exclude_if=lambda one: not one)
@@ -57,6 +61,8 @@ def check_catalogue(catalogue: Catalogue, where: str) -> Iterator[Refusal]:
         low, high = feature.value_range or (0.0, 0.0)
         if low > high:
             yield Refusal(f"{place}.value_range", "must ascend")
+        for field, rule in check_limits(feature):
+            yield Refusal(f"{place}.{field}", rule)
         if list(feature.categories) != sorted(set(feature.categories)):
             yield Refusal(f"{place}.categories", "must be sorted and unique")
         if feature.has_other and OTHER not in feature.categories:

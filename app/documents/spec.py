@@ -254,7 +254,12 @@ def build_table(document: SpecDocument) -> TableSpec:
         TableSpec,
         displays=document.classes or {},
         features=None if features is None else build_features(features, groups),
-        untyped=frozenset(one.name for one in features or () if one.type is None),
+        untyped=frozenset(
+            one.name
+            for one in features or ()
+            # Only a number has limits.
+            if one.type is None and one.least is one.most is None
+        ),
         costs=document.costs or {},
         groups=tuple(
             Group(one.name, one.fee or 0, one.price, one.label) for one in groups

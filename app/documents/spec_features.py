@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
+from annotated_types import Interval
 from pydantic import BeforeValidator, Field
 
 from app.documents.fields import Amount, Mark, Name, Text
@@ -13,10 +14,15 @@ from core.table.catalogue import Feature
 from core.table.patterns import by_name
 from core.table.spec import TableSpec
 
+# Far beyond any measure; a limit of the numbers that computers have says nothing.
+MOST_LIMIT = 1e15
 Rare = Annotated[
     int,
     BeforeValidator(parameters(TableSpec)["rare"].check, json_schema_input_type=int),
 ]
+
+
+Limit = Annotated[float, Interval(ge=-MOST_LIMIT, le=MOST_LIMIT)] | None
 
 
 class SpecFeature(Shape):
@@ -29,7 +35,24 @@ class SpecFeature(Shape):
         examples=["number"],
         description="By default what the column suggests.",
     )
+    question: Text | None = Field(
+        default=None,
+        examples=["What is the patient's serum cholesterol?"],
+        description="How a person is asked; by default the label.",
+    )
     unit: Text | None = Field(default=None, examples=["mg/dL"])
+    least: Limit = Field(
+        default=None,
+        alias="min",
+        examples=[0],
+        description="Of a number; smaller values are refused.",
+    )
+    most: Limit = Field(
+        default=None,
+        alias="max",
+        examples=[2000],
+        description="Of a number; greater values are refused.",
+    )
     cost: Amount = Field(
         default=1_000_000, examples=[5.17], json_schema_extra={"default": 1}
     )

@@ -38,7 +38,7 @@ def print_question(
     unit = f" ({feature.unit})" if feature.unit else ""
     price = money(question.price, catalogue.cost_unit)
     console.print(
-        f"\n[bold]{question.number}. {escape(feature.title)}[/bold]{escape(unit)}"
+        f"\n[bold]{question.number}. {escape(feature.text)}[/bold]{escape(unit)}"
         f"   [cyan]{price}[/cyan]"
     )
     prospect = find_prospect(ensemble, state, question.feature_idx)

@@ -12,6 +12,7 @@ from core.table.catalogue import NO_GROUP, Catalogue, Feature
 from core.table.cells import (
     category_code,
     is_blank,
+    is_within_limits,
     number_text,
     parse_boolean,
     parse_number,
@@ -36,7 +37,8 @@ def check_answer(feature: Feature, value: object) -> float:
 
     A finite number, a boolean (or 0 or 1), or a category as text, white space around
     it aside; a category that training did not see is legal. `AnswerError` is raised
-    for any other, and for what stands for a missing value in tables.
+    for any other, for a number outside of the feature's limits, and for what stands for
+    a missing value in tables.
     """
     if feature.type == "category":
         if isinstance(value, str) and value.strip():
@@ -55,8 +57,12 @@ def check_answer(feature: Feature, value: object) -> float:
             number = math.inf
         if math.isfinite(number):
             refuse_blank(feature, number_text(number))
-            return number
-        rule = "must be a finite number"
+            if is_within_limits(feature, number):
+                return number
+            unit = f" {feature.unit}" if feature.unit else ""
+            rule = f"{feature.limit_rule}{unit}"
+        else:
+            rule = "must be a finite number"
     raise AnswerError([Refusal(feature.name, rule, describe(value))])
 
 

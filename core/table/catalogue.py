@@ -29,15 +29,20 @@ class Feature:
     `cost` is in micro-units, 0 for a member of a bundle. `categories` are the values
     seen in training, sorted; code k is the k-th. With `has_other` rare categories were
     joined into `OTHER`, and unknown ones are read as `OTHER`. `missing` are words and
-    numbers, as text, that mean a missing value.
+    numbers, as text, that mean a missing value. `least` and `most` bound the numbers
+    that are possible at all, in rows and answers alike.
     """
 
     name: str
     type: FeatureType = "number"
     cost: int = 1_000_000
     label: str | None = None
+    #: how a person is asked for the value; None: by the title
+    question: str | None = None
     unit: str | None = None
     group: str | None = None
+    least: float | None = None
+    most: float | None = None
     categories: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     has_other: bool = False
@@ -48,6 +53,20 @@ class Feature:
     def title(self) -> str:
         """The label where there is one, else the name."""
         return self.label or self.name
+
+    @property
+    def text(self) -> str:
+        """How a person is asked: the question where there is one, else the title."""
+        return self.question or self.title
+
+    @property
+    def limit_rule(self) -> str:
+        """The rule that a value breaks outside of `least` and `most`."""
+        if self.least is None:
+            return f"must be at most {self.most:g}"
+        if self.most is None:
+            return f"must be at least {self.least:g}"
+        return f"must be from {self.least:g} to {self.most:g}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,12 @@ def is_measure(cell: str) -> bool:
     return MEASURE.fullmatch(cell) is not None
 
 
+def is_within_limits(feature: Feature, number: float) -> bool:
+    """Return whether a number is possible at all, by the feature's limits."""
+    least = -math.inf if feature.least is None else feature.least
+    return least <= number <= (math.inf if feature.most is None else feature.most)
+
+
 def is_blank(feature: Feature, cell: str) -> bool:
     """Return whether a text without white space around it is a missing value."""
     if cell in MISSING_WORDS or cell in feature.missing:

@@ -182,7 +182,20 @@ def read_feature(
     if infinite.size:
         shown = show_numbers(values, infinite)
         refusals.append(cell_refusal(feature.name, "must be finite", infinite, shown))
+    outside = find_outside(feature, values)
+    if outside.size:
+        shown = show_numbers(values, outside)
+        refusals.append(cell_refusal(feature.name, feature.limit_rule, outside, shown))
     return values, refusals
+
+
+def find_outside(feature: Feature, values: FloatArray) -> IntArray:
+    """Return the rows of finite values outside of the feature's limits."""
+    if feature.least is None and feature.most is None:
+        return np.empty(0, np.int64)
+    least = -math.inf if feature.least is None else feature.least
+    most = math.inf if feature.most is None else feature.most
+    return np.flatnonzero(np.isfinite(values) & ((values < least) | (values > most)))
 
 
 def learn_categories(

@@ -12,6 +12,8 @@ from core.table.patterns import by_name, matching, unmatched
 
 BUNDLE_RULE = "a member of a bundle has no cost of its own"
 DEFAULT_COST = 1_000_000
+# How a spec writes the fields of `Feature` that limit its numbers.
+LIMIT_KEYS = {"least": "min", "most": "max"}
 
 MissingTarget = Literal["refuse", "drop"]
 
@@ -146,6 +148,8 @@ def check_features(spec: TableSpec) -> Iterator[Refusal]:
             yield Refusal(
                 f"{where}.name", "must not be one to ignore too", repr(feature.name)
             )
+        for key, rule in check_limits(feature):
+            yield Refusal(f"{where}.{LIMIT_KEYS[key]}", rule)
         if feature.group is None:
             continue
         if members.get(feature.name, feature.group) != feature.group:
@@ -156,6 +160,15 @@ def check_features(spec: TableSpec) -> Iterator[Refusal]:
         elif groups[feature.group].is_bundle and feature.cost > 0:
             yield Refusal(f"{where}.cost", BUNDLE_RULE)
     yield from check_memberships(spec, seen)
+
+
+def check_limits(feature: Feature) -> Iterator[tuple[str, str]]:
+    """Yield the field and the rule of each limit that can't be kept."""
+    for key, limit in (("least", feature.least), ("most", feature.most)):
+        if limit is not None and feature.type != "number":
+            yield key, "only a number has limits"
+    if None not in (feature.least, feature.most) and feature.least >= feature.most:  # type: ignore[operator]  # neither is None
+        yield "most", "must be above the lower limit"
 
 
 def check_memberships(spec: TableSpec, names: set[str]) -> Iterator[Refusal]:

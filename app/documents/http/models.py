@@ -45,6 +45,10 @@ class ModelPage(Answer):
 class ModelFeature(Answer):
     name: str = Field(examples=["chol"])
     label: str = Field(validation_alias="title", examples=["Serum cholesterol"])
+    text: str = Field(
+        examples=["What is the patient's serum cholesterol?"],
+        description="How a person is asked: the feature's question, else its label.",
+    )
     type: FeatureType = Field(examples=["number"])
     unit: str | None = Field(examples=["mg/dL"])
     cost: Units = Field(examples=[5.17])

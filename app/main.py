@@ -37,6 +37,7 @@ from app.pages import site
 from app.pages.errors import ProblemPages
 from app.service.jobs.table_jobs import preload_checks
 from app.service.loaded import LoadedModels
+from app.service.models import preload_check
 from app.settings.home import local_folders
 from app.settings.settings import Settings
 from app.store.blobs import Blobs
@@ -128,6 +129,7 @@ def telemetry_of(settings: Settings) -> TelemetryConfig:
 def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
     """Make the application; `is_local`: it is served on loopback alone."""
     preload_checks()
+    preload_check()
     app = Askless(
         title="Askless",
         description=DESCRIPTION,
@@ -173,6 +175,7 @@ async def live(app: FastAPI) -> AsyncIterator[None]:
     state.changers = CapacityLimiter(MAX_WRITERS)
     state.reader = reader_of(state.settings)
     state.reading_places = CapacityLimiter(state.settings.max_parsers)
+    state.model_place = CapacityLimiter(1)
     warming = threading.Thread(target=make_ready, args=(state.is_warm,), daemon=True)
     warming.start()
     try:

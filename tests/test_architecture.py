@@ -123,7 +123,7 @@ ARROWS = {
     "app.main": (
         *(*LEAVES, "app.pages", "app.http", "app.service.loaded", "app.settings"),
         *("app.service.jobs", "app.documents.http", "app.uploads", "app.store"),
-        "core.warm",
+        *("app.service.models", "core.warm"),
     ),
     "app.worker": (
         *(*LEAVES, "app.worker", "app.service", "app.store", "app.settings"),

@@ -1,5 +1,6 @@
 """Routes of models."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -8,7 +9,6 @@ from pydantic import BeforeValidator, Field
 from app.documents.http import models as schemas
 from app.documents.http import outcomes
 from app.documents.shape import Answer
-from app.documents.text import parse_json
 from app.errors import ConflictError
 from app.http.plumbing.contract import problems
 from app.http.plumbing.days import Day, day, day_end, day_start, days_before
@@ -20,6 +20,8 @@ from app.http.plumbing.deps import (
     Loaded,
     Now,
     ReadDb,
+    Reader,
+    ReplaysEarly,
     require_json,
 )
 from app.http.plumbing.retries import RetriedRoute
@@ -30,6 +32,7 @@ from app.http.plumbing.tags import (
     tag_of,
     tagged_response,
 )
+from app.http.plumbing.turns import read_in_turn
 from app.service import models as service
 from app.service.sessions import monitor
 from core.table.prices import MAX_UNITS, to_micros
@@ -75,20 +78,22 @@ def list_models(
     return schemas.ModelPage.model_validate(service.page(db, limit, after))
 
 
-async def read_body(request: Request) -> bytes:
-    return await request.body()
+async def read_document(request: Request, reader: Reader) -> service.CheckedModel:
+    """Check the model of a request before its transaction begins, one at a time."""
+    act = partial(service.check_model, await request.body(), reader.limits)
+    return await read_in_turn(request, act, request.app.state.model_place)
 
 
 @router.post(
     "",
     status_code=201,
-    dependencies=[Depends(require_json)],
+    dependencies=[Depends(require_json), ReplaysEarly],
     openapi_extra=IMPORT_BODY | problems("name-taken"),
     operation_id="import_model",
     summary="Import a model",
 )
 def import_model(
-    body: Annotated[bytes, Depends(read_body)],
+    model: Annotated[service.CheckedModel, Depends(read_document)],
     db: Db,
     now: Now,
     response: Response,
@@ -96,9 +101,11 @@ def import_model(
         bool, Query(description="Where its name is taken, as the next version.")
     ] = False,
 ) -> schemas.ModelHead:
-    """Store a MODEL.json; 409 if its name is taken, unless `as_version`."""
-    raw = parse_json(body, "body")
-    head = service.import_model(db, raw, now, as_version=as_version)
+    """Store a MODEL.json of 32 MB at most; 409 if its name is taken.
+
+    With `as_version` it is then the next version of its name.
+    """
+    head = service.import_model(db, model, now, as_version=as_version)
     response.headers["Location"] = f"/models/{head.id}"
     return schemas.ModelHead.model_validate(head)
 

@@ -50,6 +50,8 @@ class ChildLimits:
 
     memory_bytes: int
     timeout_s: float
+    #: what is read, as its refusals name it
+    noun: str = "table"
 
     def explain(self, lost: ChildLostError) -> CoreError:
         """Return what the death of a child means: which limit it passed, if any."""
@@ -58,15 +60,15 @@ class ChildLimits:
         return self.refuse_memory() if lost.is_out_of_memory else lost
 
     def refuse_memory(self) -> RefusedError:
-        """Return the refusal of a table that takes too much memory."""
+        """Return the refusal of what takes too much memory."""
         most = self.memory_bytes / 1e6
         rule = f"reading and checking it must take at most {most:,.0f} MB of memory"
-        return RefusedError([Refusal("table", rule)])
+        return RefusedError([Refusal(self.noun, rule)])
 
     def refuse_time(self) -> RefusedError:
-        """Return the refusal of a table that takes too long."""
+        """Return the refusal of what takes too long."""
         rule = f"reading and checking it must take at most {self.timeout_s:g} seconds"
-        return RefusedError([Refusal("table", rule)])
+        return RefusedError([Refusal(self.noun, rule)])
 
 
 def is_always_wanted() -> bool:

@@ -1,11 +1,18 @@
 """List, show, plan, export, import and delete models."""
 
+import re
+from dataclasses import replace
 from datetime import datetime
+from io import BytesIO
+from typing import IO, NamedTuple
 
 from app.documents.fields import NAME_RULE, STORABLE_RULE, is_name, is_storable
 from app.documents.files import model_text, read_model
 from app.documents.http import models as bodies
+from app.documents.text import parse_json
 from app.errors import ConflictError, NotFoundError
+from app.processes.child import preload
+from app.processes.limited import ChildLimits, IsWanted, is_always_wanted, run_limited
 from app.records import ModelHead, Moment
 from app.service.loaded import LoadedModels
 from app.store import jobs, models, price_lists, sessions
@@ -32,6 +39,8 @@ get_head, find_maker, versions = models.get_head, models.find_maker, models.vers
 lock_name = models.lock_name
 titles = models.titles
 MAX_MICROS = MAX_UNITS * MICROS_PER_UNIT
+MODEL_START = re.compile(rb'\s*\{\s*"')
+START_RULE = "must be an object of JSON with fields, as `askless train` writes it"
 
 
 def get(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Model:
@@ -113,24 +122,56 @@ def plan(
     )
 
 
-def import_model(
-    db: Transaction, raw: object, now: datetime, *, as_version: bool
-) -> ModelHead:
-    """Store a MODEL.json; `as_version` makes it the next version of its name.
+class CheckedModel(NamedTuple):
+    """A model's document that was checked, as it is stored."""
 
-    Raises RefusedError, or ConflictError if the name is taken and `as_version` is
-    False.
+    name: str
+    text: str
+
+
+def check_model(
+    body: bytes, limits: ChildLimits, is_wanted: IsWanted = is_always_wanted
+) -> CheckedModel:
+    """Check a MODEL.json in a child process, since it may be anybody's.
+
+    Nested lists take thirty times their size in memory. Raises RefusedError.
     """
-    model = read_model(raw)
+    if MODEL_START.match(body) is None:
+        raise RefusedError([Refusal("model", START_RULE)])
+    bounded = replace(limits, noun="model")
+    checked: CheckedModel = run_limited(
+        bounded, BytesIO(body), check_document, is_wanted=is_wanted
+    )
+    return checked
+
+
+def preload_check() -> None:
+    """Preload the modules that check a model, so that child processes share them."""
+    preload(check_document.__module__)
+
+
+def check_document(file: IO[bytes]) -> CheckedModel:
+    """Read and check a document; the text may differ from the file in its layout."""
+    model = read_model(parse_json(file.read(), "body"))
     check_bounds(model)
     text = model_text(model)
     if not is_storable(text):
         raise RefusedError([Refusal("model", STORABLE_RULE)])
+    return CheckedModel(model.name, text)
+
+
+def import_model(
+    db: Transaction, model: CheckedModel, now: datetime, *, as_version: bool
+) -> ModelHead:
+    """Store a checked model; `as_version` makes it the next version of its name.
+
+    Raises ConflictError if the name is taken and `as_version` is False.
+    """
     models.lock_name(db, model.name)
     if not as_version and is_name_taken(db, model.name):
         detail = "A model has this name. as_version=true adds the next version of it."
         raise ConflictError("name-taken", detail)
-    return models.insert(db, model.name, text, now)
+    return models.insert(db, model.name, model.text, now)
 
 
 def is_name_taken(db: Transaction, name: str) -> bool:

@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 from core.table.catalogue import OTHER, UNSEEN, Feature, FeatureType
 
@@ -36,6 +37,10 @@ DATE = re.compile(
 )
 # A number with a sign before it, such as $ or <, or a unit behind it.
 MEASURE = re.compile(r"[<>~=$€£¥±≤≥ ]*[-+]?\d[\d., ]*( ?[%°µa-zA-Z/]{1,8})?")
+TYPE_RULES: dict[FeatureType, str] = {
+    "number": "must be a number, or empty",
+    "boolean": "must be true or false, or empty",
+}
 
 
 def tidy(cells: Iterable[str | None]) -> list[str | None]:
@@ -111,10 +116,11 @@ def is_measure(cell: str) -> bool:
     return MEASURE.fullmatch(cell) is not None
 
 
-def is_within_limits(feature: Feature, number: float) -> bool:
-    """Return whether a number is possible at all, by the feature's limits."""
+def is_within_limits(feature: Feature, numbers: Any) -> Any:
+    """Return whether a number, or each of an array, is possible by the limits."""
     least = -math.inf if feature.least is None else feature.least
-    return least <= number <= (math.inf if feature.most is None else feature.most)
+    most = math.inf if feature.most is None else feature.most
+    return (least <= numbers) & (numbers <= most)
 
 
 def is_blank(feature: Feature, cell: str) -> bool:

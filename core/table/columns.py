@@ -18,10 +18,12 @@ from core.errors import Refusal, describe
 from core.table.binning import MAX_CODES
 from core.table.catalogue import OTHER, Feature, FeatureType
 from core.table.cells import (
+    TYPE_RULES,
     infer_cells,
     is_blank,
     is_date,
     is_measure,
+    is_within_limits,
     missing_numbers,
     number_text,
     read_cell,
@@ -35,10 +37,6 @@ Columns = Mapping[str, Column]
 MAX_EXAMPLES = 3
 # So many values are checked first: most columns of fractions have one there.
 N_FIRST = 1000
-TYPE_RULES: dict[FeatureType, str] = {
-    "number": "must be a number, or empty",
-    "boolean": "must be true or false, or empty",
-}
 # Text with more distinct values than this may be numbers that are written oddly.
 MANY_CATEGORIES = 20
 
@@ -178,24 +176,15 @@ def read_feature(
     if wrong.size:
         rule = TYPE_RULES[feature.type] + remedy
         refusals.append(cell_refusal(feature.name, rule, wrong, as_text(column)))
-    infinite = np.flatnonzero(np.isinf(values))
-    if infinite.size:
-        shown = show_numbers(values, infinite)
-        refusals.append(cell_refusal(feature.name, "must be finite", infinite, shown))
-    outside = find_outside(feature, values)
-    if outside.size:
-        shown = show_numbers(values, outside)
-        refusals.append(cell_refusal(feature.name, feature.limit_rule, outside, shown))
+    odd = [(np.isinf(values), "must be finite")]
+    if feature.has_limits:
+        is_outside = np.isfinite(values) & ~is_within_limits(feature, values)
+        odd.append((is_outside, feature.limit_rule))
+    for is_odd, rule in odd:
+        if (rows := np.flatnonzero(is_odd)).size:
+            shown = show_numbers(values, rows)
+            refusals.append(cell_refusal(feature.name, rule, rows, shown))
     return values, refusals
-
-
-def find_outside(feature: Feature, values: FloatArray) -> IntArray:
-    """Return the rows of finite values outside of the feature's limits."""
-    if feature.least is None and feature.most is None:
-        return np.empty(0, np.int64)
-    least = -math.inf if feature.least is None else feature.least
-    most = math.inf if feature.most is None else feature.most
-    return np.flatnonzero(np.isfinite(values) & ((values < least) | (values > most)))
 
 
 def learn_categories(

@@ -82,6 +82,7 @@ def test_the_card_gives_the_catalogue_in_units(client: TestClient, put: Put) -> 
     assert model["features"][2] == {
         "name": "chol",
         "label": "chol",
+        "text": "chol",
         "type": "number",
         "unit": None,
         "cost": 5.17,
@@ -446,3 +447,39 @@ def test_a_champion_that_is_deleted_is_none(client: TestClient, put: Put) -> Non
     assert asked(client, "clinic") == second
     assert client.put(f"/models/{first}/champion").status_code == 404
     assert client.put(f"/models/{second}/champion").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[" * 1000, b'{"a": ' + b"[" * 100_000, b"12", b'"text"', b"{}", b"", b"{nope"],
+)
+def test_what_is_no_model_is_refused(client: TestClient, body: bytes) -> None:
+    headers = {"content-type": "application/json"}
+    refused = client.post("/models", content=body, headers=headers)
+
+    assert refused.status_code == 422
+    assert client.get("/models").json()["items"] == []
+
+
+def test_model_is_read_outside_of_the_service_and_within_its_memory(
+    client: TestClient,
+) -> None:
+    """What takes far more memory than its size is refused, and the service lives."""
+    limits = client.app.state.reader.limits  # type: ignore[attr-defined]  # of Starlette
+    small = replace(limits, memory_bytes=100_000_000)
+    client.app.state.reader = replace(client.app.state.reader, limits=small)  # type: ignore[attr-defined]
+    nested = b'{"format": "askless-model", "a": [' + b"[{}]," * 3_000_000 + b"1]}"
+    headers = {"content-type": "application/json"}
+    refused = client.post("/models", content=nested, headers=headers)
+
+    assert refused.status_code == 422
+    told = refused.json()["errors"][0]
+    assert (told["field"], "MB of memory" in told["rule"]) == ("model", True)
+    assert client.get("/livez").status_code == 200
+
+
+def test_larger_model_than_any_is_refused_by_its_length(client: TestClient) -> None:
+    headers = {"content-type": "application/json", "content-length": "32000001"}
+    refused = client.post("/models", content=b"{", headers=headers)
+
+    assert refused.status_code == 413

@@ -167,10 +167,7 @@ class Question(Answer):
     label: str = Field(
         validation_alias="title", examples=["Fasting blood sugar above 120 mg/dL"]
     )
-    text: str = Field(
-        examples=["Is the fasting blood sugar above 120 mg/dL?"],
-        description="How a person is asked: the feature's question, else its label.",
-    )
+    text: str = Field(examples=["Is it raised?"], description="What a person is asked.")
     type: FeatureType = Field(examples=["boolean"])
     unit: str | None = Field(examples=[None])
     range: tuple[float, float] | None = Field(

@@ -1,4 +1,4 @@
-"""Limits how many tables are read at once, and stops when the caller hangs up."""
+"""Limits how many files are read at once, and stops when the caller hangs up."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,17 +14,22 @@ from app.service.datasets import IsWanted
 
 T = TypeVar("T")
 LOOK_EVERY_S = 0.5
-BUSY = "Other tables are being read. Send this one again soon."
+BUSY = "Others are being read. Send this one again soon."
 RETRY_AFTER = {"Retry-After": "10"}
 
 
-async def read_in_turn(request: Request, read: Callable[[IsWanted], T]) -> T:
-    """Read a table in a thread once a place is free; 503 if that takes too long.
+async def read_in_turn(
+    request: Request,
+    read: Callable[[IsWanted], T],
+    places: CapacityLimiter | None = None,
+) -> T:
+    """Read a file in a thread once a place is free; 503 if that takes too long.
 
-    `read` receives a function that returns whether the caller still waits.
+    `read` receives a function that returns whether the caller still waits. `places`
+    None: those of tables.
     """
     state = request.app.state
-    places: CapacityLimiter = state.reading_places
+    places = places or state.reading_places
     try:
         with fail_after(state.settings.parse_timeout_s):
             await places.acquire_on_behalf_of(request)

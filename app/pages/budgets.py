@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from app.words.charts import Line, in_unit, line_chart
+from app.words.savings import best_so_far, chance_points
 from app.words.wording import money, percent
 from core.model.model import Curve, Model
 from core.table.prices import from_micros
@@ -44,7 +45,10 @@ def count_words(curve: Curve, place: int) -> str:
 
 
 def budget_chart(model: Model) -> str | None:
-    """Draw error against budget; None for a model without a curve."""
+    """Draw the least error up to each budget; None for a model without a curve.
+
+    A larger budget that errs more by chance leaves the line level.
+    """
     curve, unit = model.curve, model.ensemble.catalogue.cost_unit
     if curve is None:
         return None
@@ -52,8 +56,19 @@ def budget_chart(model: Model) -> str | None:
         "no limit" if one is None else f"{from_micros(one):,g}" for one in curve.budgets
     ]
     x_name = f"budget{in_unit(unit)}, steps as measured"
-    said = f"Error by budget of {model.name}, with intervals of 95 %"
+    said = f"Least error up to each budget of {model.name}, with a band of 95 %"
+    places, bands = best_so_far(curve), curve.intervals
     # The axis ends at the next tenth above the highest interval.
-    top = min(1.0, -(-max(high for _, high in curve.intervals) // 0.1) / 10)
-    line = Line(curve.errors_calibrated, named, said, x_name, "error", curve.intervals)
-    return line_chart(line, top)
+    top = min(1.0, -(-max(high for _, high in bands) // 0.1) / 10)
+    errors = [curve.errors_calibrated[one] for one in places]
+    intervals = [bands[one] for one in places]
+    return line_chart(Line(errors, named, said, x_name, "error", intervals), top)
+
+
+def noise_words(model: Model) -> str:
+    """Return from which difference on two budgets differ by more than chance."""
+    if model.curve is None:
+        return ""
+    points = chance_points(model.curve)
+    word = "point" if points == 1 else "points"
+    return f"Differences below {points} percentage {word} are within chance here."

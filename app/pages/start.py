@@ -20,15 +20,17 @@ from app.http.plumbing.deps import (
     ReadDb,
     reading,
 )
-from app.pages.budgets import budget_chart, budget_words
+from app.pages.budgets import budget_chart, budget_words, noise_words
 from app.pages.callers import Typed
 from app.pages.frame import errors_of, render, see_other
 from app.pages.inputs import hint, options, read_typed, text_in
 from app.service import models
 from app.service import sessions as service
 from app.service.loaded import LoadedModels
+from app.words.savings import find_knee
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
+from core.table.catalogue import Feature
 from core.table.cells import parse_number
 from core.table.prices import to_micros
 
@@ -62,7 +64,8 @@ def show_form(
     """Show the form to start a session; `more` is added to its context."""
     rows = budget_words(model)
     finite = [one.amount for one in rows if one.amount]
-    features = model.ensemble.catalogue.features
+    knee = None if model.curve is None else find_knee(model.curve)
+    features = sort_by_use(model)
     return render(
         request,
         "start.html",
@@ -73,13 +76,36 @@ def show_form(
         unit=model.ensemble.catalogue.cost_unit,
         rows=rows,
         finite=finite,
-        middle=finite[len(finite) // 2] if finite else "",
+        noise=noise_words(model),
+        # Limited budgets come first in a curve.
+        knee=knee,
         chart=budget_chart(model),
+        has_known=any(
+            text and name.startswith("known.")
+            for name, text in more.get("typed", {}).items()
+        ),
+        n_unread=len(model.ensemble.catalogue.features) - len(features),
         fields=[(one, hint(one), options(one)) for one in features],
         labels={f"known.{one.name}": one.title for one in features}
         | {"budget": "Budget", "client_ref": "Your name for the case"},
         **more,
     )
+
+
+def sort_by_use(model: Model) -> list[Feature]:
+    """Return the features that a model reads, those first that are asked most often.
+
+    How often is the mean over the budgets of the curve; without it the order stays.
+    """
+    ensemble = model.ensemble
+    read = [idx for idx, is_used in enumerate(ensemble.is_used) if is_used]
+    purchases = None if model.curve is None else model.curve.purchases
+    if purchases is not None:
+        shares = [
+            sum(one[idx] for one in purchases) for idx in range(len(purchases[0]))
+        ]
+        read.sort(key=lambda idx: -shares[idx])
+    return [ensemble.catalogue.features[idx] for idx in read]
 
 
 @router.post("", dependencies=[needs("predict")])

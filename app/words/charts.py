@@ -202,7 +202,7 @@ class Line(NamedTuple):
     description: str
     x_name: str
     y_name: str
-    #: 95 % interval of each value; () where there are none
+    #: 95 % interval of each value, drawn as a band; () where there are none
     intervals: Sequence[tuple[float, float]] = ()
 
 
@@ -214,9 +214,9 @@ def line_chart(line: Line, top: float = 1.0) -> str:
     marks = [(one, percent(one)) for one in (0.0, top / 2, top)]
     x = Axis((-0.2, last + 0.2), labels, line.x_name, has_grid=False)
     plot = Plot(LOW, x, Axis((0.0, top), marks, line.y_name))
-    for place, interval in enumerate(line.intervals):
-        look = {"stroke_width": 3, "stroke_opacity": "0.5"}
-        plot.add_line([(place, end) for end in interval], SERIES[0], **look)
+    if line.intervals:
+        lows, highs = ([one[end] for one in line.intervals] for end in (0, 1))
+        plot.add_band(range(len(lows)), lows, highs, SERIES[0])
     points = list(enumerate(line.values))
     plot.add_line(points, SERIES[0])
     plot.add_dots(points, SERIES[0], 4)

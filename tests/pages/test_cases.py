@@ -251,6 +251,7 @@ def test_a_case_from_start_to_stop(any_page: Page, site: Site) -> None:
     page = any_page
     page.goto(f"{site.url}/ui/sessions/new?model={site.model_id}")
     page.get_by_label("Budget", exact=True).fill("60")
+    page.get_by_text("What is already known").click()
     page.get_by_label("Age").fill("63")
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Ask: ")

@@ -50,6 +50,7 @@ def test_a_case_is_played_by_keys_alone(page: Page, site: Site) -> None:
     tab_to(page, "Budget")
     keys.press("Control+A")
     keys.type("60")
+    press(page, "What is already known (12 features, free)")
     tab_to(page, "Age")
     keys.type("63")
     press(page, "Start")

@@ -58,6 +58,18 @@ for (const box of document.querySelectorAll("[data-budgets]")) {
   tell();
 }
 
+// A search leaves only the fields whose names have the words.
+for (const box of document.querySelectorAll("[data-search]")) {
+  box.hidden = false;
+  const search = box.querySelector("input"), grid = box.nextElementSibling;
+  search.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
+  search.addEventListener("input", () => {
+    const words = search.value.trim().toLowerCase();
+    for (const one of grid.children)
+      one.hidden = !one.querySelector("label").textContent.toLowerCase().includes(words);
+  });
+}
+
 for (const button of document.querySelectorAll("[data-print]")) {
   button.hidden = false;
   button.addEventListener("click", () => print());

@@ -1,0 +1,87 @@
+"""The form that starts a case: its budget, its chart, and what is already known."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from fastapi.testclient import TestClient
+from playwright.sync_api import Page, expect
+
+from app.documents.model import model_from_json, model_to_json
+from app.pages.start import sort_by_use
+from core.model.model import Model
+from tests.pages.site import Site, heart
+
+
+@pytest.fixture
+def model() -> Model:
+    return model_from_json(heart())
+
+
+def form_of(client: TestClient, model: Model) -> str:
+    client.post("/models?as_version=true", json=model_to_json(model))
+    id = client.get("/models").json()["items"][0]["id"]
+    return str(client.get(f"/ui/sessions/new?model={id}").text)
+
+
+def test_budget_is_the_knee_of_the_curve(client: TestClient, model: Model) -> None:
+    page = form_of(client, model)
+
+    assert re.search('name="budget"[^>]* value="300"', page)
+    assert "Differences below 5 percentage points are within chance here." in page
+
+
+def test_without_a_curve_no_budget_is_advised(client: TestClient, model: Model) -> None:
+    page = form_of(client, replace(model, curve=None))
+
+    assert re.search('name="budget"[^>]* value=""', page)
+    assert "within chance" not in page
+
+
+def test_features_that_are_never_read_are_left_out(
+    client: TestClient, model: Model
+) -> None:
+    page = form_of(client, model)
+    catalogue, is_used = model.ensemble.catalogue, model.ensemble.is_used
+    named = set(re.findall(r'name="known\.(\w+)"', page))
+
+    unread = {
+        one.name
+        for one, used in zip(catalogue.features, is_used, strict=True)
+        if not used
+    }
+    assert len(unread) == 1
+    assert named == {one.name for one in catalogue.features} - unread
+    assert "1 that the model never reads is left out" in page
+
+
+def test_what_is_asked_most_comes_first(model: Model) -> None:
+    curve = model.curve
+    assert curve is not None
+    assert curve.purchases is not None
+    asked = [sum(one) for one in zip(*curve.purchases, strict=True)]
+    idx_of = model.ensemble.catalogue.feature_idxs
+
+    shares = [asked[idx_of[one.name]] for one in sort_by_use(model)]
+    plain = sort_by_use(replace(model, curve=None))
+
+    assert shares == sorted(shares, reverse=True)
+    order = [idx_of[one.name] for one in plain]
+    assert order == sorted(order)
+
+
+def test_a_search_leaves_the_fields_with_its_words(page: Page, site: Site) -> None:
+    page.goto(f"/ui/sessions/new?model={site.model_id}")
+    page.get_by_text("What is already known").click()
+    page.get_by_label("Search").fill("CHOL")
+
+    expect(page.get_by_label("Serum cholesterol")).to_be_visible()
+    expect(page.get_by_label("Age")).to_be_hidden()
+
+
+def test_without_scripts_all_fields_are_listed(any_page: Page, site: Site) -> None:
+    any_page.goto(f"/ui/sessions/new?model={site.model_id}")
+    any_page.get_by_text("What is already known").click()
+
+    expect(any_page.get_by_label("Age")).to_be_visible()
+    expect(any_page.get_by_label("Serum cholesterol")).to_be_visible()

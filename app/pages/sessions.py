@@ -13,7 +13,7 @@ from app.documents.http.sessions import AnswersRequest
 from app.documents.http.terms import TermsRequest
 from app.errors import ConflictError, NotFoundError
 from app.http.plumbing.auth import needs
-from app.http.plumbing.deps import After, At, Changer, Changes, Loaded, ReadDb, reading
+from app.http.plumbing.deps import At, Changer, Changes, Loaded, ReadDb, reading
 from app.pages.answer_forms import (
     first_feature,
     is_insistent,
@@ -25,9 +25,8 @@ from app.pages.callers import Typed
 from app.pages.frame import errors_of, render, see_other
 from app.pages.inputs import text_in
 from app.pages.start import read_money
-from app.records import SessionFilter
 from app.service import sessions as service
-from app.service.sessions import answering, checks, lists
+from app.service.sessions import answering, checks
 from app.service.sessions.opened import (
     ErasedSession,
     OpenSession,
@@ -46,8 +45,6 @@ from core.errors import (
 from core.session.uses import sort_open
 
 router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
-STATES = ("open", "waiting", "closed")
-MOST = 25
 STALE = (
     "This form was out of date: the case has changed since. Nothing was taken or "
     "charged. Here is what is asked now."
@@ -71,22 +68,6 @@ class OddError(Exception):
         self.doubts, self.signature = doubts, signature
 
 
-@router.get("", dependencies=[needs("predict")])
-def show_sessions(
-    request: Request, db: ReadDb, at: At, after: After = None
-) -> Response:
-    """List sessions, newest first; an empty field filters nothing."""
-    typed = {one: request.query_params.get(one, "").strip() for one in FILTERED}
-    state = typed["state"] if typed["state"] in STATES else None
-    filters = SessionFilter(state, typed["model"] or None, typed["client_ref"] or None)  # type: ignore[arg-type]  # one of STATES
-    cases = lists.page(db, MOST, after, at, filters)
-    following = None
-    if cases.next is not None:
-        following = str(request.url.include_query_params(after=cases.next).query)
-    return render(request, "sessions.html", found=cases, typed=typed, next=following)
-
-
-FILTERED = ("state", "model", "client_ref")
 FIELDS = ("budget",)
 
 

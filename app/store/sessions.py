@@ -1,5 +1,6 @@
 """Prediction sessions. The statement that changes one also charges it."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
@@ -131,6 +132,12 @@ def page(
 def cursor(session: PredictSession) -> str:
     """Return the `next` of a page that ends with a session."""
     return write_cursor(session.created_at, session.id)
+
+
+def of_ids(db: Transaction, ids: Iterable[str]) -> tuple[PredictSession, ...]:
+    """Return the sessions that have these ids, erased ones too."""
+    sought = sorted(set(ids))
+    return ROWS.page(db, len(sought), None, sessions.c.id.in_(sought)).items
 
 
 def is_model_in_use(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from difflib import get_close_matches
 
 from app.records import DoubtKind
@@ -230,3 +231,13 @@ def value_words(feature: Feature, value: float) -> str:
     if feature.type == "boolean":
         return "yes" if value else "no"
     return f"{value:g}" + (f" {feature.unit}" if feature.unit else "")
+
+
+def age_words(age: timedelta) -> str:
+    """Return how long ago something was, in its largest whole unit."""
+    seconds = max(0, int(age.total_seconds()))
+    for length, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= length:
+            count = seconds // length
+            return f"{count} {unit}{'' if count == 1 else 's'}"
+    return "less than a minute"

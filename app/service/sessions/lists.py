@@ -1,27 +1,81 @@
 """List sessions; those that are due to expire are shown as expired."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from app.documents.http import sessions as bodies
-from app.records import Moment, PredictSession, SessionFilter
+from app.records import Moment, Page, PredictSession, SessionFilter
+from app.service.loaded import LoadedModels
 from app.service.sessions.expiry import apply_expiry
 from app.service.sessions.views import summary_of
 from app.store import models, sessions
 from app.store.database.transactions import Transaction
+from app.words.wording import prediction_words
+from core.session import machine
 
 
 def page(
     db: Transaction, limit: int, after: str | None, at: Moment, filters: SessionFilter
 ) -> bodies.SessionPage:
     """Return a page of a filter's sessions, newest first."""
-    found = list(islice(find_sessions(db, limit + 1, after, at, filters), limit + 1))
-    names = models.names(db, {session.model_id for session in found})
-    shown = found[:limit]
+    found = rows(db, limit, after, at, filters)
+    names = models.names(db, {session.model_id for session in found.items})
     return bodies.SessionPage(
-        items=[summary_of(one, names[one.model_id]) for one in shown],
-        next=sessions.cursor(shown[-1]) if len(found) > limit else None,
+        items=[summary_of(one, names[one.model_id]) for one in found.items],
+        next=found.next,
     )
+
+
+def rows(
+    db: Transaction, limit: int, after: str | None, at: Moment, filters: SessionFilter
+) -> Page[PredictSession]:
+    """Return a page of a filter's sessions as they are stored, newest first."""
+    found = list(islice(find_sessions(db, limit + 1, after, at, filters), limit + 1))
+    following = sessions.cursor(found[limit - 1]) if len(found) > limit else None
+    return Page(tuple(found[:limit]), following)
+
+
+class ListedSession(NamedTuple):
+    """A session in a list for people."""
+
+    summary: bodies.SessionSummary
+    #: class and its chance, as things stand; "" once the answers are erased
+    now: str
+    #: titles of the features whose results are still to come
+    pending: tuple[str, ...]
+
+
+def cases(
+    db: Transaction, loaded: LoadedModels, found: Sequence[PredictSession]
+) -> list[ListedSession]:
+    """Return sessions with what they predict.
+
+    A model is parsed once for all its sessions, and not at all if it is in memory.
+    """
+    names = models.names(db, {session.model_id for session in found})
+    made = []
+    for one in found:
+        summary = summary_of(one, names[one.model_id])
+        if one.document is None:
+            made.append(ListedSession(summary, "", ()))
+            continue
+        ensemble = loaded.get(db, one.model_id, one.price_list_id).ensemble
+        features = ensemble.catalogue.features
+        state, _ = loaded.states.read(one, ensemble.catalogue)
+        said = prediction_words(ensemble, machine.forecast(ensemble, state))
+        pending = tuple(features[idx].title for idx in state.pending)
+        made.append(
+            ListedSession(summary, said, pending if one.state != "closed" else ())
+        )
+    return made
+
+
+def summaries(db: Transaction, ids: Iterable[str]) -> dict[str, bodies.SessionSummary]:
+    """Return summaries of sessions by id."""
+    found = sessions.of_ids(db, ids)
+    names = models.names(db, {session.model_id for session in found})
+    return {one.id: summary_of(one, names[one.model_id]) for one in found}
 
 
 def find_sessions(

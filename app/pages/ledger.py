@@ -1,6 +1,6 @@
 """Pages of the ledger: sums, charts, entries, and reversals of charges."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Annotated, Any
@@ -21,8 +21,11 @@ from app.pages.callers import Typed
 from app.pages.frame import as_file, errors_of, render, see_other
 from app.pages.inputs import read_days, read_filters, text_in
 from app.records import Caller, LedgerFilter
+from app.records import LedgerEntry as Entry
 from app.records import LedgerSum as Sum
 from app.service import ledger, models
+from app.service.loaded import LoadedModels
+from app.service.sessions import lists
 from app.service.sessions.opened import SessionCall
 from app.service.sessions.reversals import reverse as reverse_charge
 from app.store.database.transactions import Transaction
@@ -38,12 +41,18 @@ PREFIXES = {"model": "mdl_", "session": "ses_", "key": "key_"}
 LIMIT = 50
 # Most bars of a chart, whose table has all; above so many days, months are shown.
 MOST_BARS, MOST_DAYS = 15, 120
+# A chart has at least so many points.
+LEAST_POINTS = 3
+# Models whose labels are read for a page.
+MOST_LABELLED = 12
 MAX_TEXT = 200
 TEXT_RULE = f"must have at most {MAX_TEXT} characters that can be printed"
 
 
 @router.get("", dependencies=[needs("ledger")])
-def show_ledger(request: Request, db: ReadDb, caller: Called) -> HTMLResponse:
+def show_ledger(
+    request: Request, db: ReadDb, loaded: Loaded, caller: Called
+) -> HTMLResponse:
     """Show sums, charts and entries; a wrong filter is refused at its field."""
     params = request.query_params
     asked, after = read_filters(params, ASKED), params.get("after")
@@ -62,20 +71,20 @@ def show_ledger(request: Request, db: ReadDb, caller: Called) -> HTMLResponse:
             made=None,
         )
     books = None if after else ledger.books(db, filters)
-    drawn = () if books is None else books.by_model
-    used = {one.model_id for one in page.items} | {one.common for one in drawn}
-    titles = {id: f"{name}@{n}" for id, (name, n) in models.titles(db, used).items()}
+    known = find_names(db, loaded, page.items, books)
     return render(
         request,
         "ledger.html",
         **more,
         typed=asked,
         books=books,
-        shown={} if books is None else draw_charts(books, titles),
+        shown={}
+        if books is None
+        else draw_charts(books, {**known["labels"], **known["titles"]}),
+        **known,
         sums=[] if books is None else [LedgerSum.of(one) for one in books.sums],
         entries=[LedgerEntry.of(one) for one in page.items],
         has_keys=any(one.key_id for one in page.items),
-        titles=titles,
         most_bars=MOST_BARS,
         is_first=not after,
         made=params.get("reversed"),
@@ -111,23 +120,56 @@ def is_plain(text: str) -> bool:
     return len(text) <= MAX_TEXT and text.isprintable()
 
 
-def draw_charts(books: ledger.Books, titles: Mapping[str, str]) -> dict[str, Any]:
-    """Return charts of one unit's sums, each with the rows of its table."""
+def find_names(
+    db: Transaction,
+    loaded: LoadedModels,
+    entries: Sequence[Entry],
+    books: ledger.Books | None,
+) -> dict[str, Any]:
+    """Return what a page calls models, features and cases."""
+    drawn = () if books is None else books.by_model
+    used = {one.model_id for one in entries} | {one.common for one in drawn}
+    named = models.titles(db, used).items()
+    return {
+        "titles": {id: f"{name}@{version}" for id, (name, version) in named},
+        "labels": label_features(db, loaded, used),
+        "cases": lists.summaries(db, {one.session_id for one in entries}),
+    }
+
+
+def label_features(
+    db: Transaction, loaded: LoadedModels, model_ids: Iterable[str]
+) -> dict[str, str]:
+    """Return the titles of features by name; where models differ, the name itself."""
+    titles: dict[str, str] = {}
+    for model_id in sorted(model_ids)[:MOST_LABELLED]:
+        for one in loaded.get(db, model_id).ensemble.catalogue.features:
+            is_same = titles.setdefault(one.name, one.title) == one.title
+            titles[one.name] = one.title if is_same else one.name
+    return titles
+
+
+def draw_charts(books: ledger.Books, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return charts of one unit's sums, each with the rows of its table.
+
+    A chart of fewer than `LEAST_POINTS` says less than its table: then it is None.
+    """
     if not books.sums:
         return {}
     is_long = len(books.by_day) > MOST_DAYS
     part = "month" if is_long else "day"
     by_time = sum_by_month(books.by_day) if is_long else books.by_day
     days = [(parse_day(one.common), from_micros(one.net)) for one in by_time]
-    shown: dict[str, Any] = {
-        part: (days_chart(days, books.unit, part), table_rows(by_time))
-    }
+    svg = days_chart(days, books.unit, part) if len(days) >= LEAST_POINTS else None
+    shown: dict[str, Any] = {part: (svg, table_rows(by_time))}
     for noun, sums in ("model", books.by_model), ("feature", books.by_feature):
         titled = [
-            replace(one, common=titles.get(one.common, one.common)) for one in sums
+            replace(one, common=names.get(one.common, one.common)) for one in sums
         ]
         bars = [(one.common, from_micros(one.net)) for one in titled[:MOST_BARS]]
-        shown[noun] = names_chart(bars, books.unit, noun), table_rows(titled)
+        is_drawn = len(bars) >= LEAST_POINTS
+        svg = names_chart(bars, books.unit, noun) if is_drawn else None
+        shown[noun] = svg, table_rows(titled)
     return shown
 
 

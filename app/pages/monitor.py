@@ -37,6 +37,8 @@ ANSWERS = ("refused", "unavailable", "unknown")
 COLUMNS = ("start", "feature", "figure", "value", "low", "high", "cases")
 # Most features in a chart; the table beside it has all.
 MOST_NAMES = 20
+# A chart of fewer points says less than its table.
+LEAST_POINTS = 3
 
 
 @router.get("/{id}/monitor", dependencies=[needs("models")])
@@ -85,14 +87,14 @@ def read_span(asked: Mapping[str, str], at: Moment) -> monitor.Span:
 
 
 def draw_charts(found: Monitor, ensemble: Ensemble) -> dict[str, str]:
-    """Return charts by name, for those that have figures."""
+    """Return charts by name, for those that have `LEAST_POINTS` figures."""
     spends = [
         (one.start, PlottedFigure(one.mean_spend, one.mean_spend_interval))
         for one in found.buckets
         if one.mean_spend is not None
     ]
     shown = {}
-    if spends:
+    if len(spends) >= LEAST_POINTS:
         shown["spend"] = trend_chart(spends, f"mean spend{in_unit(found.unit)}")
     for name in "error", "calibration_error":
         points = [
@@ -100,7 +102,7 @@ def draw_charts(found: Monitor, ensemble: Ensemble) -> dict[str, str]:
             for one in found.buckets
             for value, interval in estimates_of(one, name)
         ]
-        if points:
+        if len(points) >= LEAST_POINTS:
             shown[name] = trend_chart(points, f"{name.replace('_', ' ')} (%)")
     if found.whole.figures is not None:
         said = ensemble.classes[1].display if ensemble.n_outputs == 1 else "the label"
@@ -125,9 +127,9 @@ def draw_features(whole: MonitorBucket) -> dict[str, str]:
         if one.drift is not None and one.drift.outside is not None
     ]
     charts = {}
-    if refused:
+    if len(refused) >= LEAST_POINTS:
         charts["refused"] = shares_chart(refused[:MOST_NAMES], "refused")
-    if outside:
+    if len(outside) >= LEAST_POINTS:
         charts["outside"] = shares_chart(outside[:MOST_NAMES], "not seen in training")
     return charts
 

@@ -72,8 +72,11 @@ def test_the_ledger_says_what_was_spent_by_day_model_and_feature(
     (by_model,) = cells(page, "Spend by model in CAD")
     assert by_model[0].startswith("&lt;b&gt;watched")
     assert cells(page, "Spend by feature in CAD") == [
-        ["age", "2", "2.00", "0.00", "2.00"]
+        ["Age", "2", "2.00", "0.00", "2.00"]
     ]
+    assert "There are fewer than three days, so there is no chart." in page
+    assert "Chart: Spend" not in page
+    assert cells(page, "Newest first")[0][4].endswith("24 Nov 09:00")
     assert f"/ui/ledger?model={model}" in page
     assert len(cells(one_day, "Newest first")) == 1
     assert "No entry is like this" in none
@@ -144,6 +147,18 @@ def test_money_that_came_back_on_a_later_day_is_shown_as_less(
     page = client.get(f"/ui/ledger?from=2026-11-25&model={model}").text
 
     assert cells(page, "By unit")[0] == ["CAD", "1", "0.00", "1.00", "−1.00"]
+
+
+def test_three_days_have_a_chart(
+    client: TestClient, app: FastAPI, model: str, start: Start, answer: Answer
+) -> None:
+    on_day(app, 25)
+    answer(start(60.0, model=model), ("age", 50))
+
+    page = client.get("/ui/ledger").text
+
+    assert "Chart: Spend by day" in page
+    assert "fewer than three days" not in page
 
 
 def test_months_are_sums_of_their_days() -> None:

@@ -126,14 +126,16 @@ def show_measured(
 ) -> None:
     """Print tables of the figures."""
     unit = ensemble.catalogue.cost_unit
+    # What was asked for comes first: the other tables are of sessions without stops.
+    if measured.early is not None:
+        output.print(show.early_table(measured.early, unit))
+        output.print("Without early stops:")
     output.print(show.curve_table(measured.curve, unit, order.aims))
     if measured.curve.predictive is not None:
         table = figures.figures_table(
             measured.curve, ensemble, order.threshold, order.aims
         )
         output.print(table)
-    if measured.early is not None:
-        output.print(show.early_table(measured.early, unit))
 
 
 def measure_file(

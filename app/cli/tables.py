@@ -41,6 +41,7 @@ from app.uploads import Bounds, read_table
 from app.uploads.checking import check_both, read_training
 from app.uploads.places import as_source, is_large_csv, is_streamed
 from app.uploads.streams import open_table
+from app.words.facts import describe_commonest
 from core.errors import Refusal, RefusedError, describe
 from core.parameters import parameters
 from core.pipeline.preparing import PreparedTable
@@ -111,7 +112,8 @@ def train_model(
     files.replace_file(out, files.model_text(model))
     output.print(escape(show.model_summary(model)))
     if model.curve is not None:
-        output.print(show.curve_table(model.curve, training_spec.table.cost_unit))
+        unit, notes = training_spec.table.cost_unit, describe_commonest(model)
+        output.print(show.curve_table(model.curve, unit, notes=notes))
     output.print(f"wrote {escape(str(out))}")
 
 

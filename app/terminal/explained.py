@@ -12,7 +12,8 @@ from rich.table import Column, Table
 
 from app.terminal.show import figure_column, titled_table
 from app.terminal.transcript import describe_value
-from app.words.figures import describe_betters
+from app.words.facts import describe_commonest
+from app.words.figures import describe_betters, estimate_cell, name_figure
 from app.words.wording import money, percent
 from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
@@ -25,6 +26,8 @@ from core.table.prices import from_micros, total_cost
 # A feature with more values shows so many, unless it is named.
 MAX_VALUES = 10
 
+# Figures of the chances beside the error, and how they are headed.
+CHANCES = {one: name_figure(one) for one in ("auroc", "log_loss")}
 # Budgets tried where a model has no curve.
 N_TRIED = 8
 
@@ -102,6 +105,7 @@ def purchase_table(model: Model, purchases: Sequence[Purchase]) -> Table:
 def budget_table(model: Model) -> Table:
     """Return a table of budgets from which on more is bought, with their errors."""
     catalogue, curve = model.ensemble.catalogue, model.curve
+    figures = None if curve is None else curve.predictive
     table = titled_table(
         "What a budget buys, if every answer comes",
         figure_column(
@@ -109,6 +113,7 @@ def budget_table(model: Model) -> Table:
         ),
         Column("buys"),
         figure_column("error"),
+        *map(figure_column, CHANCES.values() if figures else ()),
     )
     known: list[set[int]] = []
     for budget in list_limits(model):
@@ -120,11 +125,14 @@ def budget_table(model: Model) -> Table:
         known.append(set(bought))
         names = ", ".join(catalogue.features[idx].title for idx in bought)
         error = error_within(curve, budget)
-        shown = "" if error is None else f"{100 * error:.1f} %"
-        table.add_row(money(budget), escape(names or "nothing"), shown)
+        shown = [] if error is None else [f"{100 * error:.1f} %"]
+        if curve is not None and figures:
+            found = figures[curve.place_at(budget)]
+            shown += [estimate_cell(getattr(found, one)) for one in CHANCES]
+        table.add_row(money(budget), escape(names or "nothing"), *shown)
     betters = [] if curve is None else describe_betters(curve, catalogue.cost_unit)
-    if betters:
-        table.caption, table.caption_justify = "\n".join(betters), "left"
+    table.caption = "\n".join([*betters, *describe_commonest(model)])
+    table.caption_justify = "left"
     return table
 
 

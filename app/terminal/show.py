@@ -2,15 +2,17 @@
 
 import sys
 from collections.abc import Generator, Sequence
+from itertools import zip_longest
 from typing import Any, TypeVar
 
+from rich import box
 from rich.bar import Bar
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from app.words.figures import describe_betters
+from app.words.figures import VOTE_ERROR, VOTE_NOTE, curve_cells, describe_betters
 from app.words.sessions import describe_note, session_cells
 from app.words.wording import LACKS, money, percent
 from core.model.model import Curve, Model
@@ -18,11 +20,6 @@ from core.simulation.early import EarlyPoint
 from core.table.catalogue import Catalogue
 
 T = TypeVar("T")
-
-CURVE_FOOT = (
-    "error: how often the vote alone is wrong. error, calibrated: how often the label\n"
-    "is wrong that sessions say, decided from chances (and error costs, if any)."
-)
 
 BAR_WIDTH = 48
 
@@ -36,42 +33,22 @@ def figure_column(heading: str) -> Column:
     return Column(heading, justify="right")
 
 
-def curve_table(curve: Curve, unit: str, aims: Sequence[str] = ()) -> Table:
-    """Return error and spend by budget, or by aim."""
-    table = titled_table(
-        "Error against budget",
-        Column("aim", no_wrap=True)
-        if aims
-        else figure_column(f"budget{f' ({unit})' if unit else ''}"),
-        figure_column("error"),
-        figure_column("error, calibrated"),
-        figure_column("95 % interval"),
-        figure_column("mean spend"),
-        figure_column("most spent"),
-    )
+def curve_table(
+    curve: Curve, unit: str, aims: Sequence[str] = (), notes: Sequence[str] = ()
+) -> Table:
+    """Return error, chances and spend by budget, or by aim, above some notes."""
+    (budget, *head), rows = curve_cells(curve, unit)
+    first = Column("aim", no_wrap=True) if aims else figure_column(budget)
+    table = titled_table("Error against budget", first, *map(figure_column, head))
+    for row, aim in zip_longest(rows, aims):
+        table.add_row(aim or row[0], *row[1:])
+    # A budget and six figures are to fit 80 letters.
+    table.box, table.padding = box.SIMPLE_HEAD, (0, 1, 0, 0)
     # With an aim, a budget is a limit and not what sessions are to reach.
     betters = [] if aims else describe_betters(curve, unit)
-    table.caption = "\n".join([CURVE_FOOT, *betters])
+    told = [VOTE_NOTE] if VOTE_ERROR in head else []
+    table.caption = "\n".join([*told, *betters, *notes])
     table.caption_justify = "left"
-    budgets = ["unlimited" if one is None else money(one) for one in curve.budgets]
-    for row in zip(
-        aims or budgets,
-        curve.errors,
-        curve.errors_calibrated,
-        curve.intervals,
-        curve.mean_spends,
-        curve.max_spends,
-        strict=True,
-    ):
-        budget, error, calibrated, (low, high), mean, most = row
-        table.add_row(
-            budget,
-            f"{100 * error:.1f} %",
-            f"{100 * calibrated:.1f} %",
-            f"{100 * low:.0f} to {100 * high:.0f} %",
-            money(round(mean, -4)),
-            money(most),
-        )
     return table
 
 

@@ -1,5 +1,7 @@
 """A model in words: its card, its features, its limits of use."""
 
+from typing import NamedTuple
+
 from app.words.figures import Cells
 from app.words.wording import list_warnings, money, percent_range, value_words
 from core.model.ensemble import Ensemble
@@ -41,6 +43,38 @@ def list_facts(model: Model) -> list[tuple[str, str]]:
     )
     facts.append(("Seed", str(card.get("seed", model.params.get("seed", "not told")))))
     return facts
+
+
+class CommonestClass(NamedTuple):
+    """The class of most rows, and the error of always predicting it."""
+
+    display: str
+    error: float
+
+
+def find_commonest(model: Model) -> CommonestClass | None:
+    """Return the commonest class of a training; None: its card does not tell."""
+    by_class = rows_by_class(model)
+    n_rows = sum(by_class.values())
+    if not n_rows:
+        return None
+    label = max(by_class, key=lambda one: by_class[one])
+    displays = {one.label: one.display for one in model.ensemble.classes}
+    return CommonestClass(displays.get(label, label), 1.0 - by_class[label] / n_rows)
+
+
+def describe_commonest(model: Model) -> list[str]:
+    """Return a sentence where no budget errs less than always the commonest class."""
+    commonest, curve = find_commonest(model), model.curve
+    if commonest is None or curve is None or model.ensemble.error_costs is not None:
+        return []
+    if min(curve.errors_calibrated) < commonest.error:
+        return []
+    return [
+        f"No budget errs less than always predicting {commonest.display} "
+        f"({100 * commonest.error:.1f} %). Look at AUROC and log-loss: they tell what "
+        "the chances are worth."
+    ]
 
 
 def rows_by_class(model: Model) -> dict[str, int]:

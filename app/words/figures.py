@@ -31,6 +31,12 @@ MEANINGS = {
     "expected_cost": ("cost of\nerrors", "mean of `error_costs` over all rows"),
 }
 SHARES = ("sensitivity", "specificity")
+# The column of the votes' own error, and what it and its neighbour say.
+VOTE_ERROR = "error of the vote"
+VOTE_NOTE = (
+    "error: how often the label is wrong that sessions say, decided from chances (and "
+    "error costs, if any). error of the vote: how often the vote alone is wrong."
+)
 
 RELIABILITY_NOTE = (
     "Each point is a tenth of the rows, by chance; its line is the 95 % interval. "
@@ -106,23 +112,40 @@ def describe_betters(curve: Curve, unit: str) -> list[str]:
 
 
 def curve_cells(curve: Curve, unit: str) -> Cells:
-    """Return the table of a curve: error and spend by budget."""
-    head = (f"budget {unit}".strip(), "error", "error, calibrated", "95 % interval")
-    rows: list[tuple[str, ...]] = []
-    for named, error, calibrated, (low, high), mean, most in zip(
-        describe_budgets(curve),
-        curve.errors,
-        curve.errors_calibrated,
-        curve.intervals,
-        curve.mean_spends,
-        curve.max_spends,
-        strict=True,
-    ):
-        told = f"{100 * error:.1f} %", f"{100 * calibrated:.1f} %"
-        between = f"{100 * low:.1f} to {100 * high:.1f} %"
-        spends = money(round(mean, -4)), money(most)
-        rows.append((named, *told, between, *spends))
-    return (*head, "mean spend", "most spent"), rows
+    """Return the table of a curve by budget: error, AUROC, log-loss and spend.
+
+    The vote's own error has a column only where it differs from that of the labels.
+    """
+    head = [f"budget {unit}".strip(), "error"]
+    columns = [describe_budgets(curve), list(map(tenths, curve.errors_calibrated))]
+    by_vote = list(map(tenths, curve.errors))
+    if by_vote != columns[1]:
+        head.append(VOTE_ERROR)
+        columns.append(by_vote)
+    head.append("95 % interval")
+    columns.append(
+        [f"{100 * low:.1f} to {100 * high:.1f} %" for low, high in curve.intervals]
+    )
+    shown = shown_figures(curve)
+    for one in ("auroc", "log_loss"):
+        if one in shown:
+            head.append(name_figure(one))
+            figures = [getattr(it, one) for it in curve.predictive or ()]
+            columns.append(list(map(estimate_cell, figures)))
+    head += ["mean spend", "most spent"]
+    columns.append([money(round(one, -4)) for one in curve.mean_spends])
+    columns.append(list(map(money, curve.max_spends)))
+    return head, list(zip(*columns, strict=True))
+
+
+def estimate_cell(estimate: Estimate | None) -> str:
+    """Return a figure without its interval."""
+    return "-" if estimate is None else f"{estimate.value:.3f}"
+
+
+def tenths(share: float) -> str:
+    """Return a share in percent with one decimal."""
+    return f"{100 * share:.1f} %"
 
 
 def figure_cells(curve: Curve, unit: str) -> Cells:

@@ -12,9 +12,11 @@ from app.words.charts import (
     purchases_chart,
     reliability_chart,
 )
-from app.words.facts import in_brackets, rows_by_class
+from app.words.facts import find_commonest, in_brackets
 from app.words.figures import (
     RELIABILITY_NOTE,
+    VOTE_ERROR,
+    VOTE_NOTE,
     Cells,
     curve_cells,
     describe_betters,
@@ -25,6 +27,7 @@ from app.words.figures import (
     pick_places,
     rank_purchases,
     shown_figures,
+    tenths,
 )
 from app.words.wording import percent, percent_range
 from core.model.ensemble import Ensemble
@@ -34,11 +37,7 @@ from core.model.model import Curve, Model
 N_FEATURES = 25
 OWN_ROWS = "held-out rows of training"
 OWN_NOTE = "From {rows:,} rows that the model did not see when it was trained for them."
-CURVE_NOTE = (
-    "The band is the 95 % interval. error: how often the vote alone is wrong. error, "
-    "calibrated: how often the label that sessions report is wrong; it is decided from "
-    "chances, and from error costs if there are any."
-)
+CURVE_NOTE = "The band is the 95 % interval."
 
 
 class ChartWithTable(NamedTuple):
@@ -61,10 +60,10 @@ class CurvesWithTables(NamedTuple):
 
 def list_baselines(model: Model, curve: Curve) -> dict[str, float]:
     """Return errors to compare with: always the commonest class, and no budget."""
-    baselines, by_class = {}, rows_by_class(model)
-    if by_class and sum(by_class.values()):
-        most = max(by_class.values()) / sum(by_class.values())
-        baselines["always the commonest class"] = 1.0 - most
+    commonest = find_commonest(model)
+    baselines = (
+        {} if commonest is None else {"always the commonest class": commonest.error}
+    )
     if curve.budgets[-1] is None:
         baselines["no budget"] = curve.errors_calibrated[-1]
     return baselines
@@ -87,19 +86,22 @@ def show_curves(
     curves = [*own, *([] if tested is None else [tested])]
     if not curves:
         return None
-    levels = [
-        (name, "–", f"{100 * error:.1f} %", *(3 * ["–"]))
-        for name, error in baselines.items()
-    ]
     tables = []
     for one in curves:
         head, rows = curve_cells(one.curve, unit)
         is_own = one.curve is model.curve
+        n_empty = len(head) - 2
+        levels = [
+            (name, tenths(error), *(n_empty * ["–"]))
+            for name, error in baselines.items()
+        ]
+        if VOTE_ERROR in head:
+            notes.append(VOTE_NOTE)
         caption = f"Error by budget{'' if is_own and not tested else rows_suffix(one)}"
         tables.append((caption, (head, [*rows, *(levels if is_own else ())])))
         notes += describe_betters(one.curve, unit)
     svg = curve_chart(curves, unit, baselines=baselines)
-    return CurvesWithTables(svg, tables, [*notes, CURVE_NOTE])
+    return CurvesWithTables(svg, tables, [*dict.fromkeys(notes), CURVE_NOTE])
 
 
 def rows_suffix(curve: NamedCurve) -> str:

@@ -67,7 +67,7 @@ def test_budgets_are_the_usual_ones_where_none_are_named(measure):
 def test_table_explains_each_figure(measure):
     shown = measure("--budgets", "inf", model="priced").out
 
-    for words in ("error, calibrated: ", "AUROC: how often 'ill'", "cost of errors: "):
+    for words in ("error: how often", "AUROC: how often 'ill'", "cost of errors: "):
         assert words in shown
     assert "cost of errors" not in measure("--budgets", "inf").out
 

@@ -10,7 +10,8 @@ from app.documents import files
 from app.pages.report import report_page
 from app.terminal.explained import error_within, list_purchases
 from app.terminal.show import curve_table
-from app.words.figures import describe_betters
+from app.words.facts import describe_commonest
+from app.words.figures import VOTE_ERROR, VOTE_NOTE, curve_cells, describe_betters
 from app.words.model_charts import show_curves
 from core.model.hypotheses import Stump
 from core.model.model import Curve, Model
@@ -233,3 +234,21 @@ def test_how_cases_go_is_shown_where_the_card_tells(shown):
     assert "All cases are asked the same 2 questions." in report_page(model)
     assert "How cases go" not in shown(model, "--budget", "1").out
     assert "How cases go" not in shown(scored()).out + report_page(scored())
+
+
+def test_votes_have_a_column_only_where_they_err_otherwise():
+    same = replace(WORSE, errors=WORSE.errors_calibrated)
+    other = replace(WORSE, errors=tuple(one / 2 for one in WORSE.errors_calibrated))
+
+    assert VOTE_ERROR not in curve_cells(same, "EUR")[0]
+    assert VOTE_ERROR in curve_cells(other, "EUR")[0]
+    assert VOTE_NOTE in str(curve_table(other, "EUR").caption)
+    assert VOTE_NOTE not in str(curve_table(same, "EUR").caption)
+
+
+@pytest.mark.parametrize(("rows", "is_told"), [([99, 1], True), ([50, 50], False)])
+def test_curve_that_never_beats_the_commonest_class_says_so(rows, is_told):
+    by_class = dict(zip("01", rows, strict=True))
+    model = replace(scored(), curve=WORSE, card={"rows_by_class": by_class})
+
+    assert bool(describe_commonest(model)) == is_told

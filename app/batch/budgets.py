@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from core.errors import Refusal, RefusedError
+from core.table.cells import to_point
 from core.table.prices import to_micros
 
 UNLIMITED = ("inf", "unlimited")
@@ -12,11 +13,11 @@ Naming = Callable[[str], str]
 
 
 def parse_budget(text: str, where: str) -> int | None:
-    """Parse a budget to micro-units; None: no limit."""
+    """Parse a budget to micro-units (see `to_point`); None: no limit."""
     if text.strip().lower() in UNLIMITED:
         return None
     try:
-        return to_micros(text.strip())
+        return to_micros(to_point(text.strip()))
     except ValueError as error:
         raise RefusedError([Refusal(where, f"{error}, or inf", repr(text))]) from None
 

@@ -16,6 +16,7 @@ from core.table.cells import (
     number_text,
     parse_boolean,
     parse_number,
+    to_point,
 )
 from core.table.prices import Paid, price
 
@@ -73,10 +74,19 @@ def refuse_blank(feature: Feature, text: str) -> None:
 
 
 def parse_answer(feature: Feature, text: str) -> float:
-    """Return the value of an answer written as text; raise as `check_answer` does."""
+    """Return the value of an answer written as text; raise as `check_answer` does.
+
+    A number may have a decimal comma (`to_point`).
+    """
     if feature.type == "category":
         return check_answer(feature, text)
     refuse_blank(feature, text)
+    if feature.type == "number":
+        try:
+            text = to_point(text)
+        except ValueError as error:
+            refusal = Refusal(feature.name, str(error), describe(text))
+            raise AnswerError([refusal]) from None
     parse = parse_number if feature.type == "number" else parse_boolean
     value = parse(text)
     # A text that can't be read is passed on, to be refused with its rule.

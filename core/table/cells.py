@@ -35,6 +35,8 @@ DATE = re.compile(
     r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))"
     r"([T ]+\d{1,2}:\d{2}.*)?"
 )
+# A number with a comma, as a person types it; the comma may part thousands.
+COMMA_NUMBER = re.compile(r"[-+]?\d*,[\d.,]*\d[\d.,]*", re.ASCII)
 # A number with a sign before it, such as $ or <, or a unit behind it.
 MEASURE = re.compile(r"[<>~=$€£¥±≤≥ ]*[-+]?\d[\d., ]*( ?[%°µa-zA-Z/]{1,8})?")
 TYPE_RULES: dict[FeatureType, str] = {
@@ -91,6 +93,26 @@ def parse_number(cell: str) -> float | None:
         return float(cell) if cell.isascii() and "_" not in cell else None
     except ValueError:
         return None
+
+
+def to_point(typed: str) -> str:
+    """Return a number as a person typed it with a decimal point: 12,50 is 12.50.
+
+    One comma is a decimal comma, unless exactly three digits follow it: 1,234 may be
+    1234 or 1.234. Raises ValueError, which says what to type, where commas are not
+    plain; a text that is no number is returned as it is.
+    """
+    if not COMMA_NUMBER.fullmatch(typed.strip()):
+        return typed
+    whole, _, decimals = typed.strip().partition(",")
+    if "," in decimals or "." in decimals:
+        plain = typed.strip().replace(",", "")
+        rule = "must be typed without a sign between thousands"
+        raise ValueError(f"{rule}: {plain}" if plain.count(".") < 2 else rule)
+    if len(decimals) == 3:
+        rule = f"may be two numbers: type {whole}{decimals} or {whole}.{decimals}"
+        raise ValueError(rule)
+    return f"{whole}.{decimals}"
 
 
 def number_text(number: float) -> str:

@@ -13,6 +13,7 @@ pytest_plugins = ["tests.app.conftest_small"]
         ("--budget", "-1", "--budget: must be a number from 0"),
         ("--budget", "0.0000001", "at most 6 decimals"),
         ("--budget", "nan", "--budget"),
+        ("--budget", "1,234", "--budget: may be two numbers: type 1234 or 1.234"),
         (
             "--policy",
             "magic",

@@ -6,7 +6,14 @@ import pytest
 from core.errors import AnswerError
 from core.session.answers import check_answer, parse_answer
 from core.table.catalogue import UNSEEN, Feature
-from core.table.cells import infer_cells, is_date, is_measure, read_cell, tidy
+from core.table.cells import (
+    infer_cells,
+    is_date,
+    is_measure,
+    read_cell,
+    tidy,
+    to_point,
+)
 
 GAPS = [
     "n/a",
@@ -122,3 +129,32 @@ def test_unknown_category_is_other_only_where_rare_ones_were_joined():
 )
 def test_dates_and_numbers_with_units_are_recognised(looks, text, expected):
     assert looks(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("12,50", 12.5), ("63,5", 63.5), ("-0,5", -0.5), (",5", 0.5), ("1,2345", 1.2345)],
+)
+def test_one_comma_is_read_as_a_decimal_comma(typed, meant):
+    assert parse_answer(NUMBER, typed) == meant
+
+
+@pytest.mark.parametrize(
+    "typed", ["12.50", "1.234", "7", "-999.5", "1e3", "words, two"]
+)
+def test_texts_without_a_comma_in_a_number_stay_as_typed(typed):
+    assert to_point(typed) == typed
+
+
+@pytest.mark.parametrize(
+    ("typed", "rule"),
+    [
+        ("1,234", "n: may be two numbers: type 1234 or 1.234"),
+        ("1,234.5", "without a sign between thousands: 1234.5"),
+        ("1,234,567", "without a sign between thousands: 1234567"),
+        ("1,2.3.4", "without a sign between thousands"),
+    ],
+)
+def test_an_ambiguous_comma_is_refused_with_what_to_type(typed, rule):
+    with pytest.raises(AnswerError, match=rule):
+        parse_answer(NUMBER, typed)

@@ -36,7 +36,8 @@ class ForbiddenError(Exception):
 
     def __init__(self, scope: str) -> None:
         self.scope = scope
-        super().__init__(f"The key lacks the scope {scope}.")
+        who = "Ask whoever has a key with keys:write for one that has it."
+        super().__init__(f"The key lacks the scope {scope}. {who}")
 
 
 class NoPageError(RefusedError):

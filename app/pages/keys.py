@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -42,6 +43,28 @@ SCOPES = {
     "ledger:write": "Take charges back",
     "keys:read": "See keys",
     "keys:write": "Make and revoke keys",
+}
+READS = tuple(f"{noun}:read" for noun in service.NOUNS)
+#: the scopes of people and programs as they mostly are
+ROLES = {
+    "Clinician": ("models:read", "predict:read", "predict:write"),
+    "Analyst": (*READS[:-1], "datasets:write", "train:write", "models:write"),
+    "Auditor": ("models:read", "predict:read", "ledger:read", "keys:read"),
+    "Integration": ("models:read", "predict:read", "predict:write", "ledger:read"),
+}
+DUTIES = {
+    "Clinician": "starts cases and answers them",
+    "Analyst": "uploads tables, trains and compares models",
+    "Auditor": "sees cases, charges and keys, and changes nothing",
+    "Integration": "a program that plays cases and reads what they cost",
+}
+#: what a key of a scope can hardly do without
+NEEDS = {
+    "predict:read": ("models:read",),
+    "predict:write": ("models:read", "predict:read"),
+    "train:write": ("train:read", "datasets:read"),
+    **{f"{noun}:write": (f"{noun}:read",) for noun in ("datasets", "models")},
+    **{f"{noun}:write": (f"{noun}:read",) for noun in ("ledger", "keys")},
 }
 LIMITS = {
     "requests_per_minute": "Requests a minute",
@@ -104,6 +127,12 @@ def show_form(
         status,
         number=number,
         scopes=[(one, SCOPES[one]) for one in service.SCOPES if one in caller.scopes],
+        needs=NEEDS,
+        roles=[
+            (one, f"{one}: {DUTIES[one]}")
+            for one, scopes in ROLES.items()
+            if caller.scopes >= frozenset(scopes)
+        ],
         limits=limits,
         max_days=MAX_DAYS,
         **{"chosen": [], "is_limited": False, **more},
@@ -122,7 +151,14 @@ async def create_key(
         wish = read_key_request(form, now)
         return await changes(
             lambda db: create_once(db, number, caller, wish, now),
-            lambda made: render(request, "key_made.html", 201, made=made, words=LIMITS),
+            lambda made: render(
+                request,
+                "key_made.html",
+                201,
+                made=made,
+                words=LIMITS,
+                lacks=find_lacks(made.key.scopes),
+            ),
         )
     except ReplayedError:
         return see_other(f"{ADDRESS}?done=sent")
@@ -143,9 +179,10 @@ async def create_key(
 def read_key_request(form: FormData, now: datetime) -> service.Wish:
     """Read the requested key from a form; RefusedError names the form's fields."""
     texts = {name: text_in(form, f"limits.{name}") for name in LIMITS}
+    of_role = ROLES.get(text_in(form, "role"), ())
     raw = {
         "name": text_in(form, "name"),
-        "scopes": form.getlist("scopes"),
+        "scopes": list(dict.fromkeys((*of_role, *form.getlist("scopes")))),
         "limits": {name: parse_whole(text) for name, text in texts.items() if text},
         "days": parse_whole(text_in(form, "days")),
     }
@@ -153,6 +190,16 @@ def read_key_request(form: FormData, now: datetime) -> service.Wish:
     expires_at = None if body.days is None else now + timedelta(days=body.days)
     limits = {str(name): most for name, most in body.limits.items()}
     return service.Wish(body.name, tuple(body.scopes), limits, expires_at)
+
+
+def find_lacks(scopes: Sequence[str]) -> list[tuple[str, str]]:
+    """Return each scope with one that it needs and the key lacks."""
+    return [
+        (scope, needed)
+        for scope in scopes
+        for needed in NEEDS.get(scope, ())
+        if needed not in scopes
+    ]
 
 
 def parse_whole(text: str) -> int | str | None:

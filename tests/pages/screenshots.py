@@ -158,7 +158,7 @@ def play_new_key(page: Page, site: Site) -> None:
 def play_made_key(page: Page, site: Site) -> None:
     play_new_key(page, site)
     page.get_by_label("Name").fill("night clinic")
-    page.get_by_label("Start cases").check()
+    page.get_by_label("Clinician").check()
     page.get_by_role("button", name="Make the key").click()
 
 

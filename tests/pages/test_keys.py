@@ -5,6 +5,7 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
+from app.pages.keys import ROLES, SCOPES, find_lacks
 from tests.pages.test_walls import HOSTILE
 from tests.pages.visitors import Visitor
 
@@ -91,7 +92,8 @@ def test_a_wrong_field_is_named_and_what_was_typed_stays(
     assert refused.status_code == 422
     identifier = field.replace(".", "_2e_")
     assert f'id="f-{identifier}-error"' in refused.text
-    assert refused.text.count("checked") == (field != "scopes")
+    # The box of a scope, and that no role was chosen.
+    assert refused.text.count(" checked") == (field != "scopes") + 1
     assert len(keys_of(client, ours)) == 1
 
 
@@ -103,6 +105,44 @@ def test_without_a_scope_chosen_the_rule_is_said(ours: Visitor) -> None:
 
     assert refused.status_code == 422
     assert 'id="f-scopes-error"' in refused.text
+
+
+def test_a_role_is_a_set_of_scopes(client: TestClient, ours: Visitor) -> None:
+    form = wish(ours, role="Clinician", scopes="ledger:read")
+    made = ours.send("POST", "/ui/keys", form).text
+
+    assert keys_of(client, ours)[0]["scopes"] == [
+        *("models:read", "predict:read", "predict:write", "ledger:read"),
+    ]
+    assert "empty house" not in made
+
+
+def test_every_role_has_the_scopes_that_its_scopes_need() -> None:
+    assert [find_lacks(scopes) for scopes in ROLES.values()] == [[]] * 4
+    assert {one for scopes in ROLES.values() for one in scopes} <= set(SCOPES)
+
+
+def test_a_scope_without_one_it_needs_is_warned_about(ours: Visitor) -> None:
+    made = ours.send("POST", "/ui/keys", wish(ours, scopes="predict:write")).text
+
+    assert "predict:write without models:read sees an empty house" in made
+
+
+def test_only_roles_within_the_makers_rights_are_offered(client: TestClient) -> None:
+    poor = Visitor(client, "keys:write", "keys:read", "models:read", tenant="ours")
+
+    page = poor.ask("GET", "/ui/keys/new")[1]
+
+    assert "Clinician" not in page
+    assert "See models" in page
+
+
+def test_who_lacks_a_scope_is_told_who_can_give_it(client: TestClient) -> None:
+    poor = Visitor(client, "models:read", tenant="ours")
+
+    page = poor.ask("GET", "/ui/ledger")[1]
+
+    assert "The key lacks the scope ledger:read. Ask whoever has a key with" in page
 
 
 def test_a_key_makes_none_that_can_do_more(client: TestClient) -> None:

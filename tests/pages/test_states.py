@@ -386,6 +386,7 @@ def keys(page: Page, site: Site) -> None:
     send(page, name="x" * 201, days=ARABIC)
     expect(page.get_by_role("alert")).to_be_focused()
     audit(page)
+    page.get_by_text("Choose scopes").click()
     page.get_by_label("See tables").check()
     send(page, name=MARKUP, days="9")
     expect(page.get_by_text("it is not shown again")).to_be_visible()

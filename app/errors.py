@@ -3,12 +3,22 @@
 from app.records import StoredAnswer
 from core.errors import Refusal, RefusedError
 
+# Letters of what was asked for that an error repeats.
+MOST_ECHOED = 100
+
 
 class NotFoundError(Exception):
     """No such thing exists, or not any more."""
 
-    def __init__(self, noun: str) -> None:
-        super().__init__(f"There is no such {noun}.")
+    def __init__(
+        self, noun: str, asked: str | None = None, nearest: str | None = None
+    ) -> None:
+        words = f"There is no such {noun}."
+        if asked is not None:
+            words = f"There is no {noun} {asked[:MOST_ECHOED]!r}."
+        if nearest is not None:
+            words += f" Did you mean {nearest!r}?"
+        super().__init__(words)
 
 
 class ConflictError(Exception):

@@ -104,8 +104,8 @@ def prepare(kind: JobKind) -> Any:
 
         def check(stream: TableSource, is_wanted: IsWanted) -> tuple[Any, Any]:
             with desk.open_db() as db:
-                model = service.find_model(db, loaded, id)
-            order = service.JobOrder(kind, id, raw)
+                model_id, model = service.find_model(db, loaded, id)
+            order = service.JobOrder(kind, model_id, raw)
             return service.check(desk.reader, order, model, stream, is_wanted)
 
         return await desk.read(sent, raw, check)

@@ -187,8 +187,8 @@ def store_if_new(db: Transaction, model: Model, now: datetime) -> None:
 def crown(db: Transaction, model_id: str) -> ModelHead:
     """Make a model the champion, which its name means without a version."""
     head = lock_champion_name(db, model_id)
-    models.crown(db, head.name, model_id)
-    return models.get_head(db, model_id)
+    models.crown(db, head.name, head.id)
+    return models.get_head(db, head.id)
 
 
 def dethrone(db: Transaction, model_id: str) -> None:
@@ -203,10 +203,10 @@ def lock_champion_name(db: Transaction, model_id: str) -> ModelHead:
 
     Raises ConflictError for a refit, which belongs to another model.
     """
-    name = models.get_head(db, model_id).name
-    models.lock_name(db, name)
+    found = models.get_head(db, model_id)
+    models.lock_name(db, found.name)
     # Read again: the model may have changed while this waited for the lock.
-    head = models.get_head(db, model_id)
+    head = models.get_head(db, found.id)
     if head.refit_of is not None:
         detail = "It is another model at the prices of a list; make that one champion."
         raise ConflictError("conflict", detail)
@@ -219,12 +219,13 @@ def delete(db: Transaction, model_id: str, at: Moment) -> None:
     If it is itself a refit, its price list may get another one. Raises NotFoundError,
     or ConflictError if a session may still use it.
     """
-    if not models.lock(db, model_id):
-        raise NotFoundError("model")
     head = models.get_head(db, model_id)
-    for training in jobs.lock_refits(db, model_id):
+    if not models.lock(db, head.id):
+        raise NotFoundError("model", model_id)
+    head = models.get_head(db, head.id)
+    for training in jobs.lock_refits(db, head.id):
         jobs.cancel(db, training, at.now)
-    deleted = [head, *models.lock_refits(db, model_id)]
+    deleted = [head, *models.lock_refits(db, head.id)]
     idle_since = at.now - at.ttl, at.now - at.waiting_ttl
     if sessions.is_model_in_use(db, [one.id for one in deleted], *idle_since):
         detail = "Sessions of this model are open or wait for results."

@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from zlib import crc32
 
 import sqlalchemy as sa
 
+from app.errors import NotFoundError
 from app.records import ModelHead
 from app.store.database.rows import StoredRows
 from app.store.database.tables import keys, models, trainings
@@ -26,12 +28,12 @@ IS_PRESENT = models.c.deleted_at.is_(None)
 ALL = StoredRows("model", "mdl", models, StoredModel)
 WHOLE = StoredRows("model", "mdl", models, StoredModel, IS_PRESENT)
 HEADS = StoredRows("model", "mdl", models, ModelHead, IS_PRESENT)
-get, get_deleted_too = WHOLE.get, ALL.get
+get_deleted_too = ALL.get
 # Without models at the prices of a list: each belongs to another model.
 LISTED = StoredRows(
     "model", "mdl", models, ModelHead, IS_PRESENT, models.c.refit_of.is_(None)
 )
-find_head, get_head, page = HEADS.find, HEADS.get, LISTED.page
+page = LISTED.page
 KEPT = sa.select(models.c.id).where(
     models.c.id == sa.bindparam("key"), IS_PRESENT, owned(models)
 )
@@ -39,6 +41,9 @@ LOCKED, SHARED = KEPT.with_for_update(), KEPT.with_for_update(read=True)
 # One transaction at a time gives a name its next version.
 VERSION_LOCK = 830_412
 MOST_VERSIONS = 50
+CHAMPION = "champion"
+# Names among which one is sought that is spelt like a wrong one.
+MOST_NAMES = 1000
 
 
 def insert(
@@ -110,6 +115,38 @@ def find_version(db: Transaction, name: str, version: int) -> ModelHead | None:
     is_match = sa.and_(models.c.name == name, models.c.version == version)
     row = run(db, LISTED.query.where(is_match)).first()
     return None if row is None else LISTED.read(row)
+
+
+def find_head(db: Transaction, key: str) -> ModelHead | None:
+    """Find a model by id, by `name@version`, or by the name that means it now."""
+    # A version first, so that no model's name can hide it.
+    head = HEADS.find(db, key) or find_by_version(db, key)
+    return head or find_by_name(db, key)
+
+
+def find_by_version(db: Transaction, key: str) -> ModelHead | None:
+    """Find a model by `name@version` or `name@champion`; names may contain @."""
+    name, _, version = key.rpartition("@")
+    if version == CHAMPION:
+        return find_champion(db, name)
+    is_number = version.isascii() and version.isdigit() and len(version) < 10
+    return find_version(db, name, int(version)) if is_number else None
+
+
+def get_head(db: Transaction, key: str) -> ModelHead:
+    """Return what `find_head` finds; else raise NotFoundError with the nearest name."""
+    head = find_head(db, key)
+    if head is not None:
+        return head
+    query = sa.select(models.c.name).where(owned(models), IS_PRESENT).distinct()
+    known = [row.name for row in run(db, query.limit(MOST_NAMES))]
+    nearest = get_close_matches(key, known, n=1)
+    raise NotFoundError("model", key, nearest[0] if nearest else None)
+
+
+def get(db: Transaction, key: str) -> StoredModel:
+    """Return a model with its document, found as by `get_head`."""
+    return WHOLE.get(db, get_head(db, key).id)
 
 
 def lock_refits(db: Transaction, model_id: str) -> list[ModelHead]:

@@ -483,3 +483,28 @@ def test_larger_model_than_any_is_refused_by_its_length(client: TestClient) -> N
     refused = client.post("/models", content=b"{", headers=headers)
 
     assert refused.status_code == 413
+
+
+def test_name_works_wherever_an_id_does(client: TestClient, put: Put) -> None:
+    clinic_id = put()
+    by_id, by_name = (client.get(f"/models/{one}") for one in (clinic_id, "clinic"))
+    assert by_id.json() == by_name.json()
+    for path in ("", "/export", "/plan?budget=5", "/monitor"):
+        for key in ("clinic", "clinic@1"):
+            assert client.get(f"/models/{key}{path}").status_code == 200, path
+    assert client.put("/models/clinic/champion").status_code == 200
+    assert client.get("/models/clinic@champion").json()["id"] == clinic_id
+    assert (
+        client.get("/ui/models/clinic", headers={"Accept": "text/html"}).status_code
+        == 200
+    )
+
+
+def test_wrong_name_is_told_with_the_nearest(client: TestClient, put: Put) -> None:
+    put()
+    near = client.get("/models/clinc")
+    far = client.get("/models/weather")
+
+    assert near.status_code == far.status_code == 404
+    assert near.json()["detail"] == "There is no model 'clinc'. Did you mean 'clinic'?"
+    assert far.json()["detail"] == "There is no model 'weather'."

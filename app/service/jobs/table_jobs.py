@@ -44,14 +44,15 @@ def preload_checks() -> None:
     preload(TableReader.__module__, check_order_and_table.__module__)
 
 
-def find_model(db: Transaction, loaded: LoadedModels, model_id: str) -> Model:
-    """Load a model; raise NotFoundError if it is deleted.
+def find_model(db: Transaction, loaded: LoadedModels, key: str) -> tuple[str, Model]:
+    """Load a model, found by its id or name; also return its id.
 
-    The caller's transaction ends if the model has to be parsed.
+    The caller's transaction ends if the model has to be parsed. Raises NotFoundError
+    if there is none, or not any more.
     """
-    head = models.get_head(db, model_id)
+    head = models.get_head(db, key)
     loaded.load(db, head.id)
-    return loaded.get(db, head.id)
+    return head.id, loaded.get(db, head.id)
 
 
 def check(

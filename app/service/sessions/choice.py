@@ -15,8 +15,6 @@ from app.store.database.transactions import Transaction
 from app.store.price_lists import StoredPriceList
 from core.table.catalogue import Catalogue
 
-CHAMPION = "champion"
-
 
 class ChosenModel(NamedTuple):
     """A model locked against deletion, and its price list; None: its own prices."""
@@ -61,24 +59,11 @@ def lock_model(db: Transaction, loaded: LoadedModels, key: str) -> ModelHead:
     NotFoundError if there is none.
     """
     while True:
-        # A version first, so that no model's name can hide it.
-        head = models.find_head(db, key) or find_by_version(db, key)
-        head = head or models.find_by_name(db, key)
-        if head is None:
-            raise NotFoundError("model")
+        head = models.get_head(db, key)
         # `load` returns True if it parsed the model, and then the transaction has
         # ended.
         if not loaded.load(db, head.id) and models.lock(db, head.id, is_shared=True):
             return head
-
-
-def find_by_version(db: Transaction, key: str) -> ModelHead | None:
-    """Find a model by `name@version` or `name@champion`; names may contain @."""
-    name, _, version = key.rpartition("@")
-    if version == CHAMPION:
-        return models.find_champion(db, name)
-    is_number = version.isascii() and version.isdigit() and len(version) < 10
-    return models.find_version(db, name, int(version)) if is_number else None
 
 
 def store_prices(

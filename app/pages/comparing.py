@@ -1,6 +1,6 @@
 """Two models side by side: one chart, one table, and their cards."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request
@@ -15,7 +15,12 @@ from app.service import models
 from app.service.jobs import trainings
 from app.store.database.transactions import Transaction
 from app.words.charts import NamedCurve, curve_chart
-from app.words.comparison import ComparedModel, comparison_cells, find_clashes
+from app.words.comparison import (
+    ComparedModel,
+    comparison_cells,
+    describe_verdict,
+    find_clashes,
+)
 from app.words.facts import list_facts
 from app.words.figures import Cells
 from core.errors import Refusal, RefusedError
@@ -23,7 +28,8 @@ from core.model.model import Curve, Model
 from core.simulation.curves import compare_independent
 
 router = APIRouter(prefix="/ui/models/compare", include_in_schema=False)
-MOST = 50
+# All are read, to offer those that can be compared.
+MOST = 24
 LABELS = {"a": "First model", "b": "Second model"}
 NO_CURVE = "has no curve, since it was trained without validation"
 Chosen = Annotated[str, Query()]
@@ -43,7 +49,9 @@ class SideBySide(NamedTuple):
     sides: tuple[Side, Side]
     svg: str
     cells: Cells
+    #: facts in which they differ
     cards: Sequence[tuple[object, ...]]
+    verdict: str
     rows: str
 
 
@@ -56,12 +64,18 @@ def show_comparison(
     for chosen in (a, b):
         if chosen and chosen not in {one.id for one in heads}:
             heads.append(models.get_head(db, chosen))
-    context: dict[str, Any] = {
-        "options": [
+    known = {one.id: models.find(db, loaded, one.id) for one in heads}
+    first, second = (
+        [
             ("", "Choose one"),
-            *((one.id, name_and_version(one)) for one in heads),
-        ],
-        "n_models": len(heads),
+            *((one.id, name_and_version(one)) for one in heads if one.id in offered),
+        ]
+        for offered in (offer_first(known) | {a}, offer_second(known, a) | {b})
+    )
+    context: dict[str, Any] = {
+        "first": first,
+        "second": second,
+        "n_models": len(first) - 1,
         "typed": {"a": a, "b": b},
         "labels": LABELS,
         "found": None,
@@ -79,6 +93,27 @@ def show_comparison(
         errors = errors_of(error)
         return render(request, "compare.html", 422, errors=errors, **context)
     return render(request, "compare.html", **context)
+
+
+def offer_first(known: Mapping[str, Model]) -> set[str]:
+    """Return the models that can be compared with another one."""
+    return {one for one in known if offer_second(known, one)}
+
+
+def offer_second(known: Mapping[str, Model], first: str) -> set[str]:
+    """Return the models that can be compared with the first; if it is "", with any."""
+    if first not in known:
+        return offer_first(known)
+    return {
+        one
+        for one, model in known.items()
+        if one != first and are_comparable(known[first], model)
+    }
+
+
+def are_comparable(first: Model, other: Model) -> bool:
+    has_curves = first.curve is not None and other.curve is not None
+    return has_curves and next(find_clashes(first, other), None) is None
 
 
 def name_and_version(head: ModelHead) -> str:
@@ -107,7 +142,9 @@ def compare(db: Transaction, first: Side, other: Side) -> SideBySide:
         cards=[
             tuple(map(name, (one, *(facts.get(one, "–") for facts in both))))
             for one in terms
+            if both[0].get(one) != both[1].get(one)
         ],
+        verdict=describe_verdict(models, budgets, unit),
         rows=describe_tables(db, first.head, other.head),
     )
 

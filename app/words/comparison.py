@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from app.words.figures import Cells
-from app.words.wording import money, percent_range
+from app.words.wording import money, percent, percent_range
 from core.model.figures import Estimate
 from core.model.model import Curve, Model
 
@@ -68,6 +68,40 @@ def comparison_cells(
                 cells.append(describe_difference(one.differences[position]))
         rows.append(tuple(cells))
     return head, rows
+
+
+def describe_verdict(
+    models: Sequence[ComparedModel], budgets: Sequence[int | None], unit: str
+) -> str:
+    """Return in a sentence which of two models errs less, and whether by chance.
+
+    It is of the budget with the greatest difference whose interval excludes 0; where
+    there is none, of the largest budget.
+    """
+    first, other = models
+    gaps = other.differences
+    assert gaps is not None, "the second is compared with the first"
+    if not budgets:
+        return "They have no budget in common."
+    sure = [place for place, one in enumerate(gaps) if excludes_zero(one)]
+    best = max(sure, key=lambda one: abs(gaps[one].value), default=len(budgets) - 1)
+    budget = budgets[best]
+    at = "without a limit" if budget is None else f"at {money(budget, unit)}"
+    pair = sorted((first, other), key=lambda one: error_at(one, budget))
+    low, high = (percent(error_at(one, budget)) for one in pair)
+    if gaps[best].value == 0:
+        return f"Both err equally {at} ({low})."
+    chance = "unlikely to be chance" if sure else "hardly more than chance"
+    return f"{pair[0].name} errs less {at} ({low} to {high}), {chance}."
+
+
+def error_at(one: ComparedModel, budget: int | None) -> float:
+    return one.curve.errors_calibrated[one.curve.place_at(budget)]
+
+
+def excludes_zero(difference: Estimate) -> bool:
+    interval = difference.interval
+    return interval is not None and (interval[0] > 0 or interval[1] < 0)
 
 
 def describe_difference(difference: Estimate) -> str:

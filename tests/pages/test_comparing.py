@@ -40,8 +40,41 @@ def test_page_asks_which_models(client: TestClient) -> None:
 
     page = client.get(f"{PAGE}?a={first}").text
 
-    assert page.count("heart-cleveland, version") == 4
+    # The second model is another one.
+    assert page.count("heart-cleveland, version") == 3
     assert f'value="{first}" selected' in page
+
+
+def test_verdict_stands_on_top(client: TestClient) -> None:
+    _, sure = compare(client, name="other", curve=worse())
+    _, same = compare(client)
+    curve = heart()["curve"]
+    near = [one + 0.01 for one in curve["errors_calibrated"]]
+    _, chance = compare(client, curve=curve | {"errors_calibrated": near})
+
+    assert "version 1 errs less without a limit (17 % to 100 %), unlikely" in sure
+    assert "Both err equally without a limit (17 %)." in same
+    assert "(17 % to 18 %), hardly more than chance." in chance
+
+
+def test_only_models_that_can_be_compared_are_offered(client: TestClient) -> None:
+    first, second = bring(client), bring(client)
+    euros, bare = bring(client, cost_unit="EUR"), bring(client, curve=None)
+
+    for query in ("", f"?a={first}"):
+        page = client.get(PAGE + query).text
+        assert f'value="{second}"' in page
+        assert f'value="{euros}"' not in page
+        assert f'value="{bare}"' not in page
+
+
+def test_facts_that_are_equal_are_left_out(client: TestClient) -> None:
+    status, page = compare(client, card=heart()["card"] | {"note": "Another price."})
+
+    rows = page.split("<h2>What differs</h2>")[1]
+    assert status == 200
+    assert "Another price." in rows
+    assert rows.count('<th scope="row">') == 1
 
 
 def test_what_can_not_be_compared_is_refused(client: TestClient) -> None:

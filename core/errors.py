@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from difflib import get_close_matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,22 @@ def describe(raw: object) -> str:
     """Return a wrong value as short text."""
     text = str(raw) if isinstance(raw, Decimal) else repr(raw)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def find_nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that is spelt most like a wrong one; None if none is.
+
+    Upper and lower case, and white space around words, make no difference.
+    """
+    folded = {one.strip().casefold(): one for one in known}
+    near = get_close_matches(word.strip().casefold(), folded, n=1)
+    return folded[near[0]] if near else None
+
+
+def nearest_hint(word: str, known: Iterable[str]) -> str:
+    """Return the end of a rule that names the nearest known word; "" if none is."""
+    near = find_nearest(word, known)
+    return "" if near is None else f"; the nearest is {near!r}"
 
 
 class CoreError(Exception):

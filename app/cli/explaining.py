@@ -19,7 +19,7 @@ from app.terminal.explained import (
     purchase_table,
 )
 from app.words.wording import list_warnings
-from core.errors import Refusal, RefusedError
+from core.errors import Refusal, RefusedError, nearest_hint
 from core.simulation.effects import compute_effects
 
 OneBudget = Annotated[
@@ -46,7 +46,8 @@ def show_model(
     if feature is not None:
         named = ensemble.catalogue.feature_idxs.get(feature)
         if named is None:
-            rule = "must be a feature of the model"
+            known = ensemble.catalogue.feature_idxs
+            rule = f"must be a feature of the model{nearest_hint(feature, known)}"
             raise RefusedError([Refusal("--feature", rule, repr(feature))])
     effects = compute_effects(ensemble, limit, parse_policy(policy, ensemble))
     purchases = list_purchases(stored, limit)

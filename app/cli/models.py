@@ -29,7 +29,7 @@ from app.terminal.ask import Conversation, run_session
 from app.terminal.lines import read_answer, refuse_unseen, split_named
 from app.terminal.transcript import print_certificate
 from app.words.wording import list_warnings
-from core.errors import Refusal, RefusedError
+from core.errors import Refusal, RefusedError, nearest_hint
 from core.model.ensemble import Ensemble
 from core.session import machine
 from core.session.state import StopRule
@@ -91,7 +91,9 @@ def parse_known(
     for entry in entries:
         named = split_named(ensemble.catalogue, entry)
         if named is None or named.is_insistent:
-            rule = "must be NAME=VALUE with a feature of the model"
+            name = entry.partition("=")[0]
+            hint = nearest_hint(name, ensemble.catalogue.feature_idxs)
+            rule = f"must be NAME=VALUE with a feature of the model{hint}"
             raise RefusedError([Refusal("--known", rule, repr(entry))])
         answer = read_answer(ensemble, named.feature_idx, named.text)
         if answer.value is None:

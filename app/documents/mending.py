@@ -10,10 +10,12 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from app.documents.shape import KEY, Place, path_text, rule_text
-from core.errors import Refusal, describe
+from core.errors import Refusal, describe, find_nearest
 
 # The first character of names that replace wrong ones; no real name has it.
 FRESH = "\N{SYMBOL FOR NULL}"
+# An object with more fields does not list them in a refusal.
+MAX_LISTED = 8
 
 
 def refusals_of(
@@ -23,8 +25,7 @@ def refusals_of(
     for one in error.errors(include_url=False):
         kind, place = one["type"], one["loc"]
         if kind == "extra_forbidden":
-            names = ", ".join(fields_at(shape, place[:-1]))
-            rule = f"unknown field; expected {names}"
+            rule = f"unknown field; {expect_field(shape, place)}"
             yield Refusal(path_text(place), rule, repr(place[-1]))
         elif kind == "missing":
             where = place if len(place) > 1 else (root, *place)
@@ -32,6 +33,34 @@ def refusals_of(
         else:
             rule = rule_text(kind, one.get("ctx", {}))
             yield Refusal(path_text(place) or root, rule, describe(one["input"]))
+
+
+def expect_field(shape: type[BaseModel], place: Place) -> str:
+    """Return where an unknown field belongs, or what may stand in its place.
+
+    A field of this object that is spelt alike comes first, then one of another object;
+    many fields without a near one are not listed.
+    """
+    word, here = str(place[-1]), fields_at(shape, place[:-1])
+    near = find_nearest(word, here)
+    paths = {path.rpartition(".")[2]: path for path in list_paths(shape)}
+    elsewhere = find_nearest(word, paths)
+    if elsewhere is not None and (near is None or word in paths):
+        return f"{word} is {paths[elsewhere]}"
+    if near is not None:
+        return f"the nearest is {near!r}"
+    if len(here) > MAX_LISTED:
+        return "see docs/spec.md for those there are"
+    return f"expected {', '.join(here)}"
+
+
+def list_paths(shape: type[BaseModel]) -> Iterator[str]:
+    """Yield the paths of the fields within a shape's objects, such as groups[].fee."""
+    for name, field in shape.model_fields.items():
+        inner = shape_in(field.annotation)
+        if inner is not None:
+            is_list = "list[" in str(field.annotation)
+            yield from (f"{name}{'[]' * is_list}.{one}" for one in inner.model_fields)
 
 
 def drop_wrong_fields(raw: Any, error: ValidationError, shape: type[BaseModel]) -> Any:

@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
 from importlib.util import find_spec
 
 import fsspec
@@ -16,7 +15,7 @@ from app.documents.shape import rule_text
 from app.settings.hosts import host_of
 from app.settings.places import place_of
 from app.settings.settings import Settings
-from core.errors import Refusal, RefusedError, describe
+from core.errors import Refusal, RefusedError, describe, nearest_hint
 
 PREFIX = "ASKLESS_"
 #: Variables that our own tests read.
@@ -69,9 +68,7 @@ def unknown_names() -> Iterator[Refusal]:
         is_ours = word.startswith(PREFIX) and word not in OF_TESTS
         if not is_ours or word in known or OF_KUBERNETES.fullmatch(word):
             continue
-        close = get_close_matches(word, known, n=1)
-        tail = f"; the nearest is {close[0]}" if close else ""
-        yield Refusal(name, f"must be a setting{tail}")
+        yield Refusal(name, f"must be a setting{nearest_hint(word, known)}")
 
 
 def refuse_value(error: dict[str, object]) -> Refusal:

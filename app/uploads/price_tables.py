@@ -1,10 +1,9 @@
 """Reads a CSV table of prices: feature, cost, group, fee or price of the group."""
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 from app.uploads import Source, read_columns
-from core.errors import Refusal, RefusedError
+from core.errors import Refusal, RefusedError, nearest_hint
 from core.table.columns import as_text
 from core.table.prices import from_micros, to_micros
 
@@ -59,8 +58,7 @@ def read_row(
     """Add a row to `table`, which is changed; return the rules that the row breaks."""
     name, group = row["feature"], row.get("group")
     if name not in names:
-        near = get_close_matches(name or "", names, n=1)
-        hint = f"; the nearest is {near[0]!r}" if near else ""
+        hint = nearest_hint(name or "", names)
         rule = f"feature must be a column that may be one{hint}"
         return [Refusal(where, rule, repr(name))]
     if name in table.costs:

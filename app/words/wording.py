@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from difflib import get_close_matches
 
 from app.records import DoubtKind
+from core.errors import find_nearest
 from core.model.ensemble import Ensemble
 from core.session.state import Forecast, Question
 from core.session.steps import AnswerStep, Prospect
@@ -209,9 +209,7 @@ def find_doubt(feature: Feature, value: float, text: str | None = None) -> Doubt
 
 
 def doubt_category(feature: Feature, text: str) -> Doubt:
-    known = {one.strip().casefold(): one for one in feature.categories}
-    matches = get_close_matches(text.strip().casefold(), known, n=1)
-    nearest = known[matches[0]] if matches else None
+    nearest = find_nearest(text, feature.categories)
     words = "Training saw no such category."
     if nearest is not None:
         words += f" The nearest is {nearest}."

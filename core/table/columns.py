@@ -7,14 +7,13 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
 from core.arrays import BoolArray, FloatArray, IntArray
-from core.errors import Refusal, describe
+from core.errors import Refusal, describe, nearest_hint
 from core.table.binning import MAX_CODES
 from core.table.catalogue import OTHER, Feature, FeatureType
 from core.table.cells import (
@@ -43,9 +42,8 @@ MANY_CATEGORIES = 20
 
 def unknown_column(role: str, name: str, columns: Columns) -> Refusal:
     """Return a refusal of a name that no column has, with the nearest name."""
-    near = get_close_matches(name, list(columns), n=1)
-    hint = f"; the nearest is {near[0]!r}" if near else ""
-    return Refusal(role, f"must be a column of the table{hint}", repr(name))
+    rule = f"must be a column of the table{nearest_hint(name, columns)}"
+    return Refusal(role, rule, repr(name))
 
 
 def refuse_size(task: str, needed: int, memory: int | None) -> list[Refusal]:

@@ -23,9 +23,9 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "rule"),
     [
-        ("ASKLESS_MAX_UPLAOD_BYTES", "1", "the nearest is ASKLESS_MAX_UPLOAD_BYTES"),
+        ("ASKLESS_MAX_UPLAOD_BYTES", "1", "the nearest is 'ASKLESS_MAX_UPLOAD_BYTES'"),
         ("ASKLESS_COLOUR", "red", "must be a setting"),
-        ("askless_stepp_s", "1", "the nearest is ASKLESS_STEP_S"),
+        ("askless_stepp_s", "1", "the nearest is 'ASKLESS_STEP_S'"),
         ("ASKLESS_STEP_S", "soon", "must be a number; found 'soon'"),
         ("ASKLESS_STEP_S", "0", "must be above 0"),
         ("ASKLESS_STEP_S", "nan", "must be a finite number"),

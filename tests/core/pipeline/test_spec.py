@@ -245,11 +245,35 @@ def test_all_refusals_come_at_once():
     }
 
 
-def test_unknown_field_is_refused_with_those_expected():
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (
+            {"validation": {"fold": 3}},
+            "validation.fold: unknown field; the nearest is 'folds'; found 'fold'",
+        ),
+        (
+            {"validation": {"zzz": 3}},
+            "validation.zzz: unknown field; expected folds, budgets, deal; found 'zzz'",
+        ),
+        (
+            {"folds": 5},
+            "folds: unknown field; folds is validation.folds; found 'folds'",
+        ),
+        (
+            {"Ignored": []},
+            "Ignored: unknown field; the nearest is 'ignore'; found 'Ignored'",
+        ),
+        (
+            {"zzz": 5},
+            "zzz: unknown field; see docs/spec.md for those there are; found 'zzz'",
+        ),
+    ],
+)
+def test_unknown_field_is_refused_with_where_it_belongs(wrong, told):
     with pytest.raises(RefusedError) as caught:
-        read_spec({"target": "y", "validation": {"fold": 3}})
+        read_spec({"target": "y"} | wrong)
 
-    told = "validation.fold: unknown field; expected folds, budgets, deal; found 'fold'"
     assert str(caught.value) == told
 
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from core.errors import nearest_hint
 from core.table.catalogue import Feature
 from core.table.columns import as_text, column_warnings
 
@@ -34,3 +35,11 @@ def test_whole_numbers_of_which_none_stands_twice_look_like_an_identifier(
     warnings = column_warnings(Feature("id"), values)
 
     assert ["looks like an identifier" in one for one in warnings] == [True] * is_warned
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("Age", "; the nearest is 'AGE'"), ("agge ", "; the nearest is 'AGE'"), ("x", "")],
+)
+def test_nearest_name_is_named_whatever_its_case(word, hint):
+    assert nearest_hint(word, ["AGE", "outcome"]) == hint

@@ -124,6 +124,7 @@ def train(page: Page) -> None:
 
 def play(page: Page) -> None:
     page.get_by_label("Budget", exact=True).fill("100")
+    page.get_by_text("What is already known").click()
     page.get_by_label("age").fill("63")
     page.get_by_text("More: when to stop").click()
     page.locator("[name=certain]").select_option("no")

@@ -81,6 +81,8 @@ class AnyClient(
         coverage: float | None = None,
         aim: Mapping[str, float] | None = None,
         client_ref: str | None = None,
+        *,
+        accept_unseen: bool = False,
     ) -> SessionT:
         """Open a session. `model` is an id or a name; `budget` None is unlimited.
 
@@ -88,6 +90,7 @@ class AnyClient(
         "blood", "fee": 2.5}]}; by default the model's own. `aim` is one of
         {"mean_budget": 75}, {"wanted_error": 0.15} and {"error_price": 500}.
         `client_ref` is your own name of the case; `sessions` filters by it.
+        `accept_unseen` takes known categories that training did not see.
         """
         body: Json = {"model": model_ref(model), "budget": budget}
         if known:
@@ -95,7 +98,7 @@ class AnyClient(
         more: Json = {"policy": policy, "seed": seed, "stop": stop and dict(stop)}
         more["prices"] = None if prices is None else dict(prices)
         more |= {"coverage": coverage, "aim": None if aim is None else dict(aim)}
-        more["client_ref"] = client_ref
+        more |= {"client_ref": client_ref, "accept_unseen": accept_unseen or None}
         body |= {name: value for name, value in more.items() if value is not None}
         raw = await self.connection.request_json("POST", "/predict", json=body)
         session: SessionT = self.session_kind(self.connection, raw)

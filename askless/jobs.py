@@ -129,9 +129,12 @@ class JobCalls:
 
     @Call
     async def job_result(self, job_id: str, format: str | None = None) -> bytes:
-        """Return a job's result as csv or parquet; for `evaluate` also as json."""
+        """Return a job's result as csv or parquet; for `evaluate` also as json.
+
+        Cells are as they were sent: a spreadsheet may run some of them as formulas.
+        """
         path = join_path("jobs", job_id, "result")
-        params = {} if format is None else {"format": format}
+        params = {"raw": "true"} | ({} if format is None else {"format": format})
         return (await self.connection.request("GET", path, params=params)).content
 
     @Call

@@ -33,8 +33,8 @@ class LedgerCalls:
 
     @Call
     async def ledger_csv(self, where: Filters | None = None) -> bytes:
-        """Return charges and reversals as a CSV file."""
-        params = {"format": "csv", **params_of(where)}
+        """Return charges and reversals as CSV; a spreadsheet may run its cells."""
+        params = {"format": "csv", "raw": "true", **params_of(where)}
         return (await self.connection.request("GET", "/ledger", params=params)).content
 
     @Call

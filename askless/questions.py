@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from askless.connection import Json, to_python
 from askless.links import Awaited, Call, Waiting
@@ -88,15 +88,21 @@ def split_by_value(
     return present, {name: "unavailable" for name in features if name not in present}
 
 
+class Flags(TypedDict, total=False):
+    """What a caller may insist on."""
+
+    insist: bool
+    accept_unseen: bool
+
+
 def build_answers(
     values: Mapping[str, Value],
     outcomes: Mapping[str, Outcome] | None,
-    *,
-    insist: bool,
+    **flags: Unpack[Flags],
 ) -> Json:
     """Return the body of a request with answers, with and without a value.
 
-    `insist` is sent only if true, since older services refuse the field.
+    Flags are sent only if true, since older services refuse the fields.
     """
     answers: list[Json] = [
         {"feature": name, "outcome": "value", "value": to_python(value)}
@@ -106,4 +112,4 @@ def build_answers(
         {"feature": name, "outcome": outcome}
         for name, outcome in (outcomes or {}).items()
     ]
-    return {"answers": answers} | ({"insist": True} if insist else {})
+    return {"answers": answers} | {name: True for name, one in flags.items() if one}

@@ -1,7 +1,7 @@
 """Sessions: their questions, answers, spend and predictions."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, Unpack
 
 from askless.connection import Connection, Json, select_known
 from askless.links import Awaited, Call, Change, Waiting
@@ -9,6 +9,7 @@ from askless.problems import UnansweredError
 from askless.questions import (
     AnyQuestion,
     AsyncQuestion,
+    Flags,
     Outcome,
     Question,
     Value,
@@ -133,51 +134,56 @@ class AnySession(Generic[QuestionT]):
         return certificate
 
     @Change
-    async def answer(self, feature: str, value: Value, *, insist: bool = False) -> None:
+    async def answer(self, feature: str, value: Value, **flags: Unpack[Flags]) -> None:
         """Answer or correct any feature, not just the one that is asked.
 
-        `insist` charges it although it can't change the prediction.
+        `insist` charges it although it can't change the prediction; `accept_unseen`
+        takes a category that training did not see.
         """
-        await self.send_answers({feature: value}, {}, insist=insist)
+        await self.send_answers({feature: value}, {}, **flags)
 
     @Change
     async def give(
         self,
         values: Mapping[str, Value],
         outcomes: Mapping[str, Outcome] | None = None,
-        *,
-        insist: bool = False,
+        **flags: Unpack[Flags],
     ) -> None:
         """Send values, then outcomes without one, in one request: all or none."""
-        await self.send_answers(values, outcomes or {}, insist=insist)
+        await self.send_answers(values, outcomes or {}, **flags)
 
     @Call
     async def check(
         self,
         values: Mapping[str, Value],
         outcomes: Mapping[str, Outcome] | None = None,
-        *,
-        insist: bool = False,
+        **flags: Unpack[Flags],
     ) -> Json:
         """Return what answers would charge and doubts about them; send none."""
-        body = build_answers(values, outcomes, insist=insist)
+        body = build_answers(values, outcomes, **flags)
         path = f"/predict/{self.id}/answers/check"
         return await self.connection.request_json("POST", path, json=body)
 
     @Change
-    async def play(self, values: Mapping[str, Any], *, goes_on: bool = False) -> None:
+    async def play(
+        self,
+        values: Mapping[str, Any],
+        *,
+        goes_on: bool = False,
+        **flags: Unpack[Flags],
+    ) -> None:
         """Answer all questions from a mapping, then all pending results.
 
         Values that it lacks, or that are None or NaN, are answered as unavailable.
-        `goes_on` continues past the advice to stop.
+        `goes_on` continues past the advice to stop; `flags` are those of `answer`.
         """
         while (question := self.question) and (goes_on or not self.should_stop):
             # The price of a bundle reveals all its features.
             is_known = has_value(values, question.feature)
             features = question.features if is_known else [question.feature]
-            await self.send_answers(*split_by_value(values, features))
+            await self.send_answers(*split_by_value(values, features), **flags)
         if self.pending:
-            await self.send_answers(*split_by_value(values, self.pending))
+            await self.send_answers(*split_by_value(values, self.pending), **flags)
 
     @Change
     async def change_budget(self, budget: float | None) -> None:
@@ -225,11 +231,10 @@ class AnySession(Generic[QuestionT]):
         self,
         values: Mapping[str, Value],
         outcomes: Mapping[str, Outcome],
-        *,
-        insist: bool = False,
+        **flags: Unpack[Flags],
     ) -> None:
         """Send answers with a value, and others without one."""
-        body = build_answers(values, outcomes, insist=insist)
+        body = build_answers(values, outcomes, **flags)
         await self.update("POST", "/answers", json=body)
 
     async def update(self, method: str, path: str = "", **more: Any) -> None:

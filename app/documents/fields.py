@@ -138,3 +138,6 @@ ErrorCost = Annotated[
 Key = Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00]*$")]
 # The caller's own name of a case; only the caller sees it.
 ClientRef = Annotated[str, BeforeValidator(read_name, json_schema_input_type=_TEXT)]
+AcceptUnseen = Annotated[
+    bool, Field(description="Take categories that training did not see.")
+]

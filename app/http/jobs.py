@@ -7,11 +7,21 @@ from fastapi import APIRouter, BackgroundTasks, Depends, Query, Response
 from fastapi.responses import StreamingResponse
 
 from app.documents.http import jobs as schemas
+from app.documents.sheets import quote_file
 from app.documents.text import parse_json
-from app.errors import BlobGoneError, ConflictError
+from app.errors import BlobGoneError, ConflictError, ForbiddenError
 from app.http.plumbing import forms
+from app.http.plumbing.auth import Called
 from app.http.plumbing.contract import problems
-from app.http.plumbing.deps import Db, Loaded, Now, ReadDb, ReplaysEarly, Uploads
+from app.http.plumbing.deps import (
+    Db,
+    Loaded,
+    Now,
+    Raw,
+    ReadDb,
+    ReplaysEarly,
+    Uploads,
+)
 from app.http.plumbing.job_routes import add_job_routes
 from app.http.plumbing.orders import (
     Desk,
@@ -27,6 +37,7 @@ from app.service.jobs import table_jobs as service
 
 router = APIRouter(tags=["jobs"], route_class=RetriedRoute)
 CHUNK = 1 << 20
+READS = "datasets:read"
 MEDIA_TYPES = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
@@ -96,11 +107,14 @@ def prepare(kind: JobKind) -> Any:
     """Depend on an order that is read and checked before the transaction begins."""
 
     async def read_and_check(
-        id: str, sent: Sent, desk: Desk, loaded: Loaded
+        id: str, sent: Sent, desk: Desk, loaded: Loaded, caller: Called
     ) -> Prepared[service.JobOrder]:
         raw = parse_json(sent.text, "order")
         if not isinstance(raw, dict):
             raise forms.missing_part("order", "must be an object")
+        # The result would show columns of a table that the caller may not read.
+        if sent.upload is None and raw.get("keep") and READS not in caller.scopes:
+            raise ForbiddenError(READS)
 
         def check(stream: TableSource, is_wanted: IsWanted) -> tuple[Any, Any]:
             with desk.open_db() as db:
@@ -161,7 +175,7 @@ add_job_routes(
     summary="The result of a job",
 )
 def get_job_result(
-    id: str, db: ReadDb, blobs: Uploads, format: Form = None
+    id: str, db: ReadDb, blobs: Uploads, format: Form = None, raw: Raw = False
 ) -> Response:
     """Download a job's result; 409 while there is none."""
     name, form = service.find_result(db, id, format)
@@ -172,6 +186,8 @@ def get_job_result(
 
     def chunks() -> Iterator[bytes]:
         with file:
+            if form == "csv" and not raw:
+                yield from quote_file(file)
             while chunk := file.read(CHUNK):
                 yield chunk
 

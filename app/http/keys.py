@@ -54,6 +54,9 @@ def get_key(id: str, db: ReadDb) -> schemas.Key:
     operation_id="revoke_key",
     summary="Revoke a key",
 )
-def revoke_key(id: str, db: Db, now: Now) -> None:
-    """End a key's validity, within seconds in every process; it stays in the list."""
-    service.revoke(db, id, now)
+def revoke_key(id: str, db: Db, now: Now, caller: Called) -> None:
+    """End a key's validity, within seconds in every process; it stays in the list.
+
+    Only a key that the caller could have made: 403 if it has a scope more.
+    """
+    service.revoke_within(db, caller, id, now)

@@ -19,6 +19,7 @@ from app.http.plumbing.deps import (
     Limit,
     Loaded,
     LogFields,
+    Raw,
     ReadDb,
     reading,
     require_distinct,
@@ -90,18 +91,19 @@ def list_charges(
     ] = None,
     limit: Limit = 50,
     after: AfterEntry = None,
+    raw: Raw = False,
 ) -> schemas.LedgerPage | Response:
     """List charges and reversals by model, session, key, unit and day, with sums."""
     wants_file = format is None and CSV in request.headers.get("accept", "")
     if format != "csv" and not wants_file:
         return service.page(db, limit, after, filters)
     headers = {"Content-Disposition": 'attachment; filename="ledger.csv"'}
-    lines = write_csv(engine, caller.tenant_id, filters)
+    lines = write_csv(engine, caller.tenant_id, filters, is_raw=raw)
     return StreamingResponse(lines, media_type=CSV, headers=headers)
 
 
 def write_csv(
-    engine: SqlEngine, tenant_id: str, filters: LedgerFilter
+    engine: SqlEngine, tenant_id: str, filters: LedgerFilter, *, is_raw: bool
 ) -> Iterator[str]:
     """Yield all entries of a filter as parts of a CSV, each in its own transaction."""
     yield service.csv_head()
@@ -109,7 +111,7 @@ def write_csv(
     while True:
         with reading(engine, tenant_id) as db:
             entries = service.entries(db, CHUNK, after, filters)
-        yield service.csv_entries(entries.items)
+        yield service.csv_entries(entries.items, is_raw=is_raw)
         after = entries.next
         if after is None:
             return

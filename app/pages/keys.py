@@ -240,6 +240,6 @@ def show_revocation(
 async def revoke_key(id: str, form: Typed, changes: Changes, now: Now) -> Response:
     del form
     return await changes(
-        lambda db: service.revoke(db, id, now),
+        lambda db: service.revoke_within(db, changes.caller, id, now),
         lambda _: see_other(f"{ADDRESS}?done=revoked"),
     )

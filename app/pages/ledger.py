@@ -201,7 +201,7 @@ def sum_by_month(sums: Iterable[Sum]) -> tuple[Sum, ...]:
 def download(request: Request, engine: Engine, caller: Called) -> Response:
     """Return the filtered entries as CSV, as the API writes them."""
     filters = read_filter(read_filters(request.query_params, ASKED))
-    lines = write_csv(engine, caller.tenant_id, filters)
+    lines = write_csv(engine, caller.tenant_id, filters, is_raw=False)
     return StreamingResponse(lines, media_type=CSV, headers=as_file("ledger.csv"))
 
 

@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from app.documents.http.models import Estimate
 from app.documents.http.outcomes import BucketSize, Monitor, MonitorBucket
+from app.documents.sheets import quote_formula, write_lines
 from app.http.ledger import CSV
 from app.http.models import DAYS
 from app.http.plumbing.auth import needs
@@ -19,7 +20,6 @@ from app.pages.frame import as_file, errors_of, render
 from app.pages.inputs import read_days, read_filters
 from app.records import Moment
 from app.service import models
-from app.service.ledger import cell, csv_lines
 from app.service.sessions import monitor
 from app.words.book_charts import PlottedFigure, shares_chart, trend_chart
 from app.words.charts import in_unit, reliability_chart
@@ -152,7 +152,7 @@ def download(request: Request, id: str, db: ReadDb, loaded: Loaded, at: At) -> R
     """Return every figure of each time span as a line of CSV."""
     span = read_span(read_filters(request.query_params, ASKED), at)
     found = monitor.monitor(db, loaded, id, span, at)
-    text = csv_lines([COLUMNS, *figure_lines(found.buckets)])
+    text = write_lines([COLUMNS, *figure_lines(found.buckets)])
     return Response(text, headers=as_file("monitor.csv"), media_type=CSV)
 
 
@@ -194,5 +194,5 @@ def figure_line(
     """Return a line of CSV; an unknown figure is empty."""
     low, high = (one.interval if one and one.interval else None) or ("", "")
     shown = "" if one is None else repr(one.value)
-    safe = cell(feature, "feature")
+    safe = quote_formula(feature)
     return [f"{start}", safe, figure, shown, f"{low}", f"{high}", f"{n_cases}"]

@@ -132,7 +132,10 @@ async def answer_question(
 
     def store_answers(db: Any) -> object:
         answers = read_answers(form, call, db)
-        body = AnswersRequest(answers=answers, insist=is_insistent(form))
+        # The page asks again for what training did not see.
+        body = AnswersRequest(
+            answers=answers, insist=is_insistent(form), accept_unseen=True
+        )
         signed = signature(answers)
         if form.get("confirmed") != signed:
             doubts = checks.check(db, call, body).warnings

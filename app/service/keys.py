@@ -1,7 +1,7 @@
 """Make, look up and revoke keys; only their digests are stored."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from hashlib import sha256
@@ -91,10 +91,7 @@ def create_within(
 
     It gets the maker's limits and expiry, or lower and earlier ones.
     """
-    for scope in wish.scopes:
-        # `create` refuses unknown scopes, with the list of known ones.
-        if scope in SCOPES and scope not in caller.scopes:
-            raise ForbiddenError(scope)
+    refuse_wider(caller, wish.scopes)
     if caller.key_id is not None:
         maker = keys.get(db, caller.key_id)
         # A caller is cached for some seconds, but the new key would last.
@@ -139,6 +136,22 @@ def revoke(db: Transaction, key_id: str, now: datetime) -> StoredKey:
     if key.revoked_at is None:
         keys.change(db, key_id, revoked_at=now)
     return keys.get(db, key_id)
+
+
+def revoke_within(
+    db: Transaction, caller: Caller, key_id: str, now: datetime
+) -> StoredKey:
+    """Revoke a key that the caller could have made; else raise ForbiddenError."""
+    refuse_wider(caller, keys.get(db, key_id).scopes)
+    return revoke(db, key_id, now)
+
+
+def refuse_wider(caller: Caller, scopes: Iterable[str]) -> None:
+    """Raise ForbiddenError for the first scope that the caller does not have."""
+    for scope in scopes:
+        # `create` refuses unknown scopes, with the list of known ones.
+        if scope in SCOPES and scope not in caller.scopes:
+            raise ForbiddenError(scope)
 
 
 def bootstrap(db: Transaction, now: datetime) -> MadeKey | None:

@@ -1,14 +1,12 @@
 """Read the ledger; sessions write it."""
 
-import csv
-import io
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
 from app.documents.http import ledger as bodies
+from app.documents.sheets import quote_formula, write_lines
 from app.errors import NoPageError, NotFoundError
 from app.records import LedgerEntry, LedgerFilter, LedgerSum, Page
 from app.store import ledger, sessions
@@ -31,9 +29,6 @@ COLUMNS = {
     "amount": "amount",
     "unit": "unit",
 }
-# The start of a cell that spreadsheets run as a formula, also with full-width signs.
-# A file with decimal commas separates its cells by semicolons.
-FORMULA = re.compile("(^|;[ \"']*)(?=[=+\\-@\t\r\n\uff0b\uff0d\uff1d\uff20])")
 
 
 def of_session(db: Transaction, session_id: str) -> bodies.LedgerPage:
@@ -121,29 +116,26 @@ def read_entry_id(text: str) -> int:
 
 
 def csv_head() -> str:
-    return csv_lines([COLUMNS])
+    return write_lines([COLUMNS])
 
 
-def csv_entries(found: Iterable[LedgerEntry]) -> str:
-    """Return entries as lines of CSV, their amounts with all decimals."""
-    return csv_lines(
-        [cell(getattr(entry, name), name) for name in COLUMNS.values()]
+def csv_entries(found: Iterable[LedgerEntry], *, is_raw: bool) -> str:
+    """Return entries as lines of CSV, their amounts with all decimals.
+
+    With `is_raw` cells that begin as formulas are not quoted.
+    """
+    mend = str if is_raw else quote_formula
+    return write_lines(
+        [mend(cell(getattr(entry, name), name)) for name in COLUMNS.values()]
         for entry in found
     )
 
 
-def csv_lines(rows: Iterable[Iterable[str]]) -> str:
-    text = io.StringIO()
-    csv.writer(text).writerows(rows)
-    return text.getvalue()
-
-
 def cell(value: object, name: str) -> str:
-    """Return a value as a CSV cell; a quote keeps spreadsheets from running it."""
+    """Return a value as a CSV cell."""
     if value is None:
         return ""
     if name == "amount":
         assert isinstance(value, int), "micro-units"
         return f"{value // MICROS_PER_UNIT}.{value % MICROS_PER_UNIT:06d}"
-    text = value.isoformat() if isinstance(value, datetime) else str(value)
-    return FORMULA.sub(r"\1'", text)
+    return value.isoformat() if isinstance(value, datetime) else str(value)

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import get_close_matches
 from zlib import crc32
 
 import sqlalchemy as sa
@@ -14,6 +13,7 @@ from app.store.database.rows import StoredRows
 from app.store.database.tables import keys, models, trainings
 from app.store.database.tenancy import owned, run, tenant_of
 from app.store.database.transactions import Transaction
+from core.errors import find_nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +140,7 @@ def get_head(db: Transaction, key: str) -> ModelHead:
         return head
     query = sa.select(models.c.name).where(owned(models), IS_PRESENT).distinct()
     known = [row.name for row in run(db, query.limit(MOST_NAMES))]
-    nearest = get_close_matches(key, known, n=1)
-    raise NotFoundError("model", key, nearest[0] if nearest else None)
+    raise NotFoundError("model", key, find_nearest(key, known))
 
 
 def get(db: Transaction, key: str) -> StoredModel:

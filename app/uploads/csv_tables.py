@@ -22,6 +22,8 @@ SEPARATORS = (COMMA, ";", "\t", "|")
 NAMED_SEPARATOR = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(.)"?\r?\n')
 # Rows that decide which character separates cells.
 SAMPLE_ROWS = 20
+# Letters of a cell of the first rows; longer ones are for the whole file's reader.
+LONGEST = 131_072
 MAX_EXAMPLES = 5
 # Reading ends after so many rows of a wrong length.
 MAX_RAGGED = 1000
@@ -153,6 +155,7 @@ def read_first_rows(content: bytes, start: int, separator: str) -> list[list[str
     raw = io.BytesIO(content)
     raw.seek(start)
     lines = io.TextIOWrapper(raw, "utf-8-sig", newline="")
+    csv.field_size_limit(LONGEST)
     rows = filter(None, csv.reader(lines, delimiter=separator))
     first_rows = [next(rows, [])]
     try:

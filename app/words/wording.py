@@ -35,8 +35,8 @@ OLDER_PANELS = (
 # Shown where the rules for ending early don't hold any more.
 RULES_OFF = "An answer came without a value, so the rules for ending early are off."
 
-# If more features than these can't be used, only their number is shown.
-MOST_USELESS = 6
+# Of more features or categories than these only the number of the rest is shown.
+MOST_NAMED = 6
 
 
 def money(micros: float, unit: str = "") -> str:
@@ -152,7 +152,7 @@ def describe_useless(features: Sequence[Feature]) -> str:
     if not features:
         return ""
     because = "Nothing that the model asks depends on"
-    if len(features) > MOST_USELESS:
+    if len(features) > MOST_NAMED:
         return f"{because} {len(features)} other features, so they can't be used."
     names = ", ".join(one.title for one in features)
     who = "it" if len(features) == 1 else "they"
@@ -206,6 +206,16 @@ def find_doubt(feature: Feature, value: float, text: str | None = None) -> Doubt
         return None
     ends = " to ".join(value_words(feature, end) for end in (low, high))
     return Doubt(feature.name, "outside_range", f"Training saw {ends} only.")
+
+
+def describe_choices(feature: Feature, text: str) -> str:
+    """Return the categories that training saw, the one nearest to a text alone."""
+    nearest = find_nearest(text, feature.categories)
+    if nearest is not None:
+        return f"such as {nearest}"
+    shown = ", ".join(feature.categories[:MOST_NAMED])
+    n_more = len(feature.categories) - MOST_NAMED
+    return f"one of {shown}" + (f" and {n_more} more" if n_more > 0 else "")
 
 
 def doubt_category(feature: Feature, text: str) -> Doubt:

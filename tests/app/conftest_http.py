@@ -110,9 +110,11 @@ def train(client: TestClient, jobs: Jobs) -> Train:
 def answer(client: TestClient) -> Answer:
     """Send answers given as (feature, outcome or value) and give the response."""
 
-    def send(session: Json, *given: tuple[str, Any], headers: Any = None) -> Any:
+    def send(
+        session: Json, *given: tuple[str, Any], headers: Any = None, **flags: bool
+    ) -> Any:
         answers = [said(feature, value) for feature, value in given]
         path = f"/predict/{session['id']}/answers"
-        return client.post(path, json={"answers": answers}, headers=headers)
+        return client.post(path, json={"answers": answers} | flags, headers=headers)
 
     return send

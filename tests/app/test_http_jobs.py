@@ -76,6 +76,22 @@ def test_predictions_are_those_of_the_command_line(
     assert client.get("/ledger").json()["items"] == []
 
 
+def test_kept_text_is_no_formula_unless_it_is_asked_for_raw(
+    client: TestClient, jobs: Jobs, model: str, table: bytes
+) -> None:
+    head, *rows = table.decode().splitlines()
+    lines = [f"{head},note", *(f"{row},=1+{at}" for at, row in enumerate(rows))]
+    sent = {"dataset": ("t.csv", "\n".join(lines).encode())}
+    data = {"order": json.dumps({"budgets": [1], "keep": ["note"]})}
+    job = client.post(f"/models/{model}/predict", files=sent, data=data).json()
+    assert jobs.worker().work() == "succeeded"
+    quoted = client.get(f"/jobs/{job['id']}/result").text.splitlines()
+    raw = client.get(f"/jobs/{job['id']}/result?raw=true").text.splitlines()
+
+    assert (quoted[1][:5], raw[1][:4]) == ("'=1+0", "=1+0")
+    assert len(quoted) == len(raw)
+
+
 def test_figures_are_those_of_the_command_line(
     client: TestClient, jobs: Jobs, order: Order, files: Path, run: Any
 ) -> None:

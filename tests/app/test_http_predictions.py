@@ -145,13 +145,24 @@ def test_another_affordable_feature_than_the_one_asked_may_be_answered(
     assert after.json()["question"]["feature"] == "age"
 
 
-def test_a_category_that_training_did_not_see_is_legal_and_kept(
+def test_a_category_that_training_did_not_see_is_kept_once_it_is_accepted(
     client: TestClient, start: Start, answer: Answer
 ) -> None:
     session = start(60.0)
 
-    after = answer(session, ("sex", "other")).json()
-    changed = answer(session, ("sex", "diverse")).json()
+    refused = answer(session, ("sex", "malle"))
+    known = client.post(
+        "/predict",
+        json={"model": session["model"]["id"], "budget": 60, "known": {"sex": "x"}},
+    )
+    after = answer(session, ("sex", "other"), accept_unseen=True).json()
+    changed = answer(session, ("sex", "diverse"), accept_unseen=True).json()
+
+    told = refused.json()["errors"][0]
+    assert (refused.status_code, told["field"]) == (422, "answers[0].value")
+    assert told["rule"].endswith("training saw, such as male; or `accept_unseen`")
+    assert "malle" not in refused.text
+    assert known.json()["errors"][0]["field"] == "known.sex"
 
     assert after["answers"][0]["value"] == "other"
     assert changed["answers"][0]["value"] == "diverse"

@@ -193,6 +193,41 @@ def test_a_key_makes_none_that_can_do_more_than_it(
     assert made.json()["limits"] == {"rows": 100}
 
 
+def test_a_key_revokes_only_what_it_could_have_made(
+    client: TestClient, key: Make
+) -> None:
+    maker, admin = key("keys:write", "models:read"), key()
+    lesser = key("models:read")
+
+    refused = client.delete(f"/keys/{admin['X-Key']}", headers=maker)
+    revoked = client.delete(f"/keys/{lesser['X-Key']}", headers=maker)
+
+    assert (refused.status_code, revoked.status_code) == (403, 204)
+    assert client.get("/models", headers=admin).status_code == 200
+
+
+def test_columns_of_a_stored_table_are_kept_only_for_who_may_read_it(
+    client: TestClient, key: Make
+) -> None:
+    admin, blind = key(), key("predict:read", "predict:write")
+    document = model_json(clinic(), "clinic")
+    model = client.post("/models", headers=admin, json=document).json()["id"]
+    names = [one["name"] for one in document["features"]]
+    table = "\n".join((",".join(names), ",".join("1" for _ in names)))
+    sent = {"dataset": ("t.csv", table.encode())}
+    dataset = client.post("/datasets", headers=admin, files=sent).json()["id"]
+    told = {}
+    for who, headers in (("admin", admin), ("blind", blind)):
+        for keep in ([], [names[0]]):
+            order = {"dataset_id": dataset, "budgets": [1], "keep": keep}
+            address = f"/models/{model}/predict"
+            answer = client.post(address, headers=headers, json=order)
+            told[who, bool(keep)] = answer.status_code
+
+    assert told["blind", True] == 403
+    assert told["admin", True] == told["admin", False] == told["blind", False]
+
+
 def test_a_key_makes_none_beyond_what_the_settings_leave_it(
     client: TestClient, key: Make
 ) -> None:

@@ -43,7 +43,8 @@ def test_useless_answer_is_refused_by_feature_and_price(
 
 
 def test_no_value_is_echoed(client: TestClient, session: Json) -> None:
-    response = send(client, session, ("sex", SECRET), ("age", 4711.25))
+    given = ("sex", SECRET), ("age", 4711.25)
+    response = send(client, session, *given, accept_unseen=True)
 
     assert_problem(response, 409, "useless-answer")
     assert "4711" not in response.text

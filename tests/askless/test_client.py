@@ -329,8 +329,11 @@ class TestAgainstAServer:
     ) -> None:
         session = client.predict(model)
 
-        checked = session.check({"sex": "femal"}, {"age": "ordered"})
-        session.answer("sex", "femal")
+        with pytest.raises(ProblemError, match="such as female"):
+            session.answer("sex", "femal")
+        given = {"sex": "femal"}
+        checked = session.check(given, {"age": "ordered"}, accept_unseen=True)
+        session.answer("sex", "femal", accept_unseen=True)
 
         assert (checked["total"], session.spent) == (1.5, 0.5)
         assert checked["warnings"] == session.warnings

@@ -85,7 +85,7 @@ def test_reliability_is_told_only_where_it_was_measured(
 def test_positive_class_stays_on_top_whatever_is_predicted(
     client: TestClient, model_id: str
 ) -> None:
-    known = {"cp": "asymptomatic", "thal": "reversable"}
+    known = {"cp": "asymptomatic", "thal": "reversable defect"}
     for page in (show(client, model_id), show(client, model_id, known=known)):
         bars = re.findall(r'class="bar-label">.*?>([^<]+)</', page)
         assert bars[:2] == ["disease", "no disease"]

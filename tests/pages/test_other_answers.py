@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.words.wording import MOST_USELESS, describe_useless
+from app.words.wording import MOST_NAMED, describe_useless
 from tests.app.clinic import ageless, clinic, many, model_json
 from tests.pages.test_cases import answer, client, start, state_of  # noqa: F401
 from tests.pages.test_forms import Form, Forms
@@ -130,7 +130,7 @@ def test_only_what_is_of_use_is_offered_and_the_rest_is_said(
 
 def test_of_many_useless_features_the_number_is_said() -> None:
     features = clinic().catalogue.features
-    assert len(features) > MOST_USELESS
+    assert len(features) > MOST_NAMED
 
     assert describe_useless([]) == ""
     assert "on 7 other features, so" in describe_useless(features)

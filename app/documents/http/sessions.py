@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from app.documents.fields import Amount, ClientRef, Key, Policy, Value
+from app.documents.fields import AcceptUnseen, Amount, ClientRef, Key, Policy, Value
 from app.documents.http.certificates import Certificate
 from app.documents.http.doubts import Doubt
 from app.documents.http.explanations import AnswerStep, Prospect
@@ -74,6 +74,7 @@ class PredictRequest(Shape):
         examples=[{"age": 63}],
         description="Values known beforehand, free.",
     )
+    accept_unseen: AcceptUnseen = False
     policy: Policy | None = Field(
         default=None, examples=["ordered"], description="By default the model's."
     )
@@ -135,6 +136,7 @@ class AnswersRequest(Shape):
         description="Charge also an answer that can't change what is predicted. By "
         "default the request is refused, and nothing of it is taken.",
     )
+    accept_unseen: AcceptUnseen = False
 
 
 class ModelRef(Answer):
@@ -161,9 +163,7 @@ class Alternative(Answer):
 class Question(Answer):
     number: int = Field(examples=[5])
     feature: str = Field(examples=["fbs"])
-    features: list[str] = Field(
-        examples=[["fbs"]], description="All that the price reveals."
-    )
+    features: list[str] = Field(examples=[["fbs"]], description="All it reveals.")
     label: str = Field(
         validation_alias="title", examples=["Fasting blood sugar above 120 mg/dL"]
     )

@@ -241,6 +241,13 @@ Now = Annotated[datetime, Depends(get_now)]
 At = Annotated[Moment, Depends(get_moment)]
 LogFields = Annotated[dict[str, Any], Depends(get_log_fields)]
 
+Raw = Annotated[
+    bool,
+    Query(
+        description="Cells of a CSV as they are, for programs. Otherwise an "
+        "apostrophe keeps spreadsheets from running text as a formula."
+    ),
+]
 Limit = Annotated[int, Query(ge=1, le=200, description="Most items to give.")]
 
 

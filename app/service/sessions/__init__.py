@@ -50,7 +50,7 @@ def start(
     limits.check_session(db, at)
     model = loaded.get(db, *choice)
     catalogue = model.ensemble.catalogue
-    known, texts = check_known(catalogue, request.known)
+    known, texts = check_known(catalogue, request)
     if request.policy is not None:
         check_policy(request.policy, model.ensemble, "policy")
     seed = (

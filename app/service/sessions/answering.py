@@ -82,7 +82,7 @@ def take_new(opened: OpenSession, request: AnswersRequest) -> OpenSession:
     """
     ensemble, before = opened.model.ensemble, opened.state
     features = ensemble.catalogue.features
-    answers, texts = check_answers(ensemble.catalogue, before, request.answers)
+    answers, texts = check_answers(ensemble.catalogue, before, request)
     state = machine.observe(ensemble, before, answers, is_insistent=request.insist)
     # A category that training did not see has its text beside the state: a new answer
     # replaces it, also one whose code is the same.

@@ -1,33 +1,36 @@
 """Translates requests about a session into core's terms."""
 
-from collections.abc import Mapping, Sequence
-
-from app.documents.http.sessions import GivenAnswer
+from app.documents.http.sessions import AnswersRequest, PredictRequest
 from app.documents.state import Texts
-from app.words.wording import is_known
+from app.words.wording import describe_choices, is_known
 from core.errors import AnswerError, Refusal, RefusedError
 from core.session.answers import KNOWN_RULE, check_answer, is_vain
 from core.session.state import Answer, State
-from core.table.catalogue import Catalogue
+from core.table.catalogue import Catalogue, Feature
 
 UNKNOWN_FEATURE = "must name a feature of the model"
 
 
 def check_known(
-    catalogue: Catalogue, known: Mapping[str, object]
+    catalogue: Catalogue, request: PredictRequest
 ) -> tuple[dict[int, float], Texts]:
-    """Return the known values by feature index, and category texts without a code."""
+    """Return the known values by feature index, and category texts without a code.
+
+    Raises RefusedError with every broken rule.
+    """
     values: dict[int, float] = {}
     texts: Texts = {}
     refusals: list[Refusal] = []
-    for name, value in known.items():
+    for name, value in request.known.items():
         where = f"known.{name}"
         feature_idx = catalogue.feature_idxs.get(name)
         if feature_idx is None:
             refusals.append(Refusal(where, UNKNOWN_FEATURE))
             continue
         try:
-            values[feature_idx] = check_value(catalogue, feature_idx, value, texts)
+            feature = catalogue.features[feature_idx]
+            unseen = request.accept_unseen
+            values[feature_idx] = check_value(feature, value, texts, unseen)
         except AnswerError as error:
             refusals += [Refusal(where, one.rule) for one in error.refusals]
     if refusals:
@@ -36,7 +39,7 @@ def check_known(
 
 
 def check_answers(
-    catalogue: Catalogue, state: State, answers: Sequence[GivenAnswer]
+    catalogue: Catalogue, state: State, request: AnswersRequest
 ) -> tuple[list[Answer], Texts]:
     """Return a request's answers in core's terms, and category texts without a code.
 
@@ -46,7 +49,7 @@ def check_answers(
     texts: Texts = {}
     refusals: list[Refusal] = []
     seen: set[str] = set()
-    for position, given in enumerate(answers):
+    for position, given in enumerate(request.answers):
         where = f"answers[{position}]"
         feature_idx = catalogue.feature_idxs.get(given.feature)
         has_value = given.value is not None
@@ -64,7 +67,9 @@ def check_answers(
             checked.append(Answer(feature_idx, given.outcome))
         else:
             try:
-                value = check_value(catalogue, feature_idx, given.value, texts)
+                feature = catalogue.features[feature_idx]
+                unseen = request.accept_unseen
+                value = check_value(feature, given.value, texts, unseen)
                 checked.append(Answer(feature_idx, "value", value))
             except AnswerError as error:
                 refusals += (
@@ -77,15 +82,20 @@ def check_answers(
 
 
 def check_value(
-    catalogue: Catalogue, feature_idx: int, value: object, texts: Texts
+    feature: Feature, value: object, texts: Texts, accept_unseen: bool
 ) -> float:
     """Return a value as core's number; add the text of an unseen category to `texts`.
 
     It is added also if the category is read as the joined rare ones.
     """
-    feature = catalogue.features[feature_idx]
     number = check_answer(feature, value)
     text = str(value).strip()
     if feature.type == "category" and not is_known(feature, text):
+        if not (accept_unseen or feature.has_other):
+            choices = describe_choices(feature, text)
+            rule = (
+                f"must be a category that training saw, {choices}; or `accept_unseen`"
+            )
+            raise AnswerError([Refusal(feature.name, rule)])
         texts[feature.name] = text
     return number

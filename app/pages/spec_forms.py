@@ -14,6 +14,7 @@ from typing import Any
 from app.uploads.parsing import DraftedTable
 from app.uploads.price_tables import PriceTable
 from core.errors import Refusal
+from core.table.cells import to_point
 from core.table.patterns import WILDCARD
 from core.table.prices import to_micros
 
@@ -29,6 +30,8 @@ ROLES = {
 TEXTS = ("name", "target", "positive", "note", "algorithm", "effort")
 WHOLES = {"rounds": ("params", 300), "folds": ("validation", 5), "seed": ("", 0)}
 WHOLE_RULE = "must be a whole number, 0 or more"
+# The box that gives features without a price the cost 1.
+SAME_COST = "same_cost"
 COST_RULE = "must be an amount such as 12.50; 0 where it is free"
 GROUP_RULE = "must be priced under Groups"
 TWICE_RULE = "must be one column; another one has this part already"
@@ -55,11 +58,12 @@ class ReadForm:
     def read_amount(self, where: str, text: str) -> Decimal | None:
         """Return a typed amount; add a refusal if it is none."""
         try:
-            to_micros(text)
+            written = to_point(text)
+            to_micros(written)
         except ValueError as error:
             self.refuse(where, str(error) if text else COST_RULE)
             return None
-        return Decimal(text)
+        return Decimal(written)
 
     def read_whole(self, where: str, text: str) -> int | None:
         """Return a typed whole number; add a refusal if it is none."""
@@ -99,7 +103,8 @@ def begin_form(table: DraftedTable, columns: Sequence[str]) -> dict[str, str]:
         typed |= {
             f"c{number}-role": "feature" if entry else "ignore",
             f"c{number}-type": entry.get("type", "number"),
-            f"c{number}-cost": str(entry.get("cost", 1)),
+            # A price that nobody typed would be taken for the user's own.
+            f"c{number}-cost": "",
             f"c{number}-missing": join_marks(entry.get("missing", ())),
             f"c{number}-rare": str(entry.get("rare", "")),
         }
@@ -228,7 +233,8 @@ def read_feature(
     for part in ("label", "unit", "group"):
         if text := typed.get(start + part, "").strip():
             entry[part] = text
-    cost = typed.get(f"{start}cost", "").strip()
+    usual = "1" if typed.get(SAME_COST) == "yes" else ""
+    cost = typed.get(f"{start}cost", "").strip() or usual
     if cost or entry.get("group") not in find_bundles(typed):
         amount = read.read_amount(f"{start}cost", cost)
         entry |= {} if amount is None else {"cost": amount}

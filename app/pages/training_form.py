@@ -10,7 +10,14 @@ from fastapi.responses import HTMLResponse
 
 from app.pages.algorithm_words import ALGORITHM_WORDS, EFFORT_WORDS
 from app.pages.frame import errors_of, render
-from app.pages.spec_forms import ROLES, add_groups, group_rows, read_form
+from app.pages.spec_forms import (
+    ROLES,
+    Typed,
+    add_groups,
+    find_bundles,
+    group_rows,
+    read_form,
+)
 from app.records import StoredDataset
 from app.service.jobs import trainings
 from app.uploads.drafting import spec_text
@@ -90,6 +97,7 @@ def show_form(
         "labels": LABELS | dict(name_fields(errors, table.columns)),
         "pairs": [(one, one) for one in drafted.labels],
         "missing_dropped": typed.get("missing_target") == "drop",
+        "n_unpriced": count_unpriced(typed, table.columns),
         "shown_open": any(one.endswith("-shown") for one in errors),
         "as_text": False,
         "why_not": None,
@@ -98,6 +106,17 @@ def show_form(
         "checked": None,
     }
     return render(request, "train_new.html", status, **{**CHOICES, **known, **more})
+
+
+def count_unpriced(typed: Typed, columns: Sequence[str]) -> int:
+    """Return how many features have no price, bought with no bundle."""
+    bundles = find_bundles(typed)
+    return sum(
+        typed.get(f"c{number}-role") == "feature"
+        and not typed.get(f"c{number}-cost", "").strip()
+        and typed.get(f"c{number}-group", "").strip() not in bundles
+        for number in range(len(columns))
+    )
 
 
 def name_fields(

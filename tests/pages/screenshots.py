@@ -186,6 +186,7 @@ def play_new_training(page: Page, site: Site) -> None:
     page.goto(f"/ui/train/new?dataset={dataset_id}&target=label")
     for cell, text in {"cost": "5.17", "group": "blood", "unit": "mg/dL"}.items():
         page.locator(f"[name=c4-{cell}]").fill(text)
+    page.get_by_label("Without a price").check()
     page.get_by_role("button", name="Check", exact=True).click()
     page.get_by_label("Amount").first.fill("2.10")
     page.get_by_role("button", name="Check", exact=True).click()

@@ -60,7 +60,12 @@ def test_a_table_is_priced_checked_and_trained_on_once(client: TestClient) -> No
     asked = client.get(address).text
     fields = Fields(client.get(f"{address}&target=ill").text).values
     prices = "feature\tcost\tgroup\tfee\nage\t0\t\t\nchol\t7.27\tblood\t2.10\n"
-    filled = Fields(send(client, fields, "fill", prices=prices).text).values
+    shown = send(client, fields, "fill", prices=prices).text
+    filled = Fields(shown).values
+    # A box that is not ticked is not sent.
+    del filled["same_cost"]
+    unpriced = send(client, filled, "start")
+    filled["same_cost"] = "yes"
     checked = send(client, filled, "check")
     saved = send(client, filled, "save", cost_unit="CAD")
     started = [send(client, filled, "start").headers["location"] for _ in range(2)]
@@ -70,6 +75,9 @@ def test_a_table_is_priced_checked_and_trained_on_once(client: TestClient) -> No
     assert '<option value="ill" selected>' in asked
     assert (filled["c1-cost"], filled["c1-group"]) == ("7.27", "blood")
     assert (filled["g0-name"], filled["g0-amount"]) == ("blood", "2.1")
+    assert "1 price is missing" in shown
+    assert unpriced.status_code == 422
+    assert 'href="#f-c2_2d_cost"' in unpriced.text
     assert "Ready to train: 40 rows, 3 features" in checked.text
     assert saved.json()["groups"] == [{"name": "blood", "fee": 2.1}]
     assert saved.json()["cost_unit"] == "CAD"
@@ -87,10 +95,10 @@ def test_check_tells_where_missing_values_are_information(
     address = put(client, TABLE.replace("30,200,", ",200,"))
     fields = Fields(client.get(f"{address}&target=ill").text).values
 
-    checked = send(client, fields, "check", algorithm=algorithm)
+    told = send(client, fields, "check", algorithm=algorithm, same_cost="yes")
 
     note = "Missing values say nothing in age (1 of 40 rows)."
-    assert (note in checked.text) == is_told
+    assert (note in told.text) == is_told
 
 
 def test_each_wrong_field_is_told_and_all_that_was_typed_is_kept(

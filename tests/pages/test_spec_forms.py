@@ -15,6 +15,7 @@ from app.pages.spec_forms import (
     read_form,
     split_marks,
 )
+from app.pages.training_form import count_unpriced
 from app.uploads.parsing import DraftedTable
 from app.uploads.price_tables import PriceTable
 from core.table.draft import ColumnDraft
@@ -38,7 +39,8 @@ SPEC: dict[str, Any] = {
 @pytest.fixture
 def typed() -> dict[str, str]:
     columns = tuple((ColumnDraft(one, "number"), None) for one in COLUMNS[:3])
-    return begin_form(DraftedTable(SPEC, ("0", "1"), columns), COLUMNS)
+    typed = begin_form(DraftedTable(SPEC, ("0", "1"), columns), COLUMNS)
+    return typed | {"c0-cost": "1", "c1-cost": "1"}
 
 
 def test_a_draft_comes_back_as_it_was(typed: dict[str, str]) -> None:
@@ -52,7 +54,7 @@ def test_a_draft_comes_back_as_it_was(typed: dict[str, str]) -> None:
 
 def test_what_is_typed_is_read_to_the_cent(typed: dict[str, str]) -> None:
     typed |= {
-        "c0-cost": "0.1",
+        "c0-cost": "0,1",
         "c0-unit": "years",
         "c0-label": "Age",
         "k1-shown": "ill",
@@ -74,7 +76,7 @@ def test_what_is_typed_is_read_to_the_cent(typed: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("field", "text"),
     [
-        ("c0-cost", "1,5"),
+        ("c0-cost", "1,500"),
         ("c0-cost", ""),
         ("c0-rare", "-1"),
         ("rounds", "ten"),
@@ -90,6 +92,19 @@ def test_what_cannot_be_read_is_refused_at_its_field(
     read = read_form(typed | {field: text}, COLUMNS)
 
     assert [one.field for one in read.refusals] == [field]
+
+
+def test_a_draft_has_no_prices_unless_all_cost_the_same() -> None:
+    columns = tuple((ColumnDraft(one, "number"), None) for one in COLUMNS[:3])
+    typed = begin_form(DraftedTable(SPEC, ("0", "1"), columns), COLUMNS)
+    bundle = {"c0-group": "echo", "g0-name": "echo", "g0-kind": "price"}
+    same = read_form(typed | {"same_cost": "yes", "c1-cost": "7"}, COLUMNS)
+
+    assert count_unpriced(typed, COLUMNS) == 2
+    assert count_unpriced(typed | bundle, COLUMNS) == 1
+    refused = [one.field for one in read_form(typed, COLUMNS).refusals]
+    assert refused == ["c0-cost", "c1-cost"]
+    assert [one["cost"] for one in same.spec["features"]] == [1, 7]
 
 
 def test_two_columns_have_not_the_same_part(typed: dict[str, str]) -> None:

@@ -31,6 +31,8 @@ def marked(document: Json) -> Iterator[Json]:
     for *way, last in places(document):
         if (*way, last) == ("groups", 0, "name"):
             continue  # A feature must have one of these names: its refusal lists them.
+        if (*way, last) == ("model",):
+            continue  # Who asks for a model that is not there reads what was asked.
         for marker in MARKERS:
             copy = deepcopy(document)
             holder: Any = copy

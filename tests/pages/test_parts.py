@@ -48,6 +48,7 @@ def show(page: Page) -> Callable[[str], None]:
             navigation=[("Home", "/ui", True), ("Models", "/ui/models", False)],
             is_signed_in=True,
             form_token="0",
+            note=odd,
         )
 
         def answer(route: Route) -> None:

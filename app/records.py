@@ -152,7 +152,8 @@ class Moment(NamedTuple):
 class LedgerEntry:
     """A charge or its reversal; `amount` in micro-units, never negative."""
 
-    id: int
+    #: among the entries of its session, oldest first, from 1
+    position: int
     at: datetime
     session_id: str
     feature: str
@@ -162,12 +163,22 @@ class LedgerEntry:
     unit: str
     #: of the feature's charges in the session, from 1; of a reversal that of its charge
     number: int = 1
-    #: the charge that a reversal takes back, and why
+    #: the position of the charge that a reversal takes back, and why it does
     reverses: int | None = None
     reason: str | None = None
     key_id: str | None = None
     #: that of the session
     model_id: str = ""
+
+    @property
+    def id(self) -> str:
+        """Id for users, made of what their tenant knows: it counts no other's."""
+        return f"{self.session_id}-{self.position}"
+
+    @property
+    def reversed_id(self) -> str | None:
+        """Id of the charge that a reversal takes back."""
+        return None if self.reverses is None else f"{self.session_id}-{self.reverses}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class LedgerCalls:
         return (await self.connection.request("GET", "/ledger", params=params)).content
 
     @Call
-    async def reverse_charge(self, entry_id: int, reason: str) -> Json:
+    async def reverse_charge(self, entry_id: str, reason: str) -> Json:
         """Reverse one charge in full; return the reversal's entry."""
         path = join_path("ledger", entry_id, "reverse")
         return await self.connection.request_json("POST", path, json={"reason": reason})

@@ -101,7 +101,7 @@ def has_others(ensemble: Ensemble, state: State) -> bool:
     )
 
 
-def find_fees(bill: LedgerPage, opened: OpenSession) -> dict[int, tuple[str, float]]:
+def find_fees(bill: LedgerPage, opened: OpenSession) -> dict[str, tuple[str, float]]:
     """Return the group and the fee that a charge includes, by the entry's id.
 
     If the charge with a fee was reversed, the next one of its group has the fee.

@@ -1,5 +1,6 @@
 """Read the ledger; sessions write it."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
@@ -24,11 +25,13 @@ COLUMNS = {
     "group": "group",
     "kind": "kind",
     "number": "number",
-    "reverses": "reverses",
+    "reverses": "reversed_id",
     "reason": "reason",
     "amount": "amount",
     "unit": "unit",
 }
+
+ENTRY_ID = re.compile(r"[A-Za-z0-9_]{1,40}-[1-9][0-9]{0,8}", re.ASCII)
 
 
 def of_session(db: Transaction, session_id: str) -> bodies.LedgerPage:
@@ -93,22 +96,25 @@ def find_entry(
     db: Transaction, text: str
 ) -> tuple[bodies.LedgerEntry, bodies.LedgerEntry | None]:
     """Return the entry that a path names, and its reversal if there is one."""
-    entry = ledger.get(db, read_entry_id(text))
-    reversal = ledger.find_reversal(db, entry.id)
+    entry = ledger.get(db, *read_entry_id(text))
+    reversal = ledger.find_reversal(db, entry)
     body = None if reversal is None else bodies.LedgerEntry.of(reversal)
     return bodies.LedgerEntry.of(entry), body
 
 
-def parse_entry_id(text: str) -> int:
-    """Return the id of an entry from text; raise NoPageError if it is none."""
-    # The database's integers have 64 bits: up to 18 digits always fit.
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
+def parse_entry_id(text: str) -> tuple[str, int]:
+    """Return session and position of an entry from its id; raise NoPageError."""
+    if not ENTRY_ID.fullmatch(text):
         raise NoPageError
-    return int(text)
+    session_id, _, position = text.rpartition("-")
+    return session_id, int(position)
 
 
-def read_entry_id(text: str) -> int:
-    """Return the id of an entry from a path; raise NotFoundError if it is none."""
+def read_entry_id(text: str) -> tuple[str, int]:
+    """Return session and position of an entry that a path names.
+
+    Raises NotFoundError if it is no id of an entry.
+    """
     try:
         return parse_entry_id(text)
     except NoPageError:

@@ -5,7 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.errors import NotFoundError
+from app.errors import NoPageError, NotFoundError
 from app.records import DEFAULT_TENANT, LedgerEntry, LedgerFilter, LedgerSum, Page
 from app.store.database.kinds import Counter, StrictUtc, strict_text
 from app.store.database.tables import metadata, sessions
@@ -49,16 +49,51 @@ ledger = sa.Table(
     sqlite_autoincrement=True,
 )
 
-FIELDS = [name for name in LedgerEntry.__slots__ if name != "model_id"]
-WRITTEN = [name for name in FIELDS if name != "id"]
+EARLIER = ledger.alias()
+
+
+def position_of(entry_id: sa.ColumnElement[Any]) -> sa.ColumnElement[int]:
+    """Return the position of an entry in its session, oldest first, from 1.
+
+    Users see positions: numbers over all sessions would tell a tenant how many charges
+    the others have.
+    """
+    return (
+        sa.select(sa.func.count())
+        .where(EARLIER.c.session_id == ledger.c.session_id, EARLIER.c.id <= entry_id)
+        .scalar_subquery()
+    )
+
+
+COMPUTED = {
+    "position": position_of(ledger.c.id),
+    "reverses": sa.case(
+        (ledger.c.reverses.is_not(None), position_of(ledger.c.reverses))
+    ),
+    "model_id": sessions.c.model_id,
+}
+WRITTEN = [name for name in LedgerEntry.__slots__ if name not in COMPUTED]
 ENTRIES = (
-    sa.select(*(ledger.c[name] for name in FIELDS), sessions.c.model_id)
+    sa.select(
+        *(
+            COMPUTED[name] if name in COMPUTED else ledger.c[name]
+            for name in LedgerEntry.__slots__
+        )
+    )
     .join(sessions, sessions.c.id == ledger.c.session_id)
     .where(owned(ledger))
 )
-BY_ID = ENTRIES.where(ledger.c.id == sa.bindparam("key"))
-OF_SESSION = ENTRIES.where(ledger.c.session_id == sa.bindparam("whose"))
-EARLIER = ledger.alias()
+OF_SESSION = ENTRIES.where(ledger.c.session_id == sa.bindparam("whose")).order_by(
+    ledger.c.id
+)
+# The id in the table of the entry at a position of a session.
+ROW_ID = (
+    sa.select(ledger.c.id)
+    .where(owned(ledger), ledger.c.session_id == sa.bindparam("whose"))
+    .order_by(ledger.c.id)
+    .offset(sa.bindparam("earlier", type_=sa.Integer))
+    .limit(1)
+)
 N_REVERSALS = (
     sa.select(sa.func.count() + 1)
     .where(
@@ -75,49 +110,65 @@ MICROS = 1_000_000
 
 
 def append(db: Transaction, entry: LedgerEntry) -> None:
-    """Append a charge or a reversal. The database gives it the next id.
+    """Append a charge or a reversal. Its position is that of the next.
 
     A charge gets its number here. The database refuses a second charge of a feature
     until the first is reversed, and a reversal that names no charge.
     """
     values = {name: getattr(entry, name) for name in WRITTEN} | owner_values(db, ledger)
     if entry.kind == "reversal":
-        db.execute(APPEND, values)
+        assert entry.reverses is not None, "what it takes back"
+        row_id = find_row_id(db, entry.session_id, entry.reverses)
+        db.execute(APPEND, values | {"reverses": row_id})
         return
     del values["number"]
     keys = {"whose": entry.session_id, "what": entry.feature}
     db.execute(CHARGE, values | keys)
 
 
-def get(db: Transaction, entry_id: int) -> LedgerEntry:
-    row = run(db, BY_ID, {"key": entry_id}).first()
+def get(db: Transaction, session_id: str, position: int) -> LedgerEntry:
+    keys = {"whose": session_id, "earlier": position - 1}
+    row = run(db, OF_SESSION.offset(sa.bindparam("earlier")).limit(1), keys).first()
     if row is None:
         raise NotFoundError("entry")
     return read(row)
 
 
-def find_reversal(db: Transaction, entry_id: int) -> LedgerEntry | None:
+def find_row_id(db: Transaction, session_id: str, position: int) -> int | None:
+    """Return the id in the table of a session's entry; None: there is none."""
+    keys = {"whose": session_id, "earlier": position - 1}
+    found: int | None = run(db, ROW_ID, keys).scalar()
+    return found
+
+
+def find_reversal(db: Transaction, charge: LedgerEntry) -> LedgerEntry | None:
     """Return the reversal of a charge."""
-    row = run(db, ENTRIES.where(ledger.c.reverses == entry_id)).first()
-    return None if row is None else read(row)
+    entries = of_session(db, charge.session_id)
+    return next((one for one in entries if one.reverses == charge.position), None)
 
 
 def of_session(db: Transaction, session_id: str) -> tuple[LedgerEntry, ...]:
     """Return every entry of a session, oldest first."""
-    rows = run(db, OF_SESSION.order_by(ledger.c.id), {"whose": session_id})
+    rows = run(db, OF_SESSION, {"whose": session_id})
     return tuple(map(read, rows))
 
 
 def page(
-    db: Transaction, limit: int, after: int | None, filters: LedgerFilter
+    db: Transaction, limit: int, after: tuple[str, int] | None, filters: LedgerFilter
 ) -> Page[LedgerEntry]:
-    """Return a page of a filter's entries, newest first, with ids below `after`."""
+    """Return a page of a filter's entries, newest first.
+
+    The page begins after the entry at a position of a session, `after`.
+    """
     query = ENTRIES.where(*conditions(filters))
     if after is not None:
-        query = query.where(ledger.c.id < after)
+        row_id = find_row_id(db, *after)
+        if row_id is None:
+            raise NoPageError
+        query = query.where(ledger.c.id < row_id)
     rows = run(db, query.order_by(ledger.c.id.desc()).limit(limit + 1)).all()
     items = tuple(map(read, rows[:limit]))
-    return Page(items, str(items[-1].id) if len(rows) > limit else None)
+    return Page(items, items[-1].id if len(rows) > limit else None)
 
 
 def sums(db: Transaction, filters: LedgerFilter) -> tuple[LedgerSum, ...]:

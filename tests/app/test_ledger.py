@@ -228,6 +228,7 @@ def test_days_at_the_ends_of_the_calendar_are_days(
     assert [one.status_code for one in monitors] == [200, 200, 200]
 
 
+@pytest.mark.usefixtures("books")
 def test_pages_follow_one_another(client: TestClient) -> None:
     found, after = [], None
     while True:
@@ -238,7 +239,18 @@ def test_pages_follow_one_another(client: TestClient) -> None:
             break
 
     assert found == entries(client)
-    assert client.get("/ledger", params={"after": "x"}).status_code == 422
+    for none in ("x", "1", "ses_none-1", found[0]["id"] + "9"):
+        assert client.get("/ledger", params={"after": none}).status_code == 422
+
+
+@pytest.mark.parametrize("end", ["", "-", "-0", "-01", "-9", "-1x", "-" + "9" * 30])
+def test_what_is_no_id_of_an_entry_is_not_found(
+    client: TestClient, charge: Json, reverse: Reverse, end: str
+) -> None:
+    made = reverse({"id": charge["session"] + end})
+
+    assert made.status_code == 404
+    assert entries(client) == [charge]
 
 
 @pytest.mark.parametrize(
@@ -341,7 +353,7 @@ def test_sqlite_replaces_no_entry(
     engine: sa.Engine, charge: Json, client: TestClient
 ) -> None:
     for verb in ("INSERT OR REPLACE", "REPLACE", "INSERT OR IGNORE"):
-        for changes in ({"id": charge["id"]}, {"feature": "age"}):
+        for changes in ({"id": 1}, {"feature": "age"}):
             with (
                 pytest.raises(IntegrityError, match="append-only"),
                 transaction(engine, None) as db,

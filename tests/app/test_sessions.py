@@ -73,7 +73,8 @@ def test_no_version_is_told_of_two_things(
     wait(98)
     expired = client.get(f"/predict/{session['id']}").json()
 
-    client.post("/ledger/1/reverse", json={"reason": "It was never done."})
+    path = f"/ledger/{expired['id']}-1/reverse"
+    client.post(path, json={"reason": "It was never done."})
     after = client.get(f"/predict/{session['id']}").json()
 
     assert (expired["state"], expired["version"]) == ("closed", 4)

@@ -155,7 +155,7 @@ def session_id(engine: sa.Engine) -> str:
 def add_charge(
     db: Transaction, session_id: str, amount: int = 10, feature: str = "age"
 ) -> None:
-    charge = (0, NOW, session_id, feature, None, "charge", amount, "CAD")
+    charge = (1, NOW, session_id, feature, None, "charge", amount, "CAD")
     ledger.append(db, LedgerEntry(*charge))
 
 

@@ -16,7 +16,7 @@ from app.service import keys
 from app.settings.settings import Settings
 from app.store.database.engine import transaction
 from app.store.schema import all_tables
-from tests.app.clinic import clinic, form, model_json
+from tests.app.clinic import clinic, form, model_json, said
 from tests.app.jobs import Jobs
 
 pytest_plugins = ["tests.app.conftest_http"]
@@ -181,6 +181,38 @@ def test_tenants_count_versions_of_a_name_by_themselves(
     ]
 
     assert versions == [1, 1, 2]
+
+
+def play(client: TestClient, headers: dict[str, str]) -> tuple[str, list[str]]:
+    """Have two answers charged; return the session's id and those of its entries."""
+    body = {"model": "clinic", "budget": 60}
+    session = client.post("/predict", headers=headers, json=body).json()["id"]
+    for given in (said("age", 63), said("chol", 233)):
+        answered = client.post(
+            f"/predict/{session}/answers", headers=headers, json={"answers": [given]}
+        )
+        assert answered.status_code == 200, answered.text
+    found = client.get(f"/predict/{session}/ledger", headers=headers).json()["items"]
+    return session, [one["id"] for one in found]
+
+
+def test_ids_of_charges_count_no_other_tenants(
+    client: TestClient, headers: list[dict[str, str]]
+) -> None:
+    for one in headers:
+        client.post("/models", headers=one, json=model_json(clinic(), "clinic"))
+
+    played = [play(client, one) for one in (*headers, headers[0])]
+    whole = client.get("/ledger?limit=3", headers=headers[0]).json()
+    rest = client.get(f"/ledger?after={whole['next']}", headers=headers[0]).json()
+    foreign = client.get(f"/ledger?after={whole['next']}", headers=headers[1])
+
+    assert [ids for _, ids in played] == [[f"{id}-1", f"{id}-2"] for id, _ in played]
+    assert [one["id"] for one in whole["items"] + rest["items"]] == [
+        *reversed(played[2][1]),
+        *reversed(played[0][1]),
+    ]
+    assert foreign.status_code == 422
 
 
 def test_every_statement_on_a_tenants_tables_has_a_tenant(

@@ -10,9 +10,11 @@ from app.documents.http.sessions import SESSION_ID
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units
 from app.documents.words import EntryKind
 
+ENTRY_ID = f"{SESSION_ID}-2"
+
 
 class LedgerEntry(Answer):
-    id: int = Field(examples=[12])
+    id: str = Field(examples=[ENTRY_ID])
     at: datetime = Field(examples=[EXAMPLE_TIME])
     session: str = Field(validation_alias="session_id", examples=[SESSION_ID])
     model: str = Field(validation_alias="model_id", examples=[MODEL_ID])
@@ -31,8 +33,10 @@ class LedgerEntry(Answer):
         description="Of the feature's charges in the session, from 1; of a reversal "
         "that of its charge.",
     )
-    reverses: int | None = Field(
-        examples=[None], description="The charge that a reversal takes back."
+    reverses: str | None = Field(
+        validation_alias="reversed_id",
+        examples=[None],
+        description="The charge that a reversal takes back.",
     )
     reason: str | None = Field(examples=[None], description="Of a reversal.")
 

@@ -256,11 +256,11 @@ def cursor(pattern: str) -> Any:
     return Query(
         min_length=1,
         max_length=80,
-        pattern=r"^[A-Za-z0-9_]+$",
+        pattern=r"^[A-Za-z0-9_-]+$",
         description="The `next` of the page before.",
         json_schema_extra={"pattern": pattern},
     )
 
 
 After = Annotated[str | None, cursor(r"^[0-9]{1,17}_[A-Za-z0-9_]{1,60}$")]
-AfterEntry = Annotated[str | None, cursor("^[0-9]{1,18}$")]
+AfterEntry = Annotated[str | None, cursor("^[A-Za-z0-9_]{1,40}-[1-9][0-9]{0,8}$")]

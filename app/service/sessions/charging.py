@@ -38,8 +38,8 @@ def enter(
     for charge in charges:
         feature = catalogue.features[charge.feature_idx]
         entry = LedgerEntry(
-            # The database gives it the next id.
-            id=0,
+            # The store counts it when the entry is read.
+            position=0,
             at=session.updated_at,
             session_id=session.id,
             feature=feature.name,

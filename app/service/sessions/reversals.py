@@ -11,20 +11,20 @@ from core.session.reversals import reverse as reverse_charge
 
 
 def reverse(
-    db: Transaction, entry_id: int, call: SessionCall, reason: str
+    db: Transaction, charge: tuple[str, int], call: SessionCall, reason: str
 ) -> LedgerEntry:
     """Reverse a charge; lower `spent`, and update the session's state.
 
-    The entry names the session, so `call` has no id yet. Raises ConflictError for a
-    reversal, or a charge that is reversed already.
+    `charge` is a session and the position of an entry in it; `call` has no id yet.
+    Raises ConflictError for a reversal, or a charge that is reversed already.
     """
-    entry = ledger.get(db, entry_id)
+    entry = ledger.get(db, *charge)
     if entry.kind == "reversal":
-        raise ConflictError("not-a-charge", f"Entry {entry_id} is a reversal itself.")
+        raise ConflictError("not-a-charge", f"Entry {entry.id} is a reversal itself.")
     opened = lock_open(db, call._replace(id=entry.session_id))
     # The session is locked, so a concurrent reversal is visible by now.
-    if ledger.find_reversal(db, entry_id) is not None:
-        raise ConflictError("already-reversed", f"Entry {entry_id} is reversed.")
+    if ledger.find_reversal(db, entry) is not None:
+        raise ConflictError("already-reversed", f"Entry {entry.id} is reversed.")
     sessions.refund(db, entry.session_id, entry.amount)
     if opened is None:
         # An erased session has no state to change; its version shows that `spent` has.
@@ -37,9 +37,13 @@ def reverse(
         state = reverse_charge(ensemble, opened.state, feature_idx)
         save(db, replace(opened, state=state), call.at.now)
     reversal = replace(
-        entry, at=call.at.now, kind="reversal", reverses=entry_id, reason=reason
+        entry,
+        at=call.at.now,
+        kind="reversal",
+        reverses=entry.position,
+        reason=reason,
     )
     ledger.append(db, reversal)
-    stored = ledger.find_reversal(db, entry_id)
+    stored = ledger.find_reversal(db, entry)
     assert stored is not None, "just written"
     return stored

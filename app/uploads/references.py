@@ -51,9 +51,11 @@ def record_table(
     It also refuses tables without rows or with too many files.
     """
     refuse_elsewhere(url, places)
+    if url.startswith(LOCAL):
+        refuse_linked_folders(url, places)
     files = find_table_files(url)
     refuse_more(len(files), MAX_FILES, "files")
-    refuse_links(files, url, places)
+    refuse_links([file.path for file in files], url, places)
     table = StreamedTable(files, (), bounds)
     if table.n_rows == 0:
         raise RefusedError([Refusal("table", "must have at least one row")])
@@ -76,8 +78,8 @@ def open_reference(
         system, _ = open_place(reference.url)
     except (OSError, ValueError) as error:
         raise place_error(reference.url, error) from None
+    refuse_links([one.path for one in reference.files], reference.url, places)
     files = [find_unchanged(system, recorded) for recorded in reference.files]
-    refuse_links(files, reference.url, places)
     return StreamedTable(files, text, bounds)
 
 
@@ -118,8 +120,27 @@ def is_below(url: str, places: Iterable[str]) -> bool:
     return any(f"{url}/".startswith(f"{place.rstrip('/')}/") for place in places)
 
 
-def refuse_links(files: Iterable[TableFile], url: str, places: Sequence[str]) -> None:
-    """Refuse local files that only a symbolic link puts below a place."""
+def refuse_linked_folders(url: str, places: Sequence[str]) -> None:
+    """Refuse a local folder that links lead out of, before anything walks it.
+
+    Reading a folder follows its links, into the whole disk if one leads there.
+    """
+    base = url.removeprefix(LOCAL)
+    is_pattern = "*" in base
+    if is_pattern:
+        base = os.path.dirname(base)
+    refuse_links([base], url, places)
+    if is_pattern:
+        return  # Folders below it are not read.
+    for folder, folders, _ in os.walk(base, followlinks=False):
+        for name in folders:
+            if os.path.islink(os.path.join(folder, name)):
+                rule = "must not be a link to a folder"
+                raise RefusedError([Refusal(f"table {name}", rule)])
+
+
+def refuse_links(paths: Iterable[str], url: str, places: Sequence[str]) -> None:
+    """Refuse local paths that only a symbolic link puts below a place."""
     if not url.startswith(LOCAL):
         return
     folders = [
@@ -127,11 +148,11 @@ def refuse_links(files: Iterable[TableFile], url: str, places: Sequence[str]) ->
         for place in places
         if place.startswith(LOCAL) and is_below(url, [place])
     ]
-    for file in files:
-        real = Path(os.path.realpath(file.path))
+    for path in paths:
+        real = Path(os.path.realpath(path))
         if not any(real.is_relative_to(folder) for folder in folders):
             rule = "must not be a link to another place"
-            raise RefusedError([Refusal(f"table {file.name}", rule)])
+            raise RefusedError([Refusal(f"table {os.path.basename(path)}", rule)])
 
 
 def sample_rows(table: StreamedTable, n_rows: int) -> list[range]:

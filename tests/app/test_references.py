@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from app.uploads import Bounds
+from app.uploads import Bounds, references
 from app.uploads.references import open_reference, record_table, sample_rows
 from app.uploads.streams import open_table
 from core.errors import RefusedError
@@ -103,6 +103,38 @@ def test_links_that_lead_elsewhere_are_refused(place, is_folder):
     assert "must not be a link to another place" in refused(
         lambda: note(place, f"file://{place}/{named}")
     )
+
+
+@pytest.mark.parametrize("depth", [0, 2])
+def test_a_folder_is_not_walked_through_a_link(place, depth, monkeypatch):
+    folder = place.joinpath(*"ab"[:depth])
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "disk").symlink_to("/")
+    walked = []
+    monkeypatch.setattr(references, "find_table_files", walked.append)
+
+    told = refused(lambda: note(place))
+
+    assert told == "table disk: must not be a link to a folder"
+    assert walked == []
+
+
+def test_links_of_folders_beside_named_files_are_not_read(place):
+    (place / "disk").symlink_to("/")
+
+    assert note(place, f"file://{place}/*.parquet")[1].n_rows == 4
+
+
+@pytest.mark.parametrize("end", ["", "/*.parquet"])
+def test_an_address_through_a_link_is_refused_unread(place, end, monkeypatch):
+    (place / "away").symlink_to(place.parent)
+    walked = []
+    monkeypatch.setattr(references, "find_table_files", walked.append)
+
+    told = refused(lambda: note(place, f"file://{place}/away{end}"))
+
+    assert told == "table away: must not be a link to another place"
+    assert walked == []
 
 
 def test_a_place_that_is_a_link_itself_is_allowed(place):

@@ -51,15 +51,17 @@ def show_model(
     done: Done = None,
 ) -> HTMLResponse:
     head, training = models.get_head(db, id), None
+    model = models.find(db, loaded, head.id)
     if head.training_id is not None and TRAIN in caller.scopes:
         training = trainings.get(db, head.training_id)
     return render(
         request,
         "model.html",
         head=head,
-        view=view_of(models.find(db, loaded, id)),
+        model_note=model.card.get("note"),
+        view=view_of(model),
         maker=head.training_id and models.find_maker(db, head.training_id),
-        versions=[one for one in models.versions(db, head.name) if one.id != id],
+        versions=[one for one in models.versions(db, head.name) if one.id != head.id],
         may_write=WRITE in caller.scopes,
         training=training,
         notice=NOTICES.get(done or ""),

@@ -47,9 +47,13 @@ def show_monitor(
 ) -> HTMLResponse:
     """Show a model's monitor; a wrong filter is refused at its field."""
     asked = read_filters(request.query_params, ASKED)
-    title, *_ = models.titles(db, [id]).get(id, ("", 0))
-    more: dict[str, Any] = {"id": id, "sizes": [(one, one) for one in SIZES]}
-    ensemble = models.find(db, loaded, id).ensemble
+    head, model = models.get_head(db, id), models.find(db, loaded, id)
+    title, ensemble = head.name, model.ensemble
+    more: dict[str, Any] = {
+        "id": head.id,
+        "sizes": [(one, one) for one in SIZES],
+        "model_note": model.card.get("note"),
+    }
     try:
         span = read_span(asked, at)
         found = monitor.monitor(db, loaded, id, span, at)

@@ -69,6 +69,7 @@ def show_plan(
     typed = fill_in(model, budget, questions)
     context: dict[str, Any] = {
         "head": head,
+        "model_note": model.card.get("note"),
         "unit": model.ensemble.catalogue.cost_unit,
         "typed": typed,
         "depths": [(one, f"{one} question{'s' * (one != '1')}") for one in DEPTHS],

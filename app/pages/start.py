@@ -31,7 +31,7 @@ from app.words.savings import find_knee
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
 from core.table.catalogue import Feature
-from core.table.cells import parse_number
+from core.table.cells import parse_number, to_point
 from core.table.prices import to_micros
 
 router = APIRouter(prefix="/ui/sessions/new", include_in_schema=False)
@@ -191,17 +191,25 @@ def read_or_note(refusals: list[Refusal], read: Any) -> Any:
 
 
 def read_money(text: str) -> Decimal:
-    """Return a typed amount exactly; raise RefusedError if it is none."""
+    """Return a typed amount exactly; raise RefusedError if it is none.
+
+    It may have a decimal comma (`to_point`).
+    """
     try:
-        to_micros(text)
+        written = to_point(text)
+        # 1e3 is an amount in files; a person who types it has slipped.
+        to_micros(written if "e" not in written.lower() else "")
     except ValueError as error:
         raise RefusedError([Refusal("budget", str(error))]) from None
-    return Decimal(text)
+    return Decimal(written)
 
 
 def read_confidence(text: str) -> float:
     """Return a confidence from 0 to 1; it is typed in percent."""
-    percents = parse_number(text)
+    try:
+        percents = parse_number(to_point(text))
+    except ValueError as error:
+        raise RefusedError([Refusal("confidence", str(error))]) from None
     if percents is None or not 0 < percents <= 100:
         raise RefusedError([Refusal("confidence", CONFIDENCE_RULE)])
     return percents / 100

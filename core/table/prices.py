@@ -15,7 +15,9 @@ MAX_UNITS = 1_000_000_000
 # Sums of prices must not overflow 64 bits.
 MAX_TOTAL = 2**62
 PLAIN_DECIMAL = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,2})?", re.ASCII | re.I)
-AMOUNT_RULE = f"must be a number from 0 to {MAX_UNITS} with at most 6 decimals"
+AMOUNT_RULE = (
+    f"must be an amount such as 12.50, from 0 to {MAX_UNITS}, with at most 6 decimals"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,8 @@ def test_rounds_may_be_chosen(spec):
         ("--rounds", "0", "--rounds: must be an integer from 1"),
         ("--rounds", "1.5", "--rounds: must be an integer from 1"),
         ("--folds", "1", "--folds: must be 0 or at least 2"),
-        ("--budgets", "5,-1", "--budgets: must be a number from 0"),
-        ("--budgets", "0.0000001", "--budgets: must be a number from 0"),
+        ("--budgets", "5,-1", "--budgets: must be an amount such as"),
+        ("--budgets", "0.0000001", "--budgets: must be an amount such as"),
     ],
 )
 def test_wrong_option_is_refused_by_its_name(run, spec, option, text, rule):

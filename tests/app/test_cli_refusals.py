@@ -10,7 +10,7 @@ pytest_plugins = ["tests.app.conftest_small"]
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("--budget", "-1", "--budget: must be a number from 0"),
+        ("--budget", "-1", "--budget: must be an amount such as"),
         ("--budget", "0.0000001", "at most 6 decimals"),
         ("--budget", "nan", "--budget"),
         ("--budget", "1,234", "--budget: may be two numbers: type 1234 or 1.234"),

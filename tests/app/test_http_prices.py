@@ -123,8 +123,8 @@ def test_lists_that_say_the_same_are_stored_once(
     ("change", "field", "rule"),
     [
         ({"ecg": None}, "costs.ecg", "is required: the model reads this feature"),
-        ({"ecg": -1}, "costs.ecg", "must be a number from 0 to"),
-        ({"ecg": "1"}, "costs.ecg", "must be a number from 0 to"),
+        ({"ecg": -1}, "costs.ecg", "must be an amount such as 12.50, from 0 to"),
+        ({"ecg": "1"}, "costs.ecg", "must be an amount such as 12.50, from 0 to"),
         ({"ecg": 0.0000001}, "costs.ecg", "with at most 6 decimals"),
         ({"bmi": 1}, "costs.bmi", "must name a feature of the model"),
         ({"echo1": 1}, "costs.echo1", "a member of a bundle has no cost of its own"),

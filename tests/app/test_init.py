@@ -195,7 +195,7 @@ def test_bundles_come_from_a_table(tmp_path):
         ("feature,cost\nx,1\naa,1\n", "prices, row 2: feature must be a column"),
         ("feature,cost\naa,1\n", "the nearest is 'a'"),
         ("feature,cost\na,1\na,2\n", "prices, row 2: feature must stand once"),
-        ("feature,cost\na,-1\n", "prices, row 1: cost must be a number from 0"),
+        ("feature,cost\na,-1\n", "prices, row 1: cost must be an amount such as 12.50"),
         ("feature,cost\na,\n", "prices, row 1: cost is required"),
         ("feature,cost,fee\na,1,2\n", "name the group"),
         ("feature,cost,group,fee\na,1,g,2\nb,1,g,3\n", "row 2: fee must be the same"),

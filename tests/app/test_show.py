@@ -177,7 +177,7 @@ def test_several_classes_are_told_by_the_most_probable_one(shown):
     [
         (("--feature", "zz"), "--feature: must be a feature of the model"),
         (("--feature", "ill", "--budget", 1), "--feature: is not bought"),
-        (("--budget", "much"), "--budget: must be a number from 0"),
+        (("--budget", "much"), "--budget: must be an amount such as"),
         (("--policy", "magic"), "--policy: must be one of"),
     ],
 )

@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
@@ -68,6 +69,33 @@ def test_a_card_has_the_note_of_its_spec(client: TestClient) -> None:
     page = client.get(f"/ui/models/{bring(client, card=card)}").text
 
     assert "Prices are &lt;b&gt;invented&lt;/b&gt;." in page
+
+
+def test_pages_of_a_model_may_be_opened_by_its_name(client: TestClient) -> None:
+    older, newer = bring(client), bring(client)
+
+    page = client.get("/ui/models/heart-cleveland").text
+    monitor = client.get("/ui/models/heart-cleveland@1/monitor").text
+    plan = client.get("/ui/models/heart-cleveland@1/plan").text
+
+    assert f"/ui/models/{newer}/plan" in page
+    assert f"a={newer}&amp;b={older}" in page
+    assert f"b={newer}" not in page
+    assert "Monitor" in monitor
+    assert f'href="/ui/models/{older}"' in monitor
+    assert f"/ui/models/{older}/plan.svg" in plan
+    assert client.get("/ui/models/heart-cleveland@3").status_code == 404
+
+
+@pytest.mark.parametrize("end", ["", "/plan", "/monitor"])
+def test_pages_of_a_model_have_its_note_at_the_foot(
+    client: TestClient, end: str
+) -> None:
+    card = heart()["card"] | {"note": "For <b>tests</b>."}
+
+    foot = client.get(f"/ui/models/{bring(client, card=card)}{end}").text
+
+    assert "For &lt;b&gt;tests&lt;/b&gt;." in foot.split("<footer>")[1]
 
 
 def test_a_model_without_a_curve_has_its_card(client: TestClient) -> None:

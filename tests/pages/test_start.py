@@ -8,8 +8,10 @@ from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
 from app.documents.model import model_from_json, model_to_json
-from app.pages.start import sort_by_use
+from app.pages.start import read_confidence, read_money, sort_by_use
+from core.errors import RefusedError
 from core.model.model import Model
+from core.table.prices import to_micros
 from tests.pages.site import Site, heart
 
 
@@ -29,6 +31,34 @@ def test_budget_is_the_knee_of_the_curve(client: TestClient, model: Model) -> No
 
     assert re.search('name="budget"[^>]* value="300"', page)
     assert "Differences below 5 percentage points are within chance here." in page
+
+
+@pytest.mark.parametrize(
+    ("typed", "micros"), [("12,50", 12_500_000), ("12.5", 12_500_000), ("0", 0)]
+)
+def test_an_amount_may_have_a_decimal_comma(typed: str, micros: int) -> None:
+    assert to_micros(read_money(typed)) == micros
+
+
+@pytest.mark.parametrize(
+    ("typed", "rule"),
+    [
+        ("1e3", "must be an amount such as 12.50"),
+        ("", "must be an amount such as 12.50"),
+        ("1,234", "may be two numbers: type 1234 or 1.234"),
+        ("1,234.50", "must be typed without a sign between thousands: 1234.50"),
+    ],
+)
+def test_what_is_no_amount_is_refused_with_what_to_type(typed: str, rule: str) -> None:
+    with pytest.raises(RefusedError) as refused:
+        read_money(typed)
+
+    assert refused.value.refusals[0].rule.startswith(rule)
+
+
+@pytest.mark.parametrize(("typed", "share"), [("62,5", 0.625), ("62.5", 0.625)])
+def test_a_confidence_may_have_a_decimal_comma(typed: str, share: float) -> None:
+    assert read_confidence(typed) == share
 
 
 def test_without_a_curve_no_budget_is_advised(client: TestClient, model: Model) -> None:

@@ -52,7 +52,10 @@ def test_rounds_other_than_a_spec_allows_are_refused(cancer, given):
         ({"search_size": 0}, "search_size: must be an integer from 1 to 1000000"),
         ({"least_missing": 0}, "least_missing: must be an integer from 1 to 1000000"),
         ({"cost_floor": 0}, "cost_floor: must be positive; found 0"),
-        ({"cost_floor": -1}, "cost_floor: must be a number from 0 to .*; found -1"),
+        (
+            {"cost_floor": -1},
+            "cost_floor: must be an amount such as 12.50, from 0 to .*; found -1",
+        ),
         (
             {"rounds": "auto", "algorithm": "bagging"},
             "rounds: can be chosen for .* only; found 'auto'",

@@ -45,7 +45,7 @@ BLOOD = Catalogue(
     ],
 )
 def test_amount_that_is_no_money_is_refused(amount):
-    with pytest.raises(ValueError, match="must be a number from 0 to"):
+    with pytest.raises(ValueError, match="must be an amount such as"):
         to_micros(amount)
 
 

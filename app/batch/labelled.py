@@ -11,17 +11,10 @@ from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.model.rows import check_block, check_targets
-from core.table.columns import (
-    Cells,
-    Columns,
-    as_text,
-    read_raw_weights,
-    read_row_groups,
-    read_weights,
-    unknown_column,
-)
+from core.table.columns import Cells, Columns, as_text, unknown_column
 from core.table.dataset import Dataset
 from core.table.spec import TableSpec
+from core.table.weights import read_raw_weights, read_row_groups, read_weights
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Reads columns of an outside table as values, weights and row groups, or refuses them.
+"""Reads columns of an outside table as values, or refuses them.
 
 Columns come as float64 arrays (NaN: missing) or as arrays of str and None.
 """
@@ -28,7 +28,6 @@ from core.table.cells import (
     read_cell,
     tidy,
 )
-from core.table.spec import TableSpec
 
 Column = npt.NDArray[np.float64] | npt.NDArray[np.object_]
 Columns = Mapping[str, Column]
@@ -246,32 +245,6 @@ def is_unique_per_row(feature: Feature, values: FloatArray) -> bool:
     return bool(is_whole and np.unique(values).size == values.size)
 
 
-def read_weights(
-    columns: Columns, spec: TableSpec, n_rows: int
-) -> tuple[FloatArray, list[Refusal]]:
-    """Read the weights of the rows, scaled to sum to 1; equal without a column."""
-    values, refusals = read_raw_weights(columns, spec, n_rows)
-    if not refusals and not values.any():
-        refusals.append(Refusal(f"column {spec.weight}", "must not be 0 in every row"))
-    return scale_weights(np.ones(n_rows) if refusals else values), refusals
-
-
-def read_raw_weights(
-    columns: Columns, spec: TableSpec, n_rows: int
-) -> tuple[FloatArray, list[Refusal]]:
-    """Read the weights of the rows without scaling them; 1 without a column."""
-    if spec.weight is None or spec.weight not in columns:
-        return np.ones(n_rows), []
-    values, refusals = read_feature(Feature(spec.weight), columns[spec.weight])
-    # Not `values < 0`: a missing weight, NaN, is wrong too.
-    wrong = np.flatnonzero(~(values >= 0))
-    if wrong.size and not refusals:
-        rule = "must be a number of at least 0"
-        shown = show_numbers(values, wrong)
-        refusals.append(cell_refusal(spec.weight, rule, wrong, shown))
-    return values, refusals
-
-
 def scale_weights(weights: FloatArray) -> FloatArray:
     """Scale weights to sum to 1, even where their sum would overflow.
 
@@ -281,17 +254,3 @@ def scale_weights(weights: FloatArray) -> FloatArray:
     bounded = np.ldexp(weights, -np.frexp(weights.max())[1])
     scaled: FloatArray = bounded / bounded.sum()
     return scaled
-
-
-def read_row_groups(
-    columns: Columns, spec: TableSpec
-) -> tuple[IntArray | None, list[Refusal]]:
-    """Return a number for each row, the same for rows that belong together."""
-    if spec.group_by is None or spec.group_by not in columns:
-        return None, []
-    cells = as_text(columns[spec.group_by])
-    missing = np.flatnonzero(cells.is_missing)
-    if missing.size:
-        return None, [cell_refusal(spec.group_by, "must not be empty", missing, cells)]
-    words = np.array(cells.words, dtype=str)
-    return np.unique(words, return_inverse=True)[1][cells.numbers], []

@@ -6,7 +6,7 @@ import numpy as np
 
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.errors import Refusal, RefusedError
-from core.table.columns import Columns, read_row_groups, read_weights
+from core.table.columns import Columns
 from core.table.dataset import ClassLabel, LabelledRows
 from core.table.spec import TableSpec
 from core.table.targets import (
@@ -15,6 +15,7 @@ from core.table.targets import (
     error_cost_matrix,
     read_target,
 )
+from core.table.weights import read_row_groups, read_weights
 
 
 @dataclass(frozen=True)

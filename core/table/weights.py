@@ -1,0 +1,56 @@
+"""Reads the weights of a table's rows, and which rows belong together."""
+
+import numpy as np
+
+from core.arrays import FloatArray, IntArray
+from core.errors import Refusal
+from core.table.catalogue import Feature
+from core.table.columns import (
+    Columns,
+    as_text,
+    cell_refusal,
+    read_feature,
+    scale_weights,
+    show_numbers,
+)
+from core.table.spec import TableSpec
+
+
+def read_weights(
+    columns: Columns, spec: TableSpec, n_rows: int
+) -> tuple[FloatArray, list[Refusal]]:
+    """Read the weights of the rows, scaled to sum to 1; equal without a column."""
+    values, refusals = read_raw_weights(columns, spec, n_rows)
+    if not refusals and not values.any():
+        refusals.append(Refusal(f"column {spec.weight}", "must not be 0 in every row"))
+    return scale_weights(np.ones(n_rows) if refusals else values), refusals
+
+
+def read_raw_weights(
+    columns: Columns, spec: TableSpec, n_rows: int
+) -> tuple[FloatArray, list[Refusal]]:
+    """Read the weights of the rows without scaling them; 1 without a column."""
+    if spec.weight is None or spec.weight not in columns:
+        return np.ones(n_rows), []
+    values, refusals = read_feature(Feature(spec.weight), columns[spec.weight])
+    # Not `values < 0`: a missing weight, NaN, is wrong too.
+    wrong = np.flatnonzero(~(values >= 0))
+    if wrong.size and not refusals:
+        rule = "must be a number of at least 0"
+        shown = show_numbers(values, wrong)
+        refusals.append(cell_refusal(spec.weight, rule, wrong, shown))
+    return values, refusals
+
+
+def read_row_groups(
+    columns: Columns, spec: TableSpec
+) -> tuple[IntArray | None, list[Refusal]]:
+    """Return a number for each row, the same for rows that belong together."""
+    if spec.group_by is None or spec.group_by not in columns:
+        return None, []
+    cells = as_text(columns[spec.group_by])
+    missing = np.flatnonzero(cells.is_missing)
+    if missing.size:
+        return None, [cell_refusal(spec.group_by, "must not be empty", missing, cells)]
+    words = np.array(cells.words, dtype=str)
+    return np.unique(words, return_inverse=True)[1][cells.numbers], []

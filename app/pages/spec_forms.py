@@ -103,6 +103,7 @@ def begin_form(table: DraftedTable, columns: Sequence[str]) -> dict[str, str]:
         typed |= {
             f"c{number}-role": "feature" if entry else "ignore",
             f"c{number}-type": entry.get("type", "number"),
+            f"c{number}-unit": entry.get("unit", ""),
             # A price that nobody typed would be taken for the user's own.
             f"c{number}-cost": "",
             f"c{number}-missing": join_marks(entry.get("missing", ())),

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections.abc import Collection
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -20,6 +21,12 @@ COMMA = ","
 SEPARATORS = (COMMA, ";", "\t", "|")
 # A first line by Excel, which names the separator.
 NAMED_SEPARATOR = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(.)"?\r?\n')
+# A number with a decimal comma, also between a currency and a unit: € 12,50, 3,5 %.
+DECIMAL_COMMA = (
+    r"^(\s*(?:[A-Z]{0,2}\p{Sc}\s?)?[-+]?(?:\p{Sc}\s?)?\d+)"
+    r",(\d+\s*(?:\p{Sc}|[%‰°µμ]\S{0,15}|\p{L}\S{0,15})?\s*)$"
+)
+COMMA_THOUSANDS = r"^[^\d,.]*\d{1,3}(,\d{3})+(,\d{3}|\.\d*)[^\d,.]*$"
 # Rows that decide which character separates cells.
 SAMPLE_ROWS = 20
 # Letters of a cell of the first rows; longer ones are for the whole file's reader.
@@ -64,7 +71,9 @@ def read_csv(content: bytes, bounds: Bounds) -> Any:
         refuse_ragged(ragged)
         raise
     refuse_ragged(ragged)
-    return table if dialect.separator == COMMA else replace_decimal_commas(table)
+    if dialect.separator == COMMA:
+        return table
+    return replace_decimal_commas(table, find_parted(table))
 
 
 def parse_csv(content: bytes, dialect: Dialect, keep_ragged: Any) -> Any:
@@ -195,15 +204,27 @@ def refuse_long_line(content: bytes, n_columns: int, bounds: Bounds) -> None:
         start = max(ends) + 1
 
 
-def replace_decimal_commas(table: Any) -> Any:
+def replace_decimal_commas(table: Any, parted: Collection[str]) -> Any:
     """Replace decimal commas by points in a table or a batch of its rows.
 
-    Spreadsheets write such commas where a semicolon separates cells.
+    Spreadsheets write such commas where a semicolon separates cells. In the columns
+    `parted` commas part thousands (`find_parted`).
     """
-    columns = (
-        pc.replace_substring_regex(
-            column, pattern=r"^(\s*[-+]?\d+),(\d+\s*)$", replacement=r"\1.\2"
+    columns = [
+        column
+        if name in parted
+        else pc.replace_substring_regex(
+            column, pattern=DECIMAL_COMMA, replacement=r"\1.\2"
         )
-        for column in table.columns
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    return pa.table(columns, names=table.column_names)
+
+
+def find_parted(table: Any) -> frozenset[str]:
+    """Return the columns in which commas part thousands, as in 1,234.5."""
+    return frozenset(
+        name
+        for name, column in zip(table.column_names, table.columns, strict=True)
+        if pc.any(pc.match_substring_regex(column, pattern=COMMA_THOUSANDS)).as_py()
     )
-    return pa.table(list(columns), names=table.column_names)

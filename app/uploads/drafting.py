@@ -99,6 +99,7 @@ def build_feature_entry(one: ColumnDraft, price_table: PriceTable) -> dict[str, 
     if group not in price_table.prices:
         entry["cost"] = price_table.costs.get(one.name, 1)
     entry |= {} if group is None else {"group": group}
+    entry |= {"unit": one.unit} if one.unit else {}
     entry |= {"missing": list(one.missing)} if one.missing else {}
     return entry | ({"rare": one.rare} if one.rare else {})
 

@@ -273,5 +273,10 @@ def build_sketch(
     """Return the sketch of a drafted column; None if its cells are unreadable."""
     if draft.name not in columns:
         return None
-    feature = Feature(draft.name, type=draft.type, missing=draft.missing)
+    feature = Feature(
+        draft.name,
+        type=draft.type,
+        missing=draft.missing,
+        unit=draft.unit or None,
+    )
     return sketch_column(feature, columns[draft.name])

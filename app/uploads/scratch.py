@@ -22,6 +22,7 @@ from app.uploads.csv_tables import (
     Dialect,
     arrow_options,
     find_dialect,
+    find_parted,
     read_first_rows,
     refuse_ragged,
     replace_decimal_commas,
@@ -126,17 +127,27 @@ def write_blocks(source: Path, target: IO[bytes], bounds: Bounds, block: int) ->
 def write_batches(
     batches: Any, target: IO[bytes], dialect: Dialect, bounds: Bounds
 ) -> None:
-    """Write batches as row groups, with decimal commas replaced; refuse many rows."""
+    """Write batches as row groups, with decimal commas replaced; refuse many rows.
+
+    Raises NoBlocksError where a later batch shows what the commas of a column mean.
+    """
     n_rows = 0
+    parted: frozenset[str] = frozenset()
     # Most words occur only few times in a group: dictionaries would double the time.
     with pyarrow.parquet.ParquetWriter(
         target, batches.schema, use_dictionary=False
     ) as writer:
         for rows in join_batches(batches):
-            n_rows += rows.num_rows
-            refuse_more(n_rows, bounds.rows, "rows")
+            refuse_more(n_rows + rows.num_rows, bounds.rows, "rows")
             is_plain = dialect.separator == COMMA
-            writer.write_table(rows if is_plain else replace_decimal_commas(rows))
+            found = parted if is_plain else find_parted(rows) | parted
+            if n_rows and found != parted:
+                raise NoBlocksError
+            parted = found
+            n_rows += rows.num_rows
+            writer.write_table(
+                rows if is_plain else replace_decimal_commas(rows, parted)
+            )
 
 
 def join_batches(batches: Any) -> Iterator[Any]:

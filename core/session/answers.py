@@ -15,7 +15,8 @@ from core.table.cells import (
     is_within_limits,
     number_text,
     parse_boolean,
-    parse_number,
+    read_number,
+    strip_unit,
     to_point,
 )
 from core.table.prices import Paid, price
@@ -83,11 +84,11 @@ def parse_answer(feature: Feature, text: str) -> float:
     refuse_blank(feature, text)
     if feature.type == "number":
         try:
-            text = to_point(text)
+            text = to_point(strip_unit(text.strip(), feature.unit))
         except ValueError as error:
             refusal = Refusal(feature.name, str(error), describe(text))
             raise AnswerError([refusal]) from None
-    parse = parse_number if feature.type == "number" else parse_boolean
+    parse = read_number if feature.type == "number" else parse_boolean
     value = parse(text)
     # A text that can't be read is passed on, to be refused with its rule.
     return check_answer(feature, text if value is None else value)

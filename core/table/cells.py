@@ -37,6 +37,18 @@ DATE = re.compile(
 )
 # A number with a comma, as a person types it; the comma may part thousands.
 COMMA_NUMBER = re.compile(r"[-+]?\d*,[\d.,]*\d[\d.,]*", re.ASCII)
+# Digits in threes, parted by commas, spaces or apostrophes. A leading 0 is none of a
+# number of thousands: 0,125 has a decimal comma.
+THOUSANDS = re.compile(
+    r"[-+]?[1-9]\d{0,2}([, '\u00a0\u202f])\d{3}(\1\d{3})*(\.\d*)?", re.ASCII
+)
+SYMBOLS = "$€£¥₹₽₩₪₫₴₺₦฿¢"
+CURRENCIES = "USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|BRL|ZAR"
+# A number with one sign: a currency before it, or a currency or unit behind it.
+SIGNED = re.compile(
+    rf"[-+]?([A-Z]{{0,2}}[{SYMBOLS}]|{CURRENCIES})?\s?[-+]?\d[\d,.'\s]*"
+    rf"([{SYMBOLS}]|[%‰°µμ]\S{{0,15}}|[^\W\d_]\S{{0,15}})?"
+)
 # A number with a sign before it, such as $ or <, or a unit behind it.
 MEASURE = re.compile(r"[<>~=$€£¥±≤≥ ]*[-+]?\d[\d., ]*( ?[%°µa-zA-Z/]{1,8})?")
 TYPE_RULES: dict[FeatureType, str] = {
@@ -73,7 +85,7 @@ def infer_cells(counts: Counter[str]) -> FeatureType:
     cells are true or false, else category.
     """
     known = {cell: count for cell, count in counts.items() if not is_gap(cell)}
-    n_numbers = sum(n for cell, n in known.items() if parse_number(cell) is not None)
+    n_numbers = sum(n for cell, n in known.items() if read_number(cell) is not None)
     if not counts or 2 * n_numbers > sum(known.values()):
         return "number"
     words = {cell.lower() for cell in known}
@@ -93,6 +105,45 @@ def parse_number(cell: str) -> float | None:
         return float(cell) if cell.isascii() and "_" not in cell else None
     except ValueError:
         return None
+
+
+def read_number(cell: str, unit: str | None = None) -> float | None:
+    """Return a cell of numbers as a number; None where it is no number.
+
+    It may have signs between thousands: 1,234.5 and 1 234.5. It may have the unit of
+    the feature, before or behind it: £5 and 5 £ are 5 where the unit is £.
+    """
+    number = parse_number(cell)
+    if number is not None:
+        return number
+    plain = strip_unit(cell, unit)
+    if THOUSANDS.fullmatch(plain):
+        plain = re.sub(r"[, '\u00a0\u202f]", "", plain)
+    return parse_number(plain)
+
+
+def strip_unit(cell: str, unit: str | None) -> str:
+    """Return a cell without the unit before or behind its number."""
+    if not unit or parse_number(cell) is not None:
+        return cell
+    sign, rest = ("-", cell[1:]) if cell.startswith("-") else ("", cell)
+    if rest.startswith(unit):
+        return sign + rest.removeprefix(unit).lstrip()
+    return sign + rest.removesuffix(unit).rstrip()
+
+
+def find_unit(cells: Iterable[str]) -> str:
+    """Return the sign that all of some numbers have, such as £ or mg/dL; "": none."""
+    unit = ""
+    for cell in cells:
+        found = SIGNED.fullmatch(cell)
+        signs = [*filter(None, found.groups())] if found else []
+        if len(signs) != 1 or (unit and signs[0] != unit):
+            return ""
+        unit = signs[0]
+        if read_number(cell, unit) is None:
+            return ""
+    return unit
 
 
 def to_point(typed: str) -> str:
@@ -151,7 +202,7 @@ def is_blank(feature: Feature, cell: str) -> bool:
         return True
     if feature.type == "category":
         return False
-    return is_gap(cell) or parse_number(cell) in missing_numbers(feature)
+    return is_gap(cell) or read_number(cell, feature.unit) in missing_numbers(feature)
 
 
 def missing_numbers(feature: Feature) -> set[float]:
@@ -166,7 +217,9 @@ def read_cell(feature: Feature, cell: str | None) -> float | None:
         return math.nan
     if feature.type == "category":
         return category_code(feature, cell)
-    return parse_number(cell) if feature.type == "number" else parse_boolean(cell)
+    if feature.type == "number":
+        return read_number(cell, feature.unit)
+    return parse_boolean(cell)
 
 
 def category_code(feature: Feature, category: str) -> float:

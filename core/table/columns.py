@@ -17,6 +17,7 @@ from core.errors import Refusal, describe, nearest_hint
 from core.table.binning import MAX_CODES
 from core.table.catalogue import OTHER, Feature, FeatureType
 from core.table.cells import (
+    COMMA_NUMBER,
     TYPE_RULES,
     infer_cells,
     is_blank,
@@ -26,6 +27,8 @@ from core.table.cells import (
     missing_numbers,
     number_text,
     read_cell,
+    read_number,
+    strip_unit,
     tidy,
 )
 
@@ -153,13 +156,7 @@ def read_feature(
     """
     wrong: IntArray = np.empty(0, np.int64)
     if feature.type == "category" or column.dtype == np.object_:
-        cells = as_text(column)
-        read = [read_cell(feature, cell) for cell in cells.words]
-        is_wrong = np.array([value is None for value in read], np.bool_)
-        parsed = [math.nan if value is None else value for value in read]
-        values = np.array(parsed, np.float64)[cells.numbers]
-        if is_wrong.any():
-            wrong = np.flatnonzero(is_wrong[cells.numbers])
+        values, wrong = read_words(feature, as_text(column))
     else:
         # A column may be long, so it is copied only where something changes.
         values = np.asarray(column, np.float64)
@@ -171,8 +168,9 @@ def read_feature(
             wrong = np.flatnonzero(is_wrong)
     refusals = []
     if wrong.size:
-        rule = TYPE_RULES[feature.type] + remedy
-        refusals.append(cell_refusal(feature.name, rule, wrong, as_text(column)))
+        cells = as_text(column)
+        rule = type_rule(feature, cells, wrong) + remedy
+        refusals.append(cell_refusal(feature.name, rule, wrong, cells))
     odd = [(np.isinf(values), "must be finite")]
     if feature.has_limits:
         is_outside = np.isfinite(values) & ~is_within_limits(feature, values)
@@ -182,6 +180,40 @@ def read_feature(
             shown = show_numbers(values, rows)
             refusals.append(cell_refusal(feature.name, rule, rows, shown))
     return values, refusals
+
+
+def read_words(feature: Feature, cells: Cells) -> tuple[FloatArray, IntArray]:
+    """Return the values of text cells, and the rows of those of another type.
+
+    A unit must be in every number or in none: the rarer ones are wrong.
+    """
+    read = [read_cell(feature, cell) for cell in cells.words]
+    is_wrong = np.array([value is None for value in read], np.bool_)
+    parsed = [math.nan if value is None else value for value in read]
+    values = np.array(parsed, np.float64)
+    if feature.type == "number" and feature.unit:
+        is_number = ~np.isnan(values)
+        plain = [one and read_number(one) for one in cells.words]
+        has_unit = np.array([number is None for number in plain], np.bool_)
+        counts = np.bincount(cells.numbers, minlength=len(cells.words))
+        n_with = counts[is_number & has_unit].sum()
+        n_without = counts[is_number & ~has_unit].sum()
+        if n_with and n_without:
+            is_wrong |= is_number & (has_unit if n_with <= n_without else ~has_unit)
+    return values[cells.numbers], np.flatnonzero(is_wrong[cells.numbers])
+
+
+def type_rule(feature: Feature, cells: Cells, wrong: IntArray) -> str:
+    """Return the rule that the wrong cells of a column break."""
+    rule = TYPE_RULES[feature.type]
+    if feature.type != "number":
+        return rule
+    shown = [cells[row] or "" for row in wrong[:MAX_EXAMPLES].tolist()]
+    if feature.unit and any(read_cell(feature, cell) is not None for cell in shown):
+        return f"must be numbers with the unit {feature.unit}, or all without it"
+    if any(COMMA_NUMBER.fullmatch(strip_unit(cell, feature.unit)) for cell in shown):
+        rule += "; a comma must part thousands, as in 1,234"
+    return rule
 
 
 def learn_categories(
@@ -213,7 +245,7 @@ def remedy_for(categories: Sequence[str]) -> str:
             "these are dates: write numbers, such as days since, or ignore the column"
         )
     if sum(map(is_measure, categories)) > half and len(categories) > MANY_CATEGORIES:
-        return "these are numbers with signs or units: write plain numbers"
+        return "these are numbers with signs or units: say type number and the `unit`"
     return ""
 
 

@@ -11,11 +11,16 @@ from core.errors import describe
 from core.table.binning import MAX_CODES
 from core.table.catalogue import Feature, FeatureType
 from core.table.cells import (
+    COMMA_NUMBER,
+    THOUSANDS,
+    find_unit,
     infer_cells,
     is_date,
     is_gap,
+    is_measure,
     number_text,
-    parse_number,
+    read_number,
+    strip_unit,
 )
 from core.table.columns import Column, as_text, learn_categories, read_feature
 from core.table.leaks import score_column
@@ -39,6 +44,7 @@ ID_WORDS = frozenset(
 LEAST_ROWS = 20
 DATES = "dates; a number says more, such as days since a day"
 IDENTIFIER = "an identifier"
+SIGNS = "numbers with different signs; written with one each, they can be used"
 REPEATED = "an identifier that repeats; as `group_by` it keeps its rows together"
 
 
@@ -56,6 +62,8 @@ class ColumnDraft:
     rare: int = 0
     reason: str = ""
     notes: tuple[str, ...] = ()
+    #: the sign that all numbers have in their cells, such as £; "": none
+    unit: str = ""
 
 
 def draft_column(
@@ -70,8 +78,10 @@ def draft_column(
     targets : int64 array, shape (n_samples,)
         Class positions; a column that predicts them too well gets a note.
     """
-    kind, missing, notes = draft_type(column)
-    feature = Feature(name, type=kind, missing=missing)
+    unit = draft_unit(column)
+    kind, missing, notes = ("number", (), []) if unit else draft_type(column)
+    notes += describe_signs(column, unit) if kind == "number" else []
+    feature = Feature(name, type=kind, missing=missing, unit=unit or None)
     rare = 0
     if kind == "category":
         feature, rare, reason = draft_categories(feature, column)
@@ -85,7 +95,31 @@ def draft_column(
         notes += [f"{number_text(code)} is taken for missing" for code in codes]
     reason = reason_to_ignore(name, kind, values)
     notes += [] if reason else list_oddities(values, targets, n_classes)
-    return ColumnDraft(name, kind, missing, rare, reason, tuple(notes))
+    return ColumnDraft(name, kind, missing, rare, reason, tuple(notes), unit)
+
+
+def draft_unit(column: Column) -> str:
+    """Return the one sign that all numbers of a column have, such as £; "": none."""
+    if column.dtype != np.object_:
+        return ""
+    return find_unit(one for one in as_text(column).present if not is_gap(one))
+
+
+def describe_signs(column: Column, unit: str) -> list[str]:
+    """Return a note on the signs that cells of numbers have; none of plain numbers."""
+    if column.dtype != np.object_:
+        return []
+    words = [one for one in as_text(column).present if not is_gap(one)]
+    plain = (strip_unit(one, unit) for one in words)
+    parted = next((one for one in plain if THOUSANDS.fullmatch(one)), None)
+    if parted is not None:
+        number = number_text(read_number(parted) or 0.0)
+        told = f"numbers with signs between thousands: {parted} is {number}"
+        return [f"has {told}, with the unit {unit}" if unit else f"has {told}"]
+    if not unit:
+        return []
+    number = number_text(read_number(words[0], unit) or 0.0)
+    return [f"has numbers with the unit {unit}: {words[0]} is {number}"]
 
 
 def draft_type(column: Column) -> tuple[FeatureType, tuple[str, ...], list[str]]:
@@ -97,7 +131,12 @@ def draft_type(column: Column) -> tuple[FeatureType, tuple[str, ...], list[str]]
     if kind != "number":
         return kind, (), []
     counts = Counter({one: n for one, n in cells.present.items() if not is_gap(one)})
-    strays = sorted(cell for cell in counts if parse_number(cell) is None)
+    strays = sorted(
+        cell
+        for cell in counts
+        # A comma that parts no thousands is no word for missing: it is refused.
+        if read_number(cell) is None and not COMMA_NUMBER.fullmatch(cell)
+    )
     if not strays:
         return kind, (), []
     row = next(row for row, cell in enumerate(cells) if cell in strays)
@@ -120,9 +159,10 @@ def draft_categories(feature: Feature, column: Column) -> tuple[Feature, int, st
     n_rows, n_categories = counts.total(), len(counts)
     if 2 * sum(map(is_date, counts)) > n_categories:
         return feature, 0, DATES
+    has_signs = 2 * sum(map(is_measure, counts)) > n_categories
     reason = identifier_reason(feature.name, n_categories, n_rows)
     if reason:
-        return feature, 0, reason
+        return feature, 0, SIGNS if has_signs else reason
     rare = 0
     if n_categories > MAX_CODES:
         kept = {least: [n for n in counts.values() if n >= least] for least in RARES}
@@ -130,7 +170,8 @@ def draft_categories(feature: Feature, column: Column) -> tuple[Feature, int, st
         rare = next(enough, 0)
         # Free text, too, if no `rare` leaves few enough (0 is no key of `kept`).
         if 2 * sum(kept.get(rare, ())) < n_rows:
-            return feature, 0, f"free text: {n_categories} values, few of them common"
+            text = f"free text: {n_categories} values, few of them common"
+            return feature, 0, SIGNS if has_signs else text
     return learn_categories(feature, column, rare)[0], rare, ""
 
 

@@ -93,6 +93,20 @@ def test_ways_to_write_a_table_are_recognised(content, expected):
     assert {name: cells.tolist() for name, cells in columns.items()} == expected
 
 
+def test_decimal_commas_may_have_a_sign_beside_them():
+    columns = read("a;b\n€ 12,50;1,5 %\n€ 3,25;size 12,5\n".encode())
+
+    assert columns["a"].tolist() == ["€ 12.50", "€ 3.25"]
+    assert columns["b"].tolist() == ["1.5 %", "size 12,5"]
+
+
+def test_comma_between_thousands_is_no_decimal_comma():
+    columns = read(b"a;b\n1,234;1,234\n1,234.5;2,5\n")
+
+    assert columns["a"].tolist() == ["1,234", "1,234.5"]
+    assert columns["b"].tolist() == [1.234, 2.5]
+
+
 def test_comma_separates_where_the_header_has_one():
     assert list(read(b"a,b;c\n1,2\n")) == ["a", "b;c"]
 

@@ -118,6 +118,34 @@ def test_init_without_a_target_column_says_the_nearest(messy, run):
     assert not out.exists()
 
 
+SIGNED = "fee;rate;y\n" + "".join(
+    f"£{1000 + 37 * k % 1000 + k / 7:,.2f};{k % 50} %;{k // 30}\n" for k in range(60)
+)
+
+
+def test_table_with_signs_is_drafted_trained_and_predicted_as_it_is(tmp_path, run):
+    data, spec, model = (tmp_path / one for one in ("t.csv", "s.json", "m.json"))
+    data.write_text(SIGNED.replace(";", "\t"))
+    out = tmp_path / "p.csv"
+
+    drafted = run("init", data, "--target", "y", "-o", spec)
+    trained = run("train", data, "--spec", spec, "-o", model, "--effort", "fast")
+    predicted = run("predict", model, data, "--budget", 2, "-o", out)
+    measured = run("evaluate", model, data)
+    data.write_text(SIGNED.replace(";", "\t").replace("£1,037", "$1,037"))
+    refused = run("predict", model, data, "--budget", 2, "-o", out)
+
+    codes = [one.code for one in (drafted, trained, predicted, measured, refused)]
+    assert codes == [0, 0, 0, 0, 2]
+    assert "note fee: has numbers with signs between thousands: 1,0" in drafted.err
+    assert "note rate: has numbers with the unit %: 0 % is 0" in drafted.err
+    assert [one.get("unit") for one in json.loads(spec.read_text())["features"]] == [
+        "£",
+        "%",
+    ]
+    assert "column fee: must be a number, or empty; found '$1,037" in refused.err
+
+
 def table_of(text):
     return read_table(io.BytesIO(text.encode()))
 

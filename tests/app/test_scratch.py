@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.documents.spec import read_spec
-from app.uploads import Bounds, places, read_columns
+from app.uploads import Bounds, places, read_columns, scratch
 from app.uploads.checking import read_training
 from app.uploads.scratch import DESCRIPTORS, LOOK, write_scratch
 from app.uploads.streams import StreamedTable, open_table
@@ -23,6 +23,7 @@ TABLES = {
     "plain": f"n,gap,word,lines\n{ROWS}".encode(),
     "mark": b"\xef\xbb\xbfa,b\n1,x\n",
     "semicolons": b"a;b\n1,5;x\n2,25;y,z\n",
+    "thousands late": b"a;b\n" + b"1,234;x\n" * 300 + b"1,234.5;y\n",
     "tabs": b"a\tb\n1\tx\n",
     "named": b"sep=|\r\na|b\r\n1|2\r\n",
     "utf-16": "a,b\n1,é\n".encode("utf-16"),
@@ -82,6 +83,16 @@ def test_each_table_is_what_the_whole_is(name, block, tmp_path):
 
     assert_same(streamed(path, block=block), whole(path))
     assert_same(streamed(path, ["a", "n"], block), whole(path, ["a", "n"]))
+
+
+def test_commas_that_a_late_block_explains_are_read_as_in_the_whole(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "t.csv"
+    path.write_bytes(TABLES["thousands late"])
+    monkeypatch.setattr(scratch, "GROUP", 1)
+
+    assert_same(streamed(path, block=256), whole(path))
 
 
 CELL = st.sampled_from(["1", "2,5", "-", "", "NA", "x", " y ", '"q\n"', "é", "1;2"])

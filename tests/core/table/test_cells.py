@@ -7,10 +7,12 @@ from core.errors import AnswerError
 from core.session.answers import check_answer, parse_answer
 from core.table.catalogue import UNSEEN, Feature
 from core.table.cells import (
+    find_unit,
     infer_cells,
     is_date,
     is_measure,
     read_cell,
+    read_number,
     tidy,
     to_point,
 )
@@ -158,3 +160,74 @@ def test_texts_without_a_comma_in_a_number_stay_as_typed(typed):
 def test_an_ambiguous_comma_is_refused_with_what_to_type(typed, rule):
     with pytest.raises(AnswerError, match=rule):
         parse_answer(NUMBER, typed)
+
+
+@pytest.mark.parametrize(
+    ("cells", "unit", "numbers"),
+    [
+        (["£228.69", "£3"], "£", [228.69, 3]),
+        (["12.30 EUR", "EUR 5"], "EUR", [12.3, 5]),
+        (["$1,234.50", "-$5", "$-5"], "$", [1234.5, -5, -5]),
+        (["12%", "0 %"], "%", [12, 0]),
+        (["5.1 mg/dL", "3mg/dL"], "mg/dL", [5.1, 3]),
+        (["1.73 m2"], "m2", [1.73]),
+    ],
+)
+def test_one_sign_of_all_numbers_is_their_unit(cells, unit, numbers):
+    assert find_unit(cells) == unit
+    assert [read_number(cell, unit) for cell in cells] == numbers
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["£5", "$5"],
+        ["£5", "5"],
+        ["£5 kg"],
+        ["A12", "A13"],
+        ["12:30", "1/2020"],
+        ["2020-01-02"],
+        ["£1,5"],
+        ["kg"],
+        [],
+    ],
+)
+def test_mixed_signs_and_other_words_have_no_unit(cells):
+    assert find_unit(cells) == ""
+
+
+@pytest.mark.parametrize(
+    ("cell", "number"),
+    [
+        ("1,234", 1234),
+        ("-12,345,678.25", -12345678.25),
+        ("1 234", 1234),
+        ("1\u00a0234", 1234),
+        ("1'234", 1234),
+        ("1,5", None),
+        ("0,125", None),
+        ("12,34,567", None),
+        ("1,234 567", None),
+        ("1.234,5", None),
+        ("£5", None),
+    ],
+)
+def test_only_digits_in_threes_are_thousands(cell, number):
+    assert read_number(cell) == number
+
+
+def test_number_with_another_sign_than_the_unit_is_none():
+    fee = Feature("fee", unit="£", missing=("-9",))
+
+    assert read_cell(fee, "$5") is None
+    assert read_cell(fee, "£5") == read_cell(fee, "5") == 5
+    assert math.isnan(read_cell(fee, "£-9"))
+
+
+def test_answer_may_have_its_unit_but_no_doubtful_comma():
+    fee = Feature("fee", unit="£")
+
+    assert parse_answer(fee, "£12,50") == parse_answer(fee, "12.5 £") == 12.5
+    for typed in ("£1,234", "$5", "££5"):
+        with pytest.raises(AnswerError):
+            parse_answer(fee, typed)

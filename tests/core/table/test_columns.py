@@ -3,7 +3,8 @@ import pytest
 
 from core.errors import nearest_hint
 from core.table.catalogue import Feature
-from core.table.columns import as_text, column_warnings
+from core.table.columns import as_text, column_warnings, read_feature
+from tests.core.table.test_check import text
 
 
 def test_each_word_is_held_once_and_every_row_has_its_own():
@@ -43,3 +44,33 @@ def test_whole_numbers_of_which_none_stands_twice_look_like_an_identifier(
 )
 def test_nearest_name_is_named_whatever_its_case(word, hint):
     assert nearest_hint(word, ["AGE", "outcome"]) == hint
+
+
+def test_cells_with_their_unit_are_numbers():
+    fee = Feature("fee", unit="£")
+
+    values, refusals = read_feature(fee, text("£1,234.50", None, "£5"))
+
+    assert np.array_equal(values, [1234.5, np.nan, 5], equal_nan=True)
+    assert refusals == []
+
+
+@pytest.mark.parametrize(
+    ("unit", "cells", "told"),
+    [
+        ("£", ("£5", "$6", "£7"), "must be a number, or empty; found '$6' in row 2"),
+        ("£", ("£5", "6", "£7"), "the unit £, or all without it; found '6' in row 2"),
+        ("£", ("5", "£6", "7"), "the unit £, or all without it; found '£6' in row 2"),
+        (None, ("£5",), "must be a number, or empty; found '£5' in row 1"),
+        (
+            None,
+            ("1,234", "1,5", "999"),
+            "a comma must part thousands, as in 1,234; found '1,5' in row 2",
+        ),
+    ],
+)
+def test_mixed_signs_and_doubtful_commas_are_refused(unit, cells, told):
+    _, (refusal,) = read_feature(Feature("fee", unit=unit), text(*cells))
+
+    assert str(refusal).startswith("column fee: must be")
+    assert str(refusal).endswith(told)

@@ -154,3 +154,37 @@ def test_score_of_many_values_is_of_bins_and_of_some_rows():
     values = np.random.default_rng(1).normal(size=50_000)
 
     assert score_column(values, (np.abs(values) > 0.7).astype(np.int64), 2) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("form", "unit", "note"),
+    [
+        ("£{:.2f}", "£", "has numbers with the unit £: £"),
+        ("{:.2f} EUR", "EUR", "has numbers with the unit EUR: "),
+        ("{:.0f}%", "%", "has numbers with the unit %: "),
+        ("{:,.0f}", "", "has numbers with signs between thousands: "),
+        ("${:,.2f}", "$", "has numbers with signs between thousands: "),
+    ],
+)
+def test_numbers_as_people_write_them_are_read_with_a_note(form, unit, note):
+    found = draft(text(*(form.format(5000 * abs(one)) for one in NOISE)))
+
+    assert (found.type, found.unit, found.missing) == ("number", unit, ())
+    assert (found.reason, len(found.notes)) == ("", 1)
+    assert found.notes[0].startswith(note)
+
+
+@pytest.mark.parametrize("form", ["{}{:.2f}", "{}{:,.2f}"])
+def test_numbers_with_mixed_signs_are_no_numbers_and_said_so(form):
+    cells = [form.format("£$"[k % 2], 5000 * one) for k, one in enumerate(NOISE)]
+
+    found = draft(text(*cells))
+
+    assert found.type == "category"
+    assert found.reason.startswith("numbers with different signs")
+
+
+def test_decimal_comma_among_thousands_is_not_taken_for_missing():
+    found = draft(text(*(f"{k + 1},{k + 100}" for k in range(99)), "1,5"))
+
+    assert (found.type, found.missing) == ("number", ())

@@ -30,6 +30,8 @@ UNREADABLE_FORMATS = {
     b"\x89HDF": "an HDF5 file",
 }
 BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+# A file of these alone is empty.
+BLANKS = codecs.BOM_UTF8 + b" \t\r\n"
 # Copies of unpacked bytes in memory: one is made, then the table.
 COPIES = 3
 # Bytes that decide the encoding of a text without a byte order mark.
@@ -46,6 +48,8 @@ def read_content(source: Source, bounds: Bounds) -> bytes:
         content = source.read_bytes()
     else:
         content = source.read()
+    if not content[:HEAD].strip(BLANKS) and not content.strip(BLANKS):
+        raise RefusedError([Refusal("table", "must have a header; the file is empty")])
     for magic, compression in COMPRESSIONS.items():
         if content.startswith(magic):
             content = unpack(content, compression, bounds)

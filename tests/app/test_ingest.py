@@ -310,7 +310,7 @@ def test_ragged_rows_are_named():
     [
         (b"a,a\n1,2\n", "names must be unique"),
         (b"a, a\n1,2\n", "names must be unique"),
-        (b"", "must be CSV in UTF-8"),
+        (b"", "the file is empty"),
         (b"a\n\xff\xfe\n", "must be CSV in UTF-8"),
         (b'a\n"' + b"x" * 10 + b"\xff", "must be CSV in UTF-8"),
         (b"n" * 200_000 + b"\n1\n", "must be CSV in UTF-8"),

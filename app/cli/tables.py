@@ -75,7 +75,7 @@ def print_checked(checked: CheckedTable) -> None:
         output.print(escape(line))
     output.print(
         f"{dataset.n_samples} rows, {len(dataset.catalogue.features)} features, "
-        f"classes {escape(', '.join(one.display for one in dataset.classes))}: "
+        f"classes {escape(overview.listed([one.display for one in dataset.classes]))}: "
         "ready to train"
     )
 

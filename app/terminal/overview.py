@@ -1,20 +1,20 @@
 """Prints how a table was read: features, classes, groups, ignored columns."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from rich.markup import escape
 from rich.table import Column, Table
 
 from app.terminal.show import titled_table
-from app.words.wording import money, percent
+from app.words.wording import money, percent, percents
 from core.arrays import FloatArray
 from core.table.catalogue import Catalogue, Feature, Group
 from core.table.check import CheckedTable
 from core.table.dataset import Dataset
 
 # Most classes, categories, members or columns named in one line.
-MAX_NAMED = 8
+MAX_NAMED = 10
 # Columns of the terminal that these may take, so that 100 hold all.
 MAX_NAME, MAX_VALUES, MAX_GROUP = 22, 28, 12
 
@@ -60,7 +60,7 @@ def describe_values(feature: Feature, values: FloatArray) -> str:
     return text if len(text) <= MAX_VALUES else f"{text[: MAX_VALUES - 3]}..."
 
 
-def listed(names: tuple[str, ...]) -> str:
+def listed(names: Sequence[str]) -> str:
     """Return the first few names, and how many more there are."""
     rest = len(names) - MAX_NAMED
     return ", ".join(names[:MAX_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
@@ -79,8 +79,10 @@ def overview_lines(checked: CheckedTable) -> Iterator[str]:
         dataset.targets, weights=dataset.weights, minlength=len(dataset.classes)
     )
     named = tuple(
-        f"{one.display} {percent(share)}"
-        for one, share in zip(dataset.classes, shares, strict=True)
+        f"{one.display} {share}"
+        for one, share in zip(
+            dataset.classes, percents((shares / shares.sum()).tolist()), strict=True
+        )
     )
     yield f"Classes: {listed(named)}"
 

@@ -55,6 +55,23 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def percents(shares: Sequence[float]) -> list[str]:
+    """Return shares that sum to 1 in whole percents that sum to 100.
+
+    Each is rounded down, and the largest remainders are rounded up.
+    """
+    # Rounded, so that 0.29 * 100 is 29.
+    parts = [round(100 * share, 9) for share in shares]
+    whole = [int(part) for part in parts]
+    by_remainder = sorted(range(len(parts)), key=lambda idx: whole[idx] - parts[idx])
+    for idx in by_remainder[: max(0, 100 - sum(whole))]:
+        whole[idx] += 1
+    return [
+        percent(share) if share < 0.01 or share > 0.99 else f"{number} %"
+        for share, number in zip(shares, whole, strict=True)
+    ]
+
+
 def number_range(low: float, high: float) -> str:
     """Return two numbers with two decimals each, without a leading zero."""
     return "–".join(f"{one:.2f}".removeprefix("0") for one in (low, high))

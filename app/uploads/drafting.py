@@ -1,16 +1,19 @@
 """Drafts a first spec from a table, for the command `init`."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from app.uploads import Source, to_columns
 from app.uploads.price_tables import PriceTable, read_prices
+from core.arrays import IntArray
 from core.errors import Refusal, RefusedError
 from core.table.cells import is_unnamed
 from core.table.columns import Column, unknown_column
-from core.table.draft import ColumnDraft, draft_column
+from core.table.draft import LEAST_ROWS, ColumnDraft, draft_column
 from core.table.spec import TableSpec
 from core.table.targets import blank_dropped_rows, read_target
 
@@ -45,19 +48,13 @@ def draft_spec(table: Any, target: str, name: str, prices: Source | None) -> Spe
         raise RefusedError([unknown_column("--target", target, columns)])
     if table.num_rows == 0:
         raise RefusedError([Refusal("table", "must have at least one row")])
-    table_spec = TableSpec(target, missing_target="drop")
-    _, is_kept = blank_dropped_rows(columns, table_spec, table.num_rows)
-    columns = {name: column[is_kept] for name, column in columns.items()}
-    classes, targets, refusals = read_target(columns[target], table_spec)
-    if refusals:
-        raise RefusedError(refusals)
+    columns, labels, targets, notes = read_labels(columns, target, table.num_rows)
     named = [one for one in columns if one != target and not is_unnamed(one)]
     price_table = PriceTable() if prices is None else read_prices(prices, named)
-    drafts = [draft_column(one, columns[one], targets, len(classes)) for one in named]
+    drafts = [draft_column(one, columns[one], targets, len(labels)) for one in named]
     ignored = dict.fromkeys(unreadable, NO_CELLS)
     ignored |= {one: NO_NAME for one in columns if is_unnamed(one) and one != target}
     drafts += [ColumnDraft(one, "number", reason=why) for one, why in ignored.items()]
-    labels = [one.label for one in classes]
     spec: dict[str, Any] = {"name": name, "target": target}
     spec |= {"positive": labels[1]} if len(labels) == 2 else {}
     spec |= {
@@ -70,12 +67,58 @@ def draft_spec(table: Any, target: str, name: str, prices: Source | None) -> Spe
     spec |= {"groups": groups} if groups else {}
     ignored_names = [one.name for one in drafts if one.reason]
     spec |= {"ignore": ignored_names} if ignored_names else {}
-    notes = [*write_notes(drafts, price_table, prices is not None)]
-    if not is_kept.all():
+    if len(targets) < table.num_rows:
         spec |= {"missing_target": "drop"}
-        n_dropped = int((~is_kept).sum())
-        notes.insert(0, f"{target}: rows without a target are dropped: {n_dropped}")
+    notes += write_notes(drafts, price_table, prices is not None)
     return SpecDraft(spec, tuple(notes), tuple(labels), columns, tuple(drafts))
+
+
+def read_labels(
+    columns: dict[str, Column], target: str, n_rows: int
+) -> tuple[dict[str, Column], list[str], IntArray, list[str]]:
+    """Return the columns of rows with a target, its labels and classes, and notes.
+
+    Raises RefusedError where the target has no classes.
+    """
+    table_spec = TableSpec(target, missing_target="drop")
+    _, is_kept = blank_dropped_rows(columns, table_spec, n_rows)
+    columns = {name: column[is_kept] for name, column in columns.items()}
+    classes, targets, refusals = read_target(columns[target], table_spec)
+    if refusals:
+        raise RefusedError(refusals)
+    refuse_identifier(target, len(classes), targets.size)
+    labels = [one.label for one in classes]
+    n_dropped = int((~is_kept).sum())
+    dropped = f"{target}: rows without a target are dropped: {n_dropped}"
+    notes = [dropped] if n_dropped else []
+    notes += note_scarce_classes(target, labels, targets)
+    return columns, labels, targets, notes
+
+
+def refuse_identifier(target: str, n_classes: int, n_rows: int) -> None:
+    """Refuse a target of which nearly each row has its own value."""
+    if n_rows > LEAST_ROWS and 2 * n_classes > n_rows:
+        rule = "must have classes of several rows each, and looks like an identifier"
+        found = f"{n_classes} values in {n_rows} rows"
+        raise RefusedError([Refusal(f"target {target}", rule, found)])
+
+
+def note_scarce_classes(
+    target: str, labels: Sequence[str], targets: IntArray
+) -> Iterator[str]:
+    """Yield a note on classes of few rows."""
+    counts = np.bincount(targets, minlength=len(labels)).tolist()
+    scarce = [
+        f"{label} ({count})"
+        for label, count in zip(labels, counts, strict=True)
+        if count < LEAST_ROWS
+    ]
+    if scarce:
+        n_more = len(scarce) - MAX_NAMED
+        tail = f" and {n_more} more" if n_more > 0 else ""
+        few = f"classes of under {LEAST_ROWS} rows"
+        named = ", ".join(scarce[:MAX_NAMED])
+        yield f"{target}: {few} are hard to learn: {named}{tail}"
 
 
 def read_each_column(table: Any, target: str) -> tuple[dict[str, Column], list[str]]:

@@ -31,6 +31,9 @@ NEARLY_EMPTY = 0.95
 # A column of words and at most so many distinct numbers is read as categories.
 FEW_NUMBERS = 20
 MAX_STRAYS = 50
+# Numbers may be codes if there are at most so many, with so many rows each, which
+# reach over so many times as many numbers.
+MAX_CODE_VALUES, ROWS_PER_CODE, CODE_GAP = 50, 5, 4
 # Numbers that people write for a missing value, outside the range of the others.
 NEGATIVE_CODES = (-7.0, -8.0, -9.0, -99.0, -999.0, -9999.0, -99999.0)
 POSITIVE_CODES = (99.0, 999.0, 9999.0, 99999.0)
@@ -94,7 +97,9 @@ def draft_column(
         values = np.where(np.isin(values, codes), np.nan, values)
         notes += [f"{number_text(code)} is taken for missing" for code in codes]
     reason = reason_to_ignore(name, kind, values)
-    notes += [] if reason else list_oddities(values, targets, n_classes)
+    if not reason:
+        notes += note_codes(values) if kind == "number" else []
+        notes += list_oddities(values, targets, n_classes)
     return ColumnDraft(name, kind, missing, rare, reason, tuple(notes), unit)
 
 
@@ -228,6 +233,28 @@ def reason_to_ignore(name: str, kind: FeatureType, values: FloatArray) -> str:
     # Whole numbers that all differ may be measured, unless they are nearly consecutive.
     is_dense = np.ptp(present) < 2 * present.size
     return reason if is_dense or has_id_name(name) else ""
+
+
+def note_codes(values: FloatArray) -> list[str]:
+    """Return a note on numbers that may be codes: few whole ones, far apart.
+
+    Each value has rows enough, and the numbers reach over several times as many whole
+    numbers, in steps of their greatest common divisor.
+    """
+    known = np.unique(values[~np.isnan(values)])
+    if (
+        not 2 < known.size <= MAX_CODE_VALUES
+        or values.size < ROWS_PER_CODE * known.size
+    ):
+        return []
+    if np.any(known % 1 != 0) or np.abs(known).max() > 2**53:
+        return []
+    step = np.gcd.reduce(known.astype(np.int64))
+    if np.ptp(known) < CODE_GAP * known.size * step:
+        return []
+    ends = f"{number_text(known[0])} to {number_text(known[-1])}"
+    told = f"has few whole numbers, far apart ({known.size}, from {ends})"
+    return [f"{told}; if they are codes, say type category"]
 
 
 def list_oddities(values: FloatArray, targets: IntArray, n_classes: int) -> list[str]:

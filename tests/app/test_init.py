@@ -81,6 +81,7 @@ def test_what_is_the_same_of_many_columns_is_said_once():
     made = draft(f"{','.join(names)},y\n" + rows)
 
     assert made.notes == (
+        "y: classes of under 20 rows are hard to learn: 0 (2), 1 (2)",
         "c0, c1, c2, c3, c4 and 3 more: ignored, since it is constant",
     )
 
@@ -203,7 +204,7 @@ def test_prices_and_groups_come_from_a_table(tmp_path):
 
     assert [one["cost"] for one in made.spec["features"]] == [2.1, 3, 1]
     assert made.spec["groups"] == [{"name": "draw", "fee": 0.3}]
-    assert made.notes == ("c: has no price, so its cost is 1",)
+    assert made.notes[-1] == "c: has no price, so its cost is 1"
 
 
 def test_bundles_come_from_a_table(tmp_path):
@@ -227,7 +228,7 @@ def test_bundles_come_from_a_table(tmp_path):
         ("feature,cost\na,\n", "prices, row 1: cost is required"),
         ("feature,cost,fee\na,1,2\n", "name the group"),
         ("feature,cost,group,fee\na,1,g,2\nb,1,g,3\n", "row 2: fee must be the same"),
-        ("feature,cost,group,fee\na,1,g,x\n", "row 1: fee must be a number"),
+        ("feature,cost,group,fee\na,1,g,x\n", "row 1: fee must be an amount"),
         ("feature,cost,group,fee,price\na,1,g,1,\nb,1,g,,2\n", "a fee, or as a bundle"),
     ],
 )
@@ -243,3 +244,45 @@ def test_spec_has_a_line_for_each_feature():
 
     assert json.loads(text) == draft(TABLE).spec
     assert text.count('\n    {"name"') == 3
+
+
+def test_identifier_as_target_is_refused():
+    rows = "".join(f"{k % 7},c{k}\n" for k in range(30))
+
+    with pytest.raises(RefusedError) as caught:
+        draft("a,y\n" + rows)
+
+    assert str(caught.value) == (
+        "target y: must have classes of several rows each, and looks like an "
+        "identifier; found 30 values in 30 rows"
+    )
+
+
+def test_classes_of_few_rows_are_noted_and_others_are_not():
+    rows = "".join(f"{k % 7},{min(k // 20, 2)}\n" for k in range(47))
+
+    assert draft("a,y\n" + rows).notes == (
+        "y: classes of under 20 rows are hard to learn: 2 (7)",
+    )
+    assert draft("a,y\n" + rows.replace(",2\n", ",1\n")).notes == ()
+
+
+def test_at_most_ten_classes_are_listed(tmp_path, run):
+    data = tmp_path / "t.csv"
+    data.write_text("a,y\n" + "".join(f"{k % 7},c{k % 38:02}\n" for k in range(190)))
+
+    finished = run("init", data, "--target", "y", "-o", tmp_path / "s.json")
+
+    assert "classes c00, c01, c02, c03, c04, c05, c06, c07, c08, c09 and 28 more: " in (
+        finished.out
+    )
+
+
+@pytest.mark.parametrize("content", ["", " \n\r\n", "\ufeff"])
+def test_empty_file_is_refused_as_such(tmp_path, run, content):
+    data = tmp_path / "t.csv"
+    data.write_text(content)
+
+    finished = run("init", data, "--target", "y", "-o", tmp_path / "s.json")
+
+    assert finished.err == "refused table: must have a header; the file is empty\n"

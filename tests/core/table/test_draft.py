@@ -188,3 +188,30 @@ def test_decimal_comma_among_thousands_is_not_taken_for_missing():
     found = draft(text(*(f"{k + 1},{k + 100}" for k in range(99)), "1,5"))
 
     assert (found.type, found.missing) == ("number", ())
+
+
+CODES = np.array([33.0, 171, 8014, 9003, 9991])
+
+
+@pytest.mark.parametrize(
+    ("values", "is_noted"),
+    [
+        (CODES, True),
+        (CODES - 8000, True),
+        (CODES + 0.5, False),
+        (np.arange(20.0), False),
+        (np.arange(20.0) * 100, False),
+        (np.array([0.0, 1000.0]), False),
+        (CODES * 1e300, False),
+    ],
+)
+def test_few_whole_numbers_far_apart_are_asked_about(values, is_noted):
+    column = values[np.arange(N_ROWS) % values.size]
+
+    notes = [one for one in draft(column).notes if "codes" in one]
+
+    assert len(notes) == is_noted
+
+
+def test_whole_numbers_of_few_rows_each_are_not_asked_about():
+    assert draft(np.arange(25.0)[np.arange(N_ROWS) % 25] ** 2).notes == ()

@@ -100,6 +100,6 @@ def parse_known(
             rule = "must be NAME=VALUE: what is not known is left out"
             raise RefusedError([Refusal("--known", rule, repr(entry))])
         if not accepts_unseen:
-            refuse_unseen(ensemble, answer)
+            refuse_unseen(ensemble, answer, named.text)
         known[answer.feature_idx] = answer.value
     return known

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from app.terminal.lines import (
+    TypedAnswer,
     describe_doubt,
     find_answer,
     hint,
@@ -198,16 +199,16 @@ class Conversation:
             self.doubted = line
             self.console.print(f"   {escape(odd)} To keep it, repeat it.")
         else:
-            self.accept_piped(answer, odd, is_insistent=given.is_insistent)
+            self.accept_piped(answer, odd, given)
 
-    def accept_piped(self, answer: Answer, odd: str, *, is_insistent: bool) -> None:
+    def accept_piped(self, answer: Answer, odd: str, given: TypedAnswer) -> None:
         """Send a doubtful answer from a pipe, where nobody can confirm it.
 
         New categories are refused, since a typing error would be charged.
         """
-        refuse_unseen(self.ensemble, answer)
+        refuse_unseen(self.ensemble, answer, given.text)
         self.console.print(f"   {escape(odd)}")
-        self.send_answer(answer, is_insistent=is_insistent)
+        self.send_answer(answer, is_insistent=given.is_insistent)
 
     def send_answer(self, answer: Answer, *, is_insistent: bool) -> None:
         """Send an answer to the session; record how to undo it."""

@@ -7,7 +7,7 @@ from rich.markup import escape
 
 from app.terminal.transcript import describe_value
 from app.words.wording import find_doubt, is_known
-from core.errors import Refusal, RefusedError
+from core.errors import Refusal, RefusedError, describe
 from core.model.ensemble import Ensemble
 from core.session.answers import parse_answer
 from core.session.state import Answer, Outcome
@@ -120,12 +120,13 @@ def describe_doubt(ensemble: Ensemble, answer: Answer, text: str) -> str | None:
     return None if doubt is None else doubt.words
 
 
-def refuse_unseen(ensemble: Ensemble, answer: Answer) -> None:
+def refuse_unseen(ensemble: Ensemble, answer: Answer, text: str) -> None:
     """Refuse a category that training did not see: it may be a slip."""
     feature = ensemble.catalogue.features[answer.feature_idx]
     if feature.type == "category" and answer.value == UNSEEN:
-        rule = "must be a category that training saw, or use --accept-unseen"
-        raise RefusedError([Refusal(feature.name, rule)])
+        seen = f"a category that training saw ({hint(feature)})"
+        rule = f"must be {seen}, or use --accept-unseen"
+        raise RefusedError([Refusal(feature.name, rule, describe(text))])
 
 
 def hint(feature: Feature) -> str:

@@ -125,7 +125,7 @@ def test_value_outside_the_range_is_taken_from_a_pipe_with_a_word():
 
 
 def test_new_category_from_a_pipe_is_refused_unless_it_is_to_be_accepted():
-    with pytest.raises(RefusedError, match=r"cp: must be .* or use --accept-unseen"):
+    with pytest.raises(RefusedError, match=r"cp: must be a category .*asymptomatic.*, or use --accept-unseen; found"):
         play(voters(PAIN, AGE), "purple")
 
     state, _ = play(voters(PAIN, AGE), "purple", accepts_unseen=True)

@@ -62,7 +62,7 @@ def test_a_table_is_uploaded_shown_and_deleted(client: TestClient) -> None:
         (b"a,b\n1,2\n3\n", "Row 2: must have 2 cells. Every row must have as many"),
         (b"a,a\n1,2\n", "must be unique"),
         (b"a,b\n", "The table must have at least one row."),
-        (b"", "The table must be CSV in UTF-8"),
+        (b"", "the file is empty"),
         (b"%PDF-1.4\n...", "is a PDF: save it as CSV"),
     ],
 )

@@ -81,6 +81,8 @@ def run_session(talk: "Conversation", read_line: Callable[[str], str]) -> State:
         if talk.state is not before:
             print_standing(talk.console, talk.ensemble, talk.state)
     print_end(talk.console, talk.ensemble, talk.state)
+    if talk.withheld is not None and not talk.is_terminal:
+        talk.console.print(escape(f"--go-on asks on: {talk.describe_withheld()}"))
     return talk.state
 
 
@@ -160,15 +162,19 @@ class Conversation:
 
     def print_offer(self) -> None:
         """Print why nothing is asked, and how to go on."""
-        catalogue = self.ensemble.catalogue
         told = describe_stop(self.ensemble, self.state)
         self.console.print(f"\nWe suggest stopping: {escape(told)}.")
         ways = ["Enter to stop", "NAME = ANSWER for another feature (see list)"]
         if self.withheld is not None:
-            feature = catalogue.features[self.withheld.feature_idx]
-            price = money(self.withheld.price, catalogue.cost_unit)
-            ways.insert(1, f"go on to be asked {feature.title}, {price}")
+            ways.insert(1, f"go on to be asked {self.describe_withheld()}")
         self.console.print(f"   {escape('; '.join(ways))}", style="dim")
+
+    def describe_withheld(self) -> str:
+        """Return the feature that would be asked next, with its price."""
+        assert self.withheld is not None, "asked only where there is one"
+        catalogue = self.ensemble.catalogue
+        feature = catalogue.features[self.withheld.feature_idx]
+        return f"{feature.title}, {money(self.withheld.price, catalogue.cost_unit)}"
 
     def prompt(self) -> str:
         if self.asked is None:

@@ -64,8 +64,17 @@ def check_answer(feature: Feature, value: object) -> float:
             unit = f" {feature.unit}" if feature.unit else ""
             rule = f"{feature.limit_rule}{unit}"
         else:
-            rule = "must be a finite number"
+            rule = f"must be a finite number{seen_hint(feature)}"
     raise AnswerError([Refusal(feature.name, rule, describe(value))])
+
+
+def seen_hint(feature: Feature) -> str:
+    """Return the end of a rule that names the range training saw; "": unknown."""
+    if feature.value_range is None:
+        return ""
+    low, high = feature.value_range
+    unit = f" {feature.unit}" if feature.unit else ""
+    return f"; training saw {low:g} to {high:g}{unit}"
 
 
 def refuse_blank(feature: Feature, text: str) -> None:

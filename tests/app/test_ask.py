@@ -125,11 +125,24 @@ def test_value_outside_the_range_is_taken_from_a_pipe_with_a_word():
 
 
 def test_new_category_from_a_pipe_is_refused_unless_it_is_to_be_accepted():
-    with pytest.raises(RefusedError, match=r"cp: must be a category .*asymptomatic.*, or use --accept-unseen; found"):
+    with pytest.raises(RefusedError) as caught:
         play(voters(PAIN, AGE), "purple")
 
+    assert str(caught.value) == (
+        "cp: must be a category that training saw (1 Asymptomatic / 2 Atypical / "
+        "3 None / 4 typical), or use --accept-unseen; found 'purple'"
+    )
     state, _ = play(voters(PAIN, AGE), "purple", accepts_unseen=True)
     assert [one.value for one in state.history] == [UNSEEN]
+
+
+def test_refused_number_names_the_range_that_training_saw():
+    with pytest.raises(RefusedError) as caught:
+        play(voters(AGE, PAIN), "sixty")
+
+    assert str(caught.value) == (
+        "age: must be a finite number; training saw 29 to 77; found 'sixty'"
+    )
 
 
 def test_known_category_is_meant_as_at_the_prompt_and_refused_like_there():

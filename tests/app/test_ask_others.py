@@ -126,6 +126,16 @@ def test_one_goes_on_where_something_is_asked():
     assert len(state.history) == 3
 
 
+def test_over_a_pipe_the_option_that_goes_on_is_named_at_the_end():
+    ensemble = replace(voters(AGE, Feature("bmi"), CHEAP), alphas=(9.0, 1.0, 1.0))
+
+    _, stopped = play(ensemble, "60", goes_on=False)
+    _, gone_on = play(ensemble, "60", "1", "70", goes_on=True)
+
+    assert stopped.rstrip().endswith("--go-on asks on: bmi, 1.00")
+    assert "--go-on" not in gone_on
+
+
 def test_going_on_is_refused_where_nothing_is_asked():
     _, said = stuck("go on", "stop", is_terminal=True)
 

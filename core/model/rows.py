@@ -88,10 +88,16 @@ def read_cells(
 
 def warn_unseen(ensemble: Ensemble, n_unseen: IntArray) -> list[str]:
     """Return warnings of rows with categories that training did not see."""
+    is_stumps = ensemble.panels is None and all(
+        one.sole_stump for one in ensemble.hypotheses
+    )
+    told = "the model reads it there as none of its categories"
+    if is_stumps:
+        told = "every stump on it abstains there"
     pairs = zip(ensemble.catalogue.features, n_unseen.tolist(), strict=True)
     return [
         f"{feature.name}: {count} rows with categories that training did not see; "
-        "every stump on it abstains there"
+        f"{told}"
         for feature, count in pairs
         if feature.type == "category" and count
     ]

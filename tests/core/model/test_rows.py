@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import RefusedError
-from core.model.hypotheses import Stump
+from core.model.hypotheses import Product, Stump
 from core.model.rows import check_rows, mark_needed, refuse_cells
 from core.table.catalogue import Catalogue, Feature, Group
 from tests.small import ensemble_of
@@ -55,3 +55,22 @@ def test_refusal_comes_whole_from_another_process():
 
     assert there.refusals == caught.value.refusals
     assert str(there) == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "told"),
+    [
+        (Stump(0, 0, (1,), is_category=True), "every stump on it abstains there"),
+        (
+            Product((Stump(0, 0, (1,), is_category=True), Stump(1, 0.5, (1,)))),
+            "the model reads it there as none of its categories",
+        ),
+    ],
+)
+def test_words_on_unseen_categories_follow_the_algorithm(hypothesis, told):
+    features = Feature("c", "category", categories=("a", "b")), Feature("x")
+    columns = {"c": np.array(["a", "z"], object), "x": np.array([1.0, 2.0])}
+
+    _, (warning,) = check_rows(columns, ensemble_of([hypothesis], Catalogue(features)))
+
+    assert warning.endswith(f"training did not see; {told}")

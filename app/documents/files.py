@@ -12,7 +12,7 @@ from app.documents.prices import PriceListWish
 from app.documents.shape import read_shape, to_refused_error
 from app.documents.spec import read_spec
 from app.documents.text import parse_json, parse_spec
-from core.errors import Refusal, RefusedError
+from core.errors import Refusal, RefusedError, nearest_hint
 from core.model.model import Model
 from core.pipeline.spec import TrainingSpec
 from core.table.price_lists import PriceList
@@ -25,7 +25,17 @@ def read_text(path: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         rule = "must be a readable UTF-8 file"
         reason = getattr(error, "strerror", None) or type(error).__name__
+        if isinstance(error, FileNotFoundError):
+            rule += nearest_hint(path.name, list_names(path))
         raise RefusedError([Refusal(str(path), rule, reason)]) from None
+
+
+def list_names(path: Path) -> list[str]:
+    """Return the names of the files beside a path; none if they can't be listed."""
+    try:
+        return [one.name for one in path.parent.iterdir() if one.suffix == path.suffix]
+    except OSError:
+        return []
 
 
 def load_spec(path: Path) -> TrainingSpec:

@@ -20,10 +20,11 @@ from app.service.sessions import answering, checks
 from app.service.sessions.opened import SessionCall
 from app.store.database.transactions import Transaction
 from app.words.savings import Saving, find_knee, find_saving
-from core.errors import Refusal, RefusedError
+from core.errors import Refusal, RefusedError, nearest_hint
 from core.model.model import Model
 from core.session import machine
 from core.table.catalogue import Feature
+from core.table.price_lists import FEATURE_RULE
 from core.table.prices import from_micros
 
 router = APIRouter(prefix="/ui/try", include_in_schema=False)
@@ -119,7 +120,8 @@ def answer_first(
     """Answer the first question; the case's own page asks again for an odd value."""
     catalogue, name = model.ensemble.catalogue, text_in(form, "feature")
     if name not in catalogue.feature_idxs:
-        raise RefusedError([Refusal("feature", "must name a feature of the model")])
+        hint = nearest_hint(name, catalogue.feature_idxs)
+        raise RefusedError([Refusal("feature", f"{FEATURE_RULE}{hint}")])
     feature = catalogue.features[catalogue.feature_idxs[name]]
     try:
         value = read_typed(feature, text, "value")

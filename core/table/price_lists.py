@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.arrays import BoolArray
-from core.errors import Refusal, RefusedError
+from core.errors import Refusal, RefusedError, nearest_hint
 from core.table.catalogue import Catalogue, Group
 from core.table.prices import MAX_TOTAL, MICROS_PER_UNIT
 from core.table.spec import BUNDLE_RULE
@@ -81,7 +81,8 @@ def check_costs(
     for name, cost in prices.costs.items():
         idx = catalogue.feature_idxs.get(name)
         if idx is None:
-            yield Refusal(f"{where}.costs.{name}", FEATURE_RULE)
+            rule = FEATURE_RULE + nearest_hint(name, catalogue.feature_idxs)
+            yield Refusal(f"{where}.costs.{name}", rule)
         elif cost > 0 and catalogue.is_bundled[idx]:
             yield Refusal(f"{where}.costs.{name}", BUNDLE_RULE)
     for idx in np.flatnonzero(is_used & ~catalogue.is_bundled).tolist():

@@ -135,3 +135,13 @@ def test_number_out_of_bounds_is_refused_by_its_option(run, model, option, given
     assert done.code == 2
     assert option in done.err
     assert "Traceback" not in done.err
+
+
+def test_model_that_is_not_there_has_the_nearest_name_beside_it(model, run):
+    absent = model.with_name(model.name.replace("m", "n", 1))
+
+    finished = run("ask", absent, "--budget", "5")
+
+    assert finished.code == 2
+    assert f"the nearest is '{model.name}'" in finished.err
+    assert "the nearest" not in run("ask", "/none/m.json", "--budget", "5").err

@@ -127,6 +127,7 @@ def test_lists_that_say_the_same_are_stored_once(
         ({"ecg": "1"}, "costs.ecg", "must be an amount such as 12.50, from 0 to"),
         ({"ecg": 0.0000001}, "costs.ecg", "with at most 6 decimals"),
         ({"bmi": 1}, "costs.bmi", "must name a feature of the model"),
+        ({"ECG": 1}, "costs.ECG", "of the model; the nearest is 'ecg'"),
         ({"echo1": 1}, "costs.echo1", "a member of a bundle has no cost of its own"),
     ],
 )

@@ -3,12 +3,16 @@
 from app.documents.http.sessions import AnswersRequest, PredictRequest
 from app.documents.state import Texts
 from app.words.wording import describe_choices, is_known
-from core.errors import AnswerError, Refusal, RefusedError
+from core.errors import AnswerError, Refusal, RefusedError, nearest_hint
 from core.session.answers import KNOWN_RULE, check_answer, is_vain
 from core.session.state import Answer, State
 from core.table.catalogue import Catalogue, Feature
+from core.table.price_lists import FEATURE_RULE
 
-UNKNOWN_FEATURE = "must name a feature of the model"
+
+def unknown_rule(catalogue: Catalogue, name: str) -> str:
+    """Return the rule that a wrong name breaks, with the nearest feature."""
+    return FEATURE_RULE + nearest_hint(name, catalogue.feature_idxs)
 
 
 def check_known(
@@ -25,7 +29,7 @@ def check_known(
         where = f"known.{name}"
         feature_idx = catalogue.feature_idxs.get(name)
         if feature_idx is None:
-            refusals.append(Refusal(where, UNKNOWN_FEATURE))
+            refusals.append(Refusal(where, unknown_rule(catalogue, name)))
             continue
         try:
             feature = catalogue.features[feature_idx]
@@ -54,7 +58,8 @@ def check_answers(
         feature_idx = catalogue.feature_idxs.get(given.feature)
         has_value = given.value is not None
         if feature_idx is None:
-            refusals.append(Refusal(f"{where}.feature", UNKNOWN_FEATURE))
+            rule = unknown_rule(catalogue, given.feature)
+            refusals.append(Refusal(f"{where}.feature", rule))
         elif given.feature in seen:
             rule = "must name each feature at most once"
             refusals.append(Refusal(f"{where}.feature", rule))

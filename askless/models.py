@@ -7,13 +7,17 @@ from typing import Any
 from warnings import warn
 
 import numpy as np
+import numpy.typing as npt
 
 from app.documents.files import load_model as read_model
+from core.arrays import IntArray
 from core.estimator import frames
+from core.estimator.matching import match_names
 from core.estimator.predictions import BudgetedPredictor, ErrorCurve, Served
 from core.model.model import Model
 from core.model.rows import check_rows
 from core.simulation.outcomes import TableRows
+from core.table.cells import parse_number
 
 
 @dataclass(frozen=True)
@@ -22,8 +26,10 @@ class LoadedModel(BudgetedPredictor):
 
     `model` is all that the file holds. A table is a data frame, or maps features to
     lists of values, one for each row: numbers are missing where they are NaN, words
-    where they are None. Columns that the model never reads may be absent. Labels are
-    texts, as the file has them.
+    where they are None. Columns are found by name, in any order. Those that the model
+    never reads may be absent, and the target may be there, unread. Other names are
+    refused: `X[[*model.features]]` leaves them out. Labels are texts, as the file has
+    them.
     """
 
     model: Model
@@ -39,9 +45,14 @@ class LoadedModel(BudgetedPredictor):
         return tuple(one.name for one in self.model.ensemble.catalogue.features)
 
     @property
-    def classes(self) -> tuple[str, ...]:
-        """Labels, in the order of the columns of `predict_proba`."""
-        return tuple(one.label for one in self.model.ensemble.classes)
+    def classes_(self) -> npt.NDArray[Any]:
+        """Labels, in the order of the columns of `predict_proba`; (n_classes,).
+
+        Where all are numbers they are in the order of these, else in that of texts:
+        the order of an estimator's classes, which are as they were passed.
+        """
+        labels, order = self._order_classes()
+        return labels[order]
 
     @property
     def curve(self) -> ErrorCurve | None:
@@ -49,18 +60,28 @@ class LoadedModel(BudgetedPredictor):
         return None if self.model.curve is None else ErrorCurve.of(self.model.curve)
 
     def _serve(self) -> Served:
-        labels = np.array(self.classes, dtype=object)
-        return Served(self.model, labels, np.arange(labels.size), self.features)
+        labels, order = self._order_classes()
+        return Served(self.model, labels, order, self.features)
+
+    def _order_classes(self) -> tuple[npt.NDArray[Any], IntArray]:
+        """Return labels as the file orders them, and positions in `classes_` order."""
+        labels = [one.label for one in self.model.ensemble.classes]
+        numbers = [parse_number(label.strip()) for label in labels]
+        keys: list[Any] = [*labels] if None in numbers else [*numbers]
+        order = np.argsort(keys, kind="stable")
+        return np.array(labels, dtype=object), order
 
     def _read_rows(self, X: Any) -> TableRows:
         """Return the values of a table; raise RefusedError where it doesn't fit.
 
         The rows draw as those of `askless predict` do, by their places.
         """
+        names = (*self.features, self.model.target)
         if isinstance(X, Mapping):
+            match_names(X, names)
             columns = frames.mapped_columns(X, self.features)
         else:
-            columns = frames.frame_columns(X)
+            columns = match_names(frames.frame_columns(X), names)
         values, unseen = check_rows(columns, self.model.ensemble)
         for one in unseen:
             warn(one, stacklevel=4)

@@ -114,17 +114,63 @@ def test_saved_model_says_what_the_estimator_said(
 
     chances = fitted.predict_proba(X, budget)
 
-    order = [loaded.classes.index(str(one)) for one in fitted.classes_]
-    assert fitted.classes_.tolist() == [0, 5, 10]
-    assert loaded.classes == ("0", "10", "5")
     np.testing.assert_allclose(
-        loaded.predict_proba(X, budget)[:, order], chances, rtol=0, atol=1e-9
+        loaded.predict_proba(X, budget), chances, rtol=0, atol=1e-9
     )
     labels = [*map(str, fitted.predict(X, budget))]
     assert loaded.predict(X, budget).tolist() == labels
     assert loaded.asked(X, budget) == fitted.asked(X, budget)
     assert loaded.spend(X, budget).tolist() == fitted.spend(X, budget).tolist()
     assert loaded.plan(budget) == fitted.plan(budget)
+
+
+def test_classes_of_a_saved_model_are_in_the_order_of_the_estimators(
+    patients: Path, saved: Path
+) -> None:
+    fitted, loaded = fit(patients, "adaboost_bt_smoothed"), load_model(saved)
+
+    assert fitted.classes_.tolist() == [0, 5, 10]
+    assert loaded.classes_.tolist() == ["0", "5", "10"]
+
+
+def test_classes_that_are_not_all_numbers_are_in_the_order_of_texts(
+    tmp_path: Path,
+) -> None:
+    X, y = np.arange(12.0)[:, None], np.repeat(["b", "10", "9"], 4)
+    fitted = BudgetedBoostingClassifier("adaboost", rounds=2, folds=0).fit(X, y)
+
+    fitted.save(tmp_path / "MODEL.json")
+
+    loaded = load_model(tmp_path / "MODEL.json")
+    assert loaded.classes_.tolist() == fitted.classes_.tolist() == ["10", "9", "b"]
+
+
+@pytest.mark.parametrize("kind", ["fitted", "loaded"])
+def test_columns_are_found_by_name_in_any_order(
+    patients: Path, saved: Path, kind: str
+) -> None:
+    X, _ = read_frame(patients)
+    fitted = fit(patients, "adaboost_bt_smoothed")
+    model = {"fitted": fitted, "loaded": load_model(saved)}[kind]
+
+    turned = model.predict_proba(X.select(X.column_names[::-1]), 4)
+
+    np.testing.assert_array_equal(turned, model.predict_proba(X, 4))
+
+
+@pytest.mark.parametrize("kind", ["fitted", "loaded"])
+def test_columns_of_other_names_are_refused_and_named(
+    patients: Path, saved: Path, kind: str
+) -> None:
+    X, _ = read_frame(patients)
+    fitted = fit(patients, "adaboost_bt_smoothed")
+    model = {"fitted": fitted, "loaded": load_model(saved)}[kind]
+    names = ["agee" if name == "age" else name for name in X.column_names]
+
+    with pytest.raises(RefusedError, match=r"column agee: .*the nearest is 'age'"):
+        model.predict(X.rename_columns(names))
+    with pytest.raises(RefusedError, match=r"must be a column of the table.*'age'"):
+        model.predict(X.drop_columns(["age"]))
 
 
 def test_curve_of_a_saved_model_is_the_estimators(patients: Path, saved: Path) -> None:

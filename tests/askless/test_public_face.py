@@ -139,7 +139,6 @@ COLUMNS = {
     "echo1": [2, 1, 0],
     "echo2": [4, 1, 0],
     "ecg": [1, 1, 1],
-    "colour": ["red", "red", "red"],
 }
 
 
@@ -149,9 +148,19 @@ def test_loaded_model_predicts_rows_as_sessions(path: Path) -> None:
     chances = model.predict_proba(COLUMNS, budget=12)
 
     assert model.name == "clinic"
-    assert chances.shape == (3, len(model.classes))
+    assert chances.shape == (3, len(model.classes_))
     assert chances.sum(axis=1) == pytest.approx(1.0)
     assert model.predict(COLUMNS, budget=12).tolist() == ["1", "0", "1"]
+
+
+def test_mapping_may_hold_the_target_but_no_other_column(path: Path) -> None:
+    model, red = load_model(path), ["red", "red", "red"]
+
+    labels = model.predict(COLUMNS | {model.model.target: red}, budget=12)
+
+    assert labels.tolist() == ["1", "0", "1"]
+    with pytest.raises(RefusedError, match="column colour: must be one that the model"):
+        model.predict(COLUMNS | {"colour": red}, budget=12)
 
 
 def test_nothing_is_read_without_a_budget(path: Path) -> None:

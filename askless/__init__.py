@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from askless.models import load_model as load_model
     from askless.problems import JobFailed as JobFailed
     from askless.problems import ProblemError as ProblemError
+    from askless.problems import ServiceUnreachable as ServiceUnreachable
     from askless.problems import TrainingFailed as TrainingFailed
     from askless.problems import UnansweredError as UnansweredError
     from core.errors import RefusedError as RefusedError
@@ -24,6 +25,7 @@ PLACES = {
     "JobFailed": "askless.problems",
     "ProblemError": "askless.problems",
     "RefusedError": "core.errors",
+    "ServiceUnreachable": "askless.problems",
     "TrainingFailed": "askless.problems",
     "UnansweredError": "askless.problems",
     "load_model": "askless.models",

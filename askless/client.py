@@ -56,8 +56,10 @@ class AnyClient(
                 os.environ.get(KEY_VARIABLE) if key is None else key
             ),
         }
-        link: Link = self.link_kind(self.http_kind(**options))
-        self.connection = Connection(link, timeout, retries, first_wait_s)
+        http = self.http_kind(**options)
+        link: Link = self.link_kind(http)
+        address = str(http.base_url.copy_with(userinfo=b""))
+        self.connection = Connection(link, address, timeout, retries, first_wait_s)
         self.base_url = base_url
 
     def __repr__(self) -> str:

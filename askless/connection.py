@@ -18,7 +18,7 @@ from uuid import uuid4
 import httpx
 
 from askless.links import Link
-from askless.problems import ProblemError
+from askless.problems import ProblemError, ServiceUnreachable
 
 Json = dict[str, Any]
 
@@ -43,6 +43,8 @@ class Connection:
     """A link to a service, with its time limit and its number of retries."""
 
     link: Link
+    #: of the service, without user name and password
+    address: str
     timeout: float
     retries: int
     first_wait_s: float
@@ -62,7 +64,7 @@ class Connection:
     ) -> httpx.Response:
         """Send a request; repeat it while the connection or the service fails.
 
-        Raises ProblemError, or httpx.TransportError once all tries are used up.
+        Raises ProblemError, which is ServiceUnreachable if no try got an answer.
         """
         if method == "POST":
             key = {"Idempotency-Key": uuid4().hex}
@@ -76,8 +78,10 @@ class Connection:
             try:
                 response = await self.link.send(method, path, **sent)
             except httpx.TransportError as error:
-                if tries > self.retries or isinstance(error, HOPELESS):
+                if isinstance(error, HOPELESS):
                     raise
+                if tries > self.retries:
+                    raise self.unreachable(error) from error
                 await self.wait(tries)
                 continue
             # An earlier try has deleted it, and its answer was lost.
@@ -85,6 +89,13 @@ class Connection:
             if response.is_success or is_gone:
                 return response
             await self.wait_or_raise(response, tries)
+
+    def unreachable(self, error: Exception) -> ServiceUnreachable:
+        """Return what a failure of the connection is raised as."""
+        reason = str(error) or type(error).__name__
+        raised = ServiceUnreachable(self.address, reason)
+        raised.__cause__ = error
+        return raised
 
     async def wait_or_raise(self, response: httpx.Response, tries: int) -> None:
         """Sleep before the next try; raise the problem where a retry can't help.
@@ -128,14 +139,14 @@ class Connection:
         """
         last_id, state, tries = "", "", 0
         while True:
-            failure: Exception = httpx.RemoteProtocolError("the stream ends early")
+            failure: Exception = self.unreachable(EOFError("the stream ends early"))
             try:
                 async with aclosing(self.stream_events(path, last_id)) as stream:
                     async for event_id, data in stream:
                         last_id, state, tries = event_id, data["state"], 0
                         yield data
             except httpx.TransportError as error:
-                failure = error
+                failure = self.unreachable(error)
             except ProblemError as error:
                 if error.status not in RETRIED_STATUSES:
                     raise

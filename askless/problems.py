@@ -17,6 +17,21 @@ class ProblemError(Exception):
         super().__init__(f"{self.title} ({status}): {self.detail or self.type}")
 
 
+class ServiceUnreachable(ProblemError):  # noqa: N818 - reads as what is the case
+    """No answer came from a service, in any try; `address` says where it was sought.
+
+    Its `status` is 0, and its cause is the failure of the last try.
+    """
+
+    def __init__(self, address: str, reason: str) -> None:
+        self.address = address
+        title = "The service can't be reached"
+        super().__init__({"title": title, "detail": f"{address}: {reason}"}, 0)
+
+    def __str__(self) -> str:
+        return f"{self.title} at {self.detail}"
+
+
 class JobFailed(Exception):  # noqa: N818 - reads as the state it reports
     """A job ended without a result; `problem` says why (cancelled: empty)."""
 

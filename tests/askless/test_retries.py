@@ -6,12 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 
-from askless.client import Client
+from askless.client import AsyncClient, Client
 from askless.connection import parse_retry_after
-from askless.problems import ProblemError, TrainingFailed
+from askless.problems import ProblemError, ServiceUnreachable, TrainingFailed
 from askless.sessions import PredictionSession
 from askless.trainings import TrainingProgress
 from tests.askless.coins import SPEC, coins
@@ -35,6 +36,13 @@ def flaky(*answers: httpx.Response | Exception) -> tuple[Client, list[httpx.Requ
     transport = httpx.MockTransport(handle)
     made = Client("http://askless.test", transport=transport, first_wait_s=0, retries=3)
     return made, requests
+
+
+def fail(error: Exception) -> Handler:
+    def handle(_: httpx.Request) -> httpx.Response:
+        raise error
+
+    return handle
 
 
 def session_json(version: int = 1) -> dict[str, Any]:
@@ -76,10 +84,36 @@ def test_answer_is_sent_again_until_it_arrives() -> None:
 def test_line_that_stays_broken_raises_in_the_end() -> None:
     client, requests = flaky(LOST, LOST, LOST, LOST)
 
-    with pytest.raises(httpx.ReadError):
+    with pytest.raises(ServiceUnreachable) as raised:
         client.models()
 
     assert len(requests) == 4
+    assert raised.value.__cause__ is LOST
+    assert raised.value.status == 0
+
+
+def test_address_of_an_unreachable_service_is_named_without_its_password() -> None:
+    transport = httpx.MockTransport(fail(AWAY))
+    address = "http://me:secret@askless.test:8000/v"
+    client = Client(address, key="ak_secret", transport=transport, retries=0)
+
+    with pytest.raises(ServiceUnreachable) as raised:
+        client.models()
+
+    assert raised.value.address == "http://askless.test:8000/v/"
+    assert "reached at http://askless.test:8000/v/: refused" in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+def test_client_that_awaits_raises_the_same() -> None:
+    transport = httpx.MockTransport(fail(httpx.ReadTimeout("")))
+
+    async def ask() -> None:
+        async with AsyncClient("http://a.test", transport=transport, retries=0) as one:
+            await one.models()
+
+    with pytest.raises(ServiceUnreachable, match=r"at http://a\.test: ReadTimeout"):
+        anyio.run(ask)
 
 
 def test_service_that_stays_away_is_a_problem() -> None:
@@ -236,7 +270,7 @@ WHEN = {"created_at": "2026-11-20T09:30:00Z"}
 def test_stream_that_never_says_anything_raises() -> None:
     client, _ = flaky(*(stream() for _ in range(4)))
 
-    with pytest.raises(httpx.RemoteProtocolError):
+    with pytest.raises(ServiceUnreachable, match="the stream ends early"):
         client.follow("trn_1")
 
 

@@ -90,6 +90,14 @@ def read_policy(raw: Any) -> str:
     return raw
 
 
+def read_limit(raw: Any) -> int | None:
+    """Return a budget in micro-units; None: no limit."""
+    try:
+        return None if raw is None else read_amount(raw)
+    except ValueError as error:
+        raise ValueError(f"{error}, or null for no limit") from None
+
+
 def read_value(raw: Any) -> bool | int | float | str:
     """Return a raw value that some feature may have; its feature is checked later."""
     if isinstance(raw, str):
@@ -127,6 +135,10 @@ Policy = TypeAliasType(
     ],
 )
 Amount = Annotated[int, BeforeValidator(read_amount, json_schema_input_type=_AMOUNT)]
+# No limit has to be said.
+Limit = Annotated[
+    int | None, BeforeValidator(read_limit, json_schema_input_type=_AMOUNT | None)
+]
 Value = Annotated[
     bool | int | float | str,
     BeforeValidator(read_value, json_schema_input_type=bool | int | float | _VALUE),

@@ -195,7 +195,8 @@ def read_budget(raw: object) -> int | None:
     try:
         return None if budget is None else read_amount(budget)
     except ValueError as error:
-        raise RefusedError([Refusal("budget", str(error), describe(budget))]) from None
+        rule = f"{error}, or None for no limit"
+        raise RefusedError([Refusal("budget", rule, describe(budget))]) from None
 
 
 def without_infinity(budget: object) -> object:

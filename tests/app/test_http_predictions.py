@@ -507,3 +507,18 @@ def expected(ensemble: Ensemble, state: State, limit: int | None) -> Json:
         "is_closed": machine.is_closed(state),
         "pending": [features[idx].name for idx in state.pending],
     }
+
+
+@pytest.mark.parametrize("body", [{}, {"budget": "none"}, {"budget": -1}])
+def test_refused_budget_says_what_no_limit_is(
+    client: TestClient, put: Put, body: Json
+) -> None:
+    asked = {"model": put()} | body
+
+    refused = client.post("/predict", json=asked)
+
+    assert refused.status_code == 422
+    (error,) = refused.json()["errors"]
+    assert error["field"] == "budget"
+    assert error["rule"].endswith(", or null for no limit")
+    assert client.post("/predict", json=asked | {"budget": None}).status_code == 201

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from app.documents.fields import Amount, Key, Policy
+from app.documents.fields import Key, Limit, Policy
 from app.documents.http.datasets import DATASET_ID
 from app.documents.http.models import MODEL_ID
 from app.documents.http.sessions import MAX_SEED
@@ -19,7 +19,7 @@ from core.session.state import StopRule
 JOB_ID = "job_5e6f708192a3b4c5d6e7f809"
 MAX_BUDGETS = 1000
 STOP = parameters(StopRule)
-Budgets = Annotated[list[Amount | None], Field(min_length=1, max_length=MAX_BUDGETS)]
+Budgets = Annotated[list[Limit], Field(min_length=1, max_length=MAX_BUDGETS)]
 
 
 class Order(Shape):

@@ -4,12 +4,12 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from app.documents.fields import AcceptUnseen, Amount, ClientRef, Key, Policy, Value
+from app.documents.fields import AcceptUnseen, ClientRef, Key, Limit, Policy, Value
 from app.documents.http.certificates import Certificate
 from app.documents.http.doubts import Doubt
 from app.documents.http.explanations import AnswerStep, Prospect
 from app.documents.http.models import MODEL_ID, ModelGroup
-from app.documents.http.terms import AimWish, SessionAim
+from app.documents.http.terms import AimWish, SessionAim, WithBudget
 from app.documents.prices import PriceListWish
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units, shape_of
 from app.documents.words import (
@@ -33,7 +33,7 @@ class StopWish(shape_of(StopRule)):  # type: ignore[misc]  # made of core's fiel
     """Rule for when the session advises to stop."""
 
 
-class PredictRequest(Shape):
+class PredictRequest(WithBudget):
     """A request to start a session."""
 
     model_config = ConfigDict(
@@ -54,7 +54,7 @@ class PredictRequest(Shape):
         description="An id; a name: its champion, or else its newest version; "
         "`name@3` or `name@champion`.",
     )
-    budget: Amount | None = Field(
+    budget: Limit = Field(
         examples=[60.0], description="Most that may be charged; null: unlimited."
     )
     prices: PriceListWish | None = Field(

@@ -1,8 +1,10 @@
 """Schemas of what a session may spend, and of targets for the average session."""
 
-from pydantic import ConfigDict, Field
+from typing import Any
 
-from app.documents.fields import Amount
+from pydantic import ConfigDict, Field, model_validator
+
+from app.documents.fields import Limit
 from app.documents.shape import Answer, Shape, Units, shape_of
 from core.session.state import Aim
 
@@ -11,12 +13,23 @@ class AimWish(shape_of(Aim)):  # type: ignore[misc]  # made of core's fields
     """Target for the average over many sessions; exactly one field is set."""
 
 
+class WithBudget(Shape):
+    """A request that must have a budget."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def tell_rule_of_budget(cls, raw: Any) -> Any:
+        """Refuse an absent budget as a wrong one, by the rule that names null."""
+        is_absent = isinstance(raw, dict) and "budget" not in raw
+        return raw | {"budget": "absent"} if is_absent else raw
+
+
 class TermsRequest(Shape):
     """A change of the budget, of the aim, or of both; what is left out stays."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"budget": 80}]})
 
-    budget: Amount | None = Field(
+    budget: Limit = Field(
         default=None,
         examples=[80.0],
         description="Most that may be charged in all, at least what is spent; null: "

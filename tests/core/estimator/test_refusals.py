@@ -190,7 +190,9 @@ def test_wrong_budget_is_refused_by_name(cancer, fitted, budget):
     for predict in (fitted.predict, fitted.predict_proba):
         with pytest.raises(RefusedError) as refused:
             predict(cancer[0], budget=budget)
-        assert refusals_of(refused) == [f"budget: {AMOUNT_RULE}; found {budget!r}"]
+        assert refusals_of(refused) == [
+            f"budget: {AMOUNT_RULE}, or None for no limit; found {budget!r}"
+        ]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from app.cli.options import Data, errors, output
+from app.cli.options import Data, SkipBadRows, errors, output, warn_skipped
 from app.cli.tables import print_checked
 from app.documents import files
 from app.documents.fields import MAX_NAME
@@ -30,12 +30,16 @@ def init_spec(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the spec.")] = False,
+    skip_bad_rows: SkipBadRows = False,
 ) -> None:
     files.check_writable(out, "--out")
     if out.exists() and not force:
         rule = "must not be there yet; --force overwrites it"
         raise RefusedError([Refusal("--out", rule, str(out))])
-    table = read_table(data, Bounds(memory=available_bytes()))
+    skipped: list[Refusal] = []
+    bounds = Bounds(memory=available_bytes())
+    table = read_table(data, bounds, skipped if skip_bad_rows else None)
+    warn_skipped(skipped)
     draft = draft_spec(table, target, name_of(data), prices)
     text = spec_text(draft.spec)
     _, checked = check_both(parse_spec(text), lambda: table)

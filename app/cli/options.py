@@ -1,6 +1,6 @@
 """Options, consoles and readers of tables that commands share."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from app.uploads import Bounds, read_columns, read_table
 from app.uploads.checking import check_columns
 from core import kernels
 from core.arrays import FloatArray
-from core.errors import describe
+from core.errors import Refusal, describe
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.model.rows import check_rows
@@ -32,6 +32,8 @@ from core.table.columns import Columns
 from core.training.params import BoostParams
 
 MAX_DIGITS = 20
+# Skipped rows that a warning names.
+MAX_EXAMPLES = 3
 
 output = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -142,6 +144,15 @@ MaxQuestions = Annotated[
 ]
 
 
+SkipBadRows = Annotated[
+    bool,
+    typer.Option(
+        "--skip-bad-rows",
+        help="Leave out rows of a CSV with more or fewer cells than the header.",
+    ),
+]
+
+
 def name_option(name: str) -> str:
     """Return an option as it is typed."""
     return "--" + name.replace("_", "-")
@@ -190,6 +201,15 @@ def check_values(
     values, warnings = check_rows(columns, ensemble, most)
     warn(warnings)
     return values
+
+
+def warn_skipped(skipped: Sequence[Refusal]) -> None:
+    """Print how many rows were skipped, and the first of them."""
+    if skipped:
+        rows = "row" if len(skipped) == 1 else "rows"
+        first = "; ".join(map(str, skipped[:MAX_EXAMPLES]))
+        more = " and more" * (len(skipped) > MAX_EXAMPLES)
+        warn([f"skipped {len(skipped)} {rows}: {first}{more}"])
 
 
 def warn(warnings: Iterable[str]) -> None:

@@ -25,11 +25,13 @@ from app.cli.options import (
     Data,
     Processes,
     Shards,
+    SkipBadRows,
     Spec,
     Table,
     output,
     read_checked,
     warn,
+    warn_skipped,
 )
 from app.cluster.layout import in_processes, on_cluster
 from app.documents import files
@@ -92,6 +94,7 @@ def train_model(
     processes: Processes = None,
     shards: Shards = None,
     cluster: Cluster = None,
+    skip_bad_rows: SkipBadRows = False,
 ) -> None:
     files.check_writable(out, "--out")
     given = {
@@ -102,7 +105,10 @@ def train_model(
         "--budgets": budgets,
     }
     training_spec = load_changed(spec, given)
-    with prepare_rows(as_source(data), training_spec, shards, cluster) as prepared:
+    skipped: list[Refusal] | None = [] if skip_bad_rows else None
+    rows = prepare_rows(as_source(data), training_spec, shards, cluster, skipped)
+    with rows as prepared:
+        warn_skipped(skipped or ())
         warn(prepared.warnings)
         run_parts = choose_runner(prepared.table, training_spec, processes)
         training = train(prepared, training_spec, run_parts=run_parts)
@@ -119,11 +125,15 @@ def train_model(
 
 @contextmanager
 def prepare_rows(
-    source: Path | str, spec: TrainingSpec, n_shards: int | None, cluster: str | None
+    source: Path | str,
+    spec: TrainingSpec,
+    n_shards: int | None,
+    cluster: str | None,
+    skipped: list[Refusal] | None = None,
 ) -> Iterator[PreparedTable]:
     """Read a table, and spread its rows over the processes that train on it."""
     if cluster is None:
-        prepared = read_training(source, spec)
+        prepared = read_training(source, spec, skipped)
         if n_shards is None or n_shards == 1:
             yield prepared
             return

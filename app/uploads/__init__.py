@@ -31,12 +31,17 @@ def read_columns(
     return to_columns(read_table(source, bounds), text)
 
 
-def read_table(source: Source, bounds: Bounds = UNBOUNDED) -> Any:
+def read_table(
+    source: Source,
+    bounds: Bounds = UNBOUNDED,
+    skipped: list[Refusal] | None = None,
+) -> Any:
     """Read a pyarrow table, its format known by its first bytes.
 
     A table beyond `bounds` is refused, before it is read if the file says its size.
-    Names are stripped; columns without a name get pandas' names, "Unnamed: 0". Raises
-    RefusedError for a table that can't be read.
+    With a list `skipped` rows of a CSV with a wrong number of cells are left out and
+    added to it. Names are stripped; columns without a name get pandas' names,
+    "Unnamed: 0". Raises RefusedError for a table that can't be read.
     """
     rule = "must be readable"
     # `text` holds what the current step decodes, so that an error can name the line.
@@ -50,7 +55,7 @@ def read_table(source: Source, bounds: Bounds = UNBOUNDED) -> Any:
             rule = "must be CSV in UTF-8 or UTF-16 with a header, or Parquet"
             text = content
             text = to_utf8(content)
-            table = read_csv(text, bounds)
+            table = read_csv(text, bounds, skipped)
     except (pa.ArrowException, csv.Error, OSError, UnicodeError, MemoryError) as error:
         if isinstance(error, MemoryError):
             rule = memory_rule(bounds)

@@ -79,17 +79,20 @@ def check_columns(table: Any, spec: TrainingSpec) -> CheckedTable:
     return check_training(columns, spec, available_bytes())
 
 
-def read_training(source: Path | str, spec: TrainingSpec) -> PreparedTable:
+def read_training(
+    source: Path | str, spec: TrainingSpec, skipped: list[Refusal] | None = None
+) -> PreparedTable:
     """Read a table to train on; raise RefusedError if it can't be used.
 
     A small CSV is read whole. Parquet or a large CSV is read a column at a time, so it
-    may exceed the memory.
+    may exceed the memory. `skipped`: see `app.uploads.read_table`.
     """
     memory = available_bytes()
     if isinstance(source, Path) and not is_streamed(source):
-        table = read_table(source, Bounds(memory=memory))
+        table = read_table(source, Bounds(memory=memory), skipped)
         return prepare_table(check_columns(table, spec), spec)
-    streamed = open_table(source, spec.table.text_columns, Bounds(memory=memory))
+    bounds = Bounds(memory=memory)
+    streamed = open_table(source, spec.table.text_columns, bounds, skipped)
     return prepare_columns(streamed, streamed.n_rows, spec, memory)
 
 

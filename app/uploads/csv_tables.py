@@ -50,8 +50,13 @@ class Dialect(NamedTuple):
     names: list[str]
 
 
-def read_csv(content: bytes, bounds: Bounds) -> Any:
-    """Read a CSV file with every cell as text; refuse rows of another length."""
+def read_csv(
+    content: bytes, bounds: Bounds, skipped: list[Refusal] | None = None
+) -> Any:
+    """Read a CSV file with every cell as text; refuse rows of another length.
+
+    With a list `skipped` such rows are left out, and their refusals added to it.
+    """
     dialect = find_dialect(content, bounds)
     n_columns = len(dialect.names)
     refuse_more(n_columns, bounds.columns, "columns")
@@ -70,7 +75,7 @@ def read_csv(content: bytes, bounds: Bounds) -> Any:
     except pa.ArrowInvalid:
         refuse_ragged(ragged)
         raise
-    refuse_ragged(ragged)
+    refuse_ragged(ragged, skipped)
     if dialect.separator == COMMA:
         return table
     return replace_decimal_commas(table, find_parted(table))
@@ -111,23 +116,26 @@ def arrow_options(
     }
 
 
-def refuse_ragged(rows: list[Any]) -> None:
-    """Refuse rows that are shorter or longer than the header."""
-    if not rows:
-        return
-    shown = [
+def refuse_ragged(rows: list[Any], skipped: list[Refusal] | None = None) -> None:
+    """Refuse rows that are shorter or longer than the header.
+
+    With a list `skipped` fewer than `MAX_RAGGED` are not refused, but added to it.
+    """
+    refusals = [
         Refusal(
             f"row {row.number - 1}",
             f"must have {row.expected_columns} cells",
             f"{row.actual_columns}",
         )
-        for row in rows[:MAX_EXAMPLES]
+        for row in rows
     ]
-    rule = "every row must have as many cells as the header"
-    count = f"{len(rows)}{' or more' * (len(rows) >= MAX_RAGGED)}"
-    raise RefusedError(
-        [*shown, Refusal("table", rule, f"{count} rows of another length")]
-    )
+    if skipped is not None and len(rows) < MAX_RAGGED:
+        skipped += refusals
+    elif rows:
+        rule = "every row must have as many cells as the header"
+        count = f"{len(rows)}{' or more' * (len(rows) >= MAX_RAGGED)}"
+        whole = Refusal("table", rule, f"{count} rows of another length")
+        raise RefusedError([*refusals[:MAX_EXAMPLES], whole])
 
 
 def find_dialect(content: bytes, bounds: Bounds) -> Dialect:

@@ -45,7 +45,10 @@ class NoBlocksError(Exception):
 
 
 def write_scratch(
-    source: Path, bounds: Bounds, block: int = BLOCK
+    source: Path,
+    bounds: Bounds,
+    block: int = BLOCK,
+    skipped: list[Refusal] | None = None,
 ) -> tuple[TableFile, Callable[[], None]]:
     """Write a CSV as Parquet; return the file, and a function that removes it.
 
@@ -58,12 +61,14 @@ def write_scratch(
     scratch = os.fdopen(descriptor, "w+b")
     try:
         try:
-            write_blocks(source, scratch, bounds, block)
+            ragged = write_blocks(source, scratch, bounds, block)
+            refuse_ragged(ragged, skipped)
         except (NoBlocksError, pa.ArrowException, csv.Error, UnicodeError):
             # Reading the whole file accepts it, or reports why not.
             scratch.seek(0)
             scratch.truncate()
-            pyarrow.parquet.write_table(read_table(source, bounds), scratch)
+            table = read_table(source, bounds, skipped)
+            pyarrow.parquet.write_table(table, scratch)
         except OSError as error:
             rule = "must be readable, and fit the disk as Parquet"
             raise RefusedError([Refusal("table", rule, first_line(error))]) from None
@@ -95,8 +100,10 @@ def unlink_if_possible(
     return find_file(pyarrow.fs.LocalFileSystem(), str(path)), remove
 
 
-def write_blocks(source: Path, target: IO[bytes], bounds: Bounds, block: int) -> None:
-    """Write a CSV as Parquet block by block."""
+def write_blocks(
+    source: Path, target: IO[bytes], bounds: Bounds, block: int
+) -> list[Any]:
+    """Write a CSV as Parquet block by block; return the rows of a wrong length."""
     with open_text(source) as text:
         head = text.read(LOOK)
     dialect = find_dialect_early(head, bounds)
@@ -121,7 +128,7 @@ def write_blocks(source: Path, target: IO[bytes], bounds: Bounds, block: int) ->
             if len(ragged) == MAX_RAGGED:
                 refuse_ragged(ragged)
             raise
-    refuse_ragged(ragged)
+    return ragged
 
 
 def write_batches(

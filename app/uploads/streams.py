@@ -185,15 +185,18 @@ class StreamedTable(Mapping[str, Column]):
 
 
 def open_table(
-    source: Path | str, text: Collection[str] = (), bounds: Bounds = UNBOUNDED
+    source: Path | str,
+    text: Collection[str] = (),
+    bounds: Bounds = UNBOUNDED,
+    skipped: list[Refusal] | None = None,
 ) -> StreamedTable:
     """Open a table in one Parquet file or several: see `find_table_files`.
 
-    `text` and `bounds` are as in `app.uploads.read_columns`; only footers are read. A
+    `text`, `bounds` and `skipped` are as in `app.uploads`; only footers are read. A
     large CSV is first copied into a Parquet file, which is removed with the table.
     """
     if isinstance(source, Path) and is_large_csv(source):
-        file, release = write_scratch(source, bounds)
+        file, release = write_scratch(source, bounds, skipped=skipped)
         table = StreamedTable([file], text, bounds, is_coded=False)
         finalize(table, release)
         return table

@@ -286,3 +286,36 @@ def test_empty_file_is_refused_as_such(tmp_path, run, content):
     finished = run("init", data, "--target", "y", "-o", tmp_path / "s.json")
 
     assert finished.err == "refused table: must have a header; the file is empty\n"
+
+
+def test_bad_rows_are_skipped_on_request_and_counted(tmp_path, run):
+    data, spec, model = (tmp_path / one for one in ("t.csv", "s.json", "m.json"))
+    rows = [f"{k % 7},{k % 5},{k % 2}" for k in range(60)]
+    data.write_text("\n".join(["a,b,y", *rows[:9], "1,2,3,4", *rows[9:], "5"]))
+    init = ("init", data, "--target", "y", "-o", spec)
+    train = ("train", data, "--spec", spec, "-o", model, "--effort", "fast")
+
+    refused = run(*init)
+    drafted = run(*init, "--skip-bad-rows")
+    unasked = run(*train)
+    trained = run(*train, "--skip-bad-rows")
+
+    assert [one.code for one in (refused, drafted, unasked, trained)] == [2, 0, 2, 0]
+    said = (
+        "warning skipped 2 rows: row 10: must have 3 cells; found 4; "
+        "row 62: must have 3 cells; found 1\n"
+    )
+    assert said in drafted.err
+    assert said in trained.err
+    assert "60 rows, 2 features" in drafted.out
+
+
+def test_too_many_bad_rows_are_refused_all_the_same(tmp_path, run):
+    data = tmp_path / "t.csv"
+    data.write_text("a,y\n" + "1,0\n2,1\n" * 30 + "1\n" * 1000)
+    init = ("init", data, "--target", "y", "-o", tmp_path / "s.json")
+
+    finished = run(*init, "--skip-bad-rows")
+
+    assert finished.code == 2
+    assert "1000 or more rows of another length" in finished.err

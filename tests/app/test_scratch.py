@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.documents.spec import read_spec
-from app.uploads import Bounds, places, read_columns, scratch
+from app.uploads import Bounds, places, read_columns, read_table, scratch
 from app.uploads.checking import read_training
 from app.uploads.scratch import DESCRIPTORS, LOOK, write_scratch
 from app.uploads.streams import StreamedTable, open_table
@@ -83,6 +83,21 @@ def test_each_table_is_what_the_whole_is(name, block, tmp_path):
 
     assert_same(streamed(path, block=block), whole(path))
     assert_same(streamed(path, ["a", "n"], block), whole(path, ["a", "n"]))
+
+
+@pytest.mark.parametrize("name", ["ragged", "semicolons"])
+def test_rows_of_another_length_are_skipped_as_in_the_whole(name, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(TABLES[name])
+    whole_skipped, skipped = [], []
+
+    n_rows = read_table(path, Bounds(), whole_skipped).num_rows
+    file, release = write_scratch(path, Bounds(), 512, skipped)
+
+    assert skipped == whole_skipped
+    assert len(skipped) == 2 * (name == "ragged")
+    assert StreamedTable([file], (), Bounds(), is_coded=False).n_rows == n_rows
+    release()
 
 
 def test_commas_that_a_late_block_explains_are_read_as_in_the_whole(

@@ -25,7 +25,8 @@ def feature_table(dataset: Dataset) -> Table:
     unit = f" ({catalogue.cost_unit})" if catalogue.cost_unit else ""
     table = titled_table(
         "Features",
-        Column("feature", max_width=MAX_NAME, no_wrap=True),
+        # Folded: cut names may be the same.
+        Column("feature", max_width=MAX_NAME, overflow="fold"),
         Column("type", no_wrap=True),
         Column("missing", justify="right", no_wrap=True),
         # In a narrow terminal this one gives way.

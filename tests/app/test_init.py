@@ -319,3 +319,16 @@ def test_too_many_bad_rows_are_refused_all_the_same(tmp_path, run):
 
     assert finished.code == 2
     assert "1000 or more rows of another length" in finished.err
+
+
+def test_long_names_are_folded_and_not_cut(tmp_path, run):
+    data = tmp_path / "t.csv"
+    names = [f"Curricular units 1st sem ({one})" for one in ("credited", "enrolled")]
+    rows = "".join(f"{k % 7},{k % 5},{k % 2}\n" for k in range(60))
+    data.write_text(",".join([*names, "y"]) + "\n" + rows)
+
+    finished = run("init", data, "--target", "y", "-o", tmp_path / "s.json")
+
+    assert "(credited)" in finished.out
+    assert "(enrolled)" in finished.out
+    assert "…" not in finished.out

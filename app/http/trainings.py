@@ -58,7 +58,7 @@ async def prepare(
     responses=STARTED,
     openapi_extra=order_body("spec", "SpecDocument", "TrainingOrder")
     | problems("not-found", "limit-reached", "conflict"),
-    response_model=schemas.Training,
+    response_model=schemas.StartedTraining,
     operation_id="start_training",
     summary="Train a model",
 )
@@ -68,7 +68,7 @@ def start_training(
     blobs: Uploads,
     now: Now,
     response: Response,
-) -> schemas.Training | Response:
+) -> schemas.StartedTraining | Response:
     """Check a spec and a table, and enqueue the training.
 
     The table is uploaded with the spec (multipart), or was before (JSON with its
@@ -80,7 +80,8 @@ def start_training(
     dataset_id = prepared.store(db, blobs, now)
     training = service.start(db, order, dataset_id, now)
     response.headers["Location"] = f"/train/{training.id}"
-    return schemas.Training.model_validate(training)
+    meaning = service.foretell_name(db, training.name)
+    return schemas.StartedTraining.of(training, name_will_mean=meaning)
 
 
 add_job_routes(router, "", service.NOUN, schemas.Training, schemas.TrainingPage)

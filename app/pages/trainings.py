@@ -72,6 +72,8 @@ def show_training(
     has_table = training.dataset_id is not None and sees["data"]
     is_ended = training.state in FINAL_STATES
     is_cancelling = training.state == "cancelling"
+    # A model at the prices of a list goes by the name of no model.
+    is_unnamed = is_ended or is_cancelling or training.refit_of is not None
     kind = training.error.type.rpartition("/")[2] if training.error else ""
     return render(
         request,
@@ -88,6 +90,7 @@ def show_training(
         sees=sees,
         table=datasets.get(db, training.dataset_id).name if has_table else None,
         why_not=why_not,
+        meaning=None if is_unnamed else trainings.foretell_name(db, training.name),
     )
 
 

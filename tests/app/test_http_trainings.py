@@ -48,6 +48,31 @@ def test_upload_is_trained_on_and_followed(
     assert [one["id"] for one in listed["items"]] == [started["id"]]
 
 
+def test_answer_says_what_the_name_will_mean(
+    client: TestClient, jobs: Jobs, table: bytes, spec: Spec
+) -> None:
+    name = spec["name"]
+
+    def start() -> str:
+        started = client.post("/train", **form(table, spec)).json()
+        jobs.worker().work()
+        ended = client.get(f"/train/{started['id']}").json()
+        ids.append(ended["model_id"])
+        return str(started["name_will_mean"])
+
+    ids: list[str] = []
+    first, second = start(), start()
+    newest = client.get(f"/models/{name}").json()["id"]
+    client.put(f"/models/{ids[0]}/champion")
+    third = start()
+
+    assert first.startswith(f"{name} will mean the model of this training")
+    assert second.startswith(f"{name} means version 1 until this training")
+    assert newest == ids[1]
+    assert third.startswith(f"{name} goes on meaning version 1, its champion.")
+    assert client.get(f"/models/{name}").json()["id"] == ids[0]
+
+
 def test_spec_may_be_a_file_of_the_form(
     client: TestClient, table: bytes, spec: Spec
 ) -> None:

@@ -69,6 +69,17 @@ def test_a_waiting_training_tells_its_place(client: TestClient) -> None:
         assert "<script>alert" not in text
 
 
+def test_what_the_name_will_mean_is_told_until_the_training_ends(
+    client: TestClient,
+) -> None:
+    page = order(client, "n")
+    before = read(client, page)
+    cancel(client, page, before)
+
+    assert "n will mean the model of this training" in before
+    assert "will mean" not in read(client, page)
+
+
 def test_a_training_is_cancelled_once(client: TestClient) -> None:
     page = order(client)
     before = read(client, page)

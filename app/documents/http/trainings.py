@@ -70,6 +70,17 @@ class Training(Answer):
     )
 
 
+class StartedTraining(Training):
+    """A training that waits, and what its name will mean from now on."""
+
+    name_will_mean: str = Field(
+        examples=[
+            "heart-cleveland will mean the model of this training: there is no other."
+        ],
+        description="A champion keeps the name; else the newest version takes it.",
+    )
+
+
 class Standing(Answer):
     """Place in the queue and expected end of a training or job; the end is a guess."""
 

@@ -12,7 +12,7 @@ from app.processes.limited import IsWanted, is_always_wanted
 from app.records import StoredJob
 from app.service import limits
 from app.service.jobs.nouns import JobNoun
-from app.store import datasets, jobs
+from app.store import datasets, jobs, models
 from app.store.database.transactions import Transaction
 from app.uploads.parsing import JudgedTable, TableFacts, TableReader, TableSource
 from core.errors import RefusedError
@@ -87,3 +87,20 @@ def start(db: Transaction, order: Order, dataset_id: str, now: datetime) -> Stor
     )
     jobs.enqueue(db, job, now)
     return job
+
+
+def foretell_name(db: Transaction, name: str) -> str:
+    """Return a sentence: what a name means once a training of it made a model."""
+    now = models.find_by_name(db, name)
+    if now is None:
+        return f"{name} will mean the model of this training: there is no other."
+    if now.is_champion:
+        return (
+            f"{name} goes on meaning version {now.version}, its champion. The model of "
+            "this training is a new version, found by its number or id, until you make "
+            "it the champion."
+        )
+    return (
+        f"{name} means version {now.version} until this training has made its model, "
+        "and from then on that new version, since no version is the champion."
+    )

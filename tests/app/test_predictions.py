@@ -152,7 +152,7 @@ def test_member_of_a_bundle_may_be_absent_below_its_price(place, predict):
     [
         ((), "--budget: must be given, or else --budget-from"),
         (("--budget", "1", "--budget-from", "purse"), "and not both"),
-        (("--budget", "1,x"), "--budget: must be a number"),
+        (("--budget", "1,x"), "--budget: must be an amount"),
         (("--budget", "1", "--keep", "idd"), "--keep: must be a column of the table"),
         (("--budget-from", "pursy"), "the nearest is 'purse'"),
         (("--budget-from", "chol"), "column chol: must be an amount"),

@@ -56,6 +56,7 @@ def test_what_users_call_and_catch_is_promised() -> None:
         "JobFailed",
         "ProblemError",
         "RefusedError",
+        "ServiceUnreachable",
         "TrainingFailed",
         "UnansweredError",
     ]

@@ -60,7 +60,7 @@ def test_value_within_its_range_is_taken(name, raw, value):
     assert parameters(Wish)[name].check(raw) == value
 
 
-@pytest.mark.parametrize(("raw", "rule"), [("1", "number"), (0, "positive")])
+@pytest.mark.parametrize(("raw", "rule"), [("1", "an amount"), (0, "positive")])
 def test_amount_is_a_positive_number(raw, rule):
     with pytest.raises(ValueError, match=rule):
         parameters(Wish)["floor"].check(raw)

@@ -42,7 +42,7 @@ def things(ours: Visitor) -> dict[str, str]:
     return {
         "models": model,
         "sessions": session,
-        "ledger": "1",
+        "ledger": f"{session}-1",
         "datasets": dataset,
         "train": ours.call("/train", order),
     }

@@ -55,7 +55,8 @@ def n_files(server: Server) -> int:
 
 def json_of(session: str, text: str) -> Iterator[tuple[str, str, str]]:
     """Yield requests that bring a text of JSON wherever JSON is taken."""
-    for path in ("/predict", "/models", "/train", "/keys", "/ledger/1/reverse"):
+    entry = f"/ledger/{session.rpartition('/')[2]}-1"
+    for path in ("/predict", "/models", "/train", "/keys", f"{entry}/reverse"):
         yield "POST", path, text
     yield "POST", f"{session}/answers", text
     yield "PATCH", session, text

@@ -32,7 +32,7 @@ def play_refused(ensemble, row, budget, refused):
             answer = Answer(idx, "unavailable")
         if idx == refused:
             answer = Answer(idx, "refused")
-        state = machine.observe(ensemble, state, answer)
+        state = machine.observe(ensemble, state, [answer])
     return machine.forecast(ensemble, state).probabilities
 
 

@@ -43,6 +43,20 @@ def test_value_outside_is_refused_with_the_limits_and_the_unit(value: float) -> 
 
 
 @pytest.mark.parametrize(
+    ("value_range", "hint"),
+    [(None, ""), ((29.0, 77.0), "; training saw 29 to 77 years")],
+)
+def test_number_without_end_is_refused_with_the_range_that_training_saw(
+    value_range: tuple[float, float] | None, hint: str
+) -> None:
+    feature = Feature("age", unit="years", value_range=value_range)
+    with pytest.raises(AnswerError) as refused:
+        check_answer(feature, float("inf"))
+
+    assert refused.value.refusals[0].rule == f"must be a finite number{hint}"
+
+
+@pytest.mark.parametrize(
     ("limits", "rule"),
     [({"least": 0.0}, "must be at least 0"), ({"most": 9.0}, "must be at most 9")],
 )

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from app.words.charts import Line, in_unit, line_chart
-from app.words.savings import best_so_far, chance_points
-from app.words.wording import money, percent
+from app.words.savings import best_so_far, chance_points, find_half, find_knee
+from app.words.wording import money, percent, percent_range
 from core.model.model import Curve, Model
 from core.table.prices import from_micros
 
@@ -33,6 +33,26 @@ def budget_words(model: Model) -> list[BudgetWords]:
         spend = money(round(curve.mean_spends[place], -4), unit)
         rows.append(BudgetWords(amount, name, f"{words}, {spend} spent"))
     return rows
+
+
+def pick_budgets(model: Model) -> list[BudgetWords]:
+    """Return the knee, half of the spend and the last budget in words."""
+    curve = model.curve
+    if curve is None:
+        return []
+    places = {find_knee(curve), find_half(curve), len(curve.budgets) - 1} - {None}
+    rows, picked = budget_words(model), []
+    for place in sorted(one for one in places if one is not None):
+        row, error = rows[place], percent(curve.errors_calibrated[place])
+        unit = model.ensemble.catalogue.cost_unit
+        spend = money(round(curve.mean_spends[place], -4), unit)
+        words = (
+            f"wrong in {error} of cases ({percent_range(*curve.intervals[place])} %); "
+            f"{count_words(curve, place)} and {spend} on average"
+        )
+        limit = "Without a limit" if row.amount == "" else f"With up to {row.name}"
+        picked.append(BudgetWords(row.amount, limit, words))
+    return picked
 
 
 def count_words(curve: Curve, place: int) -> str:

@@ -21,7 +21,7 @@ from app.words.comparison import (
     describe_verdict,
     find_clashes,
 )
-from app.words.facts import list_facts
+from app.words.facts import list_facts, list_settings
 from app.words.figures import Cells
 from core.errors import Refusal, RefusedError
 from core.model.model import Curve, Model
@@ -133,7 +133,10 @@ def compare(db: Transaction, first: Side, other: Side) -> SideBySide:
         )
     ]
     head, rows = comparison_cells(models, budgets, unit)
-    both = [dict(list_facts(one.model)) for one in (first, other)]
+    both = [
+        dict([*list_facts(one.model), *list_settings(one.model)])
+        for one in (first, other)
+    ]
     terms = dict.fromkeys(term for facts in both for term in facts)
     return SideBySide(
         sides=(first, other),

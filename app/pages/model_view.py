@@ -3,10 +3,17 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from app.pages.budgets import BudgetWords, pick_budgets
 from app.pages.filters import name
 from app.words.charts import NamedCurve
 from app.words.effects import EffectsWithTable
-from app.words.facts import list_cautions, list_facts, list_features
+from app.words.facts import (
+    FeatureTables,
+    list_cautions,
+    list_facts,
+    list_features,
+    list_settings,
+)
 from app.words.figures import Cells
 from app.words.model_charts import (
     OWN_ROWS,
@@ -50,15 +57,20 @@ class ModelView(NamedTuple):
     """The parts of a page that come from the model alone."""
 
     facts: Sequence[tuple[object, object]]
+    #: how it was trained
+    settings: Sequence[tuple[object, object]]
+    #: up to three budgets, each with its error and spend
+    short: Sequence[BudgetWords]
     curves: CurvesWithTables | None
     measured: Sequence[RowsView]
     #: how cases go by budget, and on which rows that was counted
     sessions: tuple[Cells, str] | None
-    features: Cells
+    features: FeatureTables
     limits: Sequence[str]
     #: what to know before sessions
     warnings: Sequence[str]
     #: in the report alone, since they take seconds or much room
+    order: PlannedBudget | None = None
     budgets: Sequence[PlannedBudget] = ()
     effects: EffectsWithTable | None = None
 
@@ -70,13 +82,15 @@ def view_of(model: Model, tested: NamedCurve | None = None) -> ModelView:
     curves += [] if tested is None else [tested]
     return ModelView(
         facts=[(name(term), name(words)) for term, words in list_facts(model)],
+        settings=list_settings(model),
+        short=pick_budgets(model),
         curves=show_curves(model, tested),
         measured=[
             view_rows(model, one.curve, "" if tested is None else rows_suffix(one))
             for one in curves
         ],
         sessions=None if sessions is None else (sessions, describe_note(model)),
-        features=isolate(list_features(model.ensemble)),
+        features=FeatureTables(*map(isolate, list_features(model))),
         limits=list_cautions(model),
         warnings=list_warnings(model.ensemble),
     )

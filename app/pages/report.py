@@ -10,6 +10,7 @@ from app.words.charts import NamedCurve, curve_chart
 from app.words.comparison import ComparedModel, comparison_cells, explain_comparison
 from app.words.effects import show_effects
 from app.words.outlines import outline_cells
+from app.words.savings import find_knee
 from app.words.wording import money, percent
 from core.model.model import Model
 from core.table.prices import total_cost
@@ -32,8 +33,20 @@ def report_page(
     effects = show_effects(model.ensemble)
     if effects is not None:
         effects = effects._replace(cells=isolate(effects.cells))
-    view = view_of(model, tested)._replace(budgets=plans, effects=effects)
+    view = view_of(model, tested)._replace(
+        order=plan_knee(model), budgets=plans, effects=effects
+    )
     return render_file("report.html", name=model.name, view=view)
+
+
+def plan_knee(model: Model) -> PlannedBudget | None:
+    """Return what is asked, in order, under the budget at the knee of the curve."""
+    place = None if model.curve is None else find_knee(model.curve)
+    if model.curve is None or place is None:
+        return None
+    budget = model.curve.budgets[place]
+    cells = isolate(outline_cells(model, budget))
+    return PlannedBudget(name_budget(model, budget), cells)
 
 
 def choose_budgets(model: Model) -> list[int | None]:

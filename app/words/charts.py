@@ -15,7 +15,7 @@ from core.model.model import Curve
 from core.table.prices import MICROS_PER_UNIT
 
 # Width and height; of charts side by side the second.
-WIDE, SMALL, LOW = (560, 320), (380, 310), (420, 200)
+WIDE, SMALL, LOW = (460, 320), (380, 310), (420, 200)
 # Height of a row of names.
 ROW = 26
 # Width of a name within the name of an axis.
@@ -53,7 +53,9 @@ def curve_chart(
     plot = Plot(
         size,
         number_axis(0, 1.04 * most / MICROS_PER_UNIT, f"mean spend{in_unit(unit)}"),
-        number_axis(0, 104 * max([*tops, *(baselines or {}).values()]), "error (%)"),
+        number_axis(
+            0, 104 * max([*tops, *(baselines or {}).values()]), "wrong, of 100"
+        ),
         legend=legend if len(legend) > 1 else (),
     )
     for colour, (_, curve) in coloured:

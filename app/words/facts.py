@@ -12,10 +12,22 @@ from core.table.catalogue import Feature
 FEW_ROWS = 100
 
 
+# More classes than these are counted and not joined by "or".
+MOST_CLASSES = 4
+
+
+def name_classes(ensemble: Ensemble) -> str:
+    """Return what a model predicts: its classes in words."""
+    names = [one.display for one in ensemble.classes]
+    if len(names) <= MOST_CLASSES:
+        return " or ".join(names)
+    return f"one of {len(names)} classes: {', '.join(names)}"
+
+
 def list_facts(model: Model) -> list[tuple[str, str]]:
-    """Return the lines of a model's card: a term and its words."""
+    """Return the lines of a model's card that everybody reads: a term and its words."""
     ensemble, card = model.ensemble, model.card
-    names = " or ".join(one.display for one in ensemble.classes)
+    names = name_classes(ensemble)
     facts: list[tuple[str, str]] = [
         ("Predicts", f"{names} ({model.target})" if model.target else names)
     ]
@@ -29,6 +41,17 @@ def list_facts(model: Model) -> list[tuple[str, str]]:
         for one in ensemble.classes
         if one.label in by_class
     ]
+    n_features = len(ensemble.catalogue.features)
+    facts.append(
+        ("Features it reads", f"{int(ensemble.is_used.sum())} of {n_features}")
+    )
+    return facts
+
+
+def list_settings(model: Model) -> list[tuple[str, str]]:
+    """Return the lines of a model's card on how it was trained."""
+    ensemble, card = model.ensemble, model.card
+    facts: list[tuple[str, str]] = []
     if isinstance(card.get("missing_cells"), int):
         facts.append(("Cells without a value", f"{card['missing_cells']:,}"))
     if isinstance(card.get("folds"), int):
@@ -37,10 +60,6 @@ def list_facts(model: Model) -> list[tuple[str, str]]:
     facts.append(("Weak hypotheses", f"{len(ensemble.hypotheses):,}"))
     if ensemble.panels is not None:
         facts.append(("Panels", f"{len(ensemble.panels.panels):,}"))
-    n_features = len(ensemble.catalogue.features)
-    facts.append(
-        ("Features it reads", f"{int(ensemble.is_used.sum())} of {n_features}")
-    )
     facts.append(("Seed", str(card.get("seed", model.params.get("seed", "not told")))))
     return facts
 
@@ -89,12 +108,19 @@ def in_brackets(unit: str) -> str:
     return f"({unit})" if unit else ""
 
 
-def list_features(ensemble: Ensemble) -> Cells:
-    """Return a table of the features: values seen in training, cost, group, use."""
-    catalogue = ensemble.catalogue
+class FeatureTables(NamedTuple):
+    """Features in rows: those that a model reads, most asked first, and the rest."""
+
+    read: Cells
+    unread: Cells
+
+
+def list_features(model: Model) -> FeatureTables:
+    """Return the features with the values that training saw, their costs and groups."""
+    catalogue, is_used = model.ensemble.catalogue, model.ensemble.is_used.tolist()
     groups = {group.name: group for group in catalogue.groups}
     rows: list[tuple[str, ...]] = []
-    for feature, is_used in zip(catalogue.features, ensemble.is_used, strict=True):
+    for feature in catalogue.features:
         cost, shared = money(feature.cost), ""
         group = groups.get(feature.group or "")
         if group is not None:
@@ -103,12 +129,30 @@ def list_features(ensemble: Ensemble) -> Cells:
                 cost, shared = "–", f"{named}, all for {money(group.price)}"
             else:
                 shared = f"{named}, once {money(group.fee)}"
-        told = "yes" if is_used else "no"
-        cells = feature.title, describe_seen(feature), cost, shared, told
-        rows.append(cells)
-    unit = catalogue.cost_unit
-    head = ("Feature", "Values", f"Cost {in_brackets(unit)}".strip(), "Group", "Read")
-    return head, rows
+        rows.append((feature.title, describe_seen(feature), cost, shared))
+    head: tuple[str, ...] = (
+        "Feature",
+        "Values",
+        f"Cost {in_brackets(catalogue.cost_unit)}".strip(),
+    )
+    if groups:
+        head = (*head, "Group")
+    else:
+        rows = [cells[:-1] for cells in rows]
+    order = order_by_use(model)
+    return FeatureTables(
+        (head, [rows[idx] for idx in order if is_used[idx]]),
+        (head, [rows[idx] for idx in order if not is_used[idx]]),
+    )
+
+
+def order_by_use(model: Model) -> list[int]:
+    """Return the features' positions, those asked in most cases first."""
+    curve, places = model.curve, list(range(len(model.ensemble.catalogue.features)))
+    if curve is None or curve.purchases is None:
+        return places
+    shares = curve.purchases[-1]
+    return sorted(places, key=lambda idx: -shares[idx])
 
 
 def describe_seen(feature: Feature) -> str:

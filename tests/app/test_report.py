@@ -65,7 +65,8 @@ def test_budgets_are_those_of_the_curve_where_none_are_named() -> None:
     told = words(report_page(Model("m", short(), "disease", curve=CURVE)))
 
     assert "2.00 CAD: errs in 30 %" in told
-    assert told.count("errs in") == 2
+    # The plan at the knee, then one for each.
+    assert told.count("errs in") == 3
 
 
 def test_model_without_a_curve_has_a_page_of_parts_of_the_whole_price() -> None:

@@ -1,6 +1,7 @@
 """Trainings: the list, how far each one is, cancelling, and why one failed."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
@@ -16,6 +17,10 @@ from app.pages.frame import render, see_other
 from app.records import FINAL_STATES, Caller
 from app.service import datasets, operations
 from app.service.jobs import trainings
+from app.words.charts import NamedCurve, curve_chart
+from app.words.wording import left_words
+from core.model.model import Curve
+from core.table.prices import MICROS_PER_UNIT
 
 router = APIRouter(prefix="/ui/train", include_in_schema=False)
 MOST = 50
@@ -57,13 +62,14 @@ def show_trainings(
 def show_single(
     request: Request, id: str, db: ReadDb, now: Now, caller: Called
 ) -> HTMLResponse:
-    return show_training(request, db, trainings.show(db, id, now), caller)
+    return show_training(request, db, trainings.show(db, id, now), now, caller)
 
 
 def show_training(
     request: Request,
     db: Any,
     training: Any,
+    now: datetime,
     caller: Caller,
     why_not: str | None = None,
 ) -> HTMLResponse:
@@ -75,6 +81,8 @@ def show_training(
     # A model at the prices of a list goes by the name of no model.
     is_unnamed = is_ended or is_cancelling or training.refit_of is not None
     kind = training.error.type.rpartition("/")[2] if training.error else ""
+    step = {} if is_ended else trainings.last_step(db, training.id)
+    end, tested = training.expected_end, step.get("tested")
     return render(
         request,
         "training.html",
@@ -85,13 +93,26 @@ def show_training(
         may_cancel=WRITE in caller.scopes and not is_ended and not is_cancelling,
         # Only a queued training needs to know whether a worker could take it.
         has_workers=training.state != "queued" or has_workers(request, db),
-        step=trainings.last_step(db, training.id),
+        step=step,
+        left=None if end is None else left_words(end - now),
+        tested=tested,
+        chart=tested and draw_tested(tested, training.spec.get("cost_unit", "")),
         remedy=REMEDIES.get(kind),
         sees=sees,
         table=datasets.get(db, training.dataset_id).name if has_table else None,
         why_not=why_not,
         meaning=None if is_unnamed else trainings.foretell_name(db, training.name),
     )
+
+
+def draw_tested(tested: Mapping[str, Any], unit: str) -> str:
+    """Draw the error on held-out rows of the folds that are trained so far."""
+    points = tested["points"]
+    budgets = tuple(round(one["budget"] * MICROS_PER_UNIT) for one in points)
+    errors = tuple(one["error"] for one in points)
+    spends = tuple(one["mean_spend"] * MICROS_PER_UNIT for one in points)
+    curve = Curve(budgets, errors, errors, spends, budgets, tested["rows"])
+    return curve_chart([NamedCurve("the parts tested so far", curve)], unit)
 
 
 def has_workers(request: Request, db: Any) -> bool:
@@ -121,7 +142,7 @@ async def cancel_training(
     def explain(why_not: str) -> HTMLResponse:
         with reading(request.app.state.engine, caller.tenant_id) as db:
             training = trainings.show(db, id, now)
-            return show_training(request, db, training, caller, why_not)
+            return show_training(request, db, training, now, caller, why_not)
 
     try:
         return await changes(

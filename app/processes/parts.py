@@ -102,7 +102,7 @@ class PartProcesses:
                 number += 1
             elif last is not None:
                 # A sign of life, so that the caller can do other things meanwhile.
-                yield replace(last, added=None)
+                yield replace(last, added=None, tested=None)
 
     def _listen(self, left: Iterator[PartJob]) -> None:
         """Receive messages of processes; give the next job to those that are done."""

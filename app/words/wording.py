@@ -266,3 +266,17 @@ def age_words(age: timedelta) -> str:
             count = seconds // length
             return f"{count} {unit}{'' if count == 1 else 's'}"
     return "less than a minute"
+
+
+def left_words(left: timedelta) -> str:
+    """Return an estimate of the time left; it is rough, so it is rounded."""
+    seconds = left.total_seconds()
+    if seconds <= 5:
+        return "A few seconds left."
+    length, unit, step = 1, "second", 5
+    if seconds >= 55:
+        length, unit, step = (
+            (60, "minute", 1) if seconds < 3_300 else (3_600, "hour", 1)
+        )
+    count = step * max(1, round(seconds / length / step))
+    return f"About {count} {unit}{'' if count == 1 else 's'} left."

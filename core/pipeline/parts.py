@@ -9,6 +9,7 @@ from core.panels.ladders import fit_ladder
 from core.pipeline.choosing import tune
 from core.pipeline.progress import Part, Progress
 from core.pipeline.spec import TrainingSpec
+from core.pipeline.validation import preview_curve
 from core.selection.search import Selection, select
 from core.table.binned_table import BinnedTable
 from core.table.dataset import Dataset
@@ -42,7 +43,8 @@ class TrainedPart(NamedTuple):
 class PartJob:
     """A part with all that is needed to train it, in any process.
 
-    `table` has weight where the part's rows are; `done` is as in `train`.
+    `table` has weight where the part's rows are; `done` is as in `train`. `unseen` are
+    the rows of a fold; None: all rows are trained on.
     """
 
     part: Part
@@ -50,6 +52,7 @@ class PartJob:
     spec: TrainingSpec
     error_costs: ErrorCosts
     done: Mapping[int, Sequence[Round]]
+    unseen: Dataset | None = None
 
 
 class FinishedPart(NamedTuple):
@@ -70,7 +73,10 @@ RunParts = Callable[[Iterable[PartJob]], RunningParts]
 
 
 def run_job(job: PartJob) -> RunningPart:
-    """Train a part: rounds, and panels where the algorithm has them; yield progress."""
+    """Train a part: rounds, and panels where the algorithm has them.
+
+    Yields its progress; the last one of a fold has its curve.
+    """
     spec, table = job.spec, job.table
     trained = yield from train_part(table, spec, job.done, job.part)
     ensemble = make_ensemble(table, spec.boost, trained.rounds, job.error_costs)
@@ -79,6 +85,9 @@ def run_job(job: PartJob) -> RunningPart:
             add_panels(ensemble, trained.table.dataset, spec.boost),
             job.part.after_rounds,
         )
+    if job.unseen is not None:
+        tested = preview_curve(ensemble, job.unseen, spec.seed)
+        yield replace(job.part.after_rounds(1.0), tested=tested)
     rounds, params, selection, _, tried = trained
     return FinishedPart(ensemble, rounds, params, selection, tried)
 

@@ -4,7 +4,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from core.model.model import Model
+from core.model.model import Curve, Model
 from core.training.rounds import Round
 
 # Share of a training that its validation takes, where it has folds.
@@ -16,13 +16,15 @@ class Progress:
     """A step of a training; `added` is its round, None while choosing or validating.
 
     `part` counts the folds from 0; the last part is the whole. `share`, 0 to 1, is
-    how much of the training is done.
+    how much of the training is done. `tested` is the curve of the fold that has just
+    been trained, on its held-out rows and before any calibration.
     """
 
     part: int
     n_parts: int
     added: Round | None
     share: float
+    tested: Curve | None = None
 
 
 Training = Generator[Progress, None, Model]

@@ -87,6 +87,8 @@ def train(
         checked = prepare_table(checked, spec)
     table, aside, seed = checked.table, checked.aside, spec.seed
     fold_of, n_folds = choose_folds(table, spec)
+    sample, sample_folds = table.sample, fold_of[table.sample_idxs]
+    unseen = [sample.take(np.flatnonzero(sample_folds == n)) for n in range(n_folds)]
     parts = list_parts(n_folds, spec)
     jobs = (
         PartJob(
@@ -95,16 +97,13 @@ def train(
             spec,
             checked.error_costs,
             done or {},
+            None if part.is_whole else unseen[part.number],
         )
         for part in parts
     )
     finished = yield from run_parts(jobs)
     *held_out, whole = [one.ensemble for one in finished]
-    sample, sample_folds = table.sample, fold_of[table.sample_idxs]
-    folds = [
-        UnseenRows(ensemble, sample.take(np.flatnonzero(sample_folds == number)))
-        for number, ensemble in enumerate(held_out)
-    ]
+    folds = [UnseenRows(*pair) for pair in zip(held_out, unseen, strict=True)]
     rows = ModelRows(sample, aside)
     whole, validation = yield from validate_whole(whole, folds, rows, spec, parts[-1])
     whole = add_ranges(whole, table.ranges)

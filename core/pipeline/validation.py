@@ -19,6 +19,7 @@ from core.simulation.purchases import Purchases
 from core.simulation.simulate import walk
 from core.table.dataset import Dataset
 from core.table.folds import make_folds
+from core.table.prices import total_cost
 from core.training.algorithms import ALGORITHMS
 from core.work import approach, pass_on
 
@@ -30,6 +31,9 @@ MAX_BUDGETS = 12
 
 # Most held-out rows per fold that calibrations are fitted on: enough for few numbers.
 MAX_ROWS = 2000
+
+# The smallest budget of a preview is the price of all features, halved so often.
+HALVINGS = 6
 
 # Shares of a validation done after two of its three steps; estimates.
 CALIBRATED, COMPARED = 0.5, 0.8
@@ -140,6 +144,18 @@ def compute_held_out_curve(
         yield COMPARED + (1.0 - COMPARED) * len(curves) / len(pairs)
     figures = compute_figures(whole, join_scored(scored, curves))
     return replace(average_curves(curves), predictive=figures)
+
+
+def preview_curve(ensemble: Ensemble, rows: Dataset, seed: int) -> Curve:
+    """Compute the curve of one fold before any calibration, while others are trained.
+
+    Its budgets are the same for every fold: 0, and the price of all features, halved
+    again and again. At most `MAX_ROWS` rows are used.
+    """
+    most = total_cost(ensemble.catalogue)
+    budgets = sorted({0, *(most >> halvings for halvings in range(HALVINGS + 1))})
+    few = thin_for_calibration(rows, ensemble.n_outputs)
+    return evaluate(ensemble, few, budgets, seed=seed)
 
 
 def calibrate_policies(

@@ -75,6 +75,14 @@ def test_any_number_of_processes_makes_the_same_model(checked, alone, n_processe
     assert not any(map(is_there, pids_of(runner)))
 
 
+def test_each_fold_tells_its_curve_once(checked):
+    told = list(train(checked, PLAIN, run_parts=PartProcesses(2)))
+
+    tested = [one for one in told if one.tested is not None]
+    assert [one.part for one in tested] == [0, 1, 2]
+    assert sum(one.tested.n_samples for one in tested) == 200
+
+
 def test_interrupted_training_goes_on_in_processes(checked, alone):
     told, model = alone
     done = {part: [] for part, _ in told[:50]}

@@ -1,7 +1,7 @@
 """Pages of trainings: the list, how far one is, cancelling, failures."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
 import pytest
@@ -13,6 +13,7 @@ from app.records import TrainingState
 from app.service.jobs import queue
 from app.store import jobs
 from app.store.database.engine import transaction
+from app.words.wording import left_words
 from core.errors import Refusal, RefusedError
 from tests.pages.hostile import MARKUP
 from tests.pages.site import Site, token_of
@@ -53,6 +54,7 @@ def claim(client: TestClient, **more: Any) -> Any:
             jobs.add_event(db, claimed.id, kind, NOW, share, **step)
         if "problem" in more:
             queue.fail(db, claimed, more["problem"], NOW)
+    return claimed
 
 
 def test_a_waiting_training_tells_its_place(client: TestClient) -> None:
@@ -108,14 +110,14 @@ def test_the_stream_is_for_who_has_the_cookie(client: TestClient) -> None:
 
 def test_a_running_training_can_be_cancelled(client: TestClient) -> None:
     page = order(client)
-    claim(client, steps=({"part": 0, "round": 9}, {"part": 1, "round": 17}))
+    claim(client, steps=({"part": 0}, {"part": 1, "parts": 6, "round": 17}))
     running = read(client, page)
     cancel(client, page, running)
     cancelling = read(client, page)
 
     assert "The model is being trained." in running
     assert "in the queue" not in running
-    assert "Now at round 17 of part 2." in running
+    assert "Testing on part 2 of 5: a model learns from all other rows." in running
     assert "The training is being cancelled." in cancelling
     assert "Cancel the training" not in cancelling
 
@@ -131,7 +133,54 @@ def test_a_running_training_may_be_at_no_round(
     running = read(client, page)
 
     assert "The model is being trained." in running
-    assert "Now at round" not in running
+    assert "Testing on" not in running
+    assert "Error so far" not in running
+
+
+def test_the_error_of_the_parts_tested_so_far_is_drawn(client: TestClient) -> None:
+    page = order(client)
+    points = [
+        {"budget": 0, "mean_spend": 0.0, "error": 0.46},
+        {"budget": 2.5, "mean_spend": 1.75, "error": 0.21},
+    ]
+    tested = {"parts": 2, "rows": 122, "points": points}
+    claim(client, steps=({"part": 5, "parts": 6, "tested": tested},))
+
+    running = read(client, page)
+
+    assert "Training the model on all rows." in running
+    assert "Tested on 2 parts, 122 held-out rows." in running
+    assert "21 %" in running
+    assert running.count("<circle") == 2
+
+
+def test_the_time_left_is_told_once_some_is_done(client: TestClient) -> None:
+    page = order(client)
+    claimed = claim(client)
+    before = read(client, page)
+    engine = client.app.state.engine  # type: ignore[attr-defined]
+    with transaction(engine, claimed.tenant_id) as db:
+        jobs.change(db, claimed.id, share=0.5)
+
+    assert " left." not in before
+    assert " left." in read(client, page)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (-3, "A few seconds left."),
+        (5, "A few seconds left."),
+        (13, "About 15 seconds left."),
+        (54, "About 55 seconds left."),
+        (57, "About 1 minute left."),
+        (1_000, "About 17 minutes left."),
+        (3_500, "About 1 hour left."),
+        (100_000, "About 28 hours left."),
+    ],
+)
+def test_the_time_left_is_rounded(seconds: int, words: str) -> None:
+    assert left_words(timedelta(seconds=seconds)) == words
 
 
 @pytest.mark.parametrize(

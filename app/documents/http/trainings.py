@@ -1,7 +1,8 @@
 """Schemas of trainings."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -10,6 +11,9 @@ from app.documents.http.problems import BrokenRule, ProblemType
 from app.documents.shape import EXAMPLE_TIME, Answer
 from app.documents.spec import SPEC_EXAMPLE, SpecDocument
 from app.documents.words import TrainingState
+from core.model.model import Curve
+from core.pipeline.validation import average_curves
+from core.table.prices import MICROS_PER_UNIT
 
 TRAINING_ID = "trn_7d1e0f2a3b4c5d6e7f809102"
 
@@ -119,6 +123,40 @@ class Verdict(Answer):
     classes: list[str] | None = Field(default=None, examples=[["0", "1"]])
 
 
+class TestedPoint(Answer):
+    """Error on held-out rows at a budget; costs in the unit of the training."""
+
+    budget: float = Field(examples=[18.25])
+    mean_spend: float = Field(examples=[11.4])
+    error: float = Field(examples=[0.21])
+
+
+class TestedParts(Answer):
+    """The mean curve of the folds trained so far, before any calibration."""
+
+    __test__ = False
+
+    parts: int = Field(examples=[2], description="Folds tested so far.")
+    rows: int = Field(examples=[122], description="Held-out rows used.")
+    points: list[TestedPoint]
+
+    @classmethod
+    def of_curves(cls, curves: Sequence[Curve]) -> Self:
+        """Return the mean of curves at the same budgets."""
+        mean = average_curves(curves)
+        points = [
+            TestedPoint(
+                budget=(budget or 0) / MICROS_PER_UNIT,
+                mean_spend=spend / MICROS_PER_UNIT,
+                error=error,
+            )
+            for budget, spend, error in zip(
+                mean.budgets, mean.mean_spends, mean.errors_calibrated, strict=True
+            )
+        ]
+        return cls(parts=len(curves), rows=mean.n_samples, points=points)
+
+
 class TrainingEvent(BaseModel):
     """The data of one event of a stream; its name is the event's type."""
 
@@ -126,7 +164,17 @@ class TrainingEvent(BaseModel):
     progress: float = Field(examples=[0.42])
     at: datetime = Field(examples=[EXAMPLE_TIME])
     attempt: int | None = Field(default=None, examples=[None])
-    part: int | None = Field(default=None, examples=[2])
+    part: int | None = Field(
+        default=None,
+        examples=[2],
+        description="Counted from 0: the folds, then all rows.",
+    )
+    parts: int | None = Field(
+        default=None, examples=[6], description="The folds, and all rows."
+    )
     round: int | None = Field(default=None, examples=[117])
+    tested: TestedParts | None = Field(
+        default=None, description="Once the first fold is trained."
+    )
     model_id: str | None = Field(default=None, examples=[None])
     error: Failure | None = Field(default=None, examples=[None])

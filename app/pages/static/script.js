@@ -130,7 +130,8 @@ if (followed) {
       if (answer?.redirected) return location.assign(here);
       if (answer?.ok) {
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-        if (!page.querySelector("[data-follow]")) return location.assign(here);
+        if (!page.querySelector("[data-follow]"))
+          return location.assign(page.querySelector("[data-done]")?.getAttribute("href") ?? here);
         for (const part of document.querySelectorAll("[data-live]")) {
           const now = page.querySelector(`[data-live="${part.dataset.live}"]`);
           if (part.innerHTML !== now.innerHTML) part.innerHTML = now.innerHTML;

@@ -4,13 +4,14 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from app.cluster.layout import on_cluster
 from app.documents.checkpoint import rounds_from_json, rounds_to_json
 from app.documents.files import model_text
+from app.documents.http.trainings import TestedParts
 from app.documents.spec import read_spec
 from app.processes.memory import available_bytes
 from app.processes.parts import choose_runner
@@ -29,6 +30,7 @@ from app.uploads.references import (
     unlimited_rows,
 )
 from app.uploads.streams import StreamedTable
+from core.model.model import Curve
 from core.pipeline.preparing import PreparedTable, prepare_columns, prepare_table
 from core.pipeline.progress import Training
 from core.pipeline.spec import TrainingSpec
@@ -43,13 +45,15 @@ class TrainingStep:
     """The rounds of each part since the previous step; the last one has MODEL.json.
 
     `part` is where the training is: a fold, or the whole table. A step inside a
-    selection of features has no rounds.
+    selection of features has no rounds. `tested` are the curves of folds so far.
     """
 
     part: int
+    n_parts: int | None
     rounds: dict[int, list[Round]]
     share: float
     document: str | None
+    tested: tuple[Curve, ...] = ()
 
     @property
     def is_last(self) -> bool:
@@ -73,6 +77,8 @@ class TrainingRun:
     progress: Training
     part: int
     share: float
+    n_parts: int | None = None
+    tested: list[Curve] = field(default_factory=list)
 
     def pull(self, step_s: float) -> TrainingStep:
         """Compute for `step_s` seconds, at least one round or selection candidate."""
@@ -82,13 +88,17 @@ class TrainingRun:
             try:
                 progress = next(self.progress)
             except StopIteration as end:
-                return TrainingStep(self.part, rounds, 1.0, model_text(end.value))
+                document = model_text(end.value)
+                return TrainingStep(self.part, self.n_parts, rounds, 1.0, document)
             if progress.added is not None:
                 rounds.setdefault(progress.part, []).append(progress.added)
-            self.part = progress.part
+            if progress.tested is not None:
+                self.tested.append(progress.tested)
+            self.part, self.n_parts = progress.part, progress.n_parts
             self.share = max(self.share, progress.share)
             if time.monotonic() >= deadline:
-                return TrainingStep(self.part, rounds, self.share, None)
+                where, tested = (self.part, self.n_parts), tuple(self.tested)
+                return TrainingStep(*where, rounds, self.share, None, tested)
 
 
 class TrainingWork(NamedTuple):
@@ -154,7 +164,9 @@ def save_rounds(
     db: Transaction, claimed: StoredJob, step: TrainingStep, now: datetime
 ) -> bool:
     """Store a step's rounds, if any; return False if the training is cancelled."""
-    more = {"part": step.part}
+    more: dict[str, Any] = {"part": step.part, "parts": step.n_parts}
+    if step.tested:
+        more["tested"] = TestedParts.of_curves(step.tested).model_dump(mode="json")
     if step.part in step.rounds:
         more["round"] = step.rounds[step.part][-1].number
     if not queue.advance(db, claimed, step.share, now, **more):

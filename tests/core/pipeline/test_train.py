@@ -288,6 +288,7 @@ def test_progress_rises_to_one():
 def test_interrupted_training_ends_with_the_same_model(n_done, model):
     params = BoostParams(rounds=6)
     progress = list(train(noisy_table(), params, folds=3, seed=4))
+    progress = [one for one in progress if one.tested is None]
     done = {}
     for one in progress[:n_done]:
         done.setdefault(one.part, []).append(one.added)
@@ -460,7 +461,8 @@ def test_free_features_add_no_budget(ensemble):
 def test_validation_can_be_stopped_and_tells_how_far_it_is():
     progress = list(train(noisy_table(), BoostParams(rounds=2), folds=3))
 
-    after_rounds = progress[4 * 2 :]
+    # Two rounds of each part, and the curves of three folds.
+    after_rounds = progress[4 * 2 + 3 :]
     # For two policies each fold is observed, and left out of two fits; then judged.
     assert len(after_rounds) >= 3 * (2 * 3 + 1)
     assert {(one.part, one.added) for one in after_rounds} == {(3, None)}
@@ -470,3 +472,21 @@ def test_validation_can_be_stopped_and_tells_how_far_it_is():
     assert shares[4 * 2 - 1] == pytest.approx(1 - VALIDATION_SHARE)
     assert max(shares[:-1]) < shares[-1] == 1.0
     assert len(set(shares[4 * 2 :])) >= 3 * 3
+
+
+def test_each_fold_is_tested_on_its_held_out_rows():
+    told = list(train(noisy_table(), BoostParams(rounds=6), folds=3))
+
+    tested = [one for one in told if one.tested is not None]
+    curves = [one.tested for one in tested]
+    n_rows = noisy_table().n_samples
+    assert [one.part for one in tested] == [0, 1, 2]
+    assert sum(one.n_samples for one in curves) == n_rows
+    assert len({one.budgets for one in curves}) == 1
+    assert all(one.errors_calibrated[-1] < one.errors_calibrated[0] for one in curves)
+
+
+def test_without_folds_nothing_is_tested():
+    told = list(train(noisy_table(), BoostParams(rounds=6), folds=0))
+
+    assert not any(one.tested for one in told)

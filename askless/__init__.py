@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from askless.estimator import (
         BudgetedBoostingClassifier as BudgetedBoostingClassifier,
     )
+    from askless.estimator import one_hot_groups as one_hot_groups
     from askless.models import load_model as load_model
     from askless.problems import JobFailed as JobFailed
     from askless.problems import ProblemError as ProblemError
@@ -29,6 +30,7 @@ PLACES = {
     "TrainingFailed": "askless.problems",
     "UnansweredError": "askless.problems",
     "load_model": "askless.models",
+    "one_hot_groups": "askless.estimator",
 }
 __all__ = [*PLACES]
 

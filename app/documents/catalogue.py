@@ -11,7 +11,7 @@ from app.documents.stored import StoredShape
 from core.errors import Refusal
 from core.model.ranges import Micros
 from core.table.binning import MAX_CODES
-from core.table.catalogue import OTHER, Catalogue, FeatureType
+from core.table.catalogue import MOST_VALUES, OTHER, Catalogue, FeatureType
 from core.table.spec import check_limits
 
 Range = Annotated[Many[float], Field(min_length=2, max_length=2)]
@@ -31,6 +31,9 @@ class FeatureShape(StoredShape):
     missing: Many[str] = Field(default=(), exclude_if=lambda one: not one)
     has_other: bool = Field(default=False, exclude_if=lambda one: not one)
     value_range: Range | None = Field(default=None, exclude_if=lambda one: one is None)
+    values: Annotated[Many[float], Field(max_length=MOST_VALUES)] = Field(
+        default=(), exclude_if=lambda one: not one
+    )
 
 
 class GroupShape(StoredShape):
@@ -61,6 +64,8 @@ def check_catalogue(catalogue: Catalogue, where: str) -> Iterator[Refusal]:
         low, high = feature.value_range or (0.0, 0.0)
         if low > high:
             yield Refusal(f"{place}.value_range", "must ascend")
+        if list(feature.values) != sorted(set(feature.values)):
+            yield Refusal(f"{place}.values", "must ascend")
         for field, rule in check_limits(feature):
             yield Refusal(f"{place}.{field}", rule)
         if list(feature.categories) != sorted(set(feature.categories)):

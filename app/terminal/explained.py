@@ -17,7 +17,7 @@ from app.words.figures import describe_betters, estimate_cell, name_figure
 from app.words.wording import money, percent
 from core.model.ensemble import Ensemble
 from core.model.model import Curve, Model
-from core.model.values import list_cuts, middle_values
+from core.model.values import list_cuts, typical_values
 from core.session.outline import outline
 from core.session.steps import choose_class
 from core.simulation.effects import Effects, FeatureEffect
@@ -150,7 +150,7 @@ def print_effects(
     """Print what the values of each feature do, or all values of the named one."""
     class_idx = choose_class(effects.typical.tolist())
     name = ensemble.classes[class_idx].display
-    middles = middle_values(ensemble)
+    middles = typical_values(ensemble)
     bought = [one.feature_idx for one in effects.features]
     features = ensemble.catalogue.features
     values = ", ".join(

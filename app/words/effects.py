@@ -82,10 +82,11 @@ def make_effect(
 def list_answers(
     ensemble: Ensemble, one: FeatureEffect, class_idxs: Sequence[int]
 ) -> list[tuple[str, ...]]:
-    """Return some answers, evenly spaced, with their chances."""
+    """Return answers with their chances: all of a few values, else some of them."""
     last = one.values.size - 1
-    places = np.unique(np.linspace(0, last - 1, N_ANSWERS).round().astype(int))
     feature = ensemble.catalogue.features[one.feature_idx]
+    n_listed = last if feature.values else N_ANSWERS
+    places = np.unique(np.linspace(0, last - 1, n_listed).round().astype(int))
     rows = []
     for place in [*places.tolist(), last]:
         answer = "not available"

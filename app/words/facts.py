@@ -163,6 +163,10 @@ def describe_seen(feature: Feature) -> str:
         return "yes or no"
     if feature.value_range is None:
         return f"a number {in_brackets(feature.unit or '')}".strip()
+    if feature.values:
+        *others, last = (value_words(feature, one) for one in feature.values)
+        unit = f" {feature.unit}"
+        return ", ".join([*(one.removesuffix(unit) for one in others), last])
     low, high = (value_words(feature, one) for one in feature.value_range)
     return f"{low.removesuffix(f' {feature.unit}')} to {high}"
 

@@ -9,6 +9,10 @@ import numpy as np
 from core.arrays import FloatArray
 from core.model.columns import NUMBER_CODE
 from core.model.ensemble import Ensemble
+from core.table.catalogue import MOST_VALUES
+
+# Rows that tell quickly of most numbers that they have many values.
+FEW_ROWS = 1000
 
 # So many values are tried of a number that hypotheses have no cuts of.
 N_VALUES = 9
@@ -24,6 +28,24 @@ def add_ranges(ensemble: Ensemble, ranges: FloatArray) -> Ensemble:
         low, high = ranges[idx].tolist()
         if features[idx].type == "number" and low <= high:
             features[idx] = replace(features[idx], value_range=(low, high))
+    catalogue = replace(ensemble.catalogue, features=tuple(features))
+    return replace(ensemble, catalogue=catalogue)
+
+
+def add_values(ensemble: Ensemble, rows: FloatArray) -> Ensemble:
+    """Return the ensemble with the values of each number that has only a few.
+
+    `rows` (n_samples, n_features) are some that it was trained on; the ends of a
+    number's range count too. Numbers that the ensemble does not read have no values.
+    """
+    features = list(ensemble.catalogue.features)
+    for idx in np.flatnonzero(ensemble.is_used).tolist():
+        ends = features[idx].value_range
+        if ends is None or np.unique(rows[:FEW_ROWS, idx]).size > MOST_VALUES + 1:
+            continue
+        values = np.union1d(rows[~np.isnan(rows[:, idx]), idx], ends).tolist()
+        if len(values) <= MOST_VALUES:
+            features[idx] = replace(features[idx], values=tuple(values))
     catalogue = replace(ensemble.catalogue, features=tuple(features))
     return replace(ensemble, catalogue=catalogue)
 
@@ -77,6 +99,16 @@ def middle_values(ensemble: Ensemble) -> list[float]:
             by_code |= {1.0 - code: 1.0 - share for code, share in by_code.items()}
         middles[idx] = float(max(by_code, key=by_code.__getitem__))
     return middles
+
+
+def typical_values(ensemble: Ensemble) -> FloatArray:
+    """Return the middle values; of a number with few values the nearest one."""
+    typical = np.array(middle_values(ensemble))
+    for idx, feature in enumerate(ensemble.catalogue.features):
+        if feature.values:
+            seen = np.array(feature.values)
+            typical[idx] = seen[np.abs(seen - typical[idx]).argmin()]
+    return typical
 
 
 def possible_values(

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.model.model import Model
-from core.model.values import add_ranges
+from core.model.values import add_ranges, add_values
 from core.panels.effort import EFFORTS
 from core.pipeline.averages import report_mean_budgets
 from core.pipeline.card import make_card, report_choices, report_validation
@@ -106,7 +106,7 @@ def train(
     folds = [UnseenRows(*pair) for pair in zip(held_out, unseen, strict=True)]
     rows = ModelRows(sample, aside)
     whole, validation = yield from validate_whole(whole, folds, rows, spec, parts[-1])
-    whole = add_ranges(whole, table.ranges)
+    whole = add_values(add_ranges(whole, table.ranges), sample.values)
     card = make_card(table, whole, n_folds, seed)
     card |= report_training(table.dataset, spec, finished[-1], whole)
     if validation is not None:

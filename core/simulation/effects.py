@@ -8,7 +8,7 @@ from core import kernels
 from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
 from core.model.hypotheses import build_paths
-from core.model.values import middle_values, possible_values
+from core.model.values import possible_values, typical_values
 from core.model.votes import TIE
 from core.session.outline import outline
 from core.session.policies import POLICIES, default_policy
@@ -48,7 +48,7 @@ def compute_effects(
     """Compute the effects of the values of each feature that a budget buys.
 
     Each value of a feature is tried in a whole session in which every other answer is a
-    middle one (`middle_values`): a model keeps no rows, so these are the effects on a
+    typical one (`typical_values`): a model keeps no rows, so these are the effects on a
     typical case, not a mean over cases. The features are those that such a case is
     asked; for trees, those on its paths. Where only stumps vote, the log odds are a sum
     with one term per answer (an additive scorecard): then there are points, valid for
@@ -64,9 +64,12 @@ def compute_effects(
     name = policy or default_policy(ensemble, budget, None)
     asked = [idx for one in outline(ensemble, budget, name) for idx in one.feature_idxs]
     has_votes = POLICIES[name].has_votes
-    typical = np.array(middle_values(ensemble))
+    typical = typical_values(ensemble)
     tried = [
-        np.append(possible_values(ensemble, idx, has_votes=has_votes), np.nan)
+        np.append(
+            values_to_try(ensemble, idx, has_votes=has_votes),
+            np.nan,
+        )
         for idx in asked
     ]
     # The first row is the typical case; each other row differs in one value.
@@ -91,6 +94,16 @@ def compute_effects(
             for idx, values, start in zip(asked, tried, starts, strict=False)
         ),
     )
+
+
+def values_to_try(
+    ensemble: Ensemble, feature_idx: int, *, has_votes: bool
+) -> FloatArray:
+    """Return the values that training saw if it saw only a few, else possible ones."""
+    seen = ensemble.catalogue.features[feature_idx].values
+    if seen:
+        return np.array(seen)
+    return possible_values(ensemble, feature_idx, has_votes=has_votes)
 
 
 @dataclass(frozen=True, eq=False)

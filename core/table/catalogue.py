@@ -22,6 +22,10 @@ UNSEEN = -1.0
 OTHER = "other"
 
 
+# Of a number with more values than so many only the range is kept.
+MOST_VALUES = 10
+
+
 @dataclass(frozen=True, slots=True)
 class Feature:
     """A column that costs something to read.
@@ -48,6 +52,8 @@ class Feature:
     has_other: bool = False
     #: least and greatest number of the training rows; None: unknown, or not a number
     value_range: tuple[float, float] | None = None
+    #: the numbers that training saw, ascending, where there are at most `MOST_VALUES`
+    values: tuple[float, ...] = ()
 
     @property
     def title(self) -> str:

@@ -10,9 +10,11 @@ from core.model.hypotheses import Stump, Tree
 from core.model.values import (
     N_VALUES,
     add_ranges,
+    add_values,
     list_cuts,
     middle_values,
     possible_values,
+    typical_values,
 )
 from core.table.catalogue import Catalogue, Feature
 from tests.panels import make_ladder
@@ -65,6 +67,44 @@ def test_number_without_a_value_has_no_range():
     told = add_ranges(ensemble_of([Stump(0, 1.0, (1,))]), ranges)
 
     assert told.catalogue.features[0].value_range is None
+
+
+def test_a_number_keeps_its_values_where_they_are_few():
+    stumps = [Stump(idx, 0.5, (1,)) for idx in range(4)]
+    features = (Feature("a"), Feature("b"), Feature("c", "boolean"), Feature("d"))
+    ensemble = ensemble_of(stumps, Catalogue(features))
+    few, none = np.arange(40) % 2 * 3.0, np.full(40, math.nan)
+    rows = np.column_stack((few, np.arange(40.0), few, none))
+    rows[3, 0] = math.nan
+    ranges = np.array([[-1.0, 3.0], [0.0, 39.0], [0.0, 3.0], [math.nan, math.nan]])
+
+    told = add_values(add_ranges(ensemble, ranges), rows)
+
+    found = [one.values for one in told.catalogue.features]
+    assert found == [(-1.0, 0.0, 3.0), (), (), ()]
+
+
+@pytest.mark.parametrize(("n_values", "n_kept"), [(10, 10), (11, 0)])
+def test_more_values_than_ten_are_not_kept(n_values, n_kept):
+    """The eleventh may come late, so that a quick look has not seen it."""
+    rows = np.minimum(np.arange(3_000.0) // 10 % 100, n_values - 2)[:, None]
+    rows[-1] = n_values - 1
+    ends = np.array([[0.0, n_values - 1.0]])
+    ensemble = add_ranges(ensemble_of([Stump(0, 1.0, (1,))]), ends)
+
+    told = add_values(ensemble, rows)
+
+    assert len(told.catalogue.features[0].values) == n_kept
+
+
+def test_the_typical_value_is_one_that_training_saw():
+    panels = panels_of([(0, -1)], [0.2])
+    feature = replace(panels.catalogue.features[0], values=(0.0, 1.0, 5.0))
+    features = (feature, *panels.catalogue.features[1:])
+    seen = replace(panels, catalogue=replace(panels.catalogue, features=features))
+
+    assert typical_values(panels)[0] == 0.2
+    assert typical_values(seen)[0] == 0.0
 
 
 def test_cuts_are_those_of_all_hypotheses():

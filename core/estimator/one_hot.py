@@ -46,7 +46,7 @@ def one_hot_groups(
             members[max(fitting, key=len)].append(column)
     lacking = [feature for feature, found in members.items() if not found]
     if lacking:
-        raise RefusedError([explain(feature, columns) for feature in lacking])
+        raise RefusedError([refuse_price(feature, columns) for feature in lacking])
     return [
         {
             "name": feature,
@@ -74,7 +74,7 @@ def shorten(feature: str, members: list[str], columns: list[str]) -> list[str]:
     return [pattern] if is_exact else members
 
 
-def explain(feature: str, columns: list[str]) -> Refusal:
+def refuse_price(feature: str, columns: list[str]) -> Refusal:
     """Return the refusal of a price for which there is no column."""
     rule = "must be the name of a feature before it was encoded"
     return Refusal(f"prices[{feature}]", rule + nearest_hint(feature, columns))

@@ -64,6 +64,7 @@ def test_what_users_call_and_catch_is_promised() -> None:
         *("AsyncClient", "BudgetedBoostingClassifier", "Client"),
         *errors,
         "load_model",
+        "one_hot_groups",
     ]
 
     assert askless.__all__ == dir(askless) == promised

@@ -26,7 +26,7 @@ async function call<T>(method: string, path: string, body?: unknown): Promise<T>
 const form = new FormData();
 form.set("dataset", new Blob([readFileSync(table)]), "heart.csv");
 form.set("spec", new Blob([JSON.stringify(spec)], { type: "application/json" }));
-let training = await call<Started>("POST", "/train", form);
+let training: Schemas["Training"] = await call<Started>("POST", "/train", form);
 while (training.state === "queued" || training.state === "running") {
   await new Promise((wake) => setTimeout(wake, 100));
   training = await call<Schemas["TrainingWithSpec"]>("GET", `/train/${training.id}`);

@@ -135,3 +135,14 @@ def test_model_that_asks_nothing_has_no_effects():
 
     assert effects.features == ()
     assert effects.typical.tolist() == pytest.approx([0.3, 0.7])
+
+
+def test_few_values_that_training_saw_are_tried():
+    features = (Feature("a", values=(0.0, 2.0, 5.0)), Feature("b"), Feature("c"))
+    ensemble = scored(catalogue=Catalogue(features))
+
+    effects = compute_effects(ensemble)
+
+    tried = {one.feature_idx: one.values[:-1].tolist() for one in effects.features}
+    assert tried[0] == [0.0, 2.0, 5.0]
+    assert tried[1] != tried[0]

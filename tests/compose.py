@@ -170,14 +170,26 @@ def use_pages() -> None:
 
 
 def start_again(key: str) -> None:
-    """Go down and up, and up once more: all is kept, and told again."""
-    before = get("/models"), get("/train"), get("/predict")
+    """Go down and up, and up once more: all is kept, and told again.
+
+    Now that its model is trained, the start prepares a first case, once.
+    """
+    before, sessions = (get("/models"), get("/train")), get("/predict")["items"]
     run(f"{COMPOSE} down")
     run(f"{COMPOSE} up --detach --wait")
     expect("the same key is told", find_key() == key)
-    after = get("/models"), get("/train"), get("/predict")
-    expect("models, trainings and sessions are those of before", after == before)
+    expect(
+        "models and trainings are those of before",
+        (get("/models"), get("/train")) == before,
+    )
+    first, *others = get("/predict")["items"]
+    expect("sessions are those of before, after a first case", others == sessions)
     run(f"{COMPOSE} up --detach")
+    expect(
+        "no second one is prepared", len(get("/predict")["items"]) == 1 + len(others)
+    )
+    told = run(f"{COMPOSE} logs --no-log-prefix migrate | grep 'first case'")
+    expect("its address is told", first["id"] in told)
     told = run(f"{COMPOSE} logs --no-log-prefix migrate | tail -n 1")
     expect("a running one tells it too", told_line(key) in told)
 

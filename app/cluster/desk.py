@@ -3,6 +3,7 @@
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 
@@ -38,20 +39,27 @@ class ShardDesk:
     rows: tuple[Binned, FloatArray] | None = None
     shard: Shard | None = None
 
-    def handle_order(self, packed: bytes) -> bool:
-        """Carry out an order; return False if that failed. The failure is sent."""
-        letter: Letter = pickle.loads(packed)
-        try:
-            arrays = self.execute(letter.order)
-        except ConnectionError:
-            # Nobody is there to hear of it.
-            raise
-        except Exception as error:  # It is raised where the order was given.
-            self.send(pack_failure(error))
-            return False
-        if arrays:
-            self.send(pack_arrays(letter.number, arrays))
-        return True
+    def handle_orders(self, receive: Callable[[], bytes]) -> NoReturn:
+        """Carry out orders until `receive` or `send` raises that the line is closed.
+
+        An order that fails is answered with its failure, and so is every later one. The
+        line stays open, since a line that closes under the next order is a death.
+        """
+        failure = None
+        while True:
+            letter: Letter = pickle.loads(receive())
+            if failure is None:
+                try:
+                    arrays = self.execute(letter.order)
+                except ConnectionError:
+                    # Nobody is there to hear of it.
+                    raise
+                except Exception as error:  # It is raised where the order was given.
+                    failure = pack_failure(error)
+            if failure is not None:
+                self.send(failure)
+            elif arrays:
+                self.send(pack_arrays(letter.number, arrays))
 
     def execute(self, order: Order) -> list[IntArray]:
         """Carry out an order; return the arrays of its answer, if it has one.

@@ -101,8 +101,7 @@ def run_shard(channel: Connection, n_threads: int) -> None:
     use_threads(n_threads)
     desk = ShardDesk(channel.send_bytes, recv_handle(channel))
     with suppress(EOFError, ConnectionError):
-        while desk.handle_order(channel.recv_bytes()):
-            pass
+        desk.handle_orders(channel.recv_bytes)
 
 
 class ShardProcesses(ShardGroup[ProcessLine], AbstractContextManager["ShardProcesses"]):

@@ -41,8 +41,7 @@ def serve_shard(address: str, token: str, version: str) -> None:
         call(comm.write((token.encode(),)))
         desk = ShardDesk(lambda packed: call(comm.write(cut_pieces(packed))))
         with suppress(CommClosedError):
-            while desk.handle_order(join_pieces(call(comm.read()))):
-                pass
+            desk.handle_orders(lambda: join_pieces(call(comm.read())))
     finally:
         worker.loop.add_callback(comm.abort)
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 
 from app.cluster.group import Member, ShardsLostError, Traffic
-from app.cluster.messages import Letter, Order
+from app.cluster.handover import Handover
+from app.cluster.messages import Letter, Order, ShardFailedError
 from app.cluster.processes import USUAL, ProcessKind, ProcessLine, ShardProcesses
 from core.arrays import FloatArray, IntArray
 from core.table.binning import Binned, bin_values
@@ -264,6 +265,31 @@ def test_run_whose_processes_die_and_die_is_given_up() -> None:
         "The training was given up: 2 of its shard processes have died."
     )
     assert repr(rounds) == repr(rounds_here(TREES))
+
+
+def test_failure_of_a_shard_arrives_although_more_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    send = ProcessLine.send
+
+    def send_slowly(line: ProcessLine, packed: bytes) -> bool:
+        is_sent = send(line, packed)
+        # The failure has come; a process that ends by it has the time to.
+        line.child.channel.poll(10)
+        line.child.process.join(0.2)
+        return is_sent
+
+    monkeypatch.setattr(ProcessLine, "send", send_slowly)
+    with in_processes(parted(TABLES[2], 1)[:1]) as shards:
+        (member,) = shards._members
+        member.owed[0] = Handover(1, 1 << 30)  # More than its file has.
+
+        # The shard goes on saying so.
+        for _ in range(2):
+            with pytest.raises(ShardFailedError, match="failed: ValueError: mmap"):
+                rounds_of(shards, TREES)
+
+        assert shards.n_losses == 0
 
 
 def test_processes_end_with_the_block() -> None:

@@ -115,10 +115,10 @@ def train(page: Page) -> None:
     press(page, "Start the training")
     done = page.get_by_role("link", name="Start a session")
     again = page.get_by_role("link", name="Look again")
-    for _ in range(300):
-        if not again.is_visible():
-            break
+    expect(done.or_(again)).to_be_visible()
+    while not done.is_visible():
         again.click()
+        expect(done.or_(again)).to_be_visible()
     done.click()
 
 

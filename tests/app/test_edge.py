@@ -27,6 +27,12 @@ class ReadOnlyError(Exception):
     sqlstate = "25006"
 
 
+class IdleError(Exception):
+    """What PostgreSQL says of a transaction that it ended, since it stood still."""
+
+    sqlstate = "25P03"
+
+
 def failing(error: Exception) -> Callable[[], NoReturn]:
     def fail() -> NoReturn:
         raise error
@@ -42,6 +48,7 @@ def failing(error: Exception) -> Callable[[], NoReturn]:
         (OSError(errno.ENOSPC, "no space"), 503, "http.unavailable"),
         (OperationalError("", {}, Exception("away")), 503, "http.unavailable"),
         (InternalError("", {}, ReadOnlyError("read-only")), 503, "http.unavailable"),
+        (InternalError("", {}, IdleError("idle")), 503, "http.unavailable"),
         (InternalError("", {}, Exception(SECRET)), 500, "http.crashed"),
     ],
 )

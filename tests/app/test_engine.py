@@ -1,4 +1,4 @@
-"""Connections: writes in turn on SQLite, and those that were lost while idle."""
+"""Connections: writes in turn on SQLite, and those that are idle or lost."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import InternalError, OperationalError
 
 from app.settings.settings import Settings
 from app.store.database import engine as engines
@@ -107,6 +107,31 @@ def test_connection_lost_while_idle_is_replaced(database_url: str) -> None:
         pid = connection.scalar(sa.text("SELECT pg_backend_pid()"))
     with other.connect() as connection:
         connection.execute(sa.text("SELECT pg_terminate_backend(:pid)"), {"pid": pid})
+
+    with engine.connect() as connection:
+        assert connection.scalar(ONE) == 1
+    engine.dispose()
+    other.dispose()
+
+
+@pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
+def test_transaction_that_stands_still_gives_its_locks_back(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = sa.text("SELECT pg_advisory_xact_lock(1)")
+    other = create_engine(database_url)
+    monkeypatch.setattr(engines, "IDLE_WITHIN_S", 0.2)
+    engine = create_engine(database_url)
+
+    suspended = engine.connect()
+    suspended.execute(lock)
+    with other.begin() as connection:
+        # Otherwise it would wait for ever.
+        connection.execute(sa.text("SET LOCAL lock_timeout = '30s'"))
+        connection.execute(lock)
+    with pytest.raises(InternalError, match="idle-in-transaction"):
+        suspended.execute(ONE)
+    suspended.close()
 
     with engine.connect() as connection:
         assert connection.scalar(ONE) == 1

@@ -45,8 +45,9 @@ MALFORMED = ("body", "must be well-formed, and encoded in UTF-8 where it is JSON
 MAX_SHOWN = 240
 # The status of a request whose caller hung up before the answer.
 GONE = 499
-# Codes of PostgreSQL for a read-only transaction, and of files without space.
-READ_ONLY = "25006"
+# Codes of PostgreSQL for a read-only transaction and one ended since it stood still,
+# and of files without space.
+PASSING = frozenset(("25006", "25P03"))
 NO_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, "53100"))
 # How long a process is not ready after it found no space.
 FULL_FOR_S = 30.0
@@ -168,9 +169,9 @@ def on_crash(request: Request, error: Exception) -> Problem:
 
 
 def on_internal(request: Request, error: InternalError) -> Problem:
-    """Answer 503 for a database that is read-only, else 500."""
-    is_read_only = getattr(error.orig, "sqlstate", None) == READ_ONLY
-    return (on_unavailable if is_read_only else on_crash)(request, error)
+    """Answer 503 for what may go well the next time, else 500."""
+    may_pass = getattr(error.orig, "sqlstate", None) in PASSING
+    return (on_unavailable if may_pass else on_crash)(request, error)
 
 
 def on_file_error(request: Request, error: OSError) -> Problem:

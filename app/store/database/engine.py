@@ -22,6 +22,9 @@ CONNECT_WITHIN_S = 5
 N_CONNECTIONS = 24
 # A connection that was idle for longer is pinged before it is used.
 ASK_AFTER_S = 2.0
+# PostgreSQL ends a transaction whose process sends nothing for longer: it may be
+# suspended, and hold locks that others wait for.
+IDLE_WITHIN_S = 15.0
 # Keys of what we know about a connection, in the pool's dictionary for it.
 HAS_TURN, IS_READ, USED_AT = "has_turn", "is_read", "used_at"
 # Options of a connection that only reads.
@@ -53,12 +56,21 @@ def create_engine(url: str, n_connections: int = N_CONNECTIONS) -> sa.Engine:
         pool_size=n_connections,
         max_overflow=0,
     )
-    (begin_sqlite if is_sqlite else ping_idle)(engine)
+    (begin_sqlite if is_sqlite else watch_idle)(engine)
     return engine
 
 
-def ping_idle(engine: sa.Engine) -> None:
-    """Ping connections that were idle, so that lost ones are replaced."""
+def watch_idle(engine: sa.Engine) -> None:
+    """Have PostgreSQL end transactions that stand still.
+
+    Connections that were idle are pinged before use, so that lost ones are replaced.
+    """
+
+    @event.listens_for(engine, "connect")
+    def limit(connection: Any, _record: object) -> None:
+        idle_ms = int(IDLE_WITHIN_S * 1000)
+        connection.execute(f"SET idle_in_transaction_session_timeout = {idle_ms}")
+        connection.commit()
 
     @event.listens_for(engine, "checkout")
     def ping(connection: Any, entry: ConnectionPoolEntry, _proxy: object) -> None:

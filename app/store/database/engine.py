@@ -69,8 +69,10 @@ def watch_idle(engine: sa.Engine) -> None:
     @event.listens_for(engine, "connect")
     def limit(connection: Any, _record: object) -> None:
         idle_ms = int(IDLE_WITHIN_S * 1000)
+        # A setting of the connection, and so outside any transaction.
+        connection.autocommit = True
         connection.execute(f"SET idle_in_transaction_session_timeout = {idle_ms}")
-        connection.commit()
+        connection.autocommit = False
 
     @event.listens_for(engine, "checkout")
     def ping(connection: Any, entry: ConnectionPoolEntry, _proxy: object) -> None:

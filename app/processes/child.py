@@ -157,6 +157,9 @@ def be_child(run: Callable[..., None], channel: Connection, *arguments: Any) -> 
     """Run a function in the child process, and end with the parent."""
     # A terminal sends Ctrl+C to all its processes; the parent decides what follows.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Numba makes a lock in the manner named here. Only a forked process's lock has no
+    # name; a named one is left over, with a warning, by a process that is killed.
+    multiprocessing.set_start_method("fork", force=True)
     end_with_parent()
     run(channel, *arguments)
 

@@ -2,8 +2,11 @@
 
 import os
 import signal
+import subprocess
+import sys
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -105,6 +108,37 @@ def test_process_that_is_killed_is_replaced_and_goes_on(checked):
 
     assert runner.n_deaths == 2
     assert (before + after, model) == followed(train(checked, LONG))
+
+
+BRIEF = """
+from dataclasses import replace
+from app.processes.parts import PartProcesses
+from core.pipeline.train import train
+from core.table.check import CheckedTable
+from core.work import end_of
+from tests.app.test_parts import PLAIN
+from tests.baselines import mixed
+
+if __name__ == "__main__":
+    checked = CheckedTable(mixed(3, n_samples=200, noise=0.8), None, ())
+    spec = replace(PLAIN, boost=replace(PLAIN.boost, rounds=2))
+    end_of(train(checked, spec, run_parts=PartProcesses(2)))
+"""
+
+
+def test_processes_leave_nothing_that_the_interpreter_warns_of(tmp_path):
+    script = tmp_path / "brief.py"
+    script.write_text(BRIEF)
+
+    ended = subprocess.run(
+        [sys.executable, script],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+
+    assert ended.stderr == ""
 
 
 @pytest.mark.parametrize(

@@ -92,3 +92,16 @@ def noise_words(model: Model) -> str:
     points = chance_points(model.curve)
     word = "point" if points == 1 else "points"
     return f"Differences below {points} percentage {word} are within chance here."
+
+
+def beyond_words(model: Model) -> str:
+    """Return the error without a limit, where every limit errs more than by chance."""
+    curve = model.curve
+    knee = None if curve is None else find_knee(curve)
+    if curve is None or knee is None or curve.budgets[-1] is not None:
+        return ""
+    error = curve.errors_calibrated[-1]
+    gained = curve.errors_calibrated[knee] - error
+    if 100 * gained < chance_points(curve):
+        return ""
+    return f"Without a limit {percent(error)} are wrong."

@@ -20,7 +20,7 @@ from app.http.plumbing.deps import (
     ReadDb,
     reading,
 )
-from app.pages.budgets import budget_chart, budget_words, noise_words
+from app.pages.budgets import beyond_words, budget_chart, budget_words, noise_words
 from app.pages.callers import Typed
 from app.pages.frame import errors_of, render, see_other
 from app.pages.inputs import hint, options, read_typed, text_in
@@ -77,6 +77,7 @@ def show_form(
         rows=rows,
         finite=finite,
         noise=noise_words(model),
+        beyond=beyond_words(model),
         # Limited budgets come first in a curve.
         knee=knee,
         chart=budget_chart(model),

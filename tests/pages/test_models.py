@@ -14,6 +14,7 @@ from app.pages.budgets import budget_words
 from app.pages.home import describe_curve
 from app.records import DEFAULT_TENANT
 from app.settings.settings import Settings
+from tests.app.clinic import many, model_json
 from tests.pages.site import Site, heart, token_of
 from tests.pages.test_parts import HOSTILE
 
@@ -96,6 +97,16 @@ def test_pages_of_a_model_have_its_note_at_the_foot(
     foot = client.get(f"/ui/models/{bring(client, card=card)}{end}").text
 
     assert "For &lt;b&gt;tests&lt;/b&gt;." in foot.split("<footer>")[1]
+
+
+def test_many_features_are_folded_after_the_first(client: TestClient) -> None:
+    made = client.post("/models", json=model_json(many(30), "wide")).json()
+
+    page = client.get(f"/ui/models/{made['id']}").text
+
+    first, folded = page.split("<details><summary>10 more</summary>")
+    assert first.count('<th scope="row">') == 20
+    assert folded.count('<th scope="row">') >= 10
 
 
 def test_a_model_without_a_curve_has_its_card(client: TestClient) -> None:

@@ -31,6 +31,22 @@ def test_budget_is_the_knee_of_the_curve(client: TestClient, model: Model) -> No
 
     assert re.search('name="budget"[^>]* value="300"', page)
     assert "Differences below 5 percentage points are within chance here." in page
+    assert "Without a limit" not in page
+
+
+def test_error_without_a_limit_is_told_where_no_limit_comes_near(
+    client: TestClient, model: Model
+) -> None:
+    curve = model.curve
+    assert curve is not None
+    errors = (*curve.errors_calibrated[:-1], 0.02)
+
+    page = form_of(
+        client, replace(model, curve=replace(curve, errors_calibrated=errors))
+    )
+
+    assert re.search('name="budget"[^>]* value="300"', page)
+    assert "Without a limit 2 % are wrong." in page
 
 
 @pytest.mark.parametrize(

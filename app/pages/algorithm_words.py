@@ -11,6 +11,7 @@ ALGORITHM_WORDS = {
     "adaboost_bt": "AdaBoost, paying each feature once; prices don't choose.",
     "adaboost_rs": "AdaBoost whose votes are drawn while the budget lasts.",
     "cascade": "Rejects most cases after cheap features; two classes.",
+    "online": "Stumps from one pass over the rows; votes are drawn as above.",
     "decision_tree": "One tree that knows no prices: a yardstick.",
     "bagging": "Many trees that know no prices: a yardstick.",
     "random_forest": "Many random trees that know no prices: a yardstick.",

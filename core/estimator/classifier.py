@@ -48,7 +48,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
     algorithm : str
         `auto` is `panels`: for every budget a set of features and a blend that predicts
         from it. Or boosting by a rule (`core.training.rules.RULES`), `cascade` for two
-        classes, or the baselines `decision_tree`, `bagging` and `random_forest`.
+        classes, `online`, or a baseline: `decision_tree`, `bagging`, `random_forest`.
     costs : sequence of float, or mapping of feature to float, optional
         Cost of each column, by position or by name (of a data frame's column), which
         may be a pattern: "lab_*". What a mapping leaves out costs 1. None: 1 each.
@@ -73,9 +73,10 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         Initial weights of several classes (`core.training.boosting.initial_weights`).
     cost_floor : float, optional
         Above 0: what a cost of 0 counts as to rules. None: the smallest positive cost.
-    stages, detection, false_alarm : int, float and float
+    stages, detection, false_alarm, half_life : int, float, float and int
         The most stages of a cascade, 1 to 50; the share of the second class that each
         must keep, 0.5 to 1, and of the first that it may pass, 0 to 1 (held-out rows).
+        Of `online`: rows after which a row counts half, 1 to 1,000,000,000.
     effort : {"fast", "standard", "thorough"}
         How long `auto` and `panels` search for better sets of features.
     folds : int
@@ -115,16 +116,13 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
     -----
     X is an array or a data frame (pandas, polars, pyarrow): a column of texts is a
     category unless all are numbers, one of true and false is boolean. Missing values
-    (NaN, None, null) are allowed, and not charged. Predictions find the columns of a
-    data frame by name, in any order.
+    (NaN, None, null) are not charged. Predictions find a frame's columns by name.
 
     Several classes are boosted by AdaBoost.MH. An indicator matrix y of 0 and 1,
     (n_samples, n_classes), lets a row belong to several classes (multi-label): only by
     boosting, without folds or parameters "auto"; `auto` is then its first rule.
-
     A parameter "auto" is chosen on a third of the rows (`core.pipeline.choosing`).
-    At prediction `adaboost_rs` draws by `random_state` and a row's values, whatever
-    table the row is in.
+    At prediction `adaboost_rs` and `online` draw by `random_state` and a row's values.
     """
 
     def __init__(
@@ -146,6 +144,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         stages: int = 3,
         detection: float = 0.99,
         false_alarm: float = 0.5,
+        half_life: int = 20_000,
         effort: str = "standard",
         folds: int = 5,
         budget: Any = None,
@@ -171,6 +170,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
         self.stages = stages
         self.detection = detection
         self.false_alarm = false_alarm
+        self.half_life = half_life
         self.effort = effort
         self.folds = folds
         self.budget = budget

@@ -31,6 +31,20 @@ from core.kernels.newton import (
     Growth,
     TreeRoom,
 )
+from core.kernels.online import (
+    N_LEARNERS,
+    N_LOOK,
+    N_ROWS,
+    N_SINCE,
+    SQUARES,
+    TINY,
+    WEIGHT,
+    OnlineRows,
+    OnlineState,
+    OnlineStumps,
+    find_online_stumps,
+    learn_rows,
+)
 from core.kernels.paths import (
     FEATURE,
     GONE,

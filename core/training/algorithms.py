@@ -9,6 +9,7 @@ from core.table.dataset import Dataset
 from core.training.baselines import BAGGED, grow_trees
 from core.training.boosting import boost, initial_weights
 from core.training.cascade import grow_cascade, make_cascade
+from core.training.online import grow_online
 from core.training.params import BoostParams
 from core.training.rounds import Round
 from core.training.rules import RULES
@@ -107,6 +108,7 @@ ALGORITHMS = {
         make_cascade=make_cascade,
         is_binary=True,
     ),
+    "online": Algorithm("sample", grow_by_values(grow_online), needs_values=True),
     "decision_tree": Algorithm(
         "ordered",
         grow_by_values(grow_trees),

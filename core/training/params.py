@@ -99,3 +99,8 @@ class BoostParams:
             "held-out rows."
         ),
     ] = 0.5
+    half_life: Annotated[
+        int,
+        Interval(ge=1, le=1_000_000_000),
+        doc("Of `online`: rows after which a row counts half."),
+    ] = 20_000

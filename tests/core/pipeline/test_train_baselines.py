@@ -37,7 +37,14 @@ from tests.small import finish, train
 
 
 def test_algorithms_are_the_rules_a_cascade_and_the_baselines():
-    assert list(ALGORITHMS) == ["auto", "panels", *RULES, "cascade", *BASELINES]
+    assert list(ALGORITHMS) == [
+        "auto",
+        "panels",
+        *RULES,
+        "cascade",
+        "online",
+        *BASELINES,
+    ]
     assert ALGORITHMS["adaboost_rs"].policy == "sample"
     assert ALGORITHMS["cascade"].policy == "cascade"
     assert {ALGORITHMS[name].policy for name in BASELINES} == {"ordered"}

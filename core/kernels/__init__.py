@@ -36,6 +36,7 @@ from core.kernels.online import (
     N_LOOK,
     N_ROWS,
     N_SINCE,
+    READS_FEATURE,
     SQUARES,
     TINY,
     WEIGHT,

@@ -9,8 +9,8 @@ from core.kernels.jit import kernel
 
 # Positions in `OnlineState.facts`.
 WEIGHT, SQUARES, SCALE = 0, 1, 2
-# Positions in `OnlineState.counts`: of learners, of rows, of rows since the last
-# learner was added, and of those at which it is looked for the next one.
+# Positions in `OnlineState.counts`: learners, rows, rows since the last learner was
+# added, and how many of those there are when the next one is looked for.
 N_LEARNERS, N_ROWS, N_SINCE, N_LOOK = 0, 1, 2, 3
 # The columns of `OnlineState.stumps`.
 READS_FEATURE, CUT_CODE, EQUALS = 0, 1, 2
@@ -21,7 +21,7 @@ TINY = 1e-300
 
 
 class OnlineState(NamedTuple):
-    """What online boosting keeps of the rows that it has learnt.
+    """Online boosting keeps this of the rows that it has learnt.
 
     `sums` (n_features, n_codes, n_outputs) are signed weights by code, `facts` the sum
     of the rows' weights, that of their squares, and the scale of both; all are divided

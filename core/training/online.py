@@ -20,6 +20,7 @@ from core.model.hypotheses import Stump
 from core.table.binning import Binned, bin_values
 from core.table.catalogue import Catalogue
 from core.table.dataset import Dataset
+from core.table.prices import Paid
 from core.training.boosting import initial_weights
 from core.training.buying import Buyer
 from core.training.params import BoostParams
@@ -31,10 +32,11 @@ RULE = "adaboost_bt_smoothed"
 NEED = 2.0
 # ... and is ahead of the next by one of them, or so many rows came since the last one.
 PATIENCE_ROWS = 20
-# After so many rows without a new stump it is first looked whether there is one, then
-# after so many more, and after an eighth more.
+# The first look for a stump comes so many rows after the last stump. A look that finds
+# none is repeated after `MORE_ROWS` rows, or after an eighth of the rows so far.
 LEAST_ROWS, MORE_ROWS, MORE_SHARE = 8, 4, 8
-# What the histogram keeps when a stump is added: the weights of its rows have changed.
+# The histogram keeps this share when a stump is added, since that changes the weights
+# of the rows in it.
 KEPT = 0.75
 # The step of an alpha, and the sum of squared derivatives that it begins with.
 RATE, FIRST_SLOPE = 0.1, 0.3
@@ -130,20 +132,21 @@ class OnlineBooster:
         is_late = state.counts[kernels.N_SINCE] >= PATIENCE_ROWS
         if edges[best] <= NEED * error or not (is_ahead or is_late):
             return False
-        place = self.find_place(math.atanh(sure[best]))
+        alpha = math.atanh(sure[best])
+        place = self.make_place(alpha)
         if place is None:
             return False
         is_category = self.heads.is_category[best]
         state.stumps[place] = best, found.codes[best], is_category
         state.votes[place] = np.where(found.gains[best] >= 0.0, 1, -1)
-        state.alphas[place] = math.atanh(sure[best])
+        state.alphas[place] = alpha
         state.slopes[place] = FIRST_SLOPE
         state.sums[:] *= KEPT
         state.facts[[kernels.WEIGHT, kernels.SQUARES]] *= KEPT
         return True
 
-    def find_place(self, alpha: float) -> int | None:
-        """Return the place of a new stump, last in line; None: it is too weak."""
+    def make_place(self, alpha: float) -> int | None:
+        """Make room for a new stump, last in line; return None if it is too weak."""
         state, most = self.state, self.params.rounds
         n_learners = int(state.counts[kernels.N_LEARNERS])
         if n_learners < most:
@@ -158,10 +161,10 @@ class OnlineBooster:
 
     def make_buyer(self) -> Buyer:
         """Return a buyer that has bought the features of all learners."""
-        buyer = Buyer(self.catalogue, replace(self.params, algorithm=RULE))
-        for stump, _ in self.stumps():
-            buyer.buy_features(stump)
-        return buyer
+        n_learners = int(self.state.counts[kernels.N_LEARNERS])
+        read = self.state.stumps[:n_learners, kernels.READS_FEATURE].tolist()
+        params = replace(self.params, algorithm=RULE)
+        return Buyer(self.catalogue, params, Paid(frozenset(read)))
 
     def stumps(self) -> list[tuple[Stump, float]]:
         """Return the weak learners with their alphas, all positive, in order."""

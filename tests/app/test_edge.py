@@ -22,13 +22,13 @@ SECRET = "SECRET"
 
 
 class ReadOnlyError(Exception):
-    """What a driver raises where PostgreSQL lets nobody write."""
+    """A driver raises this where PostgreSQL lets nobody write."""
 
     sqlstate = "25006"
 
 
 class IdleError(Exception):
-    """What PostgreSQL says of a transaction that it ended, since it stood still."""
+    """PostgreSQL says this of a transaction that it ended, since it stood still."""
 
     sqlstate = "25P03"
 

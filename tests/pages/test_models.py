@@ -104,7 +104,9 @@ def test_many_features_are_folded_after_the_first(client: TestClient) -> None:
 
     page = client.get(f"/ui/models/{made['id']}").text
 
-    first, folded = page.split("<details><summary>10 more</summary>")
+    first, folded = page.split(
+        "<details><summary>10 more features that it reads</summary>"
+    )
     assert first.count('<th scope="row">') == 20
     assert folded.count('<th scope="row">') >= 10
 

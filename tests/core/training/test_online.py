@@ -205,8 +205,8 @@ def test_strong_stump_takes_the_place_of_the_weakest():
     state.alphas[:] = 0.5, -0.1, 0.3
     kept = state.stumps[[0, 2]].copy()
 
-    assert booster.find_place(0.14) is None
-    assert booster.find_place(0.16) == 2
+    assert booster.make_place(0.14) is None
+    assert booster.make_place(0.16) == 2
 
     np.testing.assert_array_equal(state.stumps[:2], kept)
     assert state.alphas[:2].tolist() == [0.5, 0.3]

@@ -19,8 +19,8 @@ PARALLEL ?= -n 2 --dist loadfile --no-loadscope-reorder
 # Tests of what callers meet, and not of the probes and figures of one process.
 REPLICATED := $(filter-out %_operations.py, $(wildcard tests/app/test_http_*.py)) \
 	tests/app/test_aims.py tests/app/test_certificates.py tests/app/test_keys.py \
-	tests/app/test_ledger.py tests/app/test_outcomes.py tests/app/test_retries.py \
-	tests/app/test_sessions.py
+	tests/app/test_key_limits.py tests/app/test_without_keys.py tests/app/test_ledger.py \
+	tests/app/test_outcomes.py tests/app/test_retries.py tests/app/test_sessions.py
 # Requests a minute are counted by each process for itself.
 ALONE := --deselect tests/app/test_keys.py::test_too_many_requests_wait
 

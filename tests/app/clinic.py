@@ -18,6 +18,8 @@ from tests.small import ensemble_of
 
 Json = dict[str, Any]
 # What the fixtures of conftest_http give.
+#: Makes a key; returns the headers that carry it.
+Make = Callable[..., dict[str, str]]
 Put = Callable[..., str]
 Start = Callable[..., Json]
 Answer = Callable[..., Any]

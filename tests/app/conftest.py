@@ -34,7 +34,7 @@ ON_BOTH_ENGINES = {
     *("test_http_replicas", "test_large_tables", "test_ledger", "test_outcomes"),
     *("test_privacy", "test_queue", "test_refits", "test_retries"),
     *("test_rolling_upgrade", "test_sessions", "test_store", "test_tenants"),
-    *("test_trainings", "test_worker"),
+    *("test_trainings", "test_trainings_that_fail", "test_worker"),
 }
 
 

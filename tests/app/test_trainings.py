@@ -1,14 +1,11 @@
 """Trainings below HTTP; the worker's code runs in this process."""
 
 import itertools
-import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
-from io import BytesIO
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -16,16 +13,11 @@ from sqlalchemy.exc import IntegrityError
 
 from app.errors import ConflictError, SupersededError
 from app.records import StoredJob
-from app.service import datasets
 from app.service.jobs import queue, training_runs, trainings
-from app.store.blobs import Blobs
 from app.store.database.tables import datasets as dataset_rows
 from app.store.database.tables import models as model_rows
 from app.store.database.tables import trainings as training_rows
 from core.errors import RefusedError
-from core.model.model import Model
-from core.pipeline.progress import Training
-from tests.app.clinic import clinic
 from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, now, undisturbed
 from tests.app.tenants import transaction
 
@@ -311,21 +303,6 @@ def test_releasing_is_no_loss_of_a_worker(jobs: Jobs) -> None:
     assert jobs.worker().work() == "succeeded"
 
 
-def test_third_lost_worker_fails_the_training(jobs: Jobs) -> None:
-    training = jobs.start(noisy_table(), noisy_spec(30))
-    swept = []
-    for attempt in (1, 2, 3):
-        run = jobs.begin(training.id, attempt)
-        jobs.advance(training.id, attempt, run)
-        swept += jobs.sweep(max_attempts=3)
-
-    assert [state for _, state in swept] == ["queued", "queued", "failed"]
-    ended = jobs.get(training.id)
-    assert ended.error is not None
-    assert ended.error["type"] == "/problems/worker-lost"
-    assert jobs.n_checkpoints() == 0
-
-
 def test_live_worker_is_not_swept_whatever_its_clock_says(
     jobs: Jobs, table: bytes, spec: Spec
 ) -> None:
@@ -347,39 +324,6 @@ def test_cancelling_training_of_a_lost_worker_is_cancelled(
     assert jobs.sweep() == [(training.id, "cancelled")]
 
 
-def test_data_that_no_longer_fits_fails_with_the_refusals(
-    jobs: Jobs, training: StoredJob
-) -> None:
-    jobs.blobs.write(training.dataset_id or "", BytesIO(b"age,disease\n1,secret\n"))
-
-    assert jobs.worker().work() == "failed"
-
-    error = jobs.get(training.id).error
-    assert error is not None
-    assert error["type"] == "/problems/invalid-request"
-    assert any(one["field"] == "features" for one in error["errors"])
-    assert "secret" not in json.dumps(error)
-
-
-def test_model_that_could_not_be_read_is_not_stored(
-    jobs: Jobs, training: StoredJob
-) -> None:
-    run = jobs.begin(training.id, 1)
-    run.progress = broken_training()
-
-    with pytest.raises(RefusedError, match="priors"):
-        run.pull(60.0)
-
-    assert count(jobs, model_rows) == 0
-
-
-def broken_training() -> Training:
-    """A training that comes to what is no model."""
-    yield from ()
-    nan = replace(clinic(), priors=(float("nan"), float("nan")))
-    return Model("broken", nan, "disease")
-
-
 def test_weights_that_sum_past_any_double_are_trained_on(jobs: Jobs) -> None:
     lines = noisy_table().decode().splitlines()
     table = "\n".join(
@@ -389,88 +333,6 @@ def test_weights_that_sum_past_any_double_are_trained_on(jobs: Jobs) -> None:
     jobs.start(table, noisy_spec(5) | {"weight": "w"})
 
     assert jobs.worker().work() == "succeeded"
-
-
-def test_only_the_blobs_own_absence_is_a_lost_dataset(
-    jobs: Jobs, training: StoredJob
-) -> None:
-    worker = jobs.worker()
-    worker.attempts.computer.blobs = BrokenBlobs(
-        jobs.settings.blobs_url, FileNotFoundError("model.so")
-    )
-
-    assert worker.work() == "failed"
-
-    error = jobs.get(training.id).error
-    assert error is not None
-    assert error["type"] == "/problems/internal"
-
-
-def test_missing_blob_fails_with_a_reason(jobs: Jobs, training: StoredJob) -> None:
-    jobs.blobs.remove(training.dataset_id or "")
-
-    assert jobs.worker().work() == "failed"
-
-    error = jobs.get(training.id).error
-    assert error is not None
-    assert error["type"] == "/problems/training-failed"
-    assert "dataset" in error["detail"]
-
-
-class BrokenBlobs(Blobs):
-    """An object store whose streams fail in a way nobody foresaw."""
-
-    def __init__(self, url: str, error: Exception) -> None:
-        super().__init__(url)
-        self.error = error
-
-    def open(self, name: str) -> Any:
-        del name
-        return self
-
-    def __enter__(self) -> Any:
-        raise self.error
-
-    def __exit__(self, *_: object) -> None: ...
-
-
-def test_unforeseen_failure_tells_its_reason_to_the_log_alone(
-    jobs: Jobs,
-    table: bytes,
-    spec: Spec,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    training = jobs.start(table, spec)
-    worker = jobs.worker()
-    worker.attempts.computer.blobs = BrokenBlobs(
-        jobs.settings.blobs_url, RuntimeError("secret")
-    )
-
-    assert worker.work() == "failed"
-
-    ended = jobs.get(training.id)
-    assert ended.error is not None
-    assert ended.error["type"] == "/problems/internal"
-    assert "secret" not in json.dumps(ended.error)
-    assert "secret" in caplog.text
-
-
-def test_training_is_stored_whole_or_not_at_all(
-    jobs: Jobs, table: bytes, spec: Spec
-) -> None:
-    upload, order = jobs.read(table, spec)
-
-    def start_and_fail() -> None:
-        with transaction(jobs.engine) as db:
-            dataset = datasets.store(db, jobs.blobs, upload, now())
-            trainings.start(db, order, dataset.id, now())
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        start_and_fail()
-
-    assert count(jobs, training_rows) == 0
-    assert count(jobs, dataset_rows) == 0
 
 
 def test_pages_are_newest_first_and_whole(jobs: Jobs, table: bytes, spec: Spec) -> None:

@@ -192,3 +192,16 @@ def titles(db: Transaction, ids: Iterable[str]) -> dict[str, tuple[str, int]]:
     query = sa.select(models.c.id, models.c.name, models.c.version)
     rows = run(db, query.where(owned(models), models.c.id.in_(sorted(set(ids)))))
     return {row.id: (row.name, row.version) for row in rows}
+
+
+def relatives(db: Transaction, head: ModelHead, *, is_by_name: bool) -> list[str]:
+    """Return ids of the models whose cases are those of a model, or of its name.
+
+    Deleted models are among them, since their sessions stay, and those that were
+    trained anew at the prices of lists.
+    """
+    is_kin = sa.or_(models.c.id == head.id, models.c.refit_of == head.id)
+    if is_by_name:
+        is_kin = models.c.name == head.name
+    query = sa.select(models.c.id).where(owned(models), is_kin)
+    return sorted(run(db, query).scalars())

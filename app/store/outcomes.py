@@ -1,11 +1,13 @@
 """The true labels of cases, one row a session, and the sessions to monitor."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from app.records import PredictSession
+from app.records import PredictSession, SessionState
 from app.store.database.tables import outcomes, sessions
 from app.store.database.tenancy import owned, owner_values, run
 from app.store.database.transactions import Transaction
@@ -27,8 +29,34 @@ class StoredOutcome:
     at: datetime
 
 
+class ModelCases(NamedTuple):
+    """The sessions of some models that have an outcome, known within a span.
+
+    A case is known from the later of two times on: that of its outcome and of its
+    session's last change. `since` and `until` are the first that counts, and the first
+    that does not; None: any.
+    """
+
+    model_ids: Sequence[str]
+    since: datetime | None
+    until: datetime | None
+
+
+class CaseRow(NamedTuple):
+    """When a case became known, its session's id, and that session's stored state."""
+
+    known_at: datetime
+    session_id: str
+    state: SessionState
+
+
 COLUMNS = [outcomes.c[one.name] for one in fields(StoredOutcome)]
 SESSION = [sessions.c[one.name] for one in fields(PredictSession)]
+
+# The later of the two.
+KNOWN_AT = sa.case(
+    (outcomes.c.at > sessions.c.updated_at, outcomes.c.at), else_=sessions.c.updated_at
+)
 
 
 def find(db: Transaction, session_id: str) -> StoredOutcome | None:
@@ -67,9 +95,48 @@ def sessions_of(
         .order_by(sessions.c.created_at)
         .limit(limit)
     )
-    pairs = []
-    for row in run(db, query):
-        session, outcome = tuple(row)[: len(SESSION)], tuple(row)[len(SESSION) :]
-        stored = None if outcome[0] is None else StoredOutcome(*outcome)
-        pairs.append((PredictSession(*session), stored))
-    return pairs
+    return [read_pair(row) for row in run(db, query)]
+
+
+def read_pair(row: sa.Row[Any]) -> tuple[PredictSession, StoredOutcome | None]:
+    session, outcome = tuple(row)[: len(SESSION)], tuple(row)[len(SESSION) :]
+    stored = None if outcome[0] is None else StoredOutcome(*outcome)
+    return PredictSession(*session), stored
+
+
+def known_cases(db: Transaction, cases: ModelCases, newest: int) -> list[CaseRow]:
+    """Return the newest sessions that may be such cases, newest first.
+
+    A session that is not closed is among them whatever `since` says, since it may have
+    expired since its last change. Erased ones are not.
+    """
+    conditions = [
+        *(owned(sessions), owned(outcomes), sessions.c.document.is_not(None)),
+        sessions.c.model_id.in_(cases.model_ids),
+    ]
+    if cases.since is not None:
+        is_open = sessions.c.state != "closed"
+        conditions.append(sa.or_(is_open, cases.since <= KNOWN_AT))
+    if cases.until is not None:
+        conditions.append(cases.until > KNOWN_AT)
+    query = (
+        sa.select(KNOWN_AT, sessions.c.id, sessions.c.state)
+        .join_from(sessions, outcomes, outcomes.c.session_id == sessions.c.id)
+        .where(*conditions)
+        .order_by(KNOWN_AT.desc(), sessions.c.id.desc())
+        .limit(newest)
+    )
+    return [CaseRow(*tuple(row)) for row in run(db, query)]
+
+
+def of_sessions(
+    db: Transaction, ids: Sequence[str]
+) -> list[tuple[PredictSession, StoredOutcome]]:
+    """Return sessions that have an outcome, with it; in no particular order."""
+    query = (
+        sa.select(*SESSION, *COLUMNS)
+        .join_from(sessions, outcomes, outcomes.c.session_id == sessions.c.id)
+        .where(owned(sessions), owned(outcomes), sessions.c.id.in_(ids))
+    )
+    pairs = [read_pair(row) for row in run(db, query)]
+    return [(one, outcome) for one, outcome in pairs if outcome is not None]

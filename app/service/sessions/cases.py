@@ -1,0 +1,149 @@
+"""Find logged cases: closed sessions whose true label was recorded."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from app.documents.state import Texts
+from app.records import Moment, PredictSession
+from app.service.loaded import LoadedModels
+from app.service.sessions.expiry import apply_expiry
+from app.service.sessions.opened import SessionCall, open_session
+from app.store import models, outcomes
+from app.store.database.transactions import Transaction
+from app.store.outcomes import CaseRow, ModelCases, StoredOutcome
+from core.errors import Refusal, RefusedError
+from core.model.model import Model
+from core.session.state import State
+
+#: Most cases that are found at once.
+MOST_CASES = 20_000
+# Their documents are read so many at a time.
+SOME = 500
+
+
+class CaseSpan(NamedTuple):
+    """When cases became known: from `since` on and before `until`; None: any time.
+
+    A case is known once its session is closed and its outcome is recorded, so at the
+    later of these times; an outcome that is corrected makes it known anew. So the
+    cases of two spans that meet are all cases, none of them twice unless it was
+    corrected in between.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def has(self, at: datetime) -> bool:
+        is_late_enough = self.since is None or at >= self.since
+        return is_late_enough and (self.until is None or at < self.until)
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedCase:
+    """A closed session with its model, at the session's prices, and its outcome."""
+
+    session: PredictSession
+    model: Model
+    state: State
+    #: categories that training did not see, by feature
+    texts: Texts
+    outcome: StoredOutcome
+    #: when it was closed and had its outcome
+    known_at: datetime
+
+
+class CaseQuery(NamedTuple):
+    """Which logged cases: of a model, or of all versions of a name, within a span.
+
+    `key` is a model's id, `name@version` or a name. The sessions at prices of their
+    own are among them, also those that another training at these prices decided.
+    """
+
+    key: str
+    span: CaseSpan = CaseSpan()
+    #: the newest of them only, at most `MOST_CASES`; None: all, and more are refused
+    newest: int | None = None
+
+
+def find_cases(
+    db: Transaction, loaded: LoadedModels, query: CaseQuery, at: Moment
+) -> Iterator[LoggedCase]:
+    """Return an iterator over logged cases, the one known for the longest time first.
+
+    Erased sessions have no case, and open ones not yet. Raises NotFoundError for an
+    unknown model, RefusedError for a span that ends before it begins or has more than
+    `MOST_CASES`; both at the call.
+    """
+    return read_cases(db, loaded, find_rows(db, query, at), at)
+
+
+def count_cases(db: Transaction, query: CaseQuery, at: Moment) -> int:
+    """Count logged cases; raise as `find_cases`."""
+    return len(find_rows(db, query, at))
+
+
+def find_rows(db: Transaction, query: CaseQuery, at: Moment) -> list[CaseRow]:
+    """Return the rows of logged cases, or refuse the query."""
+    span, newest = query.span, query.newest
+    if span.since is not None and span.until is not None and span.since > span.until:
+        raise RefusedError([Refusal("until", "must not be before since")])
+    head = models.get_head(db, query.key)
+    is_by_name = query.key == head.name and query.key != head.id
+    model_ids = models.relatives(db, head, is_by_name=is_by_name)
+    found = outcomes.known_cases(db, ModelCases(model_ids, *span), MOST_CASES + 1)
+    if len(found) > MOST_CASES and newest is None:
+        rule = f"must leave at most {MOST_CASES} cases: ask for a shorter span"
+        raise RefusedError([Refusal("since", rule)])
+    closed = [one for one in found if one.state == "closed"]
+    expired = find_expired(db, [one for one in found if one.state != "closed"], at)
+    rows = sorted([*closed, *(one for one in expired if span.has(one.known_at))])
+    if newest is None:
+        return rows
+    return rows[max(len(rows) - min(newest, MOST_CASES), 0) :]
+
+
+def find_expired(
+    db: Transaction, rows: Sequence[CaseRow], at: Moment
+) -> Iterator[CaseRow]:
+    """Yield those whose session has expired, with the time at which they were known."""
+    for batch in batches(rows):
+        for session, outcome in outcomes.of_sessions(db, ids_of(batch)):
+            current = apply_expiry(session, at)
+            if current.state == "closed":
+                known_at = max(current.updated_at, outcome.at)
+                yield CaseRow(known_at, session.id, current.state)
+
+
+def read_cases(
+    db: Transaction, loaded: LoadedModels, rows: Sequence[CaseRow], at: Moment
+) -> Iterator[LoggedCase]:
+    """Yield cases with their models and states."""
+    for batch in batches(rows):
+        pairs = {
+            one.id: (one, told) for one, told in outcomes.of_sessions(db, ids_of(batch))
+        }
+        for row in batch:
+            session, outcome = pairs[row.session_id]
+            call = SessionCall(session.id, loaded, at)
+            opened = open_session(db, session, call)
+            assert opened is not None, "its answers were not erased"
+            yield LoggedCase(
+                session=opened.session,
+                model=opened.model,
+                state=opened.state,
+                texts=opened.texts,
+                outcome=outcome,
+                known_at=row.known_at,
+            )
+
+
+def batches(rows: Sequence[CaseRow]) -> Iterator[Sequence[CaseRow]]:
+    """Yield rows, `SOME` at a time."""
+    for start in range(0, len(rows), SOME):
+        yield rows[start : start + SOME]
+
+
+def ids_of(rows: Sequence[CaseRow]) -> list[str]:
+    return [one.session_id for one in rows]

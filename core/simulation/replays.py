@@ -164,7 +164,8 @@ def replay(ensemble: Ensemble, case: LoggedCase, terms: ReplayTerms) -> Replay:
         terms.stream,
         aim=terms.aim,
     )
-    states, asked = [state], []
+    states: list[State] = [state]
+    asked: list[int] = []
     while state.stop_reason is None and state.next_feature_idx is not None:
         feature_idx = state.next_feature_idx
         members = bundle_members(ensemble.catalogue, state, feature_idx)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,30 @@ class DatasetCalls:
         `s3://bucket/folder/*.parquet`.
         """
         body = {"url": url, "name": name}
+        sent = await self.connection.request("POST", "/datasets", json=body)
+        return stored_dataset(sent.json())
+
+    @Call
+    async def make_case_table(
+        self,
+        model: str,
+        since: date | None = None,
+        until: date | None = None,
+        name: str | None = None,
+    ) -> StoredDataset:
+        """Make a table of a model's closed cases with outcomes, to train on.
+
+        `model` is a name, for all its versions, `name@2` or an id. Cases count that
+        became known (closed, with an outcome) from `since` on and before `until`:
+        aware times, or days, of which the first moment in UTC counts. The table is a
+        copy: to erase a case later does not change it.
+        """
+        body = {
+            "cases_of": model,
+            "since": None if since is None else since.isoformat(),
+            "until": None if until is None else until.isoformat(),
+            "name": name,
+        }
         sent = await self.connection.request("POST", "/datasets", json=body)
         return stored_dataset(sent.json())
 

@@ -48,6 +48,10 @@ COMMANDS = {
         *("tenants", "commands"),
         "List tenants, and say how long their sessions are kept.",
     ),
+    "cases": CommandEntry(
+        *("cases", "write_cases"),
+        "Write the closed cases of a model, with their outcomes, as a table.",
+    ),
     "compile-kernels": CommandEntry(
         *("service", "compile_kernels"),
         "Compile every kernel into NUMBA_CACHE_DIR, so that no request waits for it.",

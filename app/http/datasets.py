@@ -16,16 +16,21 @@ from fastapi import (
 from app.documents.http import datasets as schemas
 from app.documents.shape import read_shape
 from app.documents.text import parse_json
+from app.errors import ForbiddenError
+from app.http.plumbing.auth import Called
 from app.http.plumbing.contract import problems
 from app.http.plumbing.deps import (
     After,
+    At,
     Db,
     Limit,
+    Loaded,
     Now,
     ReadDb,
     Reader,
     ReplaysEarly,
     Uploads,
+    reading,
 )
 from app.http.plumbing.forms import (
     FORM,
@@ -38,30 +43,49 @@ from app.http.plumbing.forms import (
 from app.http.plumbing.orders import JSON
 from app.http.plumbing.retries import RetriedRoute
 from app.http.plumbing.turns import read_in_turn
+from app.records import Caller, Moment
 from app.service import datasets as service
+from app.service.loaded import LoadedModels
+from app.service.sessions.case_tables import make_table, write_table
+from app.service.sessions.cases import CaseQuery, CaseSpan
 
 router = APIRouter(prefix="/datasets", tags=["datasets"], route_class=RetriedRoute)
 
 REFERENCE = {"$ref": "#/components/schemas/DatasetReference"}
+# What a table of cases repeats is read by this scope elsewhere.
+CASE_SCOPE = "predict:read"
+CASES = {"$ref": "#/components/schemas/CasesRequest"}
 UPLOAD_BODY = {
     "requestBody": {
         "required": True,
         "content": {
             FORM: {"schema": form_schema(dataset=TABLE)},
-            JSON: {"schema": REFERENCE},
+            JSON: {
+                "schema": {"anyOf": [REFERENCE, CASES]},
+                "examples": {
+                    "in_place": {"value": {"url": schemas.EXAMPLE_URL}},
+                    "cases": {"value": {"cases_of": "heart-cleveland"}},
+                },
+            },
         },
     }
 }
 # The OpenAPI document mentions it by name only.
-DOCUMENTED = (schemas.DatasetReference,)
+DOCUMENTED = (schemas.DatasetReference, schemas.CasesRequest)
 
 
 async def read_table(
-    request: Request, reader: Reader
+    request: Request, reader: Reader, caller: Called, loaded: Loaded, at: At
 ) -> AsyncIterator[service.Upload | service.Link]:
     """Read the table of a request before its transaction begins."""
     if media_type(request.headers) == JSON:
         raw = parse_json(await request.body(), "dataset")
+        if isinstance(raw, dict) and "cases_of" in raw:
+            read = read_shape(schemas.CasesRequest, raw, "dataset")
+            yield await read_in_turn(
+                request, partial(collect_cases, request, caller, loaded, read, at)
+            )
+            return
         reference = read_shape(schemas.DatasetReference, raw, "dataset")
         act = partial(service.refer, reader, reference.url, reference.name)
         yield await read_in_turn(request, act)
@@ -75,6 +99,25 @@ async def read_table(
         yield await read_in_turn(
             request, partial(service.read, reader, part.filename, part.file)
         )
+
+
+def collect_cases(
+    request: Request,
+    caller: Caller,
+    loaded: LoadedModels,
+    read: schemas.CasesRequest,
+    at: Moment,
+    is_wanted: service.IsWanted,
+) -> service.Upload:
+    """Make a table of logged cases; the caller must be allowed to read sessions."""
+    del is_wanted
+    if CASE_SCOPE not in caller.scopes:
+        raise ForbiddenError(CASE_SCOPE)
+    query = CaseQuery(read.cases_of, CaseSpan(read.since, read.until))
+    with reading(request.app.state.engine, caller.tenant_id) as db:
+        table = make_table(db, loaded, query, at)
+    stream, facts = write_table(table)
+    return service.make_upload(read.name or f"cases of {query.key}", stream, facts)
 
 
 @router.post(
@@ -95,7 +138,9 @@ def upload_dataset(
     """Store a table, to train on it any number of times.
 
     It is uploaded (multipart), or stays where it is, in Parquet files at a `url` that
-    the service may read (JSON). Of such files only the footers are read now.
+    the service may read (JSON). Of such files only the footers are read now. Or it is
+    made of logged cases (JSON with `cases_of`): a copy of what was answered, with the
+    true labels. For these a key needs `predict:read`, too.
     """
     if isinstance(table, service.Link):
         stored = service.store_link(db, table, now)

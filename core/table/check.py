@@ -28,7 +28,7 @@ from core.table.labels import (
     usable_rows,
 )
 from core.table.patterns import by_name, matching, unmatched
-from core.table.spec import TableSpec, price_columns
+from core.table.spec import CASE_COLUMN, TableSpec, price_columns
 from core.table.targets import ErrorCosts
 
 TYPE_REMEDY = (
@@ -176,7 +176,7 @@ def find_ignored(
     columns: Columns, spec: TableSpec, features: Sequence[Feature]
 ) -> tuple[list[str], list[str]]:
     """Return the columns that are not used, and a warning of unexpected ones."""
-    used = {*spec.roles.values(), *(feature.name for feature in features)}
+    used = {*spec.roles.values(), *(feature.name for feature in features), CASE_COLUMN}
     ignored = [name for name in columns if name not in used]
     expected = matching(spec.ignore, ignored)
     unexpected = [
@@ -231,5 +231,5 @@ def unused_columns(names: Sequence[str], spec: TableSpec) -> frozenset[str]:
 
 def is_excluded(name: str, spec: TableSpec) -> bool:
     """Return whether a spec that lists no features makes none of this column."""
-    is_taken = name in spec.roles.values() or is_unnamed(name)
+    is_taken = name in (*spec.roles.values(), CASE_COLUMN) or is_unnamed(name)
     return is_taken or bool(matching(spec.ignore, [name]))

@@ -15,6 +15,9 @@ DEFAULT_COST = 1_000_000
 # How a spec writes the fields of `Feature` that limit its numbers.
 LIMIT_KEYS = {"least": "min", "most": "max"}
 
+#: What was asked in a row that is a logged case: never a feature.
+CASE_COLUMN = "askless_case"
+
 MissingTarget = Literal["refuse", "drop"]
 
 

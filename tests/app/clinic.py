@@ -1,6 +1,7 @@
 """Small models to ask over HTTP, and how answers to them are written."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from json import dumps
 from typing import Any
 
@@ -24,6 +25,8 @@ Put = Callable[..., str]
 Start = Callable[..., Json]
 Answer = Callable[..., Any]
 Train = Callable[[bytes, Json], str]
+#: Plays a case on a day: its age, and its true label or None.
+Play = Callable[..., Json]
 
 UNIT = 1_000_000
 
@@ -40,6 +43,11 @@ CLINIC = Catalogue(
     groups=(Group("blood", fee=2_100_000), Group("echo", price=9 * UNIT)),
     cost_unit="CAD",
 )
+
+
+def on(day: int) -> datetime:
+    """The time of day at which cases are played."""
+    return datetime(2026, 11, day, 9, 0, tzinfo=UTC)
 
 
 def clinic(policy: str = "ordered") -> Ensemble:

@@ -172,6 +172,9 @@ class Demo:
         jobs.worker().work()
         self.model = client.get(f"/train/{self.training}").json()["model_id"]
         self.spec = spec
+        case = self.begin()
+        client.post(f"/predict/{case}/stop")
+        client.put(f"/predict/{case}/outcome", json={"label": "1"})
 
     def upload(self) -> str:
         files = {"dataset": ("heart.csv", DEMO.read_bytes())}

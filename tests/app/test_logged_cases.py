@@ -1,7 +1,7 @@
 """Closed cases with their true labels, of a model or a name, within a span."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -11,41 +11,20 @@ from fastapi.testclient import TestClient
 from app.errors import NotFoundError
 from app.records import Moment
 from app.service.sessions import cases
-from app.service.sessions.cases import CaseQuery, CaseSpan, LoggedCase
+from app.service.sessions.cases import CaseQuery, CaseSpan, ClosedCase
 from app.store.database.engine import transaction as any_transaction
 from core.errors import RefusedError
-from tests.app.clinic import Answer, Json, Put, Start, clinic
+from tests.app.clinic import Play, Put, Start, clinic, on
 from tests.app.tenants import transaction
 
-pytest_plugins = ["tests.app.conftest_http"]
+pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_cases"]
 
-Find = Callable[..., list[LoggedCase]]
-Play = Callable[..., Json]
+Find = Callable[..., list[ClosedCase]]
 TTL = timedelta(hours=24)
-
-
-def on(day: int) -> datetime:
-    return datetime(2026, 11, day, 9, 0, tzinfo=UTC)
 
 
 def moment(day: int) -> Moment:
     return Moment(on(day), TTL, 7 * TTL)
-
-
-@pytest.fixture
-def play(app: FastAPI, client: TestClient, start: Start, answer: Answer) -> Play:
-    """Play a case on a day, and record its true label; None: none is known."""
-
-    def case(day: int, age: int, label: str | None, **more: object) -> Json:
-        app.state.clock = lambda: on(day)
-        session = start(60.0, **more)
-        answer(session, ("age", age), ("sex", "refused"))
-        client.post(f"/predict/{session['id']}/stop")
-        if label is not None:
-            client.put(f"/predict/{session['id']}/outcome", json={"label": label})
-        return session
-
-    return case
 
 
 @pytest.fixture
@@ -54,7 +33,7 @@ def find(app: FastAPI, client: TestClient, engine: sa.Engine) -> Find:
 
     def find_all(
         key: str = "clinic", day: int = 30, newest: int | None = None, **span: datetime
-    ) -> list[LoggedCase]:
+    ) -> list[ClosedCase]:
         query = CaseQuery(key, CaseSpan(**span), newest)
         with transaction(engine, is_read=True) as db:
             return [*cases.find_cases(db, app.state.loaded, query, moment(day))]
@@ -62,7 +41,7 @@ def find(app: FastAPI, client: TestClient, engine: sa.Engine) -> Find:
     return find_all
 
 
-def ages(found: list[LoggedCase]) -> list[float]:
+def ages(found: list[ClosedCase]) -> list[float]:
     return [one.state.values[0] for one in found]
 
 

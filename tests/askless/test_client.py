@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -59,6 +59,22 @@ class TestAgainstAServer:
 
         assert caught.value.status == 422
         assert [one["field"] for one in caught.value.errors] == ["url"]
+
+    def test_closed_cases_become_a_table(
+        self, client: Client, model: StoredModel
+    ) -> None:
+        session = client.predict(model, budget=12)
+        session.give({"age": 63})
+        session.stop()
+        session.tell_outcome("1")
+        first, later = date(2020, 1, 1), datetime.now(UTC) + timedelta(hours=1)
+
+        made = client.make_case_table(model.id, first, later, "november")
+
+        assert (made.name, made.n_rows) == ("november", 1)
+        assert made.columns[-2:] == ["disease", "askless_case"]
+        with pytest.raises(ProblemError, match="closed cases"):
+            client.make_case_table("clinic", since=later)
 
     def test_spec_may_be_a_file(self, client: Client, tmp_path: Path) -> None:
         spec = tmp_path / "spec.json"

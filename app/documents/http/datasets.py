@@ -1,13 +1,16 @@
 """Schemas of datasets."""
 
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from app.documents.fields import MAX_NAME
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape
 
 EXAMPLE_URL = "s3://clinic/visits/*.parquet"
+# Of a day such as 2026-11-20.
+DAY_LENGTH = 10
 DATASET_ID = "dat_3f0a1b2c4d5e6f7081920a1b"
 
 
@@ -40,6 +43,45 @@ class DatasetReference(Shape):
         examples=["visits"],
         description="By default the last part of the address.",
     )
+
+
+def read_time(raw: object) -> datetime:
+    """Return the moment that a text names; a day is its first moment, in UTC."""
+    try:
+        moment = datetime.fromisoformat(raw) if isinstance(raw, str) else None
+    except ValueError:
+        moment = None
+    if moment is not None and len(str(raw)) == DAY_LENGTH:
+        moment = moment.replace(tzinfo=UTC)
+    if moment is None or moment.tzinfo is None:
+        raise ValueError(f"must be a time such as {EXAMPLE_TIME}, or a day")
+    return moment
+
+
+Time = Annotated[datetime, BeforeValidator(read_time, json_schema_input_type=datetime)]
+
+
+class CasesRequest(Shape):
+    """Closed cases with their outcomes, to be made a table of."""
+
+    cases_of: str = Field(
+        min_length=1,
+        max_length=MAX_NAME + 20,
+        examples=["heart-cleveland"],
+        description="A model: its name for all versions, `name@2` or its id for one.",
+    )
+    since: Time | None = Field(
+        default=None,
+        examples=[EXAMPLE_TIME],
+        description="First moment that counts of when a case became known: closed, and "
+        "its outcome recorded. A day is its first moment, in UTC.",
+    )
+    until: Time | None = Field(
+        default=None,
+        examples=[None],
+        description="First moment that no longer counts.",
+    )
+    name: str | None = Field(default=None, max_length=MAX_NAME, examples=["november"])
 
 
 class DatasetPage(Answer):

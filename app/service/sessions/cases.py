@@ -41,7 +41,7 @@ class CaseSpan(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedCase:
+class ClosedCase:
     """A closed session with its model, at the session's prices, and its outcome."""
 
     session: PredictSession
@@ -69,7 +69,7 @@ class CaseQuery(NamedTuple):
 
 def find_cases(
     db: Transaction, loaded: LoadedModels, query: CaseQuery, at: Moment
-) -> Iterator[LoggedCase]:
+) -> Iterator[ClosedCase]:
     """Return an iterator over logged cases, the one known for the longest time first.
 
     Erased sessions have no case, and open ones not yet. Raises NotFoundError for an
@@ -118,7 +118,7 @@ def find_expired(
 
 def read_cases(
     db: Transaction, loaded: LoadedModels, rows: Sequence[CaseRow], at: Moment
-) -> Iterator[LoggedCase]:
+) -> Iterator[ClosedCase]:
     """Yield cases with their models and states."""
     for batch in batches(rows):
         pairs = {
@@ -129,7 +129,7 @@ def read_cases(
             call = SessionCall(session.id, loaded, at)
             opened = open_session(db, session, call)
             assert opened is not None, "its answers were not erased"
-            yield LoggedCase(
+            yield ClosedCase(
                 session=opened.session,
                 model=opened.model,
                 state=opened.state,

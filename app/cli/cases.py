@@ -1,0 +1,86 @@
+"""The command `cases`: logged cases of the service's database, as a table."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from app.batch.writing import open_result, open_stdout
+from app.cli.keys import FIRST, Tenant, database, find_tenant
+from app.cli.options import output
+from app.documents.http.datasets import read_time
+from app.errors import NotFoundError
+from app.records import Moment
+from app.service.loaded import LoadedModels
+from app.service.sessions.case_tables import make_table
+from app.service.sessions.cases import CaseQuery, CaseSpan
+from app.settings.environment import read_settings
+from app.store.database.engine import transaction
+from core.errors import Refusal, RefusedError
+
+
+def parse_time(text: str) -> datetime:
+    try:
+        return read_time(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+Of = Annotated[
+    str,
+    typer.Option(
+        help="Model: a name for all versions, name@2 or an id for one.",
+        metavar="MODEL",
+    ),
+]
+Since = Annotated[
+    datetime | None,
+    typer.Option(
+        help="Cases known (closed, with an outcome) from this day or time on.",
+        parser=parse_time,
+        metavar="TIME",
+    ),
+]
+Until = Annotated[
+    datetime | None,
+    typer.Option(help="Cases known before then.", parser=parse_time, metavar="TIME"),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("-o", help="CSV, or Parquet by its ending; default: print CSV."),
+]
+
+
+def write_cases(
+    of: Of,
+    since: Since = None,
+    until: Until = None,
+    out: Out = None,
+    tenant: Tenant = FIRST,
+) -> None:
+    table = read_cases(CaseQuery(of, CaseSpan(since, until)), tenant)
+    # Nothing is formatted: numbers must be read back to the same bits.
+    n_kept = table.num_columns
+    with open_stdout(n_kept) if out is None else open_result(out, n_kept) as file:
+        file.add(table)
+    if out is not None:
+        output.print(f"wrote {table.num_rows} cases to {out}")
+
+
+def read_cases(query: CaseQuery, tenant: str) -> Any:
+    """Return the cases of the settings' database as an arrow table."""
+    settings = read_settings()
+    at = Moment(
+        datetime.now(UTC),
+        timedelta(seconds=settings.session_ttl_s),
+        timedelta(seconds=settings.session_waiting_ttl_s),
+    )
+    with database() as engine:
+        tenant_id = find_tenant(engine, tenant)
+        try:
+            with transaction(engine, tenant_id, is_read=True) as db:
+                return make_table(db, LoadedModels(), query, at)
+        except NotFoundError as error:
+            rule = "must be a stored model"
+            raise RefusedError([Refusal("--of", rule, str(error))]) from None

@@ -91,7 +91,7 @@ ARROWS = {
     "app.uploads": (*LEAVES, "app.uploads", "app.processes", "app.documents", "core"),
     "app.cluster": (
         *(*LEAVES, "app.cluster", "app.processes", "app.settings.places"),
-        *("app.uploads.streams", "core"),
+        *("app.uploads.silent", "app.uploads.streams", "core"),
     ),
     "app.batch": (
         *(*LEAVES, "app.batch", "app.processes", "app.documents", "app.uploads"),
@@ -158,7 +158,8 @@ ARROWS = {
 SHARED: dict[str, set[str]] = {
     "core.kernels": {"jit", "newton", "records", "paths", "prices", "draws", "walks"},
     "app.http": {"plumbing"},
-    "app.service": {"limits", "loaded", "sources"},
+    # Datasets are what trainings are joined from, and what cases become.
+    "app.service": {"limits", "loaded", "sources", "datasets"},
     "app.store": {"database"},
 }
 

@@ -45,6 +45,14 @@ Table = Annotated[
         help="CSV (also .gz), Parquet file, folder of Parquet files, s3://… or gs://…."
     ),
 ]
+Tables = Annotated[
+    list[str],
+    typer.Argument(
+        help="CSV (also .gz), Parquet file, folder of Parquet files, s3://… or gs://…. "
+        "Several files are joined: all their rows, columns by name.",
+        metavar="DATA...",
+    ),
+]
 Spec = Annotated[Path, typer.Option(help="Training spec, JSON.")]
 ModelFile = Annotated[Path, typer.Argument(help="MODEL.json that `train` wrote.")]
 Budget = Annotated[str, typer.Option(help="Most to spend per case, or inf.")]

@@ -3,9 +3,10 @@
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -27,7 +28,7 @@ from app.cli.options import (
     Shards,
     SkipBadRows,
     Spec,
-    Table,
+    Tables,
     output,
     read_checked,
     warn,
@@ -41,6 +42,8 @@ from app.settings.places import ClusterPlace, place_of
 from app.terminal import overview, selected, show
 from app.uploads import Bounds, read_table
 from app.uploads.checking import check_both, read_training
+from app.uploads.joined import name_columns
+from app.uploads.joining import NamedTable, join_tables, write_parquet
 from app.uploads.places import as_source, is_large_csv, is_streamed
 from app.uploads.streams import open_table
 from app.words.facts import describe_commonest
@@ -83,7 +86,7 @@ def print_checked(checked: CheckedTable) -> None:
 
 
 def train_model(
-    data: Table,
+    data: Tables,
     spec: Spec,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the model goes.")],
     algorithm: Algorithm = None,
@@ -106,7 +109,7 @@ def train_model(
     }
     training_spec = load_changed(spec, given)
     skipped: list[Refusal] | None = [] if skip_bad_rows else None
-    rows = prepare_rows(as_source(data), training_spec, shards, cluster, skipped)
+    rows = prepare_data(data, training_spec, shards, cluster, skipped)
     with rows as prepared:
         warn_skipped(skipped or ())
         warn(prepared.warnings)
@@ -121,6 +124,44 @@ def train_model(
         unit, notes = training_spec.table.cost_unit, describe_commonest(model)
         output.print(show.curve_table(model.curve, unit, notes=notes))
     output.print(f"wrote {escape(str(out))}")
+
+
+@contextmanager
+def prepare_data(
+    data: list[str],
+    spec: TrainingSpec,
+    n_shards: int | None,
+    cluster: str | None,
+    skipped: list[Refusal] | None,
+) -> Iterator[PreparedTable]:
+    """Read a table, or several as one, to train on."""
+    with ExitStack() as stack:
+        source = stack.enter_context(one_source(data, spec, skipped))
+        rows = prepare_rows(source, spec, n_shards, cluster, skipped)
+        # No name is given to the table, which is let go of once it is trained on.
+        yield stack.enter_context(rows)
+
+
+@contextmanager
+def one_source(
+    data: list[str], spec: TrainingSpec, skipped: list[Refusal] | None
+) -> Iterator[Path | str]:
+    """Yield the table to train on; several are joined in a file of their own."""
+    if len(data) == 1:
+        yield as_source(data[0])
+        return
+    if elsewhere := [one for one in data if not Path(one).is_file()]:
+        rule = "must be files of this machine, where there are several"
+        raise RefusedError([Refusal("DATA", rule, elsewhere[0])])
+    bounds = Bounds(memory=available_bytes())
+    tables = [
+        NamedTable(one, read_table(Path(one), bounds, skipped), one) for one in data
+    ]
+    joined = join_tables(tables, *name_columns(spec.table))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "joined.parquet"
+        path.write_bytes(write_parquet(joined))
+        yield path
 
 
 @contextmanager

@@ -4,8 +4,8 @@ The cells of the column `askless_case`. They have nothing that identifies a case
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from app.documents.stored import StoredShape
 from core.model.ranges import Micros
 from core.session.state import Outcome, State
 from core.table.catalogue import Catalogue
+from core.table.spec import CASE_COLUMN
 
 #: Outcomes that leave a cell empty and say nothing of the case.
 SILENT = ("refused", "unknown", "ordered")
@@ -87,8 +88,8 @@ def write_case(document: CaseDocument) -> str:
 
 
 def parse_case(cell: str) -> CaseDocument:
-    """Read a cell; raise RefusedError or ValueError if it is none."""
-    return read_shape(CaseDocument, json.loads(cell), "askless_case")
+    """Read the cell of a case; raise RefusedError or ValueError if it is none."""
+    return read_shape(CaseDocument, json.loads(cell), CASE_COLUMN)
 
 
 def answered_names(document: CaseDocument) -> Iterator[str]:
@@ -96,3 +97,52 @@ def answered_names(document: CaseDocument) -> Iterator[str]:
     for one in document.asked:
         if one.outcome not in SILENT:
             yield one.feature
+
+
+class RowDocument(StoredShape):
+    """A row of a table that was joined with another one, whose columns it lacks."""
+
+    format: Literal["askless-row"]
+    version: Literal[1]
+    absent: Many[str]
+
+
+def note_absent(cell: str | None, absent: Sequence[str]) -> str | None:
+    """Return the cell of a row whose table lacks columns.
+
+    A case says itself what it was asked. Other rows that lack no column have no cell.
+    """
+    if cell is None:
+        return write_row(absent) if absent else None
+    raw = json.loads(cell)
+    if not absent or raw.get("format") != "askless-row":
+        return cell
+    return write_row(dict.fromkeys([*raw["absent"], *absent]))
+
+
+def write_row(absent: Iterable[str]) -> str:
+    document = {"format": "askless-row", "version": 1, "absent": list(absent)}
+    return json.dumps(document, separators=(",", ":"))
+
+
+class SilentNames(NamedTuple):
+    """Which columns say nothing in a row: those named, or all but those named."""
+
+    names: frozenset[str]
+    is_all_but: bool
+
+    def has(self, name: str) -> bool:
+        return (name in self.names) != self.is_all_but
+
+
+def read_silent(cell: str) -> SilentNames:
+    """Return which cells of a row say nothing, since nobody answered them.
+
+    `cell` is the row's in `askless_case`. Raises RefusedError or ValueError.
+    """
+    raw = json.loads(cell)
+    if isinstance(raw, dict) and raw.get("format") == "askless-row":
+        row = read_shape(RowDocument, raw, CASE_COLUMN)
+        return SilentNames(frozenset(row.absent), is_all_but=False)
+    document = read_shape(CaseDocument, raw, CASE_COLUMN)
+    return SilentNames(frozenset(answered_names(document)), is_all_but=True)

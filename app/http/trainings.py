@@ -20,7 +20,7 @@ from app.http.plumbing.orders import (
     read_order,
 )
 from app.http.plumbing.retries import RetriedRoute
-from app.service.datasets import IsWanted, TableSource
+from app.service.datasets import IsWanted, NamedSource, TableSource
 from app.service.jobs import trainings as service
 
 router = APIRouter(prefix="/train", tags=["trainings"], route_class=RetriedRoute)
@@ -43,6 +43,15 @@ async def prepare(
 ) -> Prepared[Outcome]:
     """Read and check a spec and its table before the transaction begins."""
     raw = parse_spec(sent.text)
+
+    def check_several(
+        tables: list[NamedSource], is_wanted: IsWanted
+    ) -> tuple[Outcome, Any]:
+        check_order = partial(service.check_joined, desk.reader, raw, tables, is_wanted)
+        return (service.validate(check_order), None) if validate_only else check_order()
+
+    if sent.upload is None and "datasets" in raw:
+        return await desk.read_several(raw, check_several)
 
     def check(stream: TableSource, is_wanted: IsWanted) -> tuple[Outcome, Any]:
         check_order = partial(service.check, desk.reader, raw, stream, is_wanted)
@@ -72,7 +81,8 @@ def start_training(
     """Check a spec and a table, and enqueue the training.
 
     The table is uploaded with the spec (multipart), or was before (JSON with its
-    `dataset_id`).
+    `dataset_id`). JSON with `datasets` trains on the rows of several: they are joined,
+    columns by name, and stored as one more dataset, which is the training's.
     """
     order = prepared.order
     if isinstance(order, schemas.Verdict):

@@ -6,7 +6,8 @@ A blob is written before the row that names it and removed after it, so a crash 
 leave a blob without a row, never a row without its blob.
 """
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from io import SEEK_END
@@ -22,6 +23,7 @@ from app.service.sources import find_reference
 from app.store import datasets
 from app.store.blobs import Blobs
 from app.store.database.transactions import Transaction
+from app.uploads.joined import NamedSource as NamedSource
 from app.uploads.parsing import ReferredTable, TableFacts, TableReader
 from app.uploads.parsing import TableSource as TableSource
 
@@ -85,6 +87,17 @@ def open_source(
         detail = "The file of this dataset is gone."
         raise ConflictError("conflict", detail) from None
     return stream
+
+
+def open_sources(
+    db: Transaction, blobs: Blobs, dataset_ids: Iterable[str], stack: ExitStack
+) -> list[NamedSource]:
+    """Open datasets as `open_source` does, each with its name, until `stack` ends."""
+    names = {one: datasets.get(db, one).name for one in dataset_ids}
+    return [
+        NamedSource(name, stack.enter_context(open_source(db, blobs, one)))
+        for one, name in names.items()
+    ]
 
 
 def find_linked_table(db: Transaction, dataset: StoredDataset) -> ReferredTable | None:

@@ -15,18 +15,30 @@ from core.model.model import Curve
 from core.pipeline.validation import average_curves
 from core.table.prices import MICROS_PER_UNIT
 
+#: Most datasets that one training joins.
+MOST_TABLES = 20
 TRAINING_ID = "trn_7d1e0f2a3b4c5d6e7f809102"
 
 
 class TrainingOrder(SpecDocument):
-    """A spec with the id of the dataset to train on."""
+    """A spec with the dataset to train on, or several, joined by their rows."""
 
     model_config = ConfigDict(
         title="TrainingOrder",
         json_schema_extra={"examples": [{"dataset_id": DATASET_ID} | SPEC_EXAMPLE]},
     )
 
-    dataset_id: str = Field(examples=[DATASET_ID])
+    dataset_id: str | None = Field(
+        default=None, examples=[DATASET_ID], description="Unless there are `datasets`."
+    )
+    datasets: list[str] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MOST_TABLES,
+        examples=[None],
+        description="Ids of uploaded tables: all their rows, columns by name. A column "
+        "that one of them lacks is missing there.",
+    )
 
 
 class Failure(BaseModel):

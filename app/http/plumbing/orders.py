@@ -1,7 +1,7 @@
 """Reads orders with a table: a form with both, or JSON with a stored dataset's id."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
@@ -9,6 +9,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from fastapi import Depends, HTTPException, Request
 from starlette.datastructures import UploadFile
 
+from app.documents.http.trainings import MOST_TABLES
 from app.http.plumbing import forms
 from app.http.plumbing.auth import Called
 from app.http.plumbing.deps import Reader, reading
@@ -21,6 +22,10 @@ JSON = "application/json"
 T = TypeVar("T")
 #: Checks an order with its table; returns the order and the table's facts.
 Check = Callable[[datasets.TableSource, IsWanted], tuple[T, Any]]
+#: Checks an order with tables to be joined; returns the order and the joined table.
+CheckSeveral = Callable[
+    [list[datasets.NamedSource], IsWanted], tuple[T, datasets.Upload | None]
+]
 
 
 @dataclass(frozen=True)
@@ -124,12 +129,42 @@ class OrderDesk:
 
         return await read_in_turn(self.request, read_and_check)
 
+    async def read_several(
+        self, raw: dict[str, Any], check: CheckSeveral[T]
+    ) -> Prepared[T]:
+        """Open the tables named by `datasets`, removed from `raw`; check them as one.
+
+        `check` returns the order and the joined table, which is stored as an upload.
+        """
+        dataset_ids = pop_dataset_ids(raw)
+
+        def read_and_check(is_wanted: IsWanted) -> Prepared[T]:
+            blobs = self.request.app.state.blobs
+            with ExitStack() as stack:
+                with self.open_db() as db:
+                    tables = datasets.open_sources(db, blobs, dataset_ids, stack)
+                return Prepared(*check(tables, is_wanted), None)
+
+        return await read_in_turn(self.request, read_and_check)
+
 
 async def get_desk(request: Request, reader: Reader, caller: Called) -> OrderDesk:
     return OrderDesk(request, reader, caller.tenant_id)
 
 
 Desk = Annotated[OrderDesk, Depends(get_desk)]
+
+
+def pop_dataset_ids(raw: dict[str, Any]) -> list[str]:
+    """Remove and return the ids of several datasets, in the order of their rows."""
+    found = raw.pop("datasets")
+    is_list = isinstance(found, list) and all(isinstance(one, str) for one in found)
+    if not is_list or not 1 <= len(set(found)) == len(found) <= MOST_TABLES:
+        rule = f"must be a list of ids of datasets, 1 to {MOST_TABLES}, none twice"
+        raise forms.missing_part("datasets", rule)
+    if "dataset_id" in raw:
+        raise forms.missing_part("dataset_id", "must be left out beside `datasets`")
+    return list(found)
 
 
 def pop_dataset_id(raw: dict[str, Any]) -> str:

@@ -1,9 +1,10 @@
 """Checks, enqueues, shows and cancels trainings; `training_runs` computes them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from io import BytesIO
 from typing import Any
 
 from app.documents.http import trainings as bodies
@@ -11,9 +12,11 @@ from app.documents.http.problems import BrokenRule
 from app.processes.limited import IsWanted, is_always_wanted
 from app.records import StoredJob
 from app.service import limits
+from app.service.datasets import NamedSource, Upload, make_upload
 from app.service.jobs.nouns import JobNoun
 from app.store import datasets, jobs, models
 from app.store.database.transactions import Transaction
+from app.uploads.joined import join_sources
 from app.uploads.parsing import JudgedTable, TableFacts, TableReader, TableSource
 from core.errors import RefusedError
 
@@ -41,7 +44,23 @@ def check(
     return Order(plain_spec(raw), table), table.facts
 
 
-def validate(check_order: Callable[[], tuple[Order, TableFacts]]) -> bodies.Verdict:
+def check_joined(
+    reader: TableReader,
+    raw: Mapping[str, Any],
+    tables: Sequence[NamedSource],
+    is_wanted: IsWanted = is_always_wanted,
+) -> tuple[Order, Upload]:
+    """Check a spec and the rows of several tables; return the joined table, too.
+
+    It is to be stored as a dataset, and trained on like any other.
+    """
+    table, content = join_sources(reader, tables, raw, is_wanted)
+    name = " + ".join(one.name for one in tables)
+    upload = make_upload(name, BytesIO(content), table.facts)
+    return Order(plain_spec(raw), table), upload
+
+
+def validate(check_order: Callable[[], tuple[Order, object]]) -> bodies.Verdict:
     """Return all errors of a spec and a table instead of raising them."""
     try:
         return bodies.Verdict.of(check_order()[0].table, valid=True, errors=[])

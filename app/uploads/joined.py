@@ -1,0 +1,110 @@
+"""Reads several tables as one, in a child process, and checks it with a spec."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from io import BytesIO
+from shutil import copyfileobj
+from tempfile import TemporaryFile
+from typing import IO, Any, NamedTuple
+
+from app.documents.spec import mend_spec
+from app.processes.limited import IsWanted, run_limited
+from app.uploads.bounds import Bounds
+from app.uploads.joining import (
+    NamedTable,
+    join_tables,
+    refuse_too_many,
+    split_file,
+    write_parquet,
+)
+from app.uploads.parsing import (
+    JudgedTable,
+    ReferredTable,
+    TableReader,
+    TableSource,
+    judge_file,
+    read_bounded,
+)
+from core.errors import Refusal, RefusedError
+from core.table.spec import TableSpec
+
+#: How refusals name one of the tables.
+PLACE = "datasets[{}]"
+
+
+class NamedSource(NamedTuple):
+    """A table with the name that users know it by."""
+
+    name: str
+    source: TableSource
+
+
+def join_sources(
+    reader: TableReader,
+    sources: Sequence[NamedSource],
+    raw: Mapping[str, Any],
+    is_wanted: IsWanted,
+) -> tuple[JudgedTable, bytes]:
+    """Join tables by their rows, and check them and a spec as one table.
+
+    Returns the joined table as a Parquet file, too. Raises RefusedError with every
+    broken rule; a table that stays where it is can't be joined.
+    """
+    names = [one.name for one in sources]
+    refusals, lengths = [], []
+    with TemporaryFile() as file:
+        for place, one in enumerate(sources):
+            if isinstance(one.source, ReferredTable):
+                rule = "must be uploaded, to be joined: this table stays elsewhere"
+                refusals.append(Refusal(PLACE.format(place), rule))
+                continue
+            start = file.tell()
+            copyfileobj(one.source, file)
+            lengths.append(file.tell() - start)
+        if refusals:
+            raise RefusedError(refusals)
+        arguments = reader.bounds, lengths, names, dict(raw)
+        joined: tuple[JudgedTable, bytes] = run_limited(
+            reader.limits, file, join_files, *arguments, is_wanted=is_wanted
+        )
+        return joined
+
+
+def join_files(
+    file: IO[bytes],
+    bounds: Bounds,
+    lengths: Sequence[int],
+    names: Sequence[str],
+    raw: dict[str, Any],
+) -> tuple[JudgedTable, bytes]:
+    """Join the tables that stand one after the other in a file; judge them as one."""
+    tables = []
+    refusals: list[Refusal] = []
+    parts = split_file(file, lengths)
+    for place, (name, part) in enumerate(zip(names, parts, strict=True)):
+        where = PLACE.format(place)
+        try:
+            tables.append(NamedTable(name, read_bounded(part, bounds), where))
+        except RefusedError as error:
+            refusals += (
+                replace(one, field=f"{where}, {one.field}") for one in error.refusals
+            )
+    if refusals:
+        raise RefusedError(refusals)
+    refuse_too_many(tables, bounds)
+    spec, _ = mend_spec(raw)
+    typed, required = name_columns(None if spec is None else spec.table)
+    content = write_parquet(join_tables(tables, typed, required))
+    return judge_file(BytesIO(content), bounds, raw), content
+
+
+def name_columns(spec: TableSpec | None) -> tuple[Collection[str], Collection[str]]:
+    """Return the columns whose types a spec says, and those that it can't do without.
+
+    Features are not among the latter: a table that lacks one has it missing.
+    """
+    if spec is None:
+        return (), ()
+    typed = {one.name for one in spec.features or () if one.name not in spec.untyped}
+    roles = [one for one in spec.roles.values() if one is not None]
+    return typed | {*roles}, roles

@@ -1,0 +1,168 @@
+"""Join tables by their rows: columns by name, cells of absent columns missing."""
+
+from collections.abc import Collection, Sequence
+from io import BytesIO
+from typing import IO, Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from app.documents.cases import note_absent
+from app.uploads.bounds import Bounds, refuse_more
+from app.uploads.columns import TYPE_RULE, as_numbers, is_numeric_type
+from core.errors import Refusal, RefusedError
+from core.table.cells import number_text
+from core.table.spec import CASE_COLUMN
+
+
+class NamedTable(NamedTuple):
+    """A table as it was read, the name that users know it by, and its place."""
+
+    name: str
+    cells: Any
+    #: how refusals name it
+    where: str
+
+
+def join_tables(
+    tables: Sequence[NamedTable], typed: Collection[str], required: Collection[str]
+) -> Any:
+    """Return the rows of all tables in one arrow table.
+
+    Columns in `typed`, whose type is known, may be numbers in one table and words in
+    another. Those in `required` must be in every table. In the column `askless_case`
+    rows say which columns their table has not: a cell that nobody filled in says
+    nothing of the row. Raises RefusedError with every broken rule.
+    """
+    names = dict.fromkeys(name for one in tables for name in one.cells.column_names)
+    refusals = [
+        Refusal(table.where, f"must have the column {name}")
+        for table in tables
+        for name in required
+        if name not in table.cells.column_names
+    ]
+    columns = {}
+    for name in names:
+        if name == CASE_COLUMN:
+            continue
+        wrong = refuse_kinds(tables, name) if name not in typed else []
+        refusals += wrong
+        if not wrong:
+            columns[name] = join_column(tables, name)
+    if refusals:
+        raise RefusedError(refusals)
+    cases = [cell for one in tables for cell in case_cells(one.cells, columns)]
+    if any(cell is not None for cell in cases):
+        columns[CASE_COLUMN] = pa.array(cases, pa.string())
+    return pa.table(columns)
+
+
+def refuse_kinds(tables: Sequence[NamedTable], name: str) -> list[Refusal]:
+    """Return refusals of tables whose column differs from the first that has it."""
+    first: tuple[str, str] | None = None
+    refusals = []
+    for table in tables:
+        if name not in table.cells.column_names:
+            continue
+        try:
+            kind = kind_of(table.cells.column(name))
+        except pa.ArrowException:
+            refusals.append(Refusal(f"{table.where}, column {name}", TYPE_RULE))
+            continue
+        if kind is None:
+            continue
+        first = first or (kind, table.name)
+        if kind != first[0]:
+            rule = (
+                f"must hold {first[0]}, as in {first[1]}, not {kind}; or say the "
+                "type of the feature in the spec"
+            )
+            refusals.append(Refusal(f"{table.where}, column {name}", rule))
+    return refusals
+
+
+def kind_of(cells: Any) -> str | None:
+    """Return what a column holds; None where nothing is in it."""
+    if len(cells) == cells.null_count:
+        return None
+    if is_numeric_type(plain_type(cells)):
+        return "numbers"
+    words = pa.chunked_array([one.cast(pa.string()) for one in cells.chunks])
+    return "words" if as_numbers(words.combine_chunks()) is None else "numbers"
+
+
+def plain_type(cells: Any) -> Any:
+    """Return the type of the cells, also of those in a dictionary."""
+    kind = cells.type
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def join_column(tables: Sequence[NamedTable], name: str) -> Any:
+    """Return the cells of a column in all tables, missing where it is absent."""
+    parts = [
+        one.cells.column(name) if name in one.cells.column_names else None
+        for one in tables
+    ]
+    kinds = [plain_type(one) for one in parts if one is not None]
+    to_common = {
+        all(map(is_numeric_type, kinds)): to_floats,
+        all(map(pa.types.is_boolean, kinds)): to_booleans,
+    }.get(True, to_texts)
+    kind = {to_floats: pa.float64(), to_booleans: pa.bool_()}.get(
+        to_common, pa.string()
+    )
+    joined = [
+        [pa.nulls(table.cells.num_rows, kind)]
+        if part is None
+        else [to_common(one) for one in part.chunks]
+        for part, table in zip(parts, tables, strict=True)
+    ]
+    return pa.chunked_array([chunk for chunks in joined for chunk in chunks], kind)
+
+
+def to_floats(cells: Any) -> Any:
+    return decoded(cells).cast(pa.float64(), safe=False)
+
+
+def to_booleans(cells: Any) -> Any:
+    return decoded(cells).cast(pa.bool_())
+
+
+def to_texts(cells: Any) -> Any:
+    """Return cells as text; numbers as tables of text write them."""
+    cells = decoded(cells)
+    if pa.types.is_floating(cells.type):
+        texts = [None if one is None else number_text(one) for one in cells.to_pylist()]
+        return pa.array(texts, pa.string())
+    return cells.cast(pa.string())
+
+
+def decoded(cells: Any) -> Any:
+    return cells.dictionary_decode() if pa.types.is_dictionary(cells.type) else cells
+
+
+def case_cells(cells: Any, columns: Collection[str]) -> list[str | None]:
+    """Return what a table says of its rows, with the columns that it has not."""
+    absent = [one for one in columns if one not in cells.column_names]
+    if CASE_COLUMN not in cells.column_names:
+        return [note_absent(None, absent)] * cells.num_rows
+    texts = cells.column(CASE_COLUMN).cast(pa.string()).to_pylist()
+    return [note_absent(one, absent) for one in texts]
+
+
+def write_parquet(table: Any) -> bytes:
+    stream = BytesIO()
+    pyarrow.parquet.write_table(table, stream)
+    return stream.getvalue()
+
+
+def split_file(file: IO[bytes], lengths: Sequence[int]) -> list[BytesIO]:
+    """Return the files that stand one after the other in one."""
+    return [BytesIO(file.read(length)) for length in lengths]
+
+
+def refuse_too_many(tables: Sequence[NamedTable], bounds: Bounds) -> None:
+    """Refuse tables that have more rows or columns together than one may have."""
+    names = {name for one in tables for name in one.cells.column_names}
+    refuse_more(sum(one.cells.num_rows for one in tables), bounds.rows, "rows")
+    refuse_more(len(names), bounds.columns, "columns")

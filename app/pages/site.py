@@ -6,6 +6,7 @@ from fastapi import Depends, FastAPI
 
 from app.pages import (
     about,
+    case_tables,
     comparing,
     datasets,
     home,
@@ -37,6 +38,8 @@ SIGNED_IN = (
     session_list,
     sessions,
     results,
+    # Before the page of a dataset, whose address would match.
+    case_tables,
     datasets,
     new_training,
     trainings,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from app.records import PredictSession, SessionState
-from app.store.database.tables import outcomes, sessions
+from app.store.database.tables import models, outcomes, sessions
 from app.store.database.tenancy import owned, owner_values, run
 from app.store.database.transactions import Transaction
 
@@ -140,3 +140,17 @@ def of_sessions(
     )
     pairs = [read_pair(row) for row in run(db, query)]
     return [(one, outcome) for one, outcome in pairs if outcome is not None]
+
+
+def count_by_name(db: Transaction) -> dict[str, int]:
+    """Count closed sessions with an outcome by their model's name; no erased ones."""
+    query = (
+        sa.select(models.c.name, sa.func.count().label("n_cases"))
+        .join_from(sessions, outcomes, outcomes.c.session_id == sessions.c.id)
+        .join(models, models.c.id == sessions.c.model_id)
+        .where(owned(sessions), sessions.c.state == "closed")
+        .where(sessions.c.document.is_not(None))
+        .group_by(models.c.name)
+        .order_by(models.c.name)
+    )
+    return {row.name: row.n_cases for row in run(db, query)}

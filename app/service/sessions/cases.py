@@ -79,6 +79,14 @@ def find_cases(
     return read_cases(db, loaded, find_rows(db, query, at), at)
 
 
+def count_known(db: Transaction) -> dict[str, int]:
+    """Count the closed cases with an outcome by the name of their model.
+
+    Sessions that have expired count once that is stored. Names in their order.
+    """
+    return outcomes.count_by_name(db)
+
+
 def count_cases(db: Transaction, query: CaseQuery, at: Moment) -> int:
     """Count logged cases; raise as `find_cases`."""
     return len(find_rows(db, query, at))

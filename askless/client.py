@@ -85,6 +85,7 @@ class AnyClient(
         client_ref: str | None = None,
         *,
         accept_unseen: bool = False,
+        explore: float | None = None,
     ) -> SessionT:
         """Open a session. `model` is an id or a name; `budget` None is unlimited.
 
@@ -92,7 +93,8 @@ class AnyClient(
         "blood", "fee": 2.5}]}; by default the model's own. `aim` is one of
         {"mean_budget": 75}, {"wanted_error": 0.15} and {"error_price": 500}.
         `client_ref` is your own name of the case; `sessions` filters by it.
-        `accept_unseen` takes known categories that training did not see.
+        `accept_unseen` takes known categories that training did not see. `explore` is
+        the chance before each question that another one, drawn at random, is asked.
         """
         body: Json = {"model": model_ref(model), "budget": budget}
         if known:
@@ -100,6 +102,7 @@ class AnyClient(
         more: Json = {"policy": policy, "seed": seed, "stop": stop and dict(stop)}
         more["prices"] = None if prices is None else dict(prices)
         more |= {"coverage": coverage, "aim": None if aim is None else dict(aim)}
+        more |= {"explore": explore}
         more |= {"client_ref": client_ref, "accept_unseen": accept_unseen or None}
         body |= {name: value for name, value in more.items() if value is not None}
         raw = await self.connection.request_json("POST", "/predict", json=body)

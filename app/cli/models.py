@@ -45,6 +45,14 @@ AcceptUnseen = Annotated[
     bool, typer.Option("--accept-unseen", help="Take values that training didn't see.")
 ]
 
+Explore = Annotated[
+    float,
+    typer.Option(
+        help="Chance before each question that another one, drawn at random by the "
+        "seed, is asked: once at most.",
+    ),
+]
+
 
 def ask_case(
     model: ModelFile,
@@ -61,6 +69,7 @@ def ask_case(
     prices: Prices = None,
     aim: OneAim = None,
     accept_unseen: AcceptUnseen = False,
+    explore: Explore = 0.0,
 ) -> None:
     stored = load_priced(model, prices)
     ensemble = stored.ensemble
@@ -73,6 +82,7 @@ def ask_case(
         StopRule(True, confidence, disagreement, delta, max_questions),
         coverage=coverage,
         aim=parse_aim(aim, ensemble, policy),
+        explore=explore,
     )
     is_terminal = sys.stdin.isatty()
     warn(list_warnings(ensemble))

@@ -13,7 +13,7 @@ from app.documents.fields import Policy
 from app.documents.shape import Many, read_shape
 from app.documents.stored import StoredShape
 from core.model.ranges import Micros
-from core.session.state import Outcome, State
+from core.session.state import Exploration, Outcome, State
 from core.table.catalogue import Catalogue
 from core.table.spec import CASE_COLUMN
 
@@ -34,6 +34,22 @@ class AskedFeature(StoredShape):
     explored: bool | None = Field(default=None, exclude_if=lambda one: one is None)
 
 
+class DrawnChance(StoredShape):
+    """A draw of whether to explore, before a question or before the advice to stop."""
+
+    #: how many of the features in `asked` had an answer
+    n_asked: Annotated[int, Field(ge=0, le=2**32)]
+    #: what was left of the budget; None: unlimited
+    remaining: Micros | None
+    #: what the policy itself would ask, and its price; None: it would advise to stop
+    asks: str | None
+    price: Micros
+    #: how many other purchases could have been drawn
+    n_open: Annotated[int, Field(ge=1, le=2**32)]
+    #: the feature that was drawn; None: the policy went on
+    drawn: str | None
+
+
 class CaseDocument(StoredShape):
     """A logged case beside its row; features that are not in it were not asked."""
 
@@ -48,6 +64,10 @@ class CaseDocument(StoredShape):
     prediction: str
     #: of each class by label, then
     chances: dict[str, Chance]
+    #: chance to explore before each question; None: not known
+    explore: Chance | None = Field(default=None, exclude_if=lambda one: one is None)
+    #: without exploration there is none
+    draws: Many[DrawnChance] = Field(default=(), exclude_if=lambda one: not one)
 
 
 def describe_case(
@@ -60,12 +80,19 @@ def describe_case(
     charges = dict.fromkeys(order, 0)
     for one in state.charges:
         charges[one.feature_idx] = charges.get(one.feature_idx, 0) + one.amount
+    propensities = {
+        one.feature_idx: one.propensity
+        for one in state.history
+        if one.propensity is not None
+    }
     asked = [
         AskedFeature.model_validate(
             {
                 "feature": catalogue.features[idx].name,
                 "outcome": state.outcomes[idx],
                 "charged": charges[idx],
+                "propensity": propensities.get(idx),
+                "explored": idx == state.explored_idx or None,
             },
             by_name=True,
         )
@@ -79,7 +106,26 @@ def describe_case(
         spent=state.spent,
         prediction=prediction,
         chances=dict(chances),
+        draws=[describe_draw(one, state, catalogue) for one in state.explorations],
     )
+
+
+def describe_draw(
+    draw: Exploration, state: State, catalogue: Catalogue
+) -> dict[str, object]:
+    """Return the fields of a draw's document."""
+    before = state.history[: draw.n_answers]
+    spent = sum(one.charged for one in before)
+    names = [one.name for one in catalogue.features]
+    asks, drawn = draw.policy_idx, draw.feature_idx
+    return {
+        "n_asked": len({*state.known, *(one.feature_idx for one in before)}),
+        "remaining": None if state.budget is None else state.budget - spent,
+        "asks": None if asks is None else names[asks],
+        "price": draw.price,
+        "n_open": draw.n_open,
+        "drawn": None if drawn is None else names[drawn],
+    }
 
 
 def write_case(document: CaseDocument) -> str:

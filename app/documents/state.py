@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
@@ -13,10 +13,12 @@ from app.documents.stored import StoredShape
 from core.errors import Refusal, RefusedError, describe
 from core.model.ranges import Micros
 from core.session.certificates import COVERAGES
+from core.session.explorations import RATES
 from core.session.state import (
     Aim,
     Answer,
     Charge,
+    Exploration,
     Outcome,
     State,
     StopReason,
@@ -27,6 +29,7 @@ from core.table.catalogue import Catalogue
 # Categories that training did not see have no code: their texts are stored too.
 Texts = dict[str, str]
 Key = Annotated[int, Field(ge=0, le=2**64 - 1)]
+Chance = Annotated[float, Field(ge=0, le=1)]
 
 
 class StopShape(shape_of(StopRule, base=StoredShape)):  # type: ignore[misc]  # made of core's fields
@@ -64,6 +67,17 @@ class AnswerShape(StoredShape):
     outcome: Outcome
     value: float | None = None
     charged: Micros
+    propensity: Chance | None = Field(default=None, exclude_if=lambda one: one is None)
+
+
+class ExplorationShape(StoredShape):
+    """A draw of whether to explore; what is absent is a stop, or nothing drawn."""
+
+    n_answers: Annotated[int, Field(ge=0, le=2**32)]
+    asks: str | None = None
+    price: Micros
+    n_open: Annotated[int, Field(ge=1, le=2**32)]
+    drawn: str | None = None
 
 
 class StateDocument(StoredShape):
@@ -91,6 +105,12 @@ class StateDocument(StoredShape):
     aim: AimShape | None = Field(default=None, exclude_if=lambda one: one is None)
     step_chances: Many[Many[float]] = Field(
         default=(), alias="told", exclude_if=lambda one: not one
+    )
+    explore: Annotated[float, Field(ge=RATES[0], le=RATES[1])] = Field(
+        default=0.0, exclude_if=lambda one: not one
+    )
+    explorations: Many[ExplorationShape] = Field(
+        default=(), exclude_if=lambda one: not one
     )
 
 
@@ -125,12 +145,27 @@ def build_document(state: State, catalogue: Catalogue, texts: Texts) -> StateDoc
                 "outcome": one.outcome,
                 "value": one.value,
                 "charged": one.charged,
+                "propensity": one.propensity,
             }
             for one in state.history
         ],
-        next_feature=None if next_idx is None else names[next_idx],
+        explorations=[
+            {
+                "n_answers": one.n_answers,
+                "asks": name_of(names, one.policy_idx),
+                "price": one.price,
+                "n_open": one.n_open,
+                "drawn": name_of(names, one.feature_idx),
+            }
+            for one in state.explorations
+        ],
+        next_feature=name_of(names, next_idx),
         unseen_texts=texts,
     )
+
+
+def name_of(names: Sequence[str], feature_idx: int | None) -> str | None:
+    return None if feature_idx is None else names[feature_idx]
 
 
 def none_if_nan(value: float) -> float | None:
@@ -149,6 +184,12 @@ def check_names(document: StateDocument, idxs: Mapping[str, int]) -> Iterator[Re
         "known": document.known,
         "charges": [one.feature for one in document.charges],
         "history": [one.feature for one in document.history],
+        "explorations": [
+            name
+            for one in document.explorations
+            for name in (one.asks, one.drawn)
+            if name is not None
+        ],
     }
     for noun, names in names_by_field.items():
         for position, name in enumerate(names):
@@ -184,8 +225,20 @@ def build_state(document: StateDocument, catalogue: Catalogue) -> State:
             Charge(idxs[one.feature], one.amount) for one in document.charges
         ),
         history=tuple(
-            Answer(idxs[one.feature], one.outcome, one.value, one.charged)
+            Answer(
+                idxs[one.feature], one.outcome, one.value, one.charged, one.propensity
+            )
             for one in document.history
+        ),
+        explorations=tuple(
+            Exploration(
+                one.n_answers,
+                None if one.asks is None else idxs[one.asks],
+                one.price,
+                one.n_open,
+                None if one.drawn is None else idxs[one.drawn],
+            )
+            for one in document.explorations
         ),
         next_feature_idx=None if next_feature is None else idxs[next_feature],
     )

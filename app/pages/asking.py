@@ -11,8 +11,8 @@ from app.service.sessions.opened import OpenSession
 from app.words.charts import Line, line_chart
 from app.words.wording import describe_useless, percent, price_words
 from core.model.ensemble import Ensemble
-from core.session import machine
-from core.session.answers import bundle_members, find_paid
+from core.session.answers import bundle_members, count_questions, find_paid
+from core.session.explorations import is_explored
 from core.session.state import Question, State
 from core.session.uses import sort_open
 from core.table.catalogue import Catalogue, Feature
@@ -90,9 +90,12 @@ def max_questions_left(opened: OpenSession) -> int:
         # The cheapest come first, so once one does not fit, none after it does.
         n_most += left is None or left >= 0
     if state.stop.max_questions is not None:
-        n_left = state.stop.max_questions - machine.count_questions(ensemble, state)
+        n_left = state.stop.max_questions - count_questions(
+            ensemble.catalogue, state.history
+        )
         n_most = min(n_most, max(0, n_left))
-    return n_most
+    # A question at random may be one that the model doesn't read.
+    return max(n_most, int(is_explored(state)))
 
 
 def draw_chances(view: Any) -> tuple[str, str] | None:

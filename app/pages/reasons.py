@@ -6,6 +6,7 @@ from app.words.charts import prospect_chart
 from app.words.wording import (
     RULES_OFF,
     error_words,
+    explore_words,
     money,
     prospect_words,
     reason_words,
@@ -60,6 +61,8 @@ def find_reasons(ensemble: Ensemble, state: State, feature_idx: int) -> Reasons 
 
 def plan_words(ensemble: Ensemble, state: State, question: Question) -> str:
     """Return what the plan that a question begins costs, and does to the error."""
+    if question.explores:
+        return explore_words(question)
     if question.expected_errors is None:
         return RULES_OFF if question.is_outside_rules else ""
     catalogue = ensemble.catalogue

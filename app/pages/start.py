@@ -30,6 +30,7 @@ from app.service.loaded import LoadedModels
 from app.words.savings import find_knee
 from core.errors import Refusal, RefusedError
 from core.model.model import Model
+from core.session.explorations import RATES
 from core.table.catalogue import Feature
 from core.table.cells import parse_number, to_point
 from core.table.prices import to_micros
@@ -37,6 +38,7 @@ from core.table.prices import to_micros
 router = APIRouter(prefix="/ui/sessions/new", include_in_schema=False)
 MOST = 50
 CONFIDENCE_RULE = "must be a number above 0 and at most 100"
+EXPLORE_RULE = "must be a number from 0 to 50"
 COUNT_RULE = "must be a whole number, 0 or more"
 
 
@@ -170,6 +172,8 @@ def read_start_request(form: FormData, model_id: str, model: Model) -> PredictRe
         )
     if text := text_in(form, "max_questions"):
         raw["stop"]["max_questions"] = read_or_note(refusals, lambda: read_count(text))
+    if text := text_in(form, "explore"):
+        raw["explore"] = read_or_note(refusals, lambda: read_rate(text))
     if refusals:
         raise RefusedError(refusals)
     try:
@@ -207,13 +211,26 @@ def read_money(text: str) -> Decimal:
 
 def read_confidence(text: str) -> float:
     """Return a confidence from 0 to 1; it is typed in percent."""
-    try:
-        percents = parse_number(to_point(text))
-    except ValueError as error:
-        raise RefusedError([Refusal("confidence", str(error))]) from None
+    percents = read_percents("confidence", text)
     if percents is None or not 0 < percents <= 100:
         raise RefusedError([Refusal("confidence", CONFIDENCE_RULE)])
     return percents / 100
+
+
+def read_rate(text: str) -> float:
+    """Return a chance to explore; it is typed in percent."""
+    percents = read_percents("explore", text)
+    if percents is None or not 0 <= percents / 100 <= RATES[1]:
+        raise RefusedError([Refusal("explore", EXPLORE_RULE)])
+    return percents / 100
+
+
+def read_percents(field: str, text: str) -> float | None:
+    """Return a number typed in a field, None if it is none."""
+    try:
+        return parse_number(to_point(text))
+    except ValueError as error:
+        raise RefusedError([Refusal(field, str(error))]) from None
 
 
 def read_count(text: str) -> int:

@@ -103,6 +103,9 @@ def reason_words(
 
     With a prospect the reason is in chances; else in what the purchase should gain.
     """
+    if question.explores:
+        told = "" if prospect is None else prospect_words(ensemble, prospect)
+        return f"{explore_words(question)} {told}".strip()
     share, n_hypotheses = percent(question.open_share), question.n_hypotheses
     word = "weak hypothesis" if n_hypotheses == 1 else "weak hypotheses"
     reason = (
@@ -119,6 +122,17 @@ def reason_words(
     if question.is_outside_rules:
         reason = f"{reason} {RULES_OFF}"
     return reason
+
+
+def explore_words(question: Question) -> str:
+    """Return why an exploratory question is asked."""
+    reason = (
+        "It was drawn at random, not chosen for this case: its answer serves to judge "
+        "other ways of asking."
+    )
+    if question.policy_stop is None:
+        return reason
+    return f"{reason} Without it we would suggest stopping now."
 
 
 def prospect_words(ensemble: Ensemble, prospect: Prospect) -> str:

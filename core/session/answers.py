@@ -114,6 +114,16 @@ def is_taken(state: State, answer: Answer) -> bool:
     return is_same_outcome and is_same_value
 
 
+def count_questions(catalogue: Catalogue, history: Sequence[Answer]) -> int:
+    """Return how many questions were answered; a bundle counts as one."""
+    asked = set()
+    for answer in history:
+        idx = answer.feature_idx
+        is_member = bool(catalogue.is_bundled[idx])
+        asked.add((is_member, int(catalogue.group_idxs[idx]) if is_member else idx))
+    return len(asked)
+
+
 def is_as_asked(catalogue: Catalogue, asked: State, after: State) -> bool:
     """Return whether the new answers are to the question asked, or pending results.
 

@@ -134,7 +134,8 @@ def find_level(
         return None, "no_rows"
     if state.known:
         return None, "known_values"
-    if not state.is_led:
+    # Rows set aside were played without exploration.
+    if not state.is_led or state.explored_idx is not None:
         return None, "other_answers"
     if HIDDEN.intersection(state.outcomes):
         return None, "hidden_answers"

@@ -9,8 +9,21 @@ from dataclasses import replace
 
 from core.errors import ClosedError, Refusal, RefusedError
 from core.model.ensemble import Ensemble
-from core.session.answers import bundle_members, is_as_asked, is_taken, take_one
+from core.session.answers import (
+    bundle_members,
+    count_questions,
+    is_as_asked,
+    is_taken,
+    take_one,
+)
 from core.session.certificates import find_certificate, find_label_set
+from core.session.explorations import (
+    check_rate,
+    find_propensity,
+    interpose,
+    is_explored,
+    revealed_by,
+)
 from core.session.forecasts import make_forecast
 from core.session.policies import POLICIES, default_policy
 from core.session.position import Position
@@ -38,6 +51,7 @@ def start(
     stream: int = 0,
     coverage: float | None = None,
     aim: Aim | None = None,
+    explore: float = 0.0,
 ) -> State:
     """Open a session.
 
@@ -56,11 +70,15 @@ def start(
         As `check_aim` lets it through.
     coverage : float, optional
         Least chance that the label set at the end has the true class, in (0, 1).
+    explore : float
+        Chance before each question that another one is asked, once a session at most;
+        see `core.session.explorations`.
 
     Raises
     ------
     RefusedError
-        Where a stop is asked for by both `confidence` and `disagreement`.
+        Where a stop is asked for by both `confidence` and `disagreement`, or `explore`
+        is out of range.
     """
     if stop is not None and None not in (stop.confidence, stop.disagreement):
         rule = "must be left out where a confidence is given"
@@ -81,6 +99,7 @@ def start(
         known=tuple(sorted(known or {})),
         coverage=coverage,
         aim=aim,
+        explore=check_rate(explore),
     )
     return advance(ensemble, state)
 
@@ -120,7 +139,7 @@ def observe(
         A price exceeds what remains; the session takes no such answer any more.
     """
     catalogue, policy = ensemble.catalogue, POLICIES[state.policy]
-    after = state
+    after, revealed = state, revealed_by(ensemble, state)
     for answer in answers:
         if is_taken(after, answer):
             continue
@@ -132,7 +151,9 @@ def observe(
             # Draws go on from answer to answer, as if each had come alone.
             n_draws = policy.count_draws(Position.of(ensemble, after))
             after = replace(after, n_draws=n_draws)
-        after = take_one(catalogue, after, answer)
+        is_asked = answer.feature_idx in revealed
+        chance = find_propensity(ensemble, state) if is_asked else None
+        after = take_one(catalogue, after, replace(answer, propensity=chance))
     if after is state:
         return state
     if not is_insistent:
@@ -175,21 +196,16 @@ def is_closed(state: State) -> bool:
     return state.is_ended and not state.pending
 
 
-def count_questions(ensemble: Ensemble, state: State) -> int:
-    """Return how many questions were answered; a bundle counts as one."""
-    catalogue = ensemble.catalogue
-    asked = set()
-    for answer in state.history:
-        idx = answer.feature_idx
-        is_member = bool(catalogue.is_bundled[idx])
-        asked.add((is_member, int(catalogue.group_idxs[idx]) if is_member else idx))
-    return len(asked)
-
-
 def advance(ensemble: Ensemble, state: State) -> State:
     """Return the state with the next question decided, and whether to advise a stop."""
     if state.is_ended:
         return state
+    decided = follow_policy(ensemble, state)
+    return interpose(ensemble, decided) if state.explore else decided
+
+
+def follow_policy(ensemble: Ensemble, state: State) -> State:
+    """Return the state with what the policy decides by itself, without exploration."""
     policy, position = POLICIES[state.policy], Position.of(ensemble, state)
     step = policy.find_next(position)
     is_sure = state.stop.certain and policy.is_certain(position)
@@ -202,7 +218,7 @@ def advance(ensemble: Ensemble, state: State) -> State:
     if step.feature_idx is None:
         return position.decide(**changes)
     most = state.stop.max_questions
-    if most is not None and count_questions(ensemble, state) >= most:
+    if most is not None and count_questions(ensemble.catalogue, state.history) >= most:
         return position.decide(**changes | {"stop_reason": "max_questions"})
     if is_sure:
         return position.decide(**changes | {"stop_reason": "certain"})
@@ -252,14 +268,14 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
     feature_idx = state.next_feature_idx
     if feature_idx is None:
         return None
-    position = Position.of(ensemble, state)
+    position, explores = Position.of(ensemble, state), is_explored(state)
     group_idx = int(ensemble.catalogue.group_idxs[feature_idx])
     others = bundle_members(ensemble.catalogue, state, feature_idx)
     policy = POLICIES[state.policy]
     starts, _ = ensemble.readers
     prices = position.prices.tolist()
     return Question(
-        number=count_questions(ensemble, state) + 1,
+        number=count_questions(ensemble.catalogue, state.history) + 1,
         feature_idx=feature_idx,
         feature_idxs=(feature_idx, *others),
         price=prices[feature_idx],
@@ -268,12 +284,15 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
         n_hypotheses=int(starts[feature_idx + 1] - starts[feature_idx])
         if policy.has_votes
         else None,
-        open_share=policy.open_share(position, feature_idx),
+        # It is not in the policy's plan.
+        open_share=0.0 if explores else policy.open_share(position, feature_idx),
         alternatives=tuple(
             (idx, prices[idx])
             for idx in policy.could_ask(position)
             if idx != feature_idx
         ),
-        expected_errors=policy.expect_errors(position),
-        is_outside_rules=policy.is_outside_rules(position),
+        expected_errors=None if explores else policy.expect_errors(position),
+        is_outside_rules=not explores and policy.is_outside_rules(position),
+        explores=explores,
+        policy_stop=follow_policy(ensemble, state).stop_reason if explores else None,
     )

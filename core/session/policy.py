@@ -85,6 +85,15 @@ class Policy(ABC):
             marks=np.array(0),
         )
 
+    def propensity(self, position: Position, feature_idx: int) -> float | None:
+        """Return the chance that a feature is asked next, given what was answered.
+
+        `feature_idx` is what `find_next` returns. By default the policy draws nothing,
+        or once for the whole session, and the chance is 1. None: not known.
+        """
+        del position, feature_idx
+        return 1.0
+
     def could_ask(self, position: Position) -> list[int]:
         """Return the features that could be asked next, each once."""
         is_payable = (position.waiting_for >= 0) & position.is_payable

@@ -35,6 +35,24 @@ class Answer:
     value: float | None = None
     #: in micro-units
     charged: int = 0
+    #: chance with which the question was asked; None: it was not asked, or not known
+    propensity: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """One draw of whether to explore, before a question or before the end."""
+
+    #: how many answers the session had
+    n_answers: int
+    #: what the policy itself would ask; None: it would advise to stop
+    policy_idx: int | None
+    #: price of that question, in micro-units
+    price: int
+    #: how many other purchases were open and affordable
+    n_open: int
+    #: the feature that was drawn; None: the policy goes on
+    feature_idx: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +145,10 @@ class State:
     #: class probabilities before and after each known value and answer, of a session
     #: that is led; see `core.session.steps.remember`
     step_chances: tuple[tuple[float, ...], ...] = ()
+    #: chance before each question that another feature is asked, once at most
+    explore: float = 0.0
+    #: one for each number of questions answered at which there was a choice
+    explorations: tuple[Exploration, ...] = ()
 
     @cached_property
     def spent(self) -> int:
@@ -137,6 +159,12 @@ class State:
     def remaining(self) -> int | None:
         """What may still be charged; None without a budget."""
         return None if self.budget is None else self.budget - self.spent
+
+    @cached_property
+    def explored_idx(self) -> int | None:
+        """The feature that exploration drew; None: none so far."""
+        # After a feature was drawn there are no more draws.
+        return self.explorations[-1].feature_idx if self.explorations else None
 
     @cached_property
     def pending(self) -> tuple[int, ...]:
@@ -167,6 +195,10 @@ class Question:
     expected_errors: tuple[float, float] | None = None
     #: whether the policy has rules for ending early that don't hold for the case
     is_outside_rules: bool = False
+    #: whether it was drawn at random, and is not what the policy would ask
+    explores: bool = False
+    #: of such a question: why the policy itself would advise to stop, if it would
+    policy_stop: StopReason | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from pydantic import ConfigDict, Field
 from app.documents.fields import AcceptUnseen, ClientRef, Key, Limit, Policy, Value
 from app.documents.http.certificates import Certificate
 from app.documents.http.doubts import Doubt
-from app.documents.http.explanations import AnswerStep, Prospect
+from app.documents.http.explanations import AnswerStep
 from app.documents.http.models import MODEL_ID, ModelGroup
+from app.documents.http.questions import Question
 from app.documents.http.terms import AimWish, SessionAim, WithBudget
 from app.documents.prices import PriceListWish
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units, shape_of
 from app.documents.words import (
-    FeatureType,
     Outcome,
     Refit,
     SessionState,
@@ -21,6 +21,7 @@ from app.documents.words import (
     TakenOutcome,
 )
 from core.session.certificates import COVERAGES
+from core.session.explorations import RATES
 from core.session.state import StopRule
 
 SESSION_ID = "ses_3b5d7f90a1c2e4f607182930"
@@ -97,6 +98,14 @@ class PredictRequest(WithBudget):
         description="Of the label set at the session's end, which holds the true "
         "class with at least this chance.",
     )
+    explore: float = Field(
+        default=0.0,
+        ge=RATES[0],
+        le=RATES[1],
+        examples=[0.02],
+        description="Chance before each question, and before the end, that another "
+        "affordable feature is asked, drawn at random; once a session at most.",
+    )
 
 
 class GivenAnswer(Shape):
@@ -155,39 +164,6 @@ class Budget(Answer):
     unit: str = Field(examples=["CAD"])
 
 
-class Alternative(Answer):
-    feature: str = Field(examples=["restecg"])
-    price: Units = Field(examples=[15.5])
-
-
-class Question(Answer):
-    number: int = Field(examples=[5])
-    feature: str = Field(examples=["fbs"])
-    features: list[str] = Field(examples=[["fbs"]], description="All it reveals.")
-    label: str = Field(
-        validation_alias="title", examples=["Fasting blood sugar above 120 mg/dL"]
-    )
-    text: str = Field(examples=["Is it raised?"], description="What a person is asked.")
-    type: FeatureType = Field(examples=["boolean"])
-    unit: str | None = Field(examples=[None])
-    range: tuple[float, float] | None = Field(
-        validation_alias="value_range",
-        examples=[None],
-        description="Of a number, the least and the greatest that training saw; others "
-        "are legal. Null: not known.",
-    )
-    categories: list[str] = Field(
-        examples=[[]], description="Those that training saw; others are legal."
-    )
-    price: Units = Field(examples=[3.1], description="What it would charge now.")
-    cost: Units = Field(examples=[3.1], description="The catalogue's figure.")
-    group: str | None = Field(examples=["blood"])
-    group_paid: bool = Field(validation_alias="is_group_paid", examples=[True])
-    why: str = Field(examples=["The price buys all of the echo (3 features)."])
-    prospect: Prospect | None = Field(description="Null where it alone moves nothing.")
-    alternatives: list[Alternative]
-
-
 class ClassProbability(Answer):
     label: str = Field(examples=["1"])
     display: str = Field(examples=["disease"])
@@ -221,6 +197,14 @@ class TakenAnswer(Answer):
     outcome: TakenOutcome = Field(examples=["value"])
     value: bool | int | float | str | None = Field(examples=[63])
     charged: Units = Field(examples=[1.0])
+    propensity: float | None = Field(
+        examples=[1.0],
+        description="Chance with which its question was asked. Null: it was not asked, "
+        "or the chance is not known.",
+    )
+    explores: bool = Field(
+        examples=[False], description="Whether its question was drawn at random."
+    )
 
 
 class Prices(Answer):
@@ -292,6 +276,9 @@ class Session(Answer):
         description="Null: those of the model, or the session was erased."
     )
     coverage: float | None = Field(examples=[None])
+    explore: float | None = Field(
+        examples=[0.0], description="Null: the session was erased."
+    )
     certificate: Certificate | None = Field(
         description="Null unless `stop` has a `disagreement`."
     )

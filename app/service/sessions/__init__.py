@@ -56,10 +56,10 @@ def start(
     seed = (
         secrets.randbelow(bodies.MAX_SEED + 1) if request.seed is None else request.seed
     )
-    asked = request.budget, seed, known, request.policy, request.stop.to(StopRule)
     aim = requested_aim(request.aim, model.ensemble, request.policy)
-    state = machine.start(model.ensemble, *asked, coverage=request.coverage, aim=aim)
-    state = remember(model.ensemble, state)
+    asked = request.budget, seed, known, request.policy, request.stop.to(StopRule)
+    more = 0, request.coverage, aim, request.explore
+    state = remember(model.ensemble, machine.start(model.ensemble, *asked, *more))
     session = PredictSession(
         id=sessions.make_id(),
         model_id=choice.model_id,

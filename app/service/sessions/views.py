@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.documents.fields import Value
-from app.documents.http import certificates, explanations
+from app.documents.http import certificates, explanations, questions
 from app.documents.http import sessions as bodies
 from app.documents.http.models import ModelGroup
 from app.documents.state import Texts
@@ -16,6 +16,7 @@ from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.session import machine
 from core.session.certificates import find_certificate
+from core.session.explorations import find_propensity
 from core.session.state import Forecast, Question, State
 from core.session.steps import choose_class, find_prospect, trace_answers
 from core.table.catalogue import UNSEEN, Feature
@@ -49,6 +50,7 @@ def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
         stop=None,
         prices=None,
         coverage=None,
+        explore=None,
         certificate=None,
         aim=None,
     )
@@ -94,21 +96,22 @@ def prices_of(ensemble: Ensemble, standing: RefitStanding) -> bodies.Prices:
 
 
 def question_of(ensemble: Ensemble, state: State, question: Question) -> dict[str, Any]:
-    """Return the fields of `bodies.Question`."""
+    """Return the fields of `questions.Question`."""
     features = ensemble.catalogue.features
     feature = features[question.feature_idx]
     prospect = find_prospect(ensemble, state, question.feature_idx)
-    return bodies.Question.collect(
+    return questions.Question.collect(
         question,
         feature,
         feature=feature.name,
         features=[features[idx].name for idx in question.feature_idxs],
         why=why(ensemble, question, prospect),
+        propensity=find_propensity(ensemble, state),
         # None where this answer alone can't move the prediction.
         prospect=prospect
         and explanations.Prospect.of(prospect, ensemble.classes[prospect.class_idx]),
         alternatives=[
-            bodies.Alternative(feature=features[idx].name, price=price)
+            questions.Alternative(feature=features[idx].name, price=price)
             for idx, price in question.alternatives
         ],
     )
@@ -172,6 +175,11 @@ def answers_of(
     """Return the last answer for each feature: known ones first, then as they came."""
     features = ensemble.catalogue.features
     charged = {charge.feature_idx: charge.amount for charge in state.charges}
+    chances = {
+        one.feature_idx: one.propensity
+        for one in state.history
+        if one.propensity is not None
+    }
     known = [idx for idx, outcome in enumerate(state.outcomes) if outcome == "known"]
     answered = (answer.feature_idx for answer in state.history)
     return [
@@ -180,6 +188,8 @@ def answers_of(
             outcome=state.outcomes[idx] or "unknown",
             value=value_of(features[idx], state.values[idx], texts),
             charged=charged.get(idx, 0),
+            propensity=chances.get(idx),
+            explores=idx == state.explored_idx,
         )
         for idx in dict.fromkeys((*known, *answered, *charged))
     ]

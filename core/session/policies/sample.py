@@ -121,6 +121,23 @@ class Sample(Policy):
             return Step(None, "budget_exhausted", n_draws)
         return Step(None, "all_known", first_waiting)
 
+    def propensity(self, position: Position, feature_idx: int) -> float | None:
+        """Return the part of the alpha of all draws that halt which halts at a feature.
+
+        Draws are independent, and those after the last one that halted are new: so the
+        next feature is that of the first of them that halts. A tree's draw goes on with
+        the tree's next feature, which the history doesn't show, and so does a draw
+        whose question was passed over: then the chance is not known.
+        """
+        state, hypotheses = position.state, position.ensemble.hypotheses
+        if not state.is_led or state.pending:
+            return None
+        if any(len(one.feature_idxs) > 1 for one in hypotheses):
+            return None
+        halting, alphas = self.halting(position), position.ensemble.paths.alphas
+        share = alphas[halting == feature_idx].sum() / alphas[halting >= 0].sum()
+        return float(share)
+
     def count_draws(self, position: Position) -> int:
         """Return the number of draws before the first that waits for a value."""
         return self.find_next(position).n_draws

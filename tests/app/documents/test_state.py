@@ -49,13 +49,28 @@ def test_fresh_unlimited_state_survives(trained_model):
     assert repr(state_from_json(document, ensemble.catalogue)) == repr(state)
 
 
+def test_a_state_without_exploration_is_written_as_before(trained_model):
+    ensemble = trained_model.ensemble
+    state = machine.start(ensemble, None)
+    state = observe(ensemble, state, state.next_feature_idx, "refused")
+
+    document = state_to_json(state, ensemble.catalogue)
+
+    assert not {"explore", "explorations"} & document.keys()
+    assert document["history"][0].pop("propensity") == 1.0
+    # Older documents have no chances.
+    assert state_from_json(document, ensemble.catalogue).history[0].propensity is None
+
+
 @given(st.data())
 def test_session_goes_on_the_same_after_the_round_trip(data):
     ensemble = data.draw(strategies.ensembles() | cascades())
     row = data.draw(strategies.tables(ensemble.catalogue, max_rows=1))[0]
     stop = data.draw(st.sampled_from((NEVER, StopRule())))
     again = through_json(Model("m", ensemble)).ensemble
-    state = machine.start(ensemble, data.draw(strategies.budgets()), stop=stop)
+    budget, rate = data.draw(strategies.budgets()), data.draw(st.sampled_from((0, 0.5)))
+    seed = data.draw(st.integers(0, 9))
+    state = machine.start(ensemble, budget, seed, stop=stop, explore=rate)
 
     while state.next_feature_idx is not None:
         raw = json.loads(json.dumps(state_to_json(state, ensemble.catalogue)))

@@ -214,7 +214,7 @@ def test_first_charged_member_of_bundle_pays_and_the_others_become_pending(answe
 
     assert state.charges == (Charge(1, 90), Charge(0, 0), Charge(2, 0))
     assert set(state.pending) >= {0, 2}
-    assert state.history == (Answer(1, *answer, charged=90),) or answer == ("ordered",)
+    assert [one.charged for one in state.history[:1]] == [90]
 
 
 def test_known_member_does_not_lower_the_price_of_its_bundle():

@@ -14,6 +14,7 @@ from app.cluster.processes import ProcessKind, ShardProcesses
 from app.cluster.reading import deal_rows
 from app.processes.memory import available_bytes
 from app.settings.places import ADDRESS, ClusterPlace
+from app.uploads.silent import read_silent_cells
 from app.uploads.streams import StreamedTable
 from core.arrays import FloatArray
 from core.errors import Refusal, RefusedError
@@ -62,7 +63,12 @@ def on_cluster(
     with Cluster(place) as cluster:
         n_shards = cluster.count_shards(n_shards)
         memory = available_bytes()
-        prepared = prepare_columns(table, table.n_rows, spec, memory, keeps_codes=False)
+        silent = read_silent_cells(table)
+        prepared = prepare_columns(
+            *(table, table.n_rows, spec, memory),
+            keeps_codes=False,
+            silent=None if silent is None else silent.find,
+        )
         ends = find_shard_ends(len(prepared.table.targets), n_shards)
         features = prepared.table.catalogue.features
         cuts = prepared.table.binned.cuts

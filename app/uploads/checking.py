@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,18 +13,23 @@ from app.documents.spec import mend_spec
 from app.processes.memory import available_bytes
 from app.uploads import Bounds, read_table, to_columns
 from app.uploads.places import is_streamed
-from app.uploads.streams import open_table
+from app.uploads.silent import SilentCells, read_silent_cells
+from app.uploads.streams import StreamedTable, open_table
 from core.errors import Refusal, RefusedError
 from core.pipeline.check import check_training
 from core.pipeline.preparing import PreparedTable, prepare_columns, prepare_table
 from core.pipeline.spec import TrainingSpec
 from core.table.check import CheckedTable, choose_columns, unused_columns
 from core.table.columns import unknown_column
+from core.table.spec import CASE_COLUMN
 
 # Fields of a spec that decide how columns are read: whole ones, and parts of others.
 # If one is wrong, the table can't be checked.
 WHOLES = {"spec", "target", "features", "groups", "weight", "group_by"}
 PARTS = {"type", "ignore", "missing", "rare"}
+
+
+AnyTable = TypeVar("AnyTable", CheckedTable, PreparedTable)
 
 
 def check_both(
@@ -74,9 +80,30 @@ def check_names(
 
 def check_columns(table: Any, spec: TrainingSpec) -> CheckedTable:
     """Check a table by a spec; columns that the spec doesn't use are not read."""
-    unused = unused_columns(table.column_names, spec.table)
-    columns = to_columns(table, spec.table.text_columns, unused)
-    return check_training(columns, spec, available_bytes())
+    unused = unused_columns(table.column_names, spec.table) - {CASE_COLUMN}
+    columns = to_columns(table, {*spec.table.text_columns, CASE_COLUMN}, unused)
+    silent = read_silent_cells(columns)
+    find = None if silent is None else silent.find
+    checked = check_training(columns, spec, available_bytes(), find)
+    return checked if silent is None else note_cases(checked, silent)
+
+
+def prepare_streamed(
+    table: StreamedTable, spec: TrainingSpec, *, keeps_codes: bool = True
+) -> PreparedTable:
+    """Check and prepare a table whose columns are read one at a time."""
+    silent = read_silent_cells(table)
+    prepared = prepare_columns(
+        *(table, table.n_rows, spec, available_bytes()),
+        keeps_codes=keeps_codes,
+        silent=None if silent is None else silent.find,
+    )
+    return prepared if silent is None else note_cases(prepared, silent)
+
+
+def note_cases(table: AnyTable, silent: SilentCells) -> AnyTable:
+    """Return a table with a warning more if some of its rows are logged cases."""
+    return replace(table, warnings=(*table.warnings, *silent.warnings))
 
 
 def read_training(
@@ -93,7 +120,7 @@ def read_training(
         return prepare_table(check_columns(table, spec), spec)
     bounds = Bounds(memory=memory)
     streamed = open_table(source, spec.table.text_columns, bounds, skipped)
-    return prepare_columns(streamed, streamed.n_rows, spec, memory)
+    return prepare_streamed(streamed, spec)
 
 
 def is_decided(refusals: list[Refusal]) -> bool:

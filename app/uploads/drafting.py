@@ -14,7 +14,7 @@ from core.errors import Refusal, RefusedError
 from core.table.cells import is_unnamed
 from core.table.columns import Column, unknown_column
 from core.table.draft import LEAST_ROWS, ColumnDraft, draft_column
-from core.table.spec import TableSpec
+from core.table.spec import CASE_COLUMN, TableSpec
 from core.table.targets import blank_dropped_rows, read_target
 
 NO_NAME = "an index, without a name"
@@ -49,6 +49,8 @@ def draft_spec(table: Any, target: str, name: str, prices: Source | None) -> Spe
     if table.num_rows == 0:
         raise RefusedError([Refusal("table", "must have at least one row")])
     columns, labels, targets, notes = read_labels(columns, target, table.num_rows)
+    # The column of cases is read by every training, and never a feature.
+    columns.pop(CASE_COLUMN, None)
     named = [one for one in columns if one != target and not is_unnamed(one)]
     price_table = PriceTable() if prices is None else read_prices(prices, named)
     drafts = [draft_column(one, columns[one], targets, len(labels)) for one in named]

@@ -21,22 +21,27 @@ from core.table.columns import Columns, refuse_size
 from core.table.dataset import Dataset, count_outputs
 from core.table.gaps import note_gaps
 from core.table.labels import GatheredLabels
+from core.table.silent import FindSilent
 from core.table.thinning import thin_classes
 from core.training.algorithms import ALGORITHMS
 from core.training.boosting import training_bytes, values_bytes
 
 
 def check_training(
-    columns: Columns, spec: TrainingSpec, memory: int | None = None
+    columns: Columns,
+    spec: TrainingSpec,
+    memory: int | None = None,
+    silent: FindSilent | None = None,
 ) -> CheckedTable:
     """Turn a table into the dataset that a training spec describes.
 
     `columns` all have one length; `memory` is how many bytes training may take, None:
-    no limit. Raises `RefusedError` with every broken rule: those of `gather_table`, a
+    no limit; `silent` as in `gather_table`. Raises `RefusedError` with every broken
+    rule: those of `gather_table`, a
     cascade of more than two classes, more cells than memory holds; and, where panels
     are to be fitted, those of `set_aside`.
     """
-    read = gather_table(columns, spec.table)
+    read = gather_table(columns, spec.table, silent)
     refusals = list(read.refusals)
     n_features = len(read.features)
     refusals += refuse_misfits(spec, read.labels, n_features, memory)

@@ -21,6 +21,7 @@ from core.table.check import (
     CheckedTable,
     choose_columns,
     find_ignored,
+    marking,
     read_features,
 )
 from core.table.columns import Columns
@@ -31,6 +32,7 @@ from core.table.labels import (
     refuse_one_class,
     usable_rows,
 )
+from core.table.silent import FindSilent
 from core.table.targets import ErrorCosts
 from core.training.algorithms import ALGORITHMS
 
@@ -79,13 +81,14 @@ def prepare_columns(
     memory: int | None = None,
     *,
     keeps_codes: bool = True,
+    silent: FindSilent | None = None,
 ) -> PreparedTable:
     """Check and prepare a table whose columns are read one at a time.
 
     The result, and what is raised, are those of `check_training` and `prepare_table`
     on a table in memory. Each column is read once, classes and weights first, and then
     freed: codes and a sample stay; without `keeps_codes` cuts and the sample. `memory`
-    is how many bytes training may take, None: no limit.
+    is how many bytes training may take, None: no limit; `silent` as in `gather_table`.
     """
     chosen, refusals = choose_columns(columns, spec.table, n_rows)
     labels, columns = gather_labels(columns, spec.table, n_rows)
@@ -101,7 +104,9 @@ def prepare_columns(
     del labels
     # Columns of a refused table are read on, so that every refusal is found.
     add = (lambda *_: None) if collector is None else collector.add
-    features, warnings, wrong = read_features(columns, spec.table, chosen, add, kept)
+    features, warnings, wrong = read_features(
+        columns, spec.table, chosen, marking(silent, add), kept
+    )
     refusals += wrong
     if collector is None or refusals:
         raise RefusedError(refusals)

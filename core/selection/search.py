@@ -18,6 +18,7 @@ from core.selection.params import SelectionLearner, SelectionMethod, SelectionPa
 from core.selection.subset import Subset, extend, make_subset
 from core.selection.table import TIE, SelectionTable, make_table
 from core.table.dataset import Dataset
+from core.table.gaps import fill_silent
 from core.table.prices import Paid, buy
 
 
@@ -133,7 +134,8 @@ def select(
         refusals.append(Refusal("target", "must give one class to each row"))
     if refusals:
         raise RefusedError(refusals)
-    table = make_table(dataset)
+    # A missing cell is a value of its own here, which one that nobody answered is not.
+    table = make_table(fill_silent(dataset))
     subset = make_subset(table)
     is_sfs = params.method == "sfs"
     empty_value = value = empty_accuracy(table) if is_sfs else empty_z(table)

@@ -28,6 +28,7 @@ from core.table.labels import (
     usable_rows,
 )
 from core.table.patterns import by_name, matching, unmatched
+from core.table.silent import FindSilent, mark_silent
 from core.table.spec import CASE_COLUMN, TableSpec, price_columns
 from core.table.targets import ErrorCosts
 
@@ -61,20 +62,27 @@ class GatheredTable:
     refusals: tuple[Refusal, ...]
 
 
-def gather_table(columns: Columns, spec: TableSpec) -> GatheredTable:
+def gather_table(
+    columns: Columns, spec: TableSpec, silent: FindSilent | None = None
+) -> GatheredTable:
     """Read a table as its spec says, and gather all refusals.
 
     Rows are numbered from 1, the header not counted. Refused are a missing or
     one-class target, unknown features, cells that are not of their feature's type,
     infinities, more than 254 categories, weights or groups that are missing or
-    negative. Raises `RefusedError` where there is no row.
+    negative. Missing cells that `silent` finds are marked (`core.table.silent`). Raises
+    `RefusedError` where there is no row.
     """
     n_rows = len(next(iter(columns.values()))) if columns else 0
     chosen, refusals = choose_columns(columns, spec, n_rows)
     labels, columns = gather_labels(columns, spec, n_rows)
     values: list[FloatArray] = []
     features, warnings, wrong = read_features(
-        columns, spec, chosen, lambda _, cells: values.append(cells), labels.kept
+        columns,
+        spec,
+        chosen,
+        marking(silent, lambda _, cells: values.append(cells)),
+        labels.kept,
     )
     return GatheredTable(
         labels=labels,
@@ -145,6 +153,18 @@ def read_features(
             warnings += column_warnings(feature, cells[is_kept])
             collect(feature, cells)
     return features, warnings, refusals
+
+
+def marking(
+    silent: FindSilent | None, collect: Callable[[Feature, FloatArray], None]
+) -> Callable[[Feature, FloatArray], None]:
+    """Return `collect` for cells that are marked first where they say nothing."""
+    if silent is None:
+        return collect
+    find = silent
+    return lambda feature, cells: collect(
+        feature, mark_silent(cells, find(feature.name))
+    )
 
 
 def finish_table(

@@ -11,6 +11,7 @@ import numpy as np
 
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.table.dataset import Dataset
+from core.table.silent import find_silent
 
 # Each overrepresented class needs a quarter of the least number of cases.
 CLASS_PART = 4
@@ -47,6 +48,8 @@ class Gap(NamedTuple):
 def measure_gaps(dataset: Dataset) -> Iterator[tuple[int, Gap]]:
     """Yield each feature that is missing in some row of positive weight, and its gap.
 
+    Cells that are missing since nobody answered (`core.table.silent`) are no gap.
+
     Parameters
     ----------
     dataset : Dataset
@@ -56,7 +59,8 @@ def measure_gaps(dataset: Dataset) -> Iterator[tuple[int, Gap]]:
     priors = dataset.priors / weights.sum()
     row_groups = dataset.row_group_idxs
     for idx, column in enumerate(dataset.values.T):
-        rows = np.flatnonzero(np.isnan(column) & (weights > 0))
+        is_gone = np.isnan(column) & ~find_silent(column)
+        rows = np.flatnonzero(is_gone & (weights > 0))
         if not rows.size:
             continue
         targets, groups = dataset.targets[rows], row_groups[rows]
@@ -102,14 +106,17 @@ def informative_features(dataset: Dataset, least_missing: int) -> BoolArray:
 def fill_gaps(dataset: Dataset, is_informative: BoolArray) -> Dataset:
     """Return the dataset with those missing cells filled that are not information.
 
-    Numbers are filled with the weighted lower median of the present values, booleans
-    and categories with the value of most weight, the lowest of equals.
+    These are all of other features, and everywhere those marked as saying nothing
+    (`core.table.silent`). Numbers are filled with the weighted lower median of the
+    present values, booleans and categories with the value of most weight, the lowest
+    of equals; but marked cells each with a value drawn by weight from the present ones.
+    There may be many of these, and as many equal values would be a sign of their own.
 
     Parameters
     ----------
     dataset : Dataset
     is_informative : bool array, shape (n_features,)
-        The features that are not filled.
+        The features of which only marked cells are filled.
 
     Returns
     -------
@@ -117,19 +124,47 @@ def fill_gaps(dataset: Dataset, is_informative: BoolArray) -> Dataset:
         The same object where nothing is to be filled. A feature without any value is
         not filled.
     """
-    has_gaps = np.array([np.isnan(one).any() for one in dataset.values.T], np.bool_)
-    idxs = np.flatnonzero(has_gaps & ~is_informative).tolist()
+    is_missing, is_silent = np.isnan(dataset.values), find_silent(dataset.values)
+    is_filled = np.where(is_informative, is_silent, is_missing)
+    idxs = np.flatnonzero(is_filled.any(axis=0)).tolist()
     if not idxs:
         return dataset
     values = dataset.values.copy()
     for idx in idxs:
-        is_missing = np.isnan(values[:, idx])
-        values[is_missing, idx] = filling_value(
-            values[~is_missing, idx],
-            dataset.weights[~is_missing],
-            is_number=dataset.catalogue.features[idx].type == "number",
-        )
+        is_present, is_drawn = ~is_missing[:, idx], is_silent[:, idx]
+        known = values[is_present, idx], dataset.weights[is_present]
+        is_number = dataset.catalogue.features[idx].type == "number"
+        values[is_filled[:, idx], idx] = filling_value(*known, is_number=is_number)
+        values[is_drawn, idx] = draw_values(*known, int(is_drawn.sum()), idx)
     return replace(dataset, values=values)
+
+
+def draw_values(
+    present: FloatArray, weights: FloatArray, n_drawn: int, seed: int
+) -> FloatArray:
+    """Draw from values by their weights, with replacement; NaN if there are none.
+
+    present, weights : float64 arrays, shape (n_present,)
+
+    The hot deck of survey statistics: what is drawn has the distribution of what is
+    known, and neither the row's class nor its other cells say anything of it.
+    """
+    if not present.size:
+        return np.full(n_drawn, np.nan)
+    sums = np.cumsum(weights)
+    draws = np.random.default_rng(seed).random(n_drawn) * sums[-1]
+    places = np.minimum(np.searchsorted(sums, draws, "right"), present.size - 1)
+    drawn: FloatArray = present[places]
+    return drawn
+
+
+def fill_silent(dataset: Dataset) -> Dataset:
+    """Return the dataset with those cells filled that nobody answered.
+
+    For what takes every missing cell for information. The same object where there are
+    none.
+    """
+    return fill_gaps(dataset, np.ones(len(dataset.catalogue.features), np.bool_))
 
 
 def filling_value(

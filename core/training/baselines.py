@@ -14,6 +14,7 @@ from core.model.ensemble import Ensemble
 from core.model.votes import FORESTS, hypothesis_votes, raw_votes
 from core.table.dataset import Dataset, count_outputs
 from core.table.folds import make_folds
+from core.table.gaps import fill_silent
 from core.table.prices import Paid, buy
 from core.training.foreign import Table, make_tree, to_hypothesis, to_sklearn_columns
 from core.training.params import BoostParams
@@ -84,11 +85,12 @@ def grow_trees(
     that belong together are drawn together. Each node votes for its largest class;
     where a value is missing the last node that could be read votes, while scikit-learn
     would send it to one side. A split that only separates missing values from all
-    others is left out.
+    others is left out. scikit-learn takes every missing cell for information, so cells
+    that nobody answered are filled beforehand (`core.table.silent`).
     """
     del is_strict
     is_bagged = params.algorithm in BAGGED
-    table = to_sklearn_columns(dataset)
+    table = to_sklearn_columns(fill_silent(dataset))
     if not table.sources.size:
         return
     n_outputs = count_outputs(len(dataset.classes), is_multilabel=False)

@@ -13,7 +13,6 @@ from app.documents.checkpoint import rounds_from_json, rounds_to_json
 from app.documents.files import model_text
 from app.documents.http.trainings import TestedParts
 from app.documents.spec import read_spec
-from app.processes.memory import available_bytes
 from app.processes.parts import choose_runner
 from app.records import StoredJob
 from app.service.jobs import queue
@@ -21,7 +20,7 @@ from app.service.jobs.run import JobSource, Workshop
 from app.store import jobs, models
 from app.store.blobs import Blobs
 from app.store.database.transactions import Transaction
-from app.uploads.checking import check_columns
+from app.uploads.checking import check_columns, prepare_streamed
 from app.uploads.parsing import TableReader, read_bounded
 from app.uploads.places import as_arrow, find_file, is_parquet
 from app.uploads.references import (
@@ -31,7 +30,7 @@ from app.uploads.references import (
 )
 from app.uploads.streams import StreamedTable
 from core.model.model import Curve
-from core.pipeline.preparing import PreparedTable, prepare_columns, prepare_table
+from core.pipeline.preparing import PreparedTable, prepare_table
 from core.pipeline.progress import Training
 from core.pipeline.spec import TrainingSpec
 from core.pipeline.train import train
@@ -125,8 +124,7 @@ def open_training(
     text, bounds = spec.table.text_columns, unlimited_rows(reader.bounds)
     table = open_reference(cells, reader.places, text, bounds)
     if workshop.place is None or ALGORITHMS[spec.boost.algorithm].needs_values:
-        prepared = prepare_columns(table, table.n_rows, spec, available_bytes())
-        yield TrainingWork(spec, prepared)
+        yield TrainingWork(spec, prepare_streamed(table, spec))
         return
     with on_cluster(table, spec, workshop.place, workshop.n_shards) as prepared:
         yield TrainingWork(spec, prepared)
@@ -144,7 +142,7 @@ def read_upload(
             )
     file = find_file(as_arrow(blobs.system), f"{blobs.root}/{source}")
     table = StreamedTable([file], text, bounds)
-    return prepare_columns(table, table.n_rows, spec, available_bytes())
+    return prepare_streamed(table, spec)
 
 
 def resume(db: Transaction, job: StoredJob, work: TrainingWork) -> TrainingRun:

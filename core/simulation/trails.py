@@ -1,0 +1,199 @@
+"""How logged cases came about, and how likely it was that they have an answer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from core.arrays import FloatArray
+from core.model.ensemble import Ensemble
+from core.session.answers import bundle_members
+from core.session.state import State
+from core.simulation.replays import LoggedCase, Replay, log_case
+from core.table.prices import Paid, pay, price
+
+#: Stands for a feature that a catalogue lacks.
+FOREIGN = -1
+
+Support = Literal["log", "exploration", "none"]
+SUPPORTS: tuple[Support, ...] = ("log", "exploration", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedDraw:
+    """A draw of whether to explore, as it was logged; money in micro-units.
+
+    Features are by the catalogue of the ensemble that is judged, or `FOREIGN`.
+    """
+
+    #: how many of the features asked had an answer
+    n_asked: int
+    remaining: int | None
+    #: what the logging policy itself would ask; None: it would advise to stop
+    policy_idx: int | None
+    price: int
+    #: how many other purchases could have been drawn
+    n_open: int
+    #: None: the logging policy went on
+    drawn_idx: int | None
+
+
+@dataclass(frozen=True)
+class CaseTrail:
+    """How a logged case was asked, and its true class, by one ensemble's catalogue."""
+
+    case: LoggedCase
+    #: in order, known ones first; `FOREIGN` where the catalogue lacks a feature
+    asked: tuple[int, ...]
+    draws: tuple[LoggedDraw, ...]
+    #: chance to explore before each question
+    explore: float
+    #: in micro-units; None: unlimited
+    budget: int | None
+    class_idx: int
+
+
+def trail_case(state: State, class_idx: int) -> CaseTrail:
+    """Return how a session was asked, by its own catalogue."""
+    draws = []
+    for one in state.explorations:
+        before = state.history[: one.n_answers]
+        spent = sum(answer.charged for answer in before)
+        draws.append(
+            LoggedDraw(
+                n_asked=len(order_asked(state, one.n_answers)),
+                remaining=None if state.budget is None else state.budget - spent,
+                policy_idx=one.policy_idx,
+                price=one.price,
+                n_open=one.n_open,
+                drawn_idx=one.feature_idx,
+            )
+        )
+    asked = order_asked(state, len(state.history))
+    case, rate, budget = log_case(state), state.explore, state.budget
+    return CaseTrail(case, asked, tuple(draws), rate, budget, class_idx)
+
+
+def order_asked(state: State, n_answers: int) -> tuple[int, ...]:
+    """Return the features of the first answers, each once, after the known ones."""
+    answered = (one.feature_idx for one in state.history[:n_answers])
+    return tuple(dict.fromkeys((*state.known, *answered)))
+
+
+def list_needs(played: Replay) -> list[frozenset[int]]:
+    """Return the features that each question reveals, the one not answered last."""
+    catalogue = played.ensemble.catalogue
+    needs = [
+        frozenset((idx, *bundle_members(catalogue, state, idx)))
+        for idx, state in zip(played.asked, played.states, strict=False)
+    ]
+    state = played.states[-1]
+    if not played.is_supported:
+        idx = state.next_feature_idx
+        assert idx is not None, "something was to be asked"
+        needs.append(frozenset((idx, *bundle_members(catalogue, state, idx))))
+    return needs
+
+
+def weigh_questions(
+    ensemble: Ensemble, needs: Sequence[frozenset[int]], trail: CaseTrail
+) -> FloatArray:
+    """Return the weight W_k of each question of a policy; (n_needs,).
+
+    `needs` are the features that each question reveals.
+
+    Notes
+    -----
+    Think of a second logger that draws otherwise: it goes on as long as the policy's
+    next open question can still be paid after the logger's own one, and else, or where
+    it would stop, it asks for that question at once (`is_due`). It always gets the
+    answers if they can be got. W_k is the ratio of its chances to those logged, over
+    the draws made before the first k answers were there (Precup, Sutton and Singh
+    2000, per-decision weights): 1 / (1 - explore) where both go on, n_open / explore
+    where the logger drew what was due, 0 otherwise. What the draws of `sample` did is
+    part of the case.
+    """
+    weights = np.ones(len(needs))
+    for draw in trail.draws:
+        n_done = count_done(needs, list_answered(draw, trail))
+        if n_done == len(needs):
+            break
+        wanted = needs[n_done]
+        ratio = 0.0
+        if is_due(ensemble, wanted, draw, trail):
+            if draw.drawn_idx in wanted:
+                ratio = draw.n_open / trail.explore
+        elif draw.drawn_idx is None:
+            ratio = 1.0 / (1.0 - trail.explore)
+        weights[n_done:] *= ratio
+    return weights
+
+
+def list_answered(draw: LoggedDraw, trail: CaseTrail) -> set[int]:
+    """Return the features that had an answer before a draw.
+
+    What came with its bundle and stayed without a result counts from the start.
+    """
+    answers = trail.case.answers
+    orders = [idx for idx, one in answers.items() if one.outcome == "ordered"]
+    return {*trail.case.known, *trail.asked[: draw.n_asked], *orders}
+
+
+def count_done(needs: Sequence[frozenset[int]], have: set[int]) -> int:
+    """Return how many questions are answered before the first that isn't."""
+    for n_done, wanted in enumerate(needs):
+        if not wanted <= have:
+            return n_done
+    return len(needs)
+
+
+def is_due(
+    ensemble: Ensemble, wanted: frozenset[int], draw: LoggedDraw, trail: CaseTrail
+) -> bool:
+    """Return whether a purchase must be made now, or can't be paid any more."""
+    if draw.policy_idx is None:
+        return True
+    if draw.policy_idx in wanted or draw.remaining is None:
+        return False
+    paid = find_paid_at(ensemble, draw, trail)
+    if draw.policy_idx != FOREIGN:
+        paid = pay(ensemble.catalogue, paid, [draw.policy_idx])
+    return price(ensemble.catalogue, paid, min(wanted)) > draw.remaining - draw.price
+
+
+def find_paid_at(ensemble: Ensemble, draw: LoggedDraw, trail: CaseTrail) -> Paid:
+    """Return what a logged case had paid before a draw."""
+    answers = trail.case.answers
+    paid = [
+        idx
+        for idx in trail.asked[: draw.n_asked]
+        if idx in answers and answers[idx].outcome in ("value", "ordered")
+    ]
+    return pay(ensemble.catalogue, Paid(), paid)
+
+
+def find_support(
+    ensemble: Ensemble,
+    needs: Sequence[frozenset[int]],
+    played: Replay,
+    trail: CaseTrail,
+) -> tuple[int, float, float]:
+    """Return how a policy finds its answers in a case: by the log or by exploration.
+
+    It is decided at the first draw at which a question is due. Returns the place in
+    `SUPPORTS`, the weight of the case, and the chance that the draw brings the answer.
+    """
+    share = 1.0
+    for draw in trail.draws:
+        n_done = count_done(needs, list_answered(draw, trail))
+        if n_done == len(needs):
+            break
+        if is_due(ensemble, needs[n_done], draw, trail):
+            paid, wanted = find_paid_at(ensemble, draw, trail), min(needs[n_done])
+            amount = price(ensemble.catalogue, paid, wanted)
+            if draw.remaining is None or amount <= draw.remaining:
+                return 1, share, trail.explore / draw.n_open
+            return 2, share, 0.0
+        share *= 0.0 if draw.drawn_idx is not None else 1.0 / (1.0 - trail.explore)
+    return 0 if played.is_supported else 2, share, 0.0

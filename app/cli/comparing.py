@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from app.batch.budgets import largest_budget
 from app.batch.curves import play_conditions
+from app.cli.logged import compare_logged
 from app.cli.measures import Budgets, GroupBy, Weight, pick_limits, read_labelled
 from app.cli.options import Seed, output
 from app.documents import files
@@ -33,6 +34,14 @@ Files = Annotated[
     typer.Argument(help="Two or more MODEL.json; last, if any, a table with classes."),
 ]
 
+Logged = Annotated[
+    Path | None,
+    typer.Option(
+        help="Table of logged cases (askless cases): what each model would have done "
+        "on them, each at its own budget.",
+    ),
+]
+
 
 def compare_models(
     paths: Files,
@@ -44,7 +53,11 @@ def compare_models(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     weight: Weight = None,
     group_by: GroupBy = None,
+    logged: Logged = None,
 ) -> None:
+    if logged is not None:
+        refuse_beside_logged(out=out, budgets=budgets, weight=weight, group_by=group_by)
+        return compare_logged(name_models(paths), logged, seed, as_json=as_json)
     if out is not None:
         files.check_writable(out, "--out")
     data = None if paths[-1].suffix == MODEL_ENDING else paths[-1]
@@ -52,28 +65,40 @@ def compare_models(
     limits = pick_limits(budgets, models[0])
     if data is None:
         compared = [
-            ComparedModel(model.name, held_out_curve(model), None) for model in models
+            ComparedModel(one.name, held_out_curve(one), None) for one in models
         ]
     else:
         table = TableSpec(models[0].target, weight=weight, group_by=group_by)
         compared = play_models(models, data, Conditions(limits, seed=seed), table)
     unit = models[0].ensemble.catalogue.cost_unit
     where = "held-out rows of each training" if data is None else data.name
-    if out is not None:
-        if out.suffix.lower() == ".svg":
-            curves = [NamedCurve(one.name, one.curve) for one in compared]
-            written = stand_alone(curve_chart(curves, unit))
-        else:
-            written = comparison_page(compared, limits, unit, where)
-        files.replace_file(out, written)
+    if out is not None and out.suffix.lower() == ".svg":
+        files.replace_file(out, draw_curves(compared, unit))
+    elif out is not None:
+        files.replace_file(out, comparison_page(compared, limits, unit, where))
     if as_json:
-        sys.stdout.write(
-            json.dumps([curve_document(one, unit) for one in compared]) + "\n"
-        )
+        documents = [curve_document(one, unit) for one in compared]
+        sys.stdout.write(json.dumps(documents) + "\n")
         return
     output.print(compared_table(compared, limits, unit, where))
     if out is not None:
         output.print(f"wrote {escape(str(out))}")
+
+
+def draw_curves(compared: list[ComparedModel], unit: str) -> str:
+    curves = [NamedCurve(one.name, one.curve) for one in compared]
+    return stand_alone(curve_chart(curves, unit))
+
+
+def refuse_beside_logged(**options: object) -> None:
+    """Refuse options that mean nothing for logged cases."""
+    refusals = [
+        Refusal(f"--{name.replace('_', '-')}", "is not for --logged")
+        for name, given in options.items()
+        if given is not None
+    ]
+    if refusals:
+        raise RefusedError(refusals)
 
 
 def name_models(paths: list[Path]) -> list[Model]:

@@ -17,6 +17,7 @@ from core.table.catalogue import Catalogue, Feature
 from core.table.dataset import ClassLabel, Dataset
 from core.training.algorithms import make_ensemble
 from core.training.boosting import boost, initial_weights
+from core.training.online import learn_table
 from core.training.params import BoostParams
 from core.training.rounds import Round
 from core.work import end_of
@@ -61,6 +62,7 @@ def warm_boosting() -> None:
     for n_classes, params in product((2, 3), PARAMS):
         rows = make_rows(12, n_classes)
         play_policies(make_ensemble(rows, params, boost_rows(rows, params)), rows)
+    learn_table(make_rows(256, 3), BoostParams("online", rounds=1))
 
 
 def warm_panels() -> None:

@@ -156,7 +156,16 @@ ARROWS = {
 
 # One file per noun, and siblings never meet; the files named here serve them all.
 SHARED: dict[str, set[str]] = {
-    "core.kernels": {"jit", "newton", "records", "paths", "prices", "draws", "walks"},
+    "core.kernels": {
+        "jit",
+        "newton",
+        "records",
+        "online_records",
+        "paths",
+        "prices",
+        "draws",
+        "walks",
+    },
     "app.http": {"plumbing"},
     # Datasets are what trainings are joined from, and what cases become.
     "app.service": {"limits", "loaded", "sources", "datasets"},

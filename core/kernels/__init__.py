@@ -31,20 +31,25 @@ from core.kernels.newton import (
     Growth,
     TreeRoom,
 )
-from core.kernels.online import (
+from core.kernels.online import find_online_stumps, learn_rows
+from core.kernels.online_cuts import adapt_cuts
+from core.kernels.online_records import (
+    HAS_TABLE,
+    LEAST,
+    MOST,
     N_LEARNERS,
     N_LOOK,
     N_ROWS,
     N_SINCE,
     READS_FEATURE,
+    ROWS_PER_CUT,
     SQUARES,
     TINY,
     WEIGHT,
+    OnlinePace,
     OnlineRows,
     OnlineState,
     OnlineStumps,
-    find_online_stumps,
-    learn_rows,
 )
 from core.kernels.paths import (
     FEATURE,

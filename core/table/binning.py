@@ -206,8 +206,7 @@ def encode_rows(values: FloatArray, cuts: Sequence[FloatArray]) -> CodeArray:
     sizes = np.full(n_features, kernels.FEW + 1)
     facts = kernels.ColumnFacts(known, sizes, np.zeros(n_features, np.bool_))
     codes = np.empty((n_features, n_samples), dtype=np.uint8)
-    features = np.arange(n_features)
-    code_rows(values, features, tabulate_cuts(cuts), facts, codes)
+    code_rows(values, np.arange(n_features), tabulate_cuts(cuts), facts, codes)
     return codes
 
 
@@ -253,13 +252,14 @@ def cut_column(
     n_present = int(np.searchsorted(column, np.nan))
     if is_category:
         return np.unique(column[:n_present])
-    return find_thresholds(
-        column[:n_present], None if weights is None else weights[:n_present]
-    )
+    kept = None if weights is None else weights[:n_present]
+    return find_thresholds(column[:n_present], kept)
 
 
-def find_thresholds(ordered: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """Return thresholds that split the present values into at most `MAX_CODES` codes.
+def find_thresholds(
+    ordered: FloatArray, weights: FloatArray | None, most: int = MAX_CODES
+) -> FloatArray:
+    """Return thresholds that split the present values into at most `most` codes.
 
     `ordered` (n_present,) are finite and ascending, as is what is returned; `weights`
     None: all are equal. Each threshold lies strictly between two neighbouring present
@@ -267,10 +267,9 @@ def find_thresholds(ordered: FloatArray, weights: FloatArray | None) -> FloatArr
     threshold is below it.
     """
     is_lower = ordered[1:] > ordered[:-1]
-    if np.count_nonzero(is_lower) < MAX_CODES:
-        lower_idxs = np.flatnonzero(is_lower)
-    else:
-        lower_idxs = find_quantiles(ordered, weights)
+    lower_idxs = np.flatnonzero(is_lower)
+    if lower_idxs.size >= most:
+        lower_idxs = find_quantiles(ordered, weights, most)
     return find_middles(ordered[lower_idxs], ordered[lower_idxs + 1])
 
 
@@ -280,21 +279,22 @@ def find_middles(lower: FloatArray, upper: FloatArray) -> FloatArray:
     return np.where((lower <= middle) & (middle < upper), middle, lower)
 
 
-def find_quantiles(ordered: FloatArray, weights: FloatArray | None) -> IntArray:
+def find_quantiles(
+    ordered: FloatArray, weights: FloatArray | None, most: int
+) -> IntArray:
     """Return the position of the last value equal to each quantile; ascending, unique.
 
     A quantile on the greatest value counts for the value before it.
     """
     if weights is None:
         # As by running totals, which would be the whole numbers.
-        targets = float(ordered.size) * np.arange(1, MAX_CODES) / MAX_CODES
+        targets = float(ordered.size) * np.arange(1, most) / most
         picks = np.ceil(targets).astype(np.int64) - 1
     else:
         totals = np.cumsum(weights)
-        targets = totals[-1] * np.arange(1, MAX_CODES) / MAX_CODES
+        targets = totals[-1] * np.arange(1, most) / most
         picks = np.searchsorted(totals, targets)
     last_idxs = np.searchsorted(ordered, ordered[picks], side="right") - 1
     greatest = np.searchsorted(ordered, ordered[-1]) - 1
     ascending: IntArray = np.minimum(last_idxs, greatest)
-    is_first: BoolArray = np.diff(ascending, prepend=-1) > 0
-    return ascending[is_first]
+    return ascending[np.diff(ascending, prepend=-1) > 0]

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from core.arrays import FloatArray
+from core.arrays import FloatArray, IntArray
 from core.table.binning import Binned
 from core.table.catalogue import Catalogue
 from core.table.dataset import LabelledRows
@@ -54,15 +54,31 @@ def initial_weights(
     always does; the sign is + where the row is of the class. For K = 2 the outputs
     would mirror each other, so one suffices.
     """
-    weights = rows.weights[:, None]
     n_classes = len(rows.classes)
-    if rows.is_multilabel or (label_weights == "uniform" and n_classes > 2):
-        return weights * rows.class_signs / n_classes
+    if rows.is_multilabel:
+        return rows.weights[:, None] * rows.class_signs / n_classes
+    return sign_rows(rows.targets, n_classes, rows.weights, label_weights)
+
+
+def sign_rows(
+    targets: IntArray,
+    n_classes: int,
+    weights: FloatArray | None = None,
+    label_weights: LabelWeights = "balanced",
+) -> FloatArray:
+    """Return weights with the sign of each output; (n_samples, n_outputs).
+
+    `targets` (n_samples,) are class positions; `weights` (n_samples,) are those of the
+    rows, by default 1. `label_weights`: see `initial_weights`.
+    """
+    signs = np.where(targets[:, None] == np.arange(n_classes), 1.0, -1.0)
+    own = np.ones((targets.size, 1)) if weights is None else weights[:, None]
     if n_classes == 2:
-        return weights * rows.signs[:, None]
-    signs = rows.class_signs
+        return own * signs[:, 1:]
+    if label_weights == "uniform":
+        return own * signs / n_classes
     shares = np.where(signs > 0, 0.5, 0.5 / (n_classes - 1))
-    return weights * signs * shares
+    return own * signs * shares
 
 
 def training_bytes(n_samples: int, n_features: int, n_outputs: int) -> int:

@@ -6,180 +6,229 @@ added one at a time, from one histogram of those weights under the whole score; 
 paper each has its own from the start. In our trials all then chose among the same few
 features. Alphas move by AdaGrad (Duchi et al. 2011), not by a step of 4/sqrt(t). And
 the whole score predicts, not a draw among its beginnings.
+
+Of K classes a weak learner is a stump with a vote for each, and each output has the
+logistic weight of its own class, one against all. Jung, Goetz and Tewari (2017) let a
+weak learner name one label, by a cost matrix. One stump for all classes reads one
+feature; K ensembles of two classes would each buy features of their own.
 """
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from core import kernels
-from core.arrays import CodeArray, FloatArray, IntArray
+from core.arrays import BoolArray, FloatArray
 from core.model.hypotheses import Stump
-from core.table.binning import Binned, bin_values
+from core.table.binning import bin_values
 from core.table.catalogue import Catalogue
-from core.table.dataset import Dataset
-from core.table.prices import Paid
+from core.table.dataset import Dataset, count_outputs
 from core.training.boosting import initial_weights
 from core.training.buying import Buyer
+from core.training.online_search import RULE, StumpSearch, mix_alphas
+from core.training.online_start import (
+    MARKS,
+    count_slots,
+    find_categories,
+    find_first_cuts,
+    make_state,
+    set_cuts,
+)
 from core.training.params import BoostParams
 from core.training.rounds import Round
 
-# The rule that weighs edges against prices.
-RULE = "adaboost_bt_smoothed"
-# A stump is added once its edge is above so many standard errors, ...
-NEED = 2.0
-# ... and is ahead of the next by one of them, or so many rows came since the last one.
-PATIENCE_ROWS = 20
-# The first look for a stump comes so many rows after the last stump. A look that finds
-# none is repeated after `MORE_ROWS` rows, or after an eighth of the rows so far.
-LEAST_ROWS, MORE_ROWS, MORE_SHARE = 8, 4, 8
-# The histogram keeps this share when a stump is added, since that changes the weights
-# of the rows in it.
-KEPT = 0.75
-# The step of an alpha, and the sum of squared derivatives that it begins with.
-RATE, FIRST_SLOPE = 0.1, 0.3
-# A new stump replaces the weakest once its alpha would be so many times as large.
-STRONGER = 1.5
-MOST_EDGE = 0.9
+# The step of an alpha.
+RATE = 0.1
+# The histogram keeps half of a row after so many rows at most.
+KEPT_ROWS = 1_000
+# Alphas are moved at each of these half-lives too, where `half_life` is longer; losses
+# with a half-life of so many rows say how much each counts.
+SPEEDS, LOSS_ROWS = (100, 1_000), 100
+# How often the first rows are learnt.
+N_PASSES = 3
 
 
 @dataclass
 class OnlineBooster:
-    """Weak learners of a stream, and what is needed to go on learning.
-
-    `heads` has the cuts by which rows are coded; `half_life` is the number of rows
-    after which a row counts half.
-    """
+    """Weak learners of a stream, and what is needed to go on learning."""
 
     catalogue: Catalogue
-    heads: Binned
     params: BoostParams
     state: kernels.OnlineState
+    is_category: BoolArray = field(init=False)
+    search: StumpSearch = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Note which features are categories, and how stumps are looked for."""
+        self.is_category = find_categories(self.catalogue)
+        self.search = StumpSearch(self.catalogue, self.params, self.is_category)
 
     @classmethod
     def start(
-        cls, catalogue: Catalogue, heads: Binned, n_outputs: int, params: BoostParams
+        cls,
+        catalogue: Catalogue,
+        n_classes: int,
+        params: BoostParams,
+        cuts: Sequence[FloatArray] | None = None,
     ) -> "OnlineBooster":
-        """Return a booster that has learnt nothing."""
-        n_features, most = heads.n_codes.size, params.rounds
-        n_codes = int(heads.n_codes.max(initial=1))
-        facts = np.array([0.0, 0.0, 1.0])
-        state = kernels.OnlineState(
-            np.zeros((n_features, n_codes, n_outputs)),
-            facts,
-            np.zeros((most, 3), np.int64),
-            np.zeros((most, n_outputs), np.int8),
-            np.zeros(most),
-            np.zeros(most),
-            np.array([0, 0, 0, LEAST_ROWS]),
-        )
-        return cls(catalogue, heads, params, state)
-
-    def learn(self, codes: CodeArray, signed: FloatArray, order: IntArray) -> None:
-        """Learn rows in an order.
+        """Return a booster that has learnt nothing.
 
         Parameters
         ----------
-        codes : uint8 array, shape (n_features, n_samples)
-            By the cuts of `heads`.
-        signed : float64 array, shape (n_samples, n_outputs)
-            As `initial_weights` returns them, times the number of rows.
-        order : int64 array
-            Positions of the rows to learn.
+        catalogue : Catalogue
+            The features, with the categories that are known.
+        n_classes : int
+            2 make one output, more make one each.
+        params : BoostParams
+            `rounds` is the most weak learners; `half_life` the number of rows after
+            which a row counts half.
+        cuts : sequence of float64 arrays, optional
+            Those of a table, as `Binned` has them. By default the first rows give
+            them. Either way they follow later rows (`adapt_cuts`).
         """
-        growth = 2.0 ** (1.0 / self.params.half_life)
-        rows = kernels.OnlineRows(codes, self.heads.n_codes, signed)
-        position, counts = 0, self.state.counts
-        while position < order.size:
-            span = position, order.size
-            position = kernels.learn_rows(rows, order, span, (growth, RATE), self.state)
-            if counts[kernels.N_SINCE] == counts[kernels.N_LOOK]:
-                self.look_for_stump()
+        n_slots = count_slots(catalogue, cuts)
+        n_outputs = count_outputs(n_classes, is_multilabel=False)
+        shape = len(SPEEDS) + 1, params.rounds
+        state = make_state(catalogue, n_slots, n_outputs, shape)
+        booster = cls(catalogue, params, state)
+        if cuts is not None:
+            set_cuts(state, cuts, booster.is_category)
+            state.counts[kernels.HAS_TABLE] = 1
+        return booster
 
-    def look_for_stump(self) -> None:
-        """Add the best stump, if there is evidence enough for one."""
+    def learn(
+        self, values: FloatArray, signed: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Learn rows in their order; return how each was judged before.
+
+        However rows are dealt to calls, the state gets the same bytes. The first
+        `MARKS[-1]` rows are kept in the state, and learnt anew at each mark.
+
+        Parameters
+        ----------
+        values : float64 array, shape (n_samples, n_features)
+            As `Dataset` has them. NaN is missing: learners that read it abstain, and
+            the row is no information about the feature.
+        signed : float64 array, shape (n_samples, n_outputs)
+            As `sign_rows` returns them, with weights about 1.
+
+        Returns
+        -------
+        scores : float64 array, shape (n_samples, n_outputs)
+            The votes on each row before it was learnt.
+        shares : float64 array, shape (n_samples,)
+            The share of the learners' |alpha| that voted on the row.
+        """
+        n_samples = values.shape[0]
+        rows = as_online_rows(values, signed)
+        told = np.zeros(signed.shape), np.zeros(n_samples)
+        start = 0
+        while start < n_samples:
+            stop = n_samples
+            n_first, n_rows = self.state.first_values.shape[0], self.n_rows
+            if n_first:
+                mark = next(one for one in MARKS if one > n_rows)
+                stop = min(stop, start + mark - n_rows)
+                kept = slice(n_rows, n_rows + stop - start)
+                self.state.first_values[kept] = rows.values[start:stop]
+                self.state.first_signed[kept] = rows.signed[start:stop]
+            self.learn_span(rows, (start, stop), told)
+            if n_first and self.n_rows == mark:
+                self.begin_anew()
+            start = stop
+        return told
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows learnt."""
+        return int(self.state.counts[kernels.N_ROWS])
+
+    def begin_anew(self) -> None:
+        """Learn the first rows from an empty state, several times, by their cuts."""
+        old, n_rows = self.state, self.n_rows
+        rows = kernels.OnlineRows(old.first_values[:n_rows], old.first_signed[:n_rows])
+        _, n_slots, n_outputs = old.sums.shape
+        self.state = make_state(self.catalogue, n_slots, n_outputs, old.alphas.shape)
+        if old.counts[kernels.HAS_TABLE]:
+            self.state.cuts[:], self.state.n_codes[:] = old.cuts, old.n_codes
+        else:
+            cuts = find_first_cuts(self.catalogue, rows.values, n_slots)
+            set_cuts(self.state, cuts, self.is_category)
+        told = np.zeros(rows.signed.shape), np.zeros(n_rows)
+        for _ in range(N_PASSES):
+            self.learn_span(rows, (0, n_rows), told)
+        self.state.counts[kernels.N_ROWS] = n_rows
+        self.state.counts[kernels.HAS_TABLE] = old.counts[kernels.HAS_TABLE]
+        n_kept = 0 if n_rows == MARKS[-1] else MARKS[-1]
+        self.state = self.state._replace(
+            first_values=old.first_values[:n_kept],
+            first_signed=old.first_signed[:n_kept],
+        )
+
+    def learn_span(
+        self,
+        rows: kernels.OnlineRows,
+        span: tuple[int, int],
+        out_told: tuple[FloatArray, FloatArray],
+    ) -> None:
+        """Learn the rows of a span, and look for stumps between them."""
+        half_life = self.params.half_life
+        half_lives = np.array([*(min(one, half_life) for one in SPEEDS), half_life])
+        pace = kernels.OnlinePace(
+            growth=2.0 ** (1.0 / min(KEPT_ROWS, half_life)),
+            growths=2.0 ** (1.0 / half_lives),
+            rate=RATE,
+            patience=0.5 ** (1.0 / LOSS_ROWS),
+            is_category=self.is_category,
+        )
+        position, end = span
         counts = self.state.counts
-        if self.add_stump():
-            counts[kernels.N_SINCE], counts[kernels.N_LOOK] = 0, LEAST_ROWS
-            return
-        n_since = counts[kernels.N_SINCE]
-        counts[kernels.N_LOOK] = n_since + max(MORE_ROWS, n_since // MORE_SHARE)
-
-    def add_stump(self) -> bool:
-        """Add the best stump; return False where the evidence is too weak."""
-        state = self.state
-        n_features, n_outputs = self.heads.n_codes.size, state.sums.shape[2]
-        found = kernels.OnlineStumps(
-            np.empty(n_features),
-            np.zeros(n_features, np.int64),
-            np.zeros((n_features, n_outputs)),
-        )
-        kernels.find_online_stumps(
-            state, self.heads.n_codes, self.heads.is_category, found
-        )
-        edges = found.edges
-        weight, squares = state.facts[kernels.WEIGHT], state.facts[kernels.SQUARES]
-        error = math.sqrt(squares) / max(weight, kernels.TINY)
-        sure = np.clip(edges - error, 0.0, MOST_EDGE)
-        everything = np.arange(n_features)
-        score = self.make_buyer().make_scorer()
-        scores = score(everything, sure, np.ones(n_features), ())
-        best = int(scores.argmax())
-        others = np.delete(edges, best).max(initial=0.0)
-        is_ahead = edges[best] - others > error
-        is_late = state.counts[kernels.N_SINCE] >= PATIENCE_ROWS
-        if edges[best] <= NEED * error or not (is_ahead or is_late):
-            return False
-        alpha = math.atanh(sure[best])
-        place = self.make_place(alpha)
-        if place is None:
-            return False
-        is_category = self.heads.is_category[best]
-        state.stumps[place] = best, found.codes[best], is_category
-        state.votes[place] = np.where(found.gains[best] >= 0.0, 1, -1)
-        state.alphas[place] = alpha
-        state.slopes[place] = FIRST_SLOPE
-        state.sums[:] *= KEPT
-        state.facts[[kernels.WEIGHT, kernels.SQUARES]] *= KEPT
-        return True
-
-    def make_place(self, alpha: float) -> int | None:
-        """Make room for a new stump, last in line; return None if it is too weak."""
-        state, most = self.state, self.params.rounds
-        n_learners = int(state.counts[kernels.N_LEARNERS])
-        if n_learners < most:
-            state.counts[kernels.N_LEARNERS] += 1
-            return n_learners
-        weakest = int(np.abs(state.alphas).argmin())
-        if alpha < STRONGER * abs(state.alphas[weakest]):
-            return None
-        for array in (state.stumps, state.votes, state.alphas, state.slopes):
-            array[weakest:-1] = array[weakest + 1 :].copy()
-        return most - 1
-
-    def make_buyer(self) -> Buyer:
-        """Return a buyer that has bought the features of all learners."""
-        n_learners = int(self.state.counts[kernels.N_LEARNERS])
-        read = self.state.stumps[:n_learners, kernels.READS_FEATURE].tolist()
-        params = replace(self.params, algorithm=RULE)
-        return Buyer(self.catalogue, params, Paid(frozenset(read)))
+        while position < end:
+            rest = position, end
+            position = kernels.learn_rows(rows, rest, pace, self.state, out_told)
+            if counts[kernels.N_ROWS] % kernels.ROWS_PER_CUT == 0:
+                kernels.adapt_cuts(self.is_category, self.state)
+            if counts[kernels.N_SINCE] == counts[kernels.N_LOOK]:
+                self.search.look(self.state)
 
     def stumps(self) -> list[tuple[Stump, float]]:
         """Return the weak learners with their alphas, all positive, in order."""
         found = []
-        state = self.state
+        state, alphas = self.state, mix_alphas(self.state)
         for place in range(int(state.counts[kernels.N_LEARNERS])):
-            feature, code, is_category = state.stumps[place].tolist()
-            alpha = float(state.alphas[place])
+            feature, is_category = state.stumps[place].tolist()
+            alpha = float(alphas[place])
             if alpha == 0.0:
                 continue
             votes = (state.votes[place] * (1 if alpha > 0.0 else -1)).tolist()
-            cut = float(self.heads.cuts[feature][code])
+            cut = float(state.thresholds[place])
             stump = Stump(feature, cut, tuple(votes), bool(is_category))
             found.append((stump, abs(alpha)))
         return found
+
+
+def as_online_rows(values: FloatArray, signed: FloatArray) -> kernels.OnlineRows:
+    """Return rows as kernels take them: other memory layouts are compiled anew."""
+    return kernels.OnlineRows(
+        np.require(values, np.float64, ("C", "W")),
+        np.require(signed, np.float64, ("C", "W")),
+    )
+
+
+def learn_table(dataset: Dataset, params: BoostParams) -> OnlineBooster:
+    """Learn the rows of a table once, in an order drawn by `params.seed`.
+
+    The dataset is not multi-label.
+    """
+    cuts = bin_values(dataset).cuts
+    n_classes = len(dataset.classes)
+    booster = OnlineBooster.start(dataset.catalogue, n_classes, params, cuts)
+    signed = initial_weights(dataset, params.label_weights) * dataset.n_samples
+    order = np.random.default_rng(params.seed).permutation(dataset.n_samples)
+    booster.learn(dataset.values[order], signed[order])
+    return booster
 
 
 def grow_online(
@@ -188,20 +237,14 @@ def grow_online(
     done: Sequence[Round] = (),
     is_strict: bool = True,
 ) -> Iterator[Round]:
-    """Learn the rows of a table once, in an order drawn by `params.seed`.
+    """Learn a table online, as `learn_table` does.
 
     Yields the weak learners, at most `params.rounds`, after all rows are learnt; an
     edge is tanh(alpha). `done` and `is_strict`, which doesn't matter here, are as in
     `core.training.algorithms.grow_ensemble`. The dataset is not multi-label.
     """
     del is_strict
-    binned = bin_values(dataset)
-    signed = initial_weights(dataset, params.label_weights) * dataset.n_samples
-    booster = OnlineBooster.start(
-        dataset.catalogue, binned.without_rows(), signed.shape[1], params
-    )
-    order = np.random.default_rng(params.seed).permutation(dataset.n_samples)
-    booster.learn(binned.codes, signed, order)
+    booster = learn_table(dataset, params)
     buyer = Buyer(dataset.catalogue, replace(params, algorithm=RULE))
     for number, (stump, alpha) in enumerate(booster.stumps(), 1):
         buyer.buy_features(stump)

@@ -1,0 +1,128 @@
+"""Looks for the next stump of online boosting, and makes room for it."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from core import kernels
+from core.arrays import BoolArray, FloatArray
+from core.table.catalogue import Catalogue
+from core.table.prices import Paid
+from core.training.buying import Buyer
+from core.training.online_start import LEAST_ROWS
+from core.training.params import BoostParams
+from core.training.rounds import Memory
+
+# The rule that weighs edges against prices.
+RULE = "adaboost_bt_smoothed"
+# A stump is added once its edge is above so many standard errors, ...
+NEED = 2.0
+# ... and is ahead of the next by one of them, or so many rows came since the last one.
+PATIENCE_ROWS = 20
+# A look that finds no stump is repeated after `MORE_ROWS` rows, or after an eighth of
+# the rows since the last stump.
+MORE_ROWS, MORE_SHARE = 4, 8
+# So many times fewer looks once all places are in use.
+FULL = 4
+# The histogram keeps this share when a stump is added, since that changes the weights
+# of the rows in it.
+KEPT = 0.75
+# The sum of squared derivatives that an alpha begins with.
+FIRST_SLOPE = 0.3
+# A new stump replaces the weakest once its alpha would be so many times as large.
+STRONGER = 1.5
+MOST_EDGE = 0.9
+
+
+@dataclass
+class StumpSearch:
+    """Looks for stumps; `buyer` has bought the features that were `read` last."""
+
+    catalogue: Catalogue
+    params: BoostParams
+    is_category: BoolArray
+    buyer: Buyer | None = None
+    read: frozenset[int] = frozenset()
+
+    def look(self, state: kernels.OnlineState) -> None:
+        """Add the best stump, if there is evidence enough for one."""
+        counts = state.counts
+        is_full = counts[kernels.N_LEARNERS] == state.thresholds.size
+        times = FULL if is_full else 1
+        if self.add_stump(state):
+            counts[kernels.N_SINCE], counts[kernels.N_LOOK] = 0, LEAST_ROWS * times
+            return
+        n_since = counts[kernels.N_SINCE]
+        n_more = max(MORE_ROWS * times, n_since // MORE_SHARE)
+        counts[kernels.N_LOOK] = n_since + n_more
+
+    def add_stump(self, state: kernels.OnlineState) -> bool:
+        """Add the best stump; return False where the evidence is too weak."""
+        n_features, n_outputs = state.n_codes.size, state.sums.shape[2]
+        found = kernels.OnlineStumps(
+            np.empty(n_features),
+            np.zeros(n_features, np.int64),
+            np.zeros((n_features, n_outputs)),
+        )
+        kernels.find_online_stumps(state, self.is_category, found)
+        edges = found.edges
+        weight, squares = state.facts[kernels.WEIGHT], state.facts[kernels.SQUARES]
+        error = math.sqrt(squares) / max(weight, kernels.TINY)
+        sure = np.clip(edges - error, 0.0, MOST_EDGE)
+        score = self.find_buyer(state).make_scorer()
+        scores = score(np.arange(n_features), sure, np.ones(n_features), ())
+        best = int(scores.argmax())
+        is_other = np.arange(n_features) != best
+        others = edges.max(initial=0.0, where=is_other)
+        is_ahead = edges[best] - others > error
+        is_late = state.counts[kernels.N_SINCE] >= PATIENCE_ROWS
+        if edges[best] <= NEED * error or not (is_ahead or is_late):
+            return False
+        alpha = math.atanh(sure[best])
+        place = make_place(state, alpha)
+        if place is None:
+            return False
+        state.stumps[place] = best, self.is_category[best]
+        state.thresholds[place] = state.cuts[best, found.codes[best]]
+        state.votes[place] = np.where(found.gains[best] >= 0.0, 1, -1)
+        state.alphas[:, place] = alpha
+        state.slopes[:, place] = FIRST_SLOPE
+        state.sums[:] *= KEPT
+        state.facts[[kernels.WEIGHT, kernels.SQUARES]] *= KEPT
+        return True
+
+    def find_buyer(self, state: kernels.OnlineState) -> Buyer:
+        """Return a buyer that has bought the features of all learners."""
+        n_learners = int(state.counts[kernels.N_LEARNERS])
+        read = frozenset(state.stumps[:n_learners, kernels.READS_FEATURE].tolist())
+        if self.buyer is None or read != self.read:
+            params = replace(self.params, algorithm=RULE)
+            self.buyer, self.read = Buyer(self.catalogue, params, Paid(read)), read
+        self.buyer.memory = Memory()
+        return self.buyer
+
+
+def mix_alphas(state: kernels.OnlineState) -> FloatArray:
+    """Return the alphas, mixed over the speeds; (n_learners,)."""
+    shares = np.exp(state.losses.min() - state.losses)
+    mixed: FloatArray = (shares / shares.sum()) @ state.alphas
+    return mixed
+
+
+def make_place(state: kernels.OnlineState, alpha: float) -> int | None:
+    """Make room for a new stump, last in line; return None if it is too weak."""
+    most = state.thresholds.size
+    n_learners = int(state.counts[kernels.N_LEARNERS])
+    if n_learners < most:
+        state.counts[kernels.N_LEARNERS] += 1
+        return n_learners
+    alphas = np.abs(mix_alphas(state))
+    weakest = int(alphas.argmin())
+    if alpha < STRONGER * alphas[weakest]:
+        return None
+    for array in (state.stumps, state.thresholds, state.votes):
+        array[weakest:-1] = array[weakest + 1 :].copy()
+    for array in (state.alphas, state.slopes):
+        array[:, weakest:-1] = array[:, weakest + 1 :].copy()
+    return most - 1

@@ -51,7 +51,7 @@ class JobCalls:
     async def train(
         self, table: Table, spec: Order, on_progress: Watcher | None = None
     ) -> StoredModel:
-        """Train on a table as a spec says, and wait for the model.
+        """Train on a table, or the rows of several, and wait for the model.
 
         Raises ProblemError where they are refused, TrainingFailed where no model came
         of it. An exception here, Ctrl+C too, does not stop the service: `cancel` does.

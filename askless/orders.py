@@ -1,15 +1,15 @@
 """Sends orders with their table as a form, or with the id of a stored dataset."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from askless.connection import Connection, Json
 from askless.datasets import StoredDataset, open_form
 
-#: A table is a file, or was uploaded before.
-Table = str | Path | StoredDataset
+#: A table is a file, or was uploaded before; a training takes several of these.
+Table = str | Path | StoredDataset | Sequence[StoredDataset]
 #: A spec or another order: a mapping, or a file of JSON.
 Order = Mapping[str, Any] | str | Path
 
@@ -17,13 +17,16 @@ Order = Mapping[str, Any] | str | Path
 async def send_order(
     connection: Connection, path: str, table: Table, **parts: Order
 ) -> Json:
-    """Send a table or its id with one order, a keyword named as its form part."""
+    """Send a table, or ids, with one order, a keyword named as its form part."""
     # Exactly one keyword is passed.
     ((name, order),) = parts.items()
     text = encode_order(order)
-    if isinstance(table, StoredDataset):
+    if not isinstance(table, str | Path):
         raw = json.loads(text, object_pairs_hook=build_distinct)
-        body = {**raw, "dataset_id": table.id}
+        if isinstance(table, StoredDataset):
+            body = {**raw, "dataset_id": table.id}
+        else:
+            body = {**raw, "datasets": [one.id for one in table]}
         return await connection.request_json("POST", path, json=body)
     with open_form(Path(table), **{name: text}) as files:
         return await connection.request_json("POST", path, files=files)

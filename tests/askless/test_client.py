@@ -61,7 +61,7 @@ class TestAgainstAServer:
         assert [one["field"] for one in caught.value.errors] == ["url"]
 
     def test_closed_cases_become_a_table(
-        self, client: Client, model: StoredModel
+        self, client: Client, model: StoredModel, tmp_path: Path
     ) -> None:
         session = client.predict(model, budget=12)
         session.give({"age": 63})
@@ -71,7 +71,13 @@ class TestAgainstAServer:
 
         made = client.make_case_table(model.id, first, later, "november")
 
+        old = client.upload(coins(tmp_path))
+        spec = SPEC | {"target": "disease"}
+        verdict = client.validate([old, made], spec)
+
         assert (made.name, made.n_rows) == ("november", 1)
+        (refusal,) = verdict["errors"]
+        assert refusal["field"] == "datasets[0]"
         assert made.columns[-2:] == ["disease", "askless_case"]
         with pytest.raises(ProblemError, match="closed cases"):
             client.make_case_table("clinic", since=later)

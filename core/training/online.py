@@ -20,11 +20,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from core import kernels
-from core.arrays import BoolArray, FloatArray
+from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.hypotheses import Stump
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue
 from core.table.dataset import Dataset, count_outputs
+from core.table.prices import hypothesis_costs
 from core.training.boosting import initial_weights
 from core.training.buying import Buyer
 from core.training.online_search import RULE, StumpSearch, mix_alphas
@@ -194,10 +195,16 @@ class OnlineBooster:
                 self.search.look(self.state)
 
     def stumps(self) -> list[tuple[Stump, float]]:
-        """Return the weak learners with their alphas, all positive, in order."""
-        found = []
+        """Return the weak learners with their alphas, all positive.
+
+        Features come by the sum of their learners' |alpha| per price, the greatest
+        first, since learners stay where they were added, and the truth changes. So the
+        policy `ordered` spends on what counts now.
+        """
         state, alphas = self.state, mix_alphas(self.state)
-        for place in range(int(state.counts[kernels.N_LEARNERS])):
+        n_learners = int(state.counts[kernels.N_LEARNERS])
+        found = []
+        for place in self.rank_features(alphas[:n_learners]).tolist():
             feature, is_category = state.stumps[place].tolist()
             alpha = float(alphas[place])
             if alpha == 0.0:
@@ -207,6 +214,19 @@ class OnlineBooster:
             stump = Stump(feature, cut, tuple(votes), bool(is_category))
             found.append((stump, abs(alpha)))
         return found
+
+    def rank_features(self, alphas: FloatArray) -> IntArray:
+        """Return the places of the learners, those of the best features first.
+
+        Learners of a feature stay in the order in which they were added.
+        """
+        catalogue = self.catalogue
+        features = self.state.stumps[: alphas.size, kernels.READS_FEATURE]
+        unpaid = np.zeros(len(catalogue.groups), np.bool_)
+        costs = hypothesis_costs(catalogue, unpaid, None)
+        sums = np.bincount(features, np.abs(alphas), len(catalogue.features))
+        worth = sums / np.maximum(costs, 1.0)
+        return np.lexsort((features, -worth[features]))
 
 
 def as_online_rows(values: FloatArray, signed: FloatArray) -> kernels.OnlineRows:

@@ -487,6 +487,21 @@ def test_alpha_below_zero_turns_the_votes():
     assert alpha == 0.25
 
 
+def test_features_come_by_their_alphas_per_price():
+    booster = learnt(line(400, (4, 1, 2), spread=1.0), replace(PARAMS, rounds=30))
+    worth = [0.0, 0.0, 0.0]
+    order = []
+    for stump, alpha in booster.stumps():
+        worth[stump.feature_idx] += alpha / (4, 1, 2)[stump.feature_idx]
+        order.append(stump.feature_idx)
+
+    ranked = sorted(range(3), key=lambda feature: -worth[feature])
+
+    assert list(dict.fromkeys(order)) == ranked
+    assert len(order) > len(ranked)
+    assert order == sorted(order, key=ranked.index)
+
+
 def test_table_without_a_pattern_or_with_few_rows_gets_hardly_a_stump():
     draws = np.random.default_rng(3)
     values, targets = draws.normal(size=(300, 2)), draws.integers(0, 2, 300)

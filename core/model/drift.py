@@ -60,7 +60,7 @@ def training_summary(
     """
     feature = ensemble.catalogue.features[feature_idx]
     means: dict[int, float] = defaultdict(float)
-    for idx, code, (_, _, mean) in panel_columns(ensemble):
+    for idx, code, (_, _, mean, _) in panel_columns(ensemble):
         if idx == feature_idx:
             means[code] = float(mean)
     if feature.type == "number":
@@ -73,6 +73,21 @@ def training_summary(
     if not shares or len(rest) > 1:
         return None, {}
     return None, shares | {float(code): 1.0 - sum(shares.values()) for code in rest}
+
+
+def measure_shift(
+    ensemble: Ensemble, feature_idx: int, values: FloatArray
+) -> float | None:
+    """Return by how many standard deviations of training the mean of a number differs.
+
+    Values are clipped as in training; None where the model lacks the figures. Its
+    square is to numbers what the population stability index is to categories: that of
+    two normal distributions whose means differ so.
+    """
+    for idx, code, (low, high, mean, deviation) in panel_columns(ensemble):
+        if (idx, code) == (feature_idx, NUMBER_CODE):
+            return float((np.clip(values, low, high).mean() - mean) / deviation)
+    return None
 
 
 def stability_index(values: FloatArray, shares: dict[float, float]) -> float:

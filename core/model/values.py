@@ -60,17 +60,20 @@ def list_cuts(ensemble: Ensemble) -> list[list[float]]:
 
 
 def panel_columns(ensemble: Ensemble) -> Iterator[tuple[int, int, FloatArray]]:
-    """Yield each column of each panel: feature index, code, and (low, high, mean).
+    """Yield each column of each panel: index, code, and (low, high, mean, deviation).
 
     The code is that of a category, or `NUMBER_CODE` or `MISSING_CODE`. Panels clip
-    numbers to the range from low to high. Panels that share a column repeat it.
+    numbers to the range from low to high; mean and standard deviation are those of
+    clipped values. Panels that share a column repeat it.
     """
     if ensemble.panels is None:
         return
     for panel in ensemble.panels.panels:
         if panel.blend is not None:
             columns = panel.blend.columns
-            figures = np.column_stack((columns.lows, columns.highs, columns.means))
+            figures = np.column_stack(
+                (columns.lows, columns.highs, columns.means, columns.scales)
+            )
             yield from zip(
                 columns.feature_idxs.tolist(),
                 columns.codes.tolist(),
@@ -87,7 +90,7 @@ def middle_values(ensemble: Ensemble) -> list[float]:
     """
     middles = [cuts[len(cuts) // 2] if cuts else 0.0 for cuts in list_cuts(ensemble)]
     shares: dict[int, dict[float, float]] = defaultdict(dict)
-    for idx, code, (_, _, mean) in panel_columns(ensemble):
+    for idx, code, (_, _, mean, _) in panel_columns(ensemble):
         if code >= 0:
             shares[idx][code] = mean
         elif code == NUMBER_CODE:
@@ -142,7 +145,7 @@ def compute_values(
     if cuts.size:
         return middle_of_segments(cuts, feature.value_range)
     ends = [feature.value_range] if feature.value_range else []
-    for idx, code, (low, high, _) in panel_columns(ensemble):
+    for idx, code, (low, high, _, _) in panel_columns(ensemble):
         is_number = (idx, code) == (feature_idx, NUMBER_CODE)
         ends += [(float(low), float(high))] if is_number else []
     return np.unique(np.linspace(*ends[0], N_VALUES)) if ends else np.empty(0)

@@ -42,6 +42,7 @@ def replace_columns(columns: Columns) -> Columns:
     told = [(0, NUMBER, 50.0), (1, 1, 0.75), (2, NUMBER, 0.25), (3, 0, 0.5)]
     idxs, codes, means = (np.array(one) for one in zip(*told, strict=True))
     ends = {"lows": means - 1.0, "highs": means + 1.0, "means": means}
+    ends["scales"] = np.full(len(told), 2.0)
     return replace(columns, feature_idxs=idxs, codes=codes, **ends)
 
 

@@ -1,0 +1,1 @@
+"""How often the monitor says that a refresh is due where it is not, and where it is."""

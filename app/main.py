@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 
 from app import logs
 from app.http import (
+    challenges,
     datasets,
     jobs,
     keys,
@@ -58,6 +59,7 @@ SCOPED = (
     (datasets, "datasets"),
     (trainings, "train"),
     (models, "models"),
+    (challenges, "models"),
     (jobs, "predict"),
     (ledger, "ledger"),
     (keys, "keys"),

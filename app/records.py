@@ -21,6 +21,11 @@ Refit = Literal[
 #: What is odd about a value that was given.
 DoubtKind = Literal["unseen_category", "outside_range"]
 EntryKind = Literal["charge", "reversal"]
+#: Who makes a challenger champion.
+Promotion = Literal["by_person", "by_rule"]
+ChallengeState = Literal["training", "playing", "ended"]
+#: How a challenge has ended.
+Decision = Literal["promoted", "kept", "overtaken", "failed"]
 
 T = TypeVar("T")
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import httpx
 
+from askless.challenges import ChallengeCalls
 from askless.connection import Connection, Json, join_path, to_python
 from askless.datasets import DatasetCalls
 from askless.jobs import JobCalls
@@ -26,6 +27,7 @@ SessionT = TypeVar("SessionT", PredictionSession, AsyncPredictionSession)
 class AnyClient(
     DatasetCalls,
     ModelCalls,
+    ChallengeCalls,
     JobCalls,
     LedgerCalls,
     KeyCalls,

@@ -28,7 +28,16 @@ BELOW_TRAINING = (
 CLIENT = tuple(
     f"askless.{name}"
     for name in (
-        *("client", "connection", "datasets", "jobs", "keys", "ledger", "orders"),
+        *(
+            "challenges",
+            "client",
+            "connection",
+            "datasets",
+            "jobs",
+            "keys",
+            "ledger",
+            "orders",
+        ),
         *("links", "problems", "questions"),
         *("sessions", "stored_models", "trainings"),
     )

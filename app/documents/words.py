@@ -6,6 +6,7 @@ from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from app import records
+from core.model import alarms
 from core.session import state
 from core.table import catalogue
 
@@ -73,6 +74,29 @@ MEANINGS: dict[Any, dict[str, str]] = {
         "charge": "what obtaining a feature has cost",
         "reversal": "an earlier charge, given back",
     },
+    alarms.AlarmKind: {
+        "outside": "values that training did not see",
+        "drift": "values are distributed otherwise than in training",
+        "error": "errors by outcomes are more than the curve allows",
+        "calibration": "labels are right more or less often than their chances say",
+        "cases": "there are many new cases to learn from",
+    },
+    records.Promotion: {
+        "by_person": "a person, by `PUT /models/{id}/champion`, whenever they decide",
+        "by_rule": "the service too, once the lower bound of the difference in loss is "
+        "above the margin",
+    },
+    records.ChallengeState: {
+        "training": "the challenger is being trained",
+        "playing": "the challenger plays the champion's new cases silently",
+        "ended": "`decision` says how",
+    },
+    records.Decision: {
+        "promoted": "the challenger is the champion now",
+        "kept": "somebody has ended it, and the champion stays",
+        "overtaken": "one of the two was deleted, or a third model made champion",
+        "failed": "the training has made no model",
+    },
 }
 
 
@@ -117,4 +141,17 @@ DoubtKind = TypeAliasType(
 FeatureType = TypeAliasType(
     "FeatureType",
     Annotated[catalogue.FeatureType, explain_values(catalogue.FeatureType)],
+)
+Promotion = TypeAliasType(
+    "Promotion", Annotated[records.Promotion, explain_values(records.Promotion)]
+)
+ChallengeState = TypeAliasType(
+    "ChallengeState",
+    Annotated[records.ChallengeState, explain_values(records.ChallengeState)],
+)
+Decision = TypeAliasType(
+    "Decision", Annotated[records.Decision, explain_values(records.Decision)]
+)
+AlarmKind = TypeAliasType(
+    "AlarmKind", Annotated[alarms.AlarmKind, explain_values(alarms.AlarmKind)]
 )

@@ -219,9 +219,12 @@ def delete_model(
     operation_id="crown_model",
     summary="Make a model the champion of its name",
 )
-def crown_model(id: str, db: Db) -> schemas.ModelHead:
-    """Let the model's name without a version, and `name@champion`, mean this one."""
-    return schemas.ModelHead.model_validate(service.crown(db, id))
+def crown_model(id: str, db: Db, now: Now) -> schemas.ModelHead:
+    """Let the model's name without a version, and `name@champion`, mean this one.
+
+    A challenger is promoted so; an open challenge of the name ends.
+    """
+    return schemas.ModelHead.model_validate(service.crown(db, id, now))
 
 
 @router.delete(
@@ -233,7 +236,10 @@ def crown_model(id: str, db: Db) -> schemas.ModelHead:
     summary="Make a model no champion any more",
 )
 def dethrone_model(id: str, db: Db) -> None:
-    """Let the model's name without a version mean the newest version again."""
+    """Let the model's name without a version mean the newest version again.
+
+    409 while a challenge of the name is open.
+    """
     service.dethrone(db, id)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
@@ -10,12 +10,13 @@ from starlette.concurrency import run_in_threadpool
 
 from app.errors import ConflictError, NotFoundError
 from app.http.plumbing.auth import Called, needs
-from app.http.plumbing.deps import After, At, Changes, Loaded, ReadDb
+from app.http.plumbing.deps import After, At, Changes, Loaded, Now, ReadDb
 from app.pages.callers import Typed
 from app.pages.frame import render, see_other
 from app.pages.model_view import view_of
 from app.service import models
 from app.service.jobs import trainings
+from app.store.database.transactions import Transaction
 
 router = APIRouter(prefix="/ui/models", include_in_schema=False)
 MOST = 50
@@ -97,13 +98,19 @@ def download(named: str, text: str, media_type: str = "application/json") -> Res
 
 
 @router.post("/{id}/champion", dependencies=[needs("models")])
-async def change_champion(id: str, changes: Changes, form: Typed) -> Response:
+async def change_champion(id: str, changes: Changes, form: Typed, now: Now) -> Response:
     """Make a model the champion of its name, or with `off` no longer."""
     is_off = "off" in form
-    change: Any = models.dethrone if is_off else models.crown
+
+    def change(db: Transaction) -> None:
+        if is_off:
+            models.dethrone(db, id)
+        else:
+            models.crown(db, id, now)
+
     done = "dethroned" if is_off else "champion"
     address = f"/ui/models/{id}?done={done}"
-    return await changes(lambda db: change(db, id), lambda _: see_other(address))
+    return await changes(change, lambda _: see_other(address))
 
 
 @router.get("/{id}/delete", dependencies=[needs("models")])

@@ -13,9 +13,9 @@ from app.documents.text import parse_json
 from app.errors import ConflictError, NotFoundError
 from app.processes.child import preload
 from app.processes.limited import ChildLimits, IsWanted, is_always_wanted, run_limited
-from app.records import ModelHead, Moment
+from app.records import Decision, ModelHead, Moment
 from app.service.loaded import LoadedModels
-from app.store import jobs, models, price_lists, sessions
+from app.store import challenges, jobs, models, price_lists, sessions
 from app.store.database.transactions import Transaction
 from app.words.wording import list_warnings
 from core.errors import Refusal, RefusedError
@@ -184,17 +184,31 @@ def store_if_new(db: Transaction, model: Model, now: datetime) -> None:
         models.insert(db, model.name, model_text(model), now)
 
 
-def crown(db: Transaction, model_id: str) -> ModelHead:
-    """Make a model the champion, which its name means without a version."""
+def crown(db: Transaction, model_id: str, now: datetime) -> ModelHead:
+    """Make a model the champion, which its name means without a version.
+
+    An open challenge of its name ends: it is promoted, or has overtaken both.
+    """
     head = lock_champion_name(db, model_id)
     models.crown(db, head.name, head.id)
+    challenge = challenges.lock_open(db, head.name)
+    if challenge is not None and challenge.champion_id != head.id:
+        is_challenger = challenges.find_challenger(db, challenge) == head.id
+        decision: Decision = "promoted" if is_challenger else "overtaken"
+        challenges.end(db, challenge, decision, now)
     return models.get_head(db, head.id)
 
 
 def dethrone(db: Transaction, model_id: str) -> None:
-    """Remove the champion; the name then means its newest version."""
+    """Remove the champion; the name then means its newest version.
+
+    Raises ConflictError while that may be a challenger that nobody has promoted.
+    """
     head = lock_champion_name(db, model_id)
     if head.is_champion:
+        if challenges.lock_open(db, head.name) is not None:
+            detail = "A challenger plays against it: end that challenge first."
+            raise ConflictError("conflict", detail)
         models.crown(db, head.name, None)
 
 
@@ -220,6 +234,7 @@ def delete(db: Transaction, model_id: str, at: Moment) -> None:
     or ConflictError if a session may still use it.
     """
     head = models.get_head(db, model_id)
+    models.lock_name(db, head.name)
     if not models.lock(db, head.id):
         raise NotFoundError("model", model_id)
     head = models.get_head(db, head.id)
@@ -232,8 +247,18 @@ def delete(db: Transaction, model_id: str, at: Moment) -> None:
         raise ConflictError("model-in-use", detail)
     for one in deleted:
         models.delete(db, one.id, at.now)
+    end_challenge_of(db, head, at.now)
     if head.refit_of is not None:
         price_lists.forget_training(db, head.training_id)
+
+
+def end_challenge_of(db: Transaction, head: ModelHead, now: datetime) -> None:
+    """End the open challenge that a deleted model took part in."""
+    challenge = challenges.lock_open(db, head.name)
+    if challenge is not None:
+        pair = challenge.champion_id, challenges.find_challenger(db, challenge)
+        if head.id in pair:
+            challenges.end(db, challenge, "overtaken", now)
 
 
 def check_bounds(model: Model) -> None:

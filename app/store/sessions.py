@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from app.records import Page, PredictSession, SessionFilter
 from app.store.database.rows import StoredRows, write_cursor
-from app.store.database.tables import models, outcomes, sessions
+from app.store.database.tables import challenge_cases, models, outcomes, sessions
 from app.store.database.tenancy import owned, run
 from app.store.database.transactions import Transaction
 
@@ -84,6 +84,10 @@ def erase(db: Transaction, seen: PredictSession, now: datetime) -> None:
     ROWS.change(db, session_id, client_ref=None)
     is_of_session = sa.and_(outcomes.c.session_id == session_id, owned(outcomes))
     run(db, outcomes.delete().where(is_of_session))
+    is_case = sa.and_(
+        challenge_cases.c.session_id == session_id, owned(challenge_cases)
+    )
+    run(db, challenge_cases.update().where(is_case).values(session_id=None))
 
 
 def unchanged_since(

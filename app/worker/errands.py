@@ -4,7 +4,7 @@ Ages are measured by the clock of the database: those of machines may differ.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import islice
 from multiprocessing.connection import Connection
@@ -16,10 +16,12 @@ from app.processes.child import FORK, Child
 from app.records import Moment
 from app.service import datasets, keys, operations, retries
 from app.service.jobs import table_jobs
-from app.service.sessions import retention
+from app.service.loaded import LoadedModels
+from app.service.sessions import challenges, retention
 from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from app.store.database.engine import create_engine, empty_log, transaction
+from app.store.database.transactions import Transaction
 from app.worker.attempts_child import stop_on_sigterm
 from app.worker.chores import Chore
 
@@ -30,6 +32,7 @@ ORPHANS_EVERY_S = 600.0
 RETENTION_EVERY_S = 600.0
 EMPTYING_EVERY_S = 60.0
 ANSWERS_EVERY_S = 60.0
+PLAYS_EVERY_S = 2.0
 # An upload in progress has a blob and no row yet.
 ORPHAN_AGE = timedelta(hours=6)
 # A query names each; a database accepts some ten thousand names in one query.
@@ -48,6 +51,7 @@ def run_errands(channel: Connection, settings: Settings) -> None:
         Chore(errands.erase_old, RETENTION_EVERY_S),
         Chore(errands.forget_answers, ANSWERS_EVERY_S),
         Chore(errands.empty_log, EMPTYING_EVERY_S),
+        Chore(errands.play_challenges, PLAYS_EVERY_S),
     ]
     while not stop.is_set():
         for chore in chores:
@@ -85,6 +89,7 @@ class Errands:
     engine: sa.Engine
     blobs: Blobs
     settings: Settings
+    loaded: LoadedModels = field(default_factory=LoadedModels)
 
     def forget_answers(self) -> None:
         """Delete stored answers to requests that are too old to be repeated."""
@@ -112,15 +117,44 @@ class Errands:
 
     def erase_old(self) -> None:
         """Erase the sessions that are older than their tenants keep them."""
-        ttls = self.settings.session_ttl_s, self.settings.session_waiting_ttl_s
         with transaction(self.engine, None, is_read=True) as db:
-            kept, now = keys.retentions(db), operations.read_clock(db)
-        at = Moment(now, *(timedelta(seconds=one) for one in ttls))
+            kept, at = keys.retentions(db), self.read_moment(db)
         for tenant_id, days in kept.items():
             with transaction(self.engine, tenant_id) as db:
                 n_erased = retention.erase_old(db, at, timedelta(days=days))
             if n_erased:
                 log("sessions.erased", tenant_id=tenant_id, sessions=n_erased)
+
+    def play_challenges(self) -> None:
+        """Play champions and challengers on the next cases; promote by stated rules."""
+        with transaction(self.engine, None, is_read=True) as db:
+            found = challenges.open_ids(db)
+        for tenant_id, challenge_id in found:
+            self.play_challenge(tenant_id, challenge_id)
+
+    def play_challenge(self, tenant_id: str, challenge_id: str) -> None:
+        """Count the next cases of one challenge; end it if it has no challenger."""
+        # Playing takes no write lock, which answers to sessions may wait for.
+        with transaction(self.engine, tenant_id, is_read=True) as db:
+            at = self.read_moment(db)
+            has_failed = challenges.lacks_challenger(db, challenge_id)
+            new = challenges.play_new(db, self.loaded, challenge_id, at)
+        if not has_failed and (new is None or not new.played):
+            return
+        with transaction(self.engine, tenant_id) as db:
+            if new is None:
+                ended = challenges.end_failed(db, challenge_id, at.now)
+            else:
+                ended = challenges.record(db, new, at.now)
+        if ended:
+            log("challenge.ended", tenant_id=tenant_id, challenge_id=challenge_id)
+
+    def read_moment(self, db: Transaction) -> Moment:
+        """Return the database's time, and how long sessions may be idle."""
+        ttls = self.settings.session_ttl_s, self.settings.session_waiting_ttl_s
+        return Moment(
+            operations.read_clock(db), *(timedelta(seconds=one) for one in ttls)
+        )
 
     def empty_log(self) -> None:
         """Empty the log of the database, so that erased values are gone."""

@@ -144,3 +144,36 @@ def test_erased_sessions_count_with_what_they_spent_alone(
 
     whole = monitor(client, model)["whole"]
     assert (whole["closed"], whole["mean_spend"], whole["outcomes"]) == (3, 1.0, 2)
+
+
+def test_a_monitor_says_in_one_sentence_that_nothing_speaks_for_a_refresh(
+    client: TestClient, model: str
+) -> None:
+    refresh = monitor(client, model)["refresh"]
+
+    assert (refresh["is_due"], refresh["reasons"]) == (False, [])
+    assert refresh["sentence"] == (
+        "Nothing speaks for a refresh so far: 4 cases, 3 of them with an outcome, and "
+        "30 are needed to compare them with training."
+    )
+
+
+def test_a_monitor_of_many_wrong_predictions_says_that_a_refresh_is_due(
+    client: TestClient, put: Put, start: Start, answer: Answer
+) -> None:
+    made = put(ranged(), "wrong")
+    for _ in range(50):
+        session = start(60.0, model=made)
+        shown = answer(session, ("age", 130)).json()["prediction"]["label"]
+        client.post(f"/predict/{session['id']}/stop")
+        label = "0" if shown == "1" else "1"
+        client.put(path_of(session), json={"label": label})
+
+    refresh = monitor(client, made)["refresh"]
+
+    # An imported model tells of no rows that were trained on: no range can be judged.
+    kinds = [one["kind"] for one in refresh["reasons"]]
+    assert refresh["is_due"] is True
+    assert kinds == ["calibration", "cases"]
+    assert refresh["sentence"].startswith("A refresh is due: labels are right less")
+    assert refresh["sentence"].endswith("; 50 cases with outcomes can be learnt from.")

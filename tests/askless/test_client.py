@@ -377,6 +377,28 @@ class TestAgainstAServer:
             == 0
         )
 
+    def test_a_challenger_is_trained_and_its_challenge_ended(
+        self, client: Client, tmp_path: Path
+    ) -> None:
+        champion = client.train(coins(tmp_path), SPEC | {"name": "minted"})
+        with pytest.raises(ProblemError, match="nothing new to learn"):
+            client.refresh_model("minted")
+        session = client.predict(champion)
+        session.give({"size": 3})
+        session.stop()
+        session.tell_outcome(session.prediction["label"])
+
+        begun = client.refresh_model("minted", alpha=0.1, promote="by_rule")
+        challenger = client.follow(begun["id"])
+        stands = client.challenge("minted")
+        client.end_challenge("minted")
+
+        assert stands["champion"] == champion.id == begun["champion"]
+        assert stands["challenger"] == challenger.id
+        assert stands["rule"] == {"alpha": 0.1, "margin": 0.0, "promote": "by_rule"}
+        ended = client.challenge(challenger)["decision"]
+        assert ended["outcome"] == "kept"
+
     def test_reversed_charge_lowers_what_is_spent(
         self, client: Client, model: StoredModel
     ) -> None:

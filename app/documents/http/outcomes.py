@@ -10,6 +10,7 @@ from app.documents.fields import Label
 from app.documents.http.models import MODEL_ID, Estimate, Figures
 from app.documents.http.sessions import SESSION_ID
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units
+from app.documents.words import AlarmKind
 
 # Has its own schema: a name made from its place would clash with another.
 BucketSize = TypeAliasType("BucketSize", Literal["day", "week", "month"])
@@ -82,11 +83,30 @@ class MonitorBucket(Answer):
     features: list[MonitoredFeature]
 
 
+class RefreshReason(Answer):
+    """A figure that is surely beyond its tolerance."""
+
+    kind: AlarmKind = Field(examples=["drift"])
+    feature: str | None = Field(examples=["chol"], description="Of drift alone.")
+    value: float = Field(examples=[0.34])
+    tolerated: float = Field(examples=[0.1])
+    told: str = Field(examples=["chol: its values differ from training (0.34)"])
+
+
+class RefreshDue(Answer):
+    """Whether the sessions speak for training the model anew."""
+
+    is_due: bool = Field(examples=[False])
+    reasons: list[RefreshReason]
+    sentence: str = Field(examples=["Nothing speaks for a refresh: …"])
+
+
 class Monitor(Answer):
     """Figures of a model's sessions over time."""
 
     model: str = Field(examples=[MODEL_ID])
     unit: str = Field(examples=["CAD"])
     bucket: BucketSize = Field(examples=["week"])
+    refresh: RefreshDue
     whole: MonitorBucket
     buckets: list[MonitorBucket]

@@ -12,6 +12,7 @@ from app.documents.http import outcomes as bodies
 from app.documents.http.models import Estimate, Figures
 from app.records import Moment, PredictSession
 from app.service.loaded import LoadedModels
+from app.service.sessions.due import judge
 from app.service.sessions.expiry import apply_expiry
 from app.store import models, outcomes
 from app.store.database.transactions import Transaction
@@ -50,7 +51,8 @@ def monitor(
     Raises RefusedError if these are more than `MOST_SESSIONS`.
     """
     head = models.get_head(db, model_id)
-    ensemble = loaded.get(db, head.id).ensemble
+    model = loaded.get(db, head.id)
+    ensemble = model.ensemble
     found = outcomes.sessions_of(db, head.id, span.since, span.until, MOST_SESSIONS + 1)
     if len(found) > MOST_SESSIONS:
         rule = f"must leave at most {MOST_SESSIONS} sessions: ask for fewer days"
@@ -63,6 +65,7 @@ def monitor(
         model=head.id,
         unit=ensemble.catalogue.cost_unit,
         bucket=span.bucket,
+        refresh=judge(db, head, model, rows, at),
         whole=sum_up(ensemble, span.since.date(), rows),
         buckets=[sum_up(ensemble, start, part) for start, part in parts.items()],
     )

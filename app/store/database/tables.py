@@ -177,6 +177,25 @@ outcomes = sa.Table(
     sa.Column("at", UtcDateTime, nullable=False),
 )
 
+# What champion and challenger came to on each case of a challenge, in the order in
+# which they were counted. They never change: the same rows give the same verdict.
+challenge_cases = sa.Table(
+    "challenge_cases",
+    metadata,
+    sa.Column("challenge_id", Id, sa.ForeignKey("challenges.id"), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    tenant_key(),
+    # NULL once the case was erased: its losses then belong to nobody.
+    sa.Column("session_id", Id, index=True),
+    # Each from 0 to 1.
+    sa.Column("champion_loss", sa.Float, nullable=False),
+    sa.Column("challenger_loss", sa.Float, nullable=False),
+    # NULL where the log lacks an answer.
+    sa.Column("champion_spent", sa.BigInteger),
+    sa.Column("challenger_spent", sa.BigInteger),
+    sa.UniqueConstraint("challenge_id", "session_id"),
+)
+
 # By these a tenant's rows are listed.
 for table in (keys, datasets, trainings, models, sessions):
     sa.Index(None, table.c.tenant_id, table.c.created_at)

@@ -1,0 +1,177 @@
+"""Challenges: both models play new cases silently, until one of them is chosen.
+
+A case counts once, with the outcome that it has then. Its losses are stored in the
+order counted and never change, whatever becomes of the case: so the same rows give the
+same verdict, whoever looks and however often.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import numpy as np
+
+from app.errors import NotFoundError
+from app.records import Moment
+from app.service.loaded import LoadedModels
+from app.service.sessions.cases import (
+    CaseQuery,
+    CaseSpan,
+    ClosedCase,
+    batches,
+    find_rows,
+    ids_of,
+    read_cases,
+)
+from app.store import challenges, jobs, models
+from app.store.challenges import StoredChallenge, StoredPlay
+from app.store.database.transactions import Transaction
+from core.arrays import FloatArray
+from core.simulation.sequences import find_crossing
+from core.simulation.silent_play import JudgedCase, Rivals, play_silently
+
+open_ids, find_newest = challenges.open_ids, challenges.find_newest
+# A transaction that wrote a case may end later than one that wrote a newer case.
+OVERLAP = timedelta(hours=1)
+# Cases played between two looks of the rule; reading them takes about a second.
+AT_ONCE = 200
+# Cases that became known since the last look; of more the newest count.
+MOST_NEW = 20_000
+
+
+class NewPlays(NamedTuple):
+    """Plays of cases that are not counted yet, as they were found."""
+
+    challenge: StoredChallenge
+    n_before: int
+    played: Sequence[StoredPlay]
+    #: when the last of them became known
+    until: datetime
+
+
+def play_new(
+    db: Transaction, loaded: LoadedModels, challenge_id: str, at: Moment
+) -> NewPlays | None:
+    """Play both models on the next cases; changes nothing.
+
+    Returns None where there is no challenger yet. Some cases are left for the next
+    call if there are more than `AT_ONCE`.
+    """
+    challenge = challenges.get(db, challenge_id)
+    rivals = find_rivals(db, loaded, challenge)
+    if rivals is None or challenge.decision is not None:
+        return None
+    span = CaseSpan(since=challenge.counted_until - OVERLAP)
+    query = CaseQuery(challenge.champion_id, span, MOST_NEW)
+    rows = find_rows(db, query, at)
+    new: set[str] = set()
+    for batch in batches(rows):
+        new |= challenges.select_new(db, challenge, ids_of(batch))
+    rows = [one for one in rows if one.session_id in new][:AT_ONCE]
+    played = [play_case(rivals, case) for case in read_cases(db, loaded, rows, at)]
+    until = rows[-1].known_at if rows else challenge.counted_until
+    n_before = challenges.count_plays(db, challenge.id)
+    return NewPlays(challenge, n_before, played, until)
+
+
+def find_rivals(
+    db: Transaction, loaded: LoadedModels, challenge: StoredChallenge
+) -> Rivals | None:
+    """Return both models of a challenge; None while the challenger is not there."""
+    challenger_id = challenges.find_challenger(db, challenge)
+    if challenger_id is None:
+        return None
+    pair = (loaded.get(db, one) for one in (challenge.champion_id, challenger_id))
+    return Rivals(*(one.ensemble for one in pair))
+
+
+def play_case(rivals: Rivals, case: ClosedCase) -> StoredPlay:
+    """Play both models on a logged case.
+
+    Spends of a session at prices of its own are not compared: the models have others.
+    """
+    judged = JudgedCase(
+        case.model.ensemble.catalogue, case.state, case.outcome.label, case.texts
+    )
+    played = play_silently(rivals, judged)
+    is_priced_alike = case.session.price_list_id is None
+    spends = (played.spends if is_priced_alike else None) or (None, None)
+    return StoredPlay(case.session.id, *played.losses, *spends)
+
+
+def record(db: Transaction, found: NewPlays, now: datetime) -> bool:
+    """Store plays, and promote the challenger where the rule says so.
+
+    Returns whether that has ended the challenge. Nothing is stored if another process
+    was faster, or if the challenge has ended meanwhile.
+    """
+    models.lock_name(db, found.challenge.name)
+    challenge = challenges.lock_open(db, found.challenge.name)
+    if challenge is None or challenge.id != found.challenge.id:
+        return False
+    if challenges.count_plays(db, challenge.id) != found.n_before:
+        return False
+    challenges.add_plays(db, challenge.id, found.n_before + 1, found.played)
+    challenges.change(db, challenge.id, counted_until=found.until)
+    return challenge.is_by_rule and apply_rule(db, challenge, now)
+
+
+def apply_rule(db: Transaction, challenge: StoredChallenge, now: datetime) -> bool:
+    """Promote the challenger of a locked challenge if its rule says so."""
+    gaps = gaps_of(challenges.plays(db, challenge.id))
+    n_seen = find_crossing(gaps, challenge.margin, challenge.alpha)
+    challenger_id = challenges.find_challenger(db, challenge)
+    if n_seen is None or challenger_id is None:
+        return False
+    models.crown(db, challenge.name, challenger_id)
+    challenges.end(db, challenge, "promoted", now, rule_after=n_seen)
+    return True
+
+
+def gaps_of(plays: Sequence[StoredPlay]) -> FloatArray:
+    """Return the champion's loss minus the challenger's, case by case."""
+    gaps = [one.champion_loss - one.challenger_loss for one in plays]
+    return np.array(gaps, np.float64)
+
+
+def is_open(db: Transaction, challenge: StoredChallenge) -> bool:
+    """Return whether a challenge goes on: it has, or will have, a challenger."""
+    return challenge.decision is None and not has_failed(db, challenge)
+
+
+def lacks_challenger(db: Transaction, challenge_id: str) -> bool:
+    """Return whether the training of an open challenge has made no model."""
+    challenge = challenges.get(db, challenge_id)
+    return challenge.decision is None and has_failed(db, challenge)
+
+
+def has_failed(db: Transaction, challenge: StoredChallenge) -> bool:
+    training = jobs.find(db, challenge.training_id)
+    return training is None or training.state in ("failed", "cancelled")
+
+
+def end_failed(db: Transaction, challenge_id: str, now: datetime) -> bool:
+    """End an open challenge if its training has made no model; return whether."""
+    name = challenges.get(db, challenge_id).name
+    models.lock_name(db, name)
+    challenge = challenges.lock_open(db, name)
+    if challenge is None or not has_failed(db, challenge):
+        return False
+    challenges.end(db, challenge, "failed", now)
+    return True
+
+
+def stop(db: Transaction, key: str, now: datetime) -> None:
+    """End the open challenge of a model's name; the champion stays.
+
+    Its training is cancelled if it goes on. Raises NotFoundError without a challenge.
+    """
+    head = models.get_head(db, key)
+    models.lock_name(db, head.name)
+    challenge = challenges.lock_open(db, head.name)
+    if challenge is None:
+        raise NotFoundError("challenge")
+    training = jobs.find(db, challenge.training_id)
+    if training is not None:
+        jobs.cancel(db, jobs.get_locked(db, training.id), now)
+    challenges.end(db, challenge, "kept", now)

@@ -1,0 +1,220 @@
+"""Refreshes: a champion's training again, on its rows and the cases since.
+
+The model that comes of it is the champion's challenger. Its name goes on meaning the
+champion until the challenger is promoted.
+"""
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from io import BytesIO
+from typing import NamedTuple
+
+from app.errors import ConflictError, NotFoundError
+from app.processes.limited import IsWanted, is_always_wanted
+from app.records import ModelHead, Moment, StoredJob
+from app.service import datasets, limits
+from app.service.loaded import LoadedModels
+from app.service.sessions.case_tables import make_table, write_table
+from app.service.sessions.cases import CaseQuery, CaseSpan, count_cases
+from app.service.sessions.challenges import is_open
+from app.store import challenges, jobs, models
+from app.store import datasets as stored_datasets
+from app.store.blobs import Blobs
+from app.store.challenges import StoredChallenge
+from app.store.database.transactions import Transaction
+from app.uploads.joined import NamedSource, join_sources
+from app.uploads.parsing import JudgedTable, TableReader
+
+OPEN = "A challenge of {} is open: promote its challenger, or end it, first."
+
+
+class NoCasesError(ConflictError):
+    """There is no case that a champion has not learnt."""
+
+
+class StatedRule(NamedTuple):
+    """When a challenger takes the champion's place, stated before it is trained."""
+
+    alpha: float
+    margin: float
+    is_by_rule: bool
+
+
+class RefreshOrder(NamedTuple):
+    """A refresh as it is asked for: of the name of a model."""
+
+    key: str
+    rule: StatedRule
+    #: first moment that counts of when a case became known; None: all not learnt
+    since: datetime | None = None
+
+
+class Workplace(NamedTuple):
+    """What a refresh is prepared with."""
+
+    loaded: LoadedModels
+    reader: TableReader
+    blobs: Blobs
+
+
+@dataclass(frozen=True)
+class PreparedRefresh:
+    """The table of a refresh, checked with its spec, and not stored yet."""
+
+    champion: ModelHead
+    origin: StoredJob
+    rule: StatedRule
+    table: JudgedTable
+    upload: datasets.Upload
+    n_cases: int
+    #: cases that became known from then on are not in the table
+    cut_at: datetime
+
+
+class BegunRefresh(NamedTuple):
+    """A training in the queue, and the challenge that its model takes part in."""
+
+    training: StoredJob
+    challenge: StoredChallenge
+
+
+def prepare(
+    db: Transaction,
+    place: Workplace,
+    order: RefreshOrder,
+    at: Moment,
+    is_wanted: IsWanted = is_always_wanted,
+) -> PreparedRefresh:
+    """Join the champion's table and the new cases; store nothing.
+
+    The transaction ends before tables are read. Raises NotFoundError for an unknown
+    model, ConflictError where there is nothing to train on or a challenge is open.
+    """
+    champion = find_meant(db, order.key)
+    newest = challenges.find_newest(db, champion.name)
+    refuse_open(db, newest)
+    origin = find_origin(db, champion)
+    since = order.since or find_learnt(db, champion)
+    query = CaseQuery(champion.name, CaseSpan(since, at.now))
+    if (since is not None and since > at.now) or not count_cases(db, query, at):
+        raise NoCasesError("conflict", say_no_cases(champion.name, since))
+    stream, facts = write_table(make_table(db, place.loaded, query, at))
+    assert origin.dataset_id is not None, "find_origin has looked"
+    name = stored_datasets.get(db, origin.dataset_id).name
+    with ExitStack() as stack:
+        old = stack.enter_context(
+            datasets.open_source(db, place.blobs, origin.dataset_id)
+        )
+        stream.seek(0)
+        sources = [NamedSource(name, old), NamedSource("new cases", stream)]
+        table, content = join_sources(place.reader, sources, origin.spec, is_wanted)
+    named = f"{champion.name} and cases to {at.now:%Y-%m-%d}"
+    upload = datasets.make_upload(named, BytesIO(content), table.facts)
+    return PreparedRefresh(
+        champion, origin, order.rule, table, upload, facts.n_rows, at.now
+    )
+
+
+def find_meant(db: Transaction, key: str) -> ModelHead:
+    """Return the model that the name of a model means now."""
+    named = models.get_head(db, key)
+    if named.refit_of is not None:
+        detail = "It is another model at the prices of a list; refresh that one."
+        raise ConflictError("conflict", detail)
+    meant = models.find_by_name(db, named.name)
+    assert meant is not None, "there is a model of this name"
+    return meant
+
+
+def refuse_open(db: Transaction, newest: StoredChallenge | None) -> None:
+    """Refuse a second challenge; one that has no challenger is no obstacle."""
+    if newest is not None and is_open(db, newest):
+        raise ConflictError("conflict", OPEN.format(newest.name))
+
+
+def find_origin(db: Transaction, champion: ModelHead) -> StoredJob:
+    """Return the training of a champion whose table is still there.
+
+    Raises ConflictError without one.
+    """
+    origin = None
+    if champion.training_id is not None:
+        origin = jobs.TRAININGS.find(db, champion.training_id)
+    if origin is None:
+        detail = f"{champion.name} was not trained here, so its rows are not known."
+        raise ConflictError("conflict", detail)
+    try:
+        stored_datasets.get(db, origin.dataset_id or "")
+    except NotFoundError:
+        detail = f"The dataset that {champion.name} was trained on is deleted."
+        raise ConflictError("conflict", detail) from None
+    return origin
+
+
+def find_learnt(db: Transaction, champion: ModelHead) -> datetime | None:
+    """Return until when a champion has learnt cases; None: it has learnt none."""
+    challenge = challenges.find_begun_by(db, champion.training_id)
+    return None if challenge is None else challenge.cut_at
+
+
+def say_no_cases(name: str, since: datetime | None) -> str:
+    span = "" if since is None else f" since {since:%Y-%m-%d %H:%M} UTC"
+    return (
+        f"No case of {name} has become known{span}: there is nothing new to learn. A "
+        "case is known once its session is closed and its outcome is told."
+    )
+
+
+def begin(
+    db: Transaction, blobs: Blobs, refresh: PreparedRefresh, now: datetime
+) -> BegunRefresh:
+    """Put the training into the queue, and open the challenge of its model.
+
+    The model that the name means becomes its champion, so that the challenger does not
+    take the name by being newer. Raises ConflictError if that model is another one by
+    now, or if a challenge has been opened meanwhile.
+    """
+    champion = refresh.champion
+    models.lock_name(db, champion.name)
+    end_failed_challenge(db, champion.name, now)
+    meant = models.find_by_name(db, champion.name)
+    if meant is None or meant.id != champion.id:
+        detail = f"{champion.name} means another model by now: send the request again."
+        raise ConflictError("conflict", detail)
+    limits.check_spec(db, refresh.table.spec)
+    limits.check_training(db)
+    dataset = datasets.store(db, blobs, refresh.upload, now)
+    models.crown(db, champion.name, champion.id)
+    training = StoredJob(
+        id=jobs.TRAININGS.make_id(),
+        name=champion.name,
+        dataset_id=dataset.id,
+        spec=refresh.origin.spec,
+        warnings=refresh.table.warnings,
+        created_at=now,
+    )
+    jobs.enqueue(db, training, now)
+    challenge = StoredChallenge(
+        id=challenges.make_id(),
+        name=champion.name,
+        champion_id=champion.id,
+        training_id=training.id,
+        **refresh.rule._asdict(),
+        cut_at=refresh.cut_at,
+        created_at=now,
+        counted_until=refresh.cut_at,
+    )
+    challenges.insert(db, challenge)
+    return BegunRefresh(training, challenge)
+
+
+def end_failed_challenge(db: Transaction, name: str, now: datetime) -> None:
+    """End the open challenge of a locked name if it has no challenger.
+
+    Raises ConflictError for any other one.
+    """
+    challenge = challenges.lock_open(db, name)
+    refuse_open(db, challenge)
+    if challenge is not None:
+        challenges.end(db, challenge, "failed", now)

@@ -1,0 +1,432 @@
+"""Refreshes, and challengers that play silently until one of the two is chosen."""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+from fastapi.testclient import TestClient
+
+from app.store.database.tables import challenge_cases
+from tests.app.clinic import Json
+from tests.app.jobs import Jobs
+from tests.app.signs import NAME, SPEC, TABLE, Refresh, Work
+from tests.app.tenants import transaction
+
+pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_challenges"]
+Play = Callable[[], None]
+
+
+def standing(client: TestClient, key: str = NAME) -> Json:
+    response = client.get(f"/models/{key}/challenge")
+    assert response.status_code == 200, response.text
+    found: Json = response.json()
+    return found
+
+
+def meant(client: TestClient) -> str:
+    return str(client.get(f"/models/{NAME}").json()["id"])
+
+
+def detail_of(response: object) -> tuple[int, str, str]:
+    body = response.json()  # type: ignore[attr-defined]
+    return body["status"], body["type"].rpartition("/")[2], body["detail"]
+
+
+def test_a_refresh_trains_on_old_rows_and_new_cases(
+    client: TestClient, champion: str, work: Work, refresh: Refresh, jobs: Jobs
+) -> None:
+    work("1", a=1.0, b=0.0)
+    work(None, a=1.0, b=0.0)
+
+    started = refresh()
+
+    body = started.json()
+    assert started.status_code == 202, started.text
+    assert started.headers["Location"] == f"/train/{body['id']}"
+    assert (body["champion"], body["cases"]) == (champion, 1)
+    assert "goes on meaning version 1" in body["name_will_mean"]
+    dataset = client.get(f"/datasets/{body['dataset_id']}").json()
+    assert dataset["n_rows"] == 41
+    jobs.worker().work()
+    trained = client.get(f"/train/{body['id']}").json()
+    assert (trained["state"], trained["spec"]) == ("succeeded", SPEC)
+
+
+def test_a_challenger_does_not_take_the_name_by_being_newer(
+    client: TestClient, champion: str, challenger: str
+) -> None:
+    found = standing(client)
+
+    assert meant(client) == champion
+    assert client.get(f"/models/{NAME}").json()["champion"] is True
+    assert (found["champion"], found["challenger"]) == (champion, challenger)
+    assert (found["champion_version"], found["challenger_version"]) == (1, 2)
+    assert found["state"] == "playing"
+    assert found["verdict"].startswith("Nothing is compared yet")
+
+
+@pytest.mark.usefixtures("challenger")
+def test_only_cases_that_began_after_the_cut_are_counted(
+    client: TestClient, work: Work, play: Play
+) -> None:
+    play()
+    before = standing(client)
+    work("1", a=-1.0, b=1.0)
+    play()
+    play()
+
+    after = standing(client)
+
+    assert (before["cases"], before["loss"]) == (0, None)
+    assert after["cases"] == 1
+    assert (after["loss"]["champion"], after["loss"]["challenger"]) == (1.0, 0.0)
+    assert after["loss"]["difference"]["value"] == 1.0
+    assert [one["cases"] for one in after["looks"]] == [1]
+
+
+@pytest.mark.usefixtures("champion")
+def test_a_case_from_before_the_cut_does_not_count_when_it_ends_later(
+    client: TestClient,
+    work: Work,
+    refresh: Refresh,
+    jobs: Jobs,
+    play: Play,
+) -> None:
+    early = client.post("/predict", json={"model": NAME, "budget": None}).json()["id"]
+    work("1", a=1.0, b=1.0)
+    refresh()
+    jobs.worker().work()
+    client.post(f"/predict/{early}/stop")
+    client.put(f"/predict/{early}/outcome", json={"label": "1"})
+
+    play()
+
+    assert standing(client)["cases"] == 0
+
+
+@pytest.mark.usefixtures("challenger")
+def test_spends_are_compared_where_the_log_has_all_answers(
+    client: TestClient, work: Work, play: Play
+) -> None:
+    work("1", a=-1.0, b=1.0)
+    work("1", a=-1.0)
+    play()
+
+    spend = standing(client)["spend"]
+
+    assert spend["cases"] <= 2
+    assert spend["share"] == spend["cases"] / 2
+    low, high = spend["difference"]["interval"]
+    assert low <= spend["difference"]["value"] <= high
+
+
+@pytest.mark.usefixtures("champion")
+def test_a_rule_promotes_by_itself_once_the_difference_is_beyond_chance(
+    client: TestClient,
+    work: Work,
+    refresh: Refresh,
+    jobs: Jobs,
+    play: Play,
+) -> None:
+    for other in (0, 1):
+        for _ in range(30):
+            work(str(other), a=1.0 - 2 * other, b=float(other))
+    refresh(rule={"promote": "by_rule", "alpha": 0.05})
+    jobs.worker().work()
+    for _ in range(8):
+        work("1", a=-1.0, b=1.0)
+    play()
+    early = standing(client)
+    for _ in range(8):
+        work("0", a=1.0, b=0.0)
+    play()
+
+    found = standing(client)
+
+    assert (early["state"], meant(client)) == ("playing", found["challenger"])
+    assert (found["state"], found["decision"]["outcome"]) == ("ended", "promoted")
+    assert found["decision"]["by_rule"] is True
+    assert found["decision"]["cases"] == found["better_after"] <= 16
+    assert "was made champion" in found["verdict"]
+
+
+@pytest.mark.usefixtures("champion")
+def test_without_a_rule_a_person_promotes(
+    client: TestClient, challenger: str, work: Work, play: Play
+) -> None:
+    for _ in range(20):
+        work("1", a=-1.0, b=1.0)
+    play()
+    before = standing(client)
+    crowned = client.put(f"/models/{challenger}/champion")
+    again = client.put(f"/models/{challenger}/champion")
+
+    found = standing(client)
+
+    assert before["state"] == "playing"
+    assert before["verdict"].startswith("The challenger is better: after 20 cases")
+    assert (crowned.status_code, again.status_code) == (200, 200)
+    assert meant(client) == challenger
+    assert found["decision"]["outcome"] == "promoted"
+    assert (found["decision"]["by_rule"], found["decision"]["cases"]) == (False, 20)
+
+
+def test_a_third_model_made_champion_ends_the_challenge(
+    client: TestClient, champion: str, challenger: str, jobs: Jobs
+) -> None:
+    jobs.start(TABLE, SPEC)
+    jobs.worker().work()
+    third = client.get("/models").json()["items"][0]["id"]
+
+    client.put(f"/models/{third}/champion")
+
+    assert third not in (champion, challenger)
+    assert standing(client)["decision"]["outcome"] == "overtaken"
+
+
+@pytest.mark.usefixtures("challenger")
+def test_one_name_has_one_open_challenge(
+    client: TestClient, work: Work, refresh: Refresh
+) -> None:
+    work("1", a=1.0, b=1.0)
+
+    second = refresh(rule={"alpha": 0.2})
+
+    status, kind, detail = detail_of(second)
+    assert (status, kind) == (409, "conflict")
+    assert detail == (
+        "A challenge of signs is open: promote its challenger, or end it, first."
+    )
+    # The rule that was stated stays, whatever is asked for after looking.
+    assert standing(client)["rule"]["alpha"] == 0.05
+
+
+@pytest.mark.usefixtures("champion")
+def test_of_two_refreshes_at_once_one_is_begun(
+    client: TestClient, work: Work, refresh: Refresh
+) -> None:
+    work("1", a=1.0, b=1.0)
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda _: refresh().status_code, range(2)))
+
+    assert sorted(found) == [202, 409]
+    assert len(client.get("/datasets").json()["items"]) == 2
+
+
+@pytest.mark.usefixtures("champion")
+def test_a_refresh_without_new_cases_is_refused(
+    client: TestClient, work: Work, refresh: Refresh
+) -> None:
+    status, kind, detail = detail_of(refresh())
+    work("1", a=1.0, b=1.0)
+    since = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    later = detail_of(refresh(since=since))
+
+    assert (status, kind) == (409, "conflict")
+    assert detail.startswith("No case of signs has become known: there is nothing new")
+    assert later[:2] == (409, "conflict")
+    assert client.get(f"/models/{NAME}/challenge").status_code == 404
+    assert client.get(f"/models/{NAME}").json()["champion"] is False
+
+
+def test_cases_that_the_champion_has_learnt_are_not_new(
+    client: TestClient, challenger: str, refresh: Refresh
+) -> None:
+    client.put(f"/models/{challenger}/champion")
+
+    status, _, detail = detail_of(refresh())
+
+    assert status == 409
+    assert detail.startswith("No case of signs has become known since ")
+
+
+@pytest.mark.usefixtures("champion")
+def test_a_model_that_was_imported_or_lost_its_table_is_not_refreshed(
+    client: TestClient, work: Work, refresh: Refresh
+) -> None:
+    document = json.loads(client.get(f"/models/{NAME}/export").content)
+    client.post("/models", json=document | {"name": "brought"})
+    work("1", a=1.0, b=1.0)
+    training = client.get(f"/models/{NAME}").json()["training_id"]
+    dataset = client.get(f"/train/{training}").json()["dataset_id"]
+    client.delete(f"/datasets/{dataset}")
+
+    brought, lost = detail_of(refresh("brought")), detail_of(refresh())
+
+    assert brought[2] == "brought was not trained here, so its rows are not known."
+    assert lost[2] == "The dataset that signs was trained on is deleted."
+
+
+@pytest.mark.parametrize(
+    ("rule", "field"),
+    [
+        ({"alpha": 0}, "rule.alpha"),
+        ({"alpha": 0.6}, "rule.alpha"),
+        ({"margin": -0.1}, "rule.margin"),
+        ({"promote": "luck"}, "rule.promote"),
+        ({"beta": 1}, "rule.beta"),
+    ],
+)
+@pytest.mark.usefixtures("champion")
+def test_a_rule_that_is_none_is_refused_by_name(
+    refresh: Refresh, rule: Json, field: str
+) -> None:
+    refused = refresh(rule=rule)
+
+    assert refused.status_code == 422
+    assert [one["field"] for one in refused.json()["errors"]] == [field]
+
+
+def test_unknown_names_have_no_challenge_and_no_refresh(
+    client: TestClient, refresh: Refresh
+) -> None:
+    assert refresh("nobody").status_code == 404
+    assert client.get("/models/nobody/challenge").status_code == 404
+    assert client.delete("/models/nobody/challenge").status_code == 404
+
+
+@pytest.mark.usefixtures("challenger")
+def test_an_ended_challenge_keeps_the_champion_and_lets_another_begin(
+    client: TestClient, champion: str, work: Work, refresh: Refresh
+) -> None:
+    work("1", a=1.0, b=1.0)
+
+    ended = client.delete(f"/models/{NAME}/challenge")
+    again = client.delete(f"/models/{NAME}/challenge")
+
+    found = standing(client)
+    assert (ended.status_code, again.status_code) == (204, 404)
+    assert (found["decision"]["outcome"], meant(client)) == ("kept", champion)
+    assert refresh().status_code == 202
+    assert standing(client)["state"] == "training"
+
+
+@pytest.mark.usefixtures("champion")
+def test_ending_a_challenge_cancels_its_training(
+    client: TestClient, work: Work, refresh: Refresh
+) -> None:
+    work("1", a=1.0, b=1.0)
+    training = refresh().json()["id"]
+
+    client.delete(f"/models/{NAME}/challenge")
+
+    assert client.get(f"/train/{training}").json()["state"] == "cancelled"
+
+
+def test_a_challenge_whose_training_is_cancelled_ends_and_is_no_obstacle(
+    client: TestClient, champion: str, work: Work, refresh: Refresh, play: Play
+) -> None:
+    work("1", a=1.0, b=1.0)
+    first = refresh().json()["id"]
+    client.post(f"/train/{first}/cancel")
+    second = refresh()
+    client.post(f"/train/{second.json()['id']}/cancel")
+
+    play()
+
+    assert second.status_code == 202
+    found = standing(client)
+    assert (found["training"], found["decision"]["outcome"]) == (
+        second.json()["id"],
+        "failed",
+    )
+    assert meant(client) == champion
+
+
+@pytest.mark.parametrize("which", ["champion", "challenger"])
+def test_deleting_one_of_the_two_ends_the_challenge(
+    client: TestClient,
+    champion: str,
+    challenger: str,
+    work: Work,
+    play: Play,
+    which: str,
+) -> None:
+    work("1", a=-1.0, b=1.0)
+    play()
+    other = {"champion": challenger, "challenger": champion}[which]
+    deleted = {"champion": champion, "challenger": challenger}[which]
+
+    gone = client.delete(f"/models/{deleted}")
+    play()
+
+    found = standing(client)
+    assert gone.status_code == 204
+    assert (found["decision"]["outcome"], found["cases"]) == ("overtaken", 1)
+    assert meant(client) == other
+
+
+def test_a_champion_is_not_dethroned_while_it_is_challenged(
+    client: TestClient, champion: str, challenger: str
+) -> None:
+    refused = client.delete(f"/models/{champion}/champion")
+    client.delete(f"/models/{NAME}/challenge")
+    done = client.delete(f"/models/{champion}/champion")
+
+    assert detail_of(refused)[2].startswith("A challenger plays against it")
+    assert (refused.status_code, done.status_code) == (409, 204)
+    assert meant(client) == challenger
+
+
+@pytest.mark.usefixtures("challenger")
+def test_an_erased_case_keeps_its_losses_and_nothing_else(
+    client: TestClient, work: Work, play: Play, engine: sa.Engine
+) -> None:
+    session = work("1", a=-1.0, b=1.0)
+    work("0", a=-1.0, b=0.0)
+    play()
+    before = standing(client)
+
+    client.delete(f"/predict/{session}")
+    play()
+
+    with transaction(engine, is_read=True) as db:
+        kept = set(db.scalars(sa.select(challenge_cases.c.session_id)))
+    assert standing(client) == before
+    assert session not in kept
+    assert None in kept
+
+
+@pytest.mark.usefixtures("challenger")
+def test_a_corrected_outcome_does_not_change_what_was_counted(
+    client: TestClient, work: Work, play: Play
+) -> None:
+    session = work("1", a=-1.0, b=1.0)
+    play()
+    before = standing(client)
+
+    client.put(f"/predict/{session}/outcome", json={"label": "0"})
+    play()
+
+    assert standing(client) == before
+
+
+@pytest.mark.usefixtures("challenger")
+def test_a_case_counts_once_it_is_closed(client: TestClient, play: Play) -> None:
+    path = client.post("/predict", json={"model": NAME, "budget": None}).json()["id"]
+    client.put(f"/predict/{path}/outcome", json={"label": "1"})
+    play()
+    assert standing(client)["cases"] == 0
+
+    client.post(f"/predict/{path}/stop")
+    play()
+
+    assert standing(client)["cases"] == 1
+
+
+@pytest.mark.usefixtures("champion")
+def test_a_retry_with_the_same_key_begins_nothing_twice(
+    client: TestClient, work: Work
+) -> None:
+    work("1", a=1.0, b=1.0)
+    headers = {"Idempotency-Key": "again"}
+
+    first = client.post(f"/models/{NAME}/refresh", json={}, headers=headers)
+    again = client.post(f"/models/{NAME}/refresh", json={}, headers=headers)
+
+    assert (first.status_code, again.status_code) == (202, 202)
+    assert first.json() == again.json()

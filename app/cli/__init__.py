@@ -48,6 +48,10 @@ COMMANDS = {
         *("tenants", "commands"),
         "List tenants, and say how long their sessions are kept.",
     ),
+    "refresh": CommandEntry(
+        *("refreshing", "refresh_model"),
+        "Train a challenger of a model on its cases since; for timers: --if-due.",
+    ),
     "cases": CommandEntry(
         *("cases", "write_cases"),
         "Write the closed cases of a model, with their outcomes, as a table.",

@@ -7,6 +7,7 @@ from fastapi import Depends, FastAPI
 from app.pages import (
     about,
     case_tables,
+    challenges,
     comparing,
     datasets,
     home,
@@ -32,6 +33,7 @@ SIGNED_IN = (
     home,
     trying,
     comparing,
+    challenges,
     models,
     plans,
     start,

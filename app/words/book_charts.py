@@ -1,4 +1,4 @@
-"""Charts of ledger and monitor: amounts and figures, by day and by name."""
+"""Charts of ledger, monitor and challenge: figures by day, by name, by case."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -67,6 +67,35 @@ def shares_chart(points: Sequence[tuple[str, PlottedFigure]], name: str) -> str:
     values = [(100 * one.value, row) for row, (_, one) in enumerate(points)]
     plot.add_dots(values, SERIES[0], 4)
     return plot.write(f"{name} by feature, with 95 % intervals")
+
+
+class PlottedGap(NamedTuple):
+    """A mean difference after some cases, and its bounds."""
+
+    n_cases: int
+    value: float
+    low: float
+    high: float
+
+
+def gap_chart(gaps: Sequence[PlottedGap], margin: float) -> str:
+    """Draw how the difference of two losses goes on, in points, with its bounds."""
+    last = gaps[-1]
+    # Bounds of the first cases would leave no room for all the others.
+    most = max(5.0, *(200 * abs(one) for one in (last.low, last.high, last.value)))
+    x = number_axis(0.0, 1.02 * last.n_cases, "cases compared")
+    plot = Plot(WIDE, x, number_axis(-most, most, "loss lower by (points)"))
+    xs = [float(one.n_cases) for one in gaps]
+    lows, highs = ([100 * one[place] for one in gaps] for place in (2, 3))
+    plot.add_band(xs, lows, highs, SERIES[0])
+    plot.add_line([(one, 0.0) for one in x.ends], INK, stroke_width=1)
+    if margin:
+        dashed = [(one, 100 * margin) for one in x.ends]
+        plot.add_line(dashed, INK, stroke_width=1, stroke_dasharray="4 3")
+    values = [(float(one.n_cases), 100 * one.value) for one in gaps]
+    plot.add_line(values, SERIES[0])
+    plot.add_dots(values[-1:], SERIES[0], 4)
+    return plot.write("By how much the challenger's loss is lower, with its bounds")
 
 
 def names_size(names: Sequence[object]) -> tuple[int, int]:

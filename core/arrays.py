@@ -31,9 +31,9 @@ def round_digits(numbers: FloatArray, digits: int) -> FloatArray:
 
 
 def is_same(one: object, other: object) -> bool:
-    """Return whether two values are equal; arrays are compared by content."""
+    """Return whether two values are equal; arrays by content, where NaN equals NaN."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return np.array_equal(one, other)
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(map(is_same, one, other))
     return one == other

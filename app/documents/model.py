@@ -20,6 +20,13 @@ from app.documents.hypotheses import (
     StoredHypothesis,
     hypothesis_shape,
 )
+from app.documents.learning import (
+    LearningShape,
+    build_learning,
+    check_learning,
+    check_stumps,
+    learning_to_json,
+)
 from app.documents.panel_checks import check_panels
 from app.documents.panels import PanelLadderShape, build_panels, panels_to_json
 from app.documents.shape import MAX_REFUSALS, Many, read_shape
@@ -71,6 +78,7 @@ class ModelDocument(StoredShape):
     certification: Stored[Certification] | None = None
     curve: Stored[Curve] | None = None
     card: Facts
+    learning: LearningShape | None = None
 
     @property
     def n_outputs(self) -> int:
@@ -109,8 +117,9 @@ def model_to_json(model: Model) -> dict[str, Any]:
         "curve": write(model.curve),
         "card": model.card,
         "panels": ensemble.panels and panels_to_json(ensemble.panels),
+        "learning": model.learning and learning_to_json(model.learning),
     }
-    omitted_if_empty = {"ranges", "certification", "panels"}
+    omitted_if_empty = {"ranges", "certification", "panels", "learning"}
     return {
         name: one
         for name, one in document.items()
@@ -135,10 +144,12 @@ def model_from_json(raw: object) -> Model:
         check_hypotheses(document, catalogue),
         check_certification(document.certification),
         check_panels(document.panels, len(document.features), document.n_outputs),
+        check_learning(document.learning, catalogue, len(document.classes)),
     )
     ensemble = build_ensemble(document, catalogue)
-    check_all(check_policies(ensemble))
-    return document.to(Model, ensemble=ensemble)
+    learning = None if document.learning is None else build_learning(document.learning)
+    check_all(check_policies(ensemble), check_stumps(learning, ensemble))
+    return document.to(Model, ensemble=ensemble, learning=learning)
 
 
 def upgrade_version_2(raw: Mapping[str, Any]) -> dict[str, Any]:

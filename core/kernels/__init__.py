@@ -34,8 +34,11 @@ from core.kernels.newton import (
 from core.kernels.online import find_online_stumps, learn_rows
 from core.kernels.online_cuts import adapt_cuts
 from core.kernels.online_records import (
+    BIN_WEIGHT,
+    EQUALS,
     HAS_TABLE,
     LEAST,
+    MEAN,
     MOST,
     N_LEARNERS,
     N_LOOK,
@@ -43,6 +46,7 @@ from core.kernels.online_records import (
     N_SINCE,
     READS_FEATURE,
     ROWS_PER_CUT,
+    SCALE,
     SQUARES,
     TINY,
     WEIGHT,
@@ -64,6 +68,7 @@ from core.kernels.paths import (
     tally,
 )
 from core.kernels.plans import find_plan
+from core.kernels.prequential import JudgedRows, add_judged_rows
 from core.kernels.prices import Prices, survey
 from core.kernels.records import (
     Best,

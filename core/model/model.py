@@ -8,6 +8,7 @@ from annotated_types import Interval, Len
 
 from core.model.ensemble import Ensemble
 from core.model.figures import Figures, wilson_interval
+from core.model.learning_state import LearningState
 from core.model.ranges import Count, MeanCost, Micros, Share
 
 
@@ -146,6 +147,7 @@ class Model:
 
     `target` names the column it predicts, `params` are those of the training, `curve`
     is measured on held-out rows, and `card` holds facts about model and training.
+    `learning` is None where the model can't go on learning.
     """
 
     name: str
@@ -154,3 +156,4 @@ class Model:
     params: dict[str, object] = field(default_factory=dict)
     curve: Curve | None = None
     card: dict[str, object] = field(default_factory=dict)
+    learning: LearningState | None = None

@@ -143,6 +143,7 @@ class ColumnCollector:
             targets=labels.targets,
             weights=labels.weights,
             row_groups=labels.row_groups,
+            mean_weight=labels.mean_weight,
         )
         rows = rows if used is None else rows.take(used)
         refuse_one_class(rows, spec.table)

@@ -19,6 +19,7 @@ from core.panels.effort import EFFORTS
 from core.pipeline.averages import report_mean_budgets
 from core.pipeline.card import make_card, report_choices, report_validation
 from core.pipeline.certificates import UnseenRows, certify
+from core.pipeline.learning_state import make_learning, own_calibrations
 from core.pipeline.parts import (
     ROUNDS_SHARE,
     FinishedPart,
@@ -112,9 +113,32 @@ def train(
     if validation is not None:
         card |= report_validation(validation)
     card |= report_mean_budgets(whole, folds, sample, seed)
-    params = asdict(finished[-1].params)
     curve = None if validation is None else validation.curve
-    return Model(spec.name, whole, spec.table.target, params, curve, card)
+    params, model = finished[-1].params, Model(spec.name, whole, spec.table.target)
+    model = replace(model, params=asdict(params), curve=curve, card=card)
+    return add_learning(model, checked, spec, finished[-1])
+
+
+def add_learning(
+    model: Model, prepared: PreparedTable, spec: TrainingSpec, trained: FinishedPart
+) -> Model:
+    """Return a model with what it needs to go on learning, if its algorithm can.
+
+    Without held-out rows its chances are those that online boosting itself fits.
+    """
+    if not ALGORITHMS[spec.boost.algorithm].is_online:
+        return model
+    table = prepared.table
+    if trained.selection is not None:
+        table = table.keep(trained.selection.feature_idxs)
+    ensemble = model.ensemble
+    if model.curve is None:
+        own = own_calibrations(ensemble.n_outputs)
+        ensemble = replace(ensemble, calibrations=own)
+    groups = () if spec.table.group_by is None else (spec.table.group_by,)
+    columns = spec.table.weight, (*groups, *prepared.ignored)
+    learning = make_learning(table.dataset, trained.params, ensemble, columns)
+    return replace(model, ensemble=ensemble, learning=learning)
 
 
 class ModelRows(NamedTuple):

@@ -184,6 +184,7 @@ def finish_table(
         targets=labels.targets,
         weights=labels.weights,
         row_groups=labels.row_groups,
+        mean_weight=labels.mean_weight,
     )
     if row_idxs is not None:
         dataset = dataset.take(row_idxs)

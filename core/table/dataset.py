@@ -93,16 +93,22 @@ class Dataset(LabelledRows):
     targets: IntArray
     weights: FloatArray
     row_groups: IntArray | None = None
+    #: mean of the weights before they were scaled; 1 where the table has none
+    mean_weight: float = 1.0
 
     def take(self, row_idxs: IntArray | slice) -> "Dataset":
         """Return the rows at these positions, their weights rescaled to sum to 1."""
         weights = self.weights[row_idxs]
+        mean_weight = self.mean_weight
+        if np.ptp(self.weights) > 0:
+            mean_weight *= float(weights.mean()) * self.n_samples
         return replace(
             self,
             values=np.ascontiguousarray(self.values[row_idxs]),
             targets=self.targets[row_idxs],
             weights=weights / weights.sum(),
             row_groups=None if self.row_groups is None else self.row_groups[row_idxs],
+            mean_weight=mean_weight,
         )
 
 

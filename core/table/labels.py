@@ -1,6 +1,6 @@
 """Reads the classes, weights and row groups of a table: all but its features."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,12 @@ from core.table.targets import (
     error_cost_matrix,
     read_target,
 )
-from core.table.weights import read_row_groups, read_weights
+from core.table.weights import (
+    mean_safely,
+    read_raw_weights,
+    read_row_groups,
+    read_weights,
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,8 @@ class GatheredLabels:
     error_costs: ErrorCosts
     is_kept: BoolArray
     refusals: tuple[Refusal, ...]
+    #: as in `Dataset`, of all rows
+    mean_weight: float = 1.0
 
     @property
     def kept(self) -> BoolArray | slice:
@@ -63,6 +70,9 @@ def gather_labels(
     labels = GatheredLabels(
         classes, targets, weights, row_groups, error_costs, is_kept, tuple(refusals)
     )
+    if spec.weight is not None and not refusals:
+        raw, _ = read_raw_weights(columns, spec, n_rows)
+        labels = replace(labels, mean_weight=mean_safely(raw))
     return labels, columns
 
 

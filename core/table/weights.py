@@ -42,6 +42,13 @@ def read_raw_weights(
     return values, refusals
 
 
+def mean_safely(weights: FloatArray) -> float:
+    """Return the mean of weights, even where their sum would overflow."""
+    # Scaling by a power of 2 is exact.
+    power = np.frexp(weights.max())[1]
+    return float(np.ldexp(np.ldexp(weights, -power).mean(), power))
+
+
 def read_row_groups(
     columns: Columns, spec: TableSpec
 ) -> tuple[IntArray | None, list[Refusal]]:

@@ -42,6 +42,8 @@ class Algorithm:
     is_bagged: bool = False
     #: Whether it is trained on values, of all rows, and not on codes.
     needs_values: bool = False
+    #: Whether the model can go on learning row by row.
+    is_online: bool = False
 
 
 def grow_boosted(
@@ -108,7 +110,9 @@ ALGORITHMS = {
         make_cascade=make_cascade,
         is_binary=True,
     ),
-    "online": Algorithm("sample", grow_by_values(grow_online), needs_values=True),
+    "online": Algorithm(
+        "sample", grow_by_values(grow_online), needs_values=True, is_online=True
+    ),
     "decision_tree": Algorithm(
         "ordered",
         grow_by_values(grow_trees),

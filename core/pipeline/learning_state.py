@@ -1,0 +1,138 @@
+"""Makes what a model needs to go on learning, and takes it up again."""
+
+import numpy as np
+
+from core import kernels
+from core.errors import Refusal, RefusedError
+from core.model.ensemble import N_KNOTS, Calibration, Ensemble
+from core.model.learning_state import LearningState
+from core.model.model import Model
+from core.table.catalogue import Catalogue
+from core.table.dataset import ClassLabel, Dataset, count_outputs
+from core.training.online import OnlineBooster, learn_table
+from core.training.params import BoostParams
+
+CANNOT_LEARN = (
+    'must be one that goes on learning: train it with the algorithm "online", with '
+    "this version or a later one"
+)
+# Online boosting fits the log odds of two classes, and the plain link takes half of
+# them.
+OWN_SLOPE = 0.5
+
+
+def own_calibrations(n_outputs: int) -> tuple[tuple[str, Calibration], ...]:
+    """Return the calibrations by which online boosting itself turns votes to chances.
+
+    For two classes 1/(1 + exp(-F)), by each policy that serves it. Of several classes
+    it is the plain link.
+    """
+    if n_outputs > 1:
+        return ()
+    link = Calibration(((0.0,),) * N_KNOTS, (OWN_SLOPE,) * N_KNOTS)
+    return ("ordered", link), ("sample", link)
+
+
+def make_learning(
+    rows: Dataset,
+    params: BoostParams,
+    ensemble: Ensemble,
+    columns: tuple[str | None, tuple[str, ...]],
+) -> LearningState:
+    """Return what a model needs to go on from the rows that it was trained on.
+
+    The rows are learnt once more: training hands over rounds, not states. `ensemble`
+    is that of the model, calibrated where there were folds. A small table has rows that
+    the booster still holds; they are let go of, so that the model has no row. `columns`
+    are that of the weights, and those that training ignored.
+    """
+    weight_column, ignored = columns
+    state = learn_table(rows, params).state
+    state = state._replace(
+        first_values=state.first_values[:0], first_signed=state.first_signed[:0]
+    )
+    return LearningState(
+        rounds=params.rounds,
+        half_life=params.half_life,
+        tau=params.tau,
+        cost_floor=params.cost_floor,
+        label_weights=params.label_weights,
+        seed=params.seed,
+        weight_column=weight_column,
+        weight_unit=rows.mean_weight,
+        ignored=ignored,
+        n_learnt=0,
+        class_weights=rows.priors * rows.n_samples,
+        record=np.zeros((2, 6)),
+        first_priors=rows.priors,
+        first_calibrations=ensemble.calibrations,
+        state=name_arrays(state),
+    )
+
+
+def start_learning(
+    catalogue: Catalogue,
+    classes: tuple[ClassLabel, ...],
+    params: BoostParams,
+    target: str = "y",
+) -> Model:
+    """Return a model that has learnt nothing; its cuts come from its first rows."""
+    n_classes = len(classes)
+    priors = np.full(n_classes, 1.0 / n_classes)
+    calibrations = own_calibrations(count_outputs(n_classes, is_multilabel=False))
+    booster = OnlineBooster.start(catalogue, n_classes, params)
+    learning = LearningState(
+        rounds=params.rounds,
+        half_life=params.half_life,
+        tau=params.tau,
+        cost_floor=params.cost_floor,
+        label_weights=params.label_weights,
+        seed=params.seed,
+        weight_column=None,
+        weight_unit=1.0,
+        ignored=(),
+        n_learnt=0,
+        class_weights=np.zeros(n_classes),
+        record=np.zeros((2, 6)),
+        first_priors=priors,
+        first_calibrations=calibrations,
+        state=name_arrays(booster.state),
+    )
+    ensemble = Ensemble(
+        catalogue=catalogue,
+        classes=classes,
+        hypotheses=(),
+        alphas=(),
+        priors=tuple(priors.tolist()),
+        algorithm=params.algorithm,
+        policy="sample",
+        calibrations=calibrations,
+    )
+    return Model("model", ensemble, target, learning=learning)
+
+
+def name_arrays(state: kernels.OnlineState) -> tuple[tuple[str, np.ndarray], ...]:
+    """Return copies of a booster's arrays by name."""
+    return tuple((name, one.copy()) for name, one in state._asdict().items())
+
+
+def restore_booster(learning: LearningState, catalogue: Catalogue) -> OnlineBooster:
+    """Return the booster that a learning goes on with; it shares no array with it."""
+    params = BoostParams(
+        "online",
+        rounds=learning.rounds,
+        half_life=learning.half_life,
+        tau=learning.tau,
+        cost_floor=learning.cost_floor,
+        label_weights=learning.label_weights,  # type: ignore[arg-type]  # as checked
+        seed=learning.seed,
+    )
+    state = {name: one.copy() for name, one in learning.state}
+    return OnlineBooster(catalogue, params, kernels.OnlineState(**state))
+
+
+def find_learning(model: Model, where: str = "model") -> LearningState:
+    """Return a model's learning; raise RefusedError for one that can't go on."""
+    if model.learning is None:
+        raise RefusedError([Refusal(where, CANNOT_LEARN, model.ensemble.algorithm)])
+    return model.learning

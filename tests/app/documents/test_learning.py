@@ -1,0 +1,177 @@
+"""A model that can go on learning, as MODEL.json: the same bits, or a refusal."""
+
+import json
+from base64 import b64decode, b64encode
+from copy import deepcopy
+from typing import Any
+from zlib import compress, decompress
+
+import numpy as np
+import pytest
+
+from app.documents.files import model_text
+from app.documents.model import model_from_json
+from core.errors import RefusedError
+from core.model.model import Model
+from core.pipeline.learning import Learning, LearntRows
+from core.pipeline.learning_state import start_learning
+from core.training.params import BoostParams
+from tests.baselines import mixed
+from tests.conftest import IS_COMPILED
+from tests.documents import document_of, through_json
+from tests.small import finish, train
+
+PARAMS = BoostParams("online", rounds=8, half_life=300)
+N_ROWS = 500 if IS_COMPILED else 30
+
+
+def trained(n_classes: int = 2, folds: int = 2) -> Model:
+    dataset = mixed(3, n_classes, n_samples=120, share_missing=0.1)
+    return finish(train(dataset, PARAMS, folds=folds, target="y"))
+
+
+def begun() -> Model:
+    dataset = mixed(3)
+    return start_learning(dataset.catalogue, dataset.classes, PARAMS)
+
+
+def some_rows(n_classes: int = 2) -> LearntRows:
+    dataset = mixed(4, n_classes, n_samples=N_ROWS, share_missing=0.1)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, N_ROWS)
+    return LearntRows(dataset.values, dataset.targets, weights)
+
+
+def learn(model: Model, rows: LearntRows) -> Model:
+    learning = Learning(model)
+    learning.learn(rows)
+    return learning.finish()[0]
+
+
+@pytest.mark.parametrize(
+    "model", [trained(), trained(3, folds=0), begun()], ids=["two", "three", "begun"]
+)
+def test_stopped_and_taken_up_at_every_row_gives_equal_bytes(model):
+    rows = some_rows(len(model.ensemble.classes))
+
+    whole, now = model_text(learn(model, rows)), model
+    for row in range(N_ROWS):
+        now = through_json(learn(now, rows.take(slice(row, row + 1))))
+
+    assert model_text(now) == whole
+
+
+def test_document_without_a_learner_reads_as_before():
+    document = document_of(trained())
+    del document["learning"]
+
+    model = model_from_json(document)
+
+    assert model.learning is None
+    assert "learning" not in document_of(model)
+
+
+def test_state_takes_few_bytes():
+    document = document_of(trained())
+
+    assert len(json.dumps(document["learning"])) < 40_000
+
+
+def with_array(document: dict[str, Any], name: str, place: Any, value: Any) -> None:
+    """Replace a number in an array of the state."""
+    held = document["learning"]["state"][name]
+    data = decompress(b64decode(held["data"]))
+    array = np.frombuffer(data, dict(KINDS)[name]).reshape(held["shape"])
+    changed = array.copy()
+    changed[place] = value
+    held["data"] = b64encode(compress(changed.tobytes())).decode()
+
+
+KINDS = [("alphas", "<f8"), ("counts", "<i8"), ("stumps", "<i8"), ("votes", "i1")]
+
+
+def cut_off(document: dict[str, Any]) -> None:
+    held = document["learning"]["state"]["sums"]
+    held["data"] = held["data"][: len(held["data"]) // 8 * 4]
+
+
+def swell(document: dict[str, Any]) -> None:
+    """Bytes that unpack to far more than the shape says."""
+    held = document["learning"]["state"]["sums"]
+    held["data"] = b64encode(compress(bytes(10**8))).decode()
+
+
+def drop(*path: str) -> Any:
+    def change(document: dict[str, Any]) -> None:
+        *above, last = path
+        for name in above:
+            document = document[name]
+        del document[last]
+
+    return change
+
+
+def put(value: Any, *path: str) -> Any:
+    def change(document: dict[str, Any]) -> None:
+        *above, last = path
+        for name in above:
+            document = document[name]
+        document[last] = value
+
+    return change
+
+
+LEARNER, STATE = "learning", ("learning", "state")
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("learning.state.sums.data", cut_off),
+        ("learning.state.sums.data", swell),
+        ("learning.state.sums.data", put("no base64!", *STATE, "sums", "data")),
+        ("learning.state.sums.data", put("AAAA", *STATE, "sums", "data")),
+        ("learning.state.sums.shape", put([1, 1, 1], *STATE, "sums", "shape")),
+        ("learning.state.alphas.shape", put([3, 10**9], *STATE, "alphas", "shape")),
+        ("learning.state.votes", drop(*STATE, "votes")),
+        ("learning.state.counts", lambda raw: with_array(raw, "counts", 0, 99)),
+        ("learning.state.stumps", lambda raw: with_array(raw, "stumps", (0, 0), 99)),
+        ("learning.state.votes", lambda raw: with_array(raw, "votes", (0, 0), 0)),
+        ("learning.state.alphas", lambda raw: with_array(raw, "alphas", 0, np.nan)),
+        # What the state says is not what the hypotheses are.
+        ("hypotheses", lambda raw: with_array(raw, "alphas", 0, 9.0)),
+        ("hypotheses", lambda raw: raw["hypotheses"].pop()),
+        ("learning.half_life", put(0, LEARNER, "half_life")),
+        ("learning.weight_unit", put(0.0, LEARNER, "weight_unit")),
+        ("learning.class_weights", put([1.0], LEARNER, "class_weights")),
+        ("learning.class_weights[0]", put([-1.0, 1.0], LEARNER, "class_weights")),
+        ("learning.first_priors", put([0.9, 0.9], LEARNER, "first_priors")),
+        ("learning.record[0]", put([[1.0] * 5, [1.0] * 6], LEARNER, "record")),
+        ("learning.label_weights", put("heavy", LEARNER, "label_weights")),
+        ("learning.learnt_rows", put(-1, LEARNER, "learnt_rows")),
+        ("learning.state", drop(*STATE)),
+    ],
+)
+def test_tampered_learner_is_refused_by_name(field, change):
+    document = deepcopy(DOCUMENT)
+    change(document)
+
+    with pytest.raises(RefusedError) as refused:
+        model_from_json(document)
+
+    fields = [one.field.removeprefix("model.") for one in refused.value.refusals]
+    assert any(one.startswith(field) for one in fields), fields
+
+
+def test_calibration_of_another_size_is_refused():
+    document = deepcopy(DOCUMENT)
+    link = document["calibrations"]["sample"]
+    document["learning"]["first_calibrations"]["sample"] = {
+        **link,
+        "offsets": [[0.0, 0.0]] * 5,
+    }
+
+    with pytest.raises(RefusedError, match=r"first_calibrations\.sample"):
+        model_from_json(document)
+
+
+DOCUMENT = document_of(trained(folds=0))

@@ -1,0 +1,122 @@
+"""A state from outside is refused by the name of the array that can't be."""
+
+import numpy as np
+import pytest
+
+from core import kernels
+from core.table.catalogue import Catalogue
+from core.training.boosting import sign_rows
+from core.training.online import OnlineBooster, learn_table
+from core.training.online_start import MARKS
+from core.training.online_state import ARRAYS, Lengths, check_state, list_shapes
+from core.training.params import BoostParams
+from tests.baselines import mixed
+
+PARAMS = BoostParams("online", rounds=6, half_life=300)
+DATASET = mixed(3, n_samples=200, share_missing=0.1)
+CATALOGUE = DATASET.catalogue
+
+
+def learnt(n_classes: int = 2) -> dict[str, np.ndarray]:
+    dataset = mixed(3, n_classes, n_samples=200, share_missing=0.1)
+    return as_arrays(learn_table(dataset, PARAMS))
+
+
+def begun() -> dict[str, np.ndarray]:
+    """The state of a stream that still holds its first rows."""
+    booster = OnlineBooster.start(CATALOGUE, 2, PARAMS)
+    booster.learn(DATASET.values[:20], sign_rows(DATASET.targets[:20], 2))
+    return as_arrays(booster)
+
+
+def as_arrays(booster: OnlineBooster) -> dict[str, np.ndarray]:
+    return {name: one.copy() for name, one in booster.state._asdict().items()}
+
+
+def faults(state: dict[str, np.ndarray], catalogue: Catalogue = CATALOGUE) -> set[str]:
+    return {name for name, _ in check_state(state, catalogue)}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_states_that_learning_makes_are_right(n_classes):
+    for state in (learnt(n_classes), begun()):
+        assert faults(state) == set()
+    state = learnt(n_classes)
+    shapes = list_shapes(CATALOGUE, n_classes, PARAMS.rounds)
+    assert {*shapes} == {*state} == {*ARRAYS}
+    assert all(shapes[name].fits(one.shape) for name, one in state.items())
+    assert all(one.dtype == ARRAYS[name] for name, one in state.items())
+
+
+def test_lengths_are_told_in_words():
+    lengths = Lengths(((3, 3), (0, 9)))
+
+    assert lengths.rule == "of the shape [3, 0 to 9]"
+    assert lengths.fits((3, 9))
+    assert not lengths.fits((3, 10))
+    assert not lengths.fits((3,))
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("sums", (0, 0, 0), np.nan),
+        ("sums", (2, -1, 0), 1.0),
+        ("facts", kernels.SCALE, 0.5),
+        ("facts", kernels.WEIGHT, -1.0),
+        ("thresholds", 0, np.inf),
+        ("alphas", (0, 0), np.nan),
+        ("slopes", (0, 0), -1.0),
+        ("losses", 0, -1.0),
+        ("n_codes", 0, -1),
+        ("n_codes", 0, 1000),
+        ("cuts", (0, 0), 1e9),
+        ("cuts", (0, 0), np.inf),
+        ("bins", (0, 0, kernels.BIN_WEIGHT), -1.0),
+        ("bins", (0, 0, kernels.LEAST), np.nan),
+        ("counts", kernels.N_LEARNERS, 99),
+        ("counts", kernels.N_ROWS, -1),
+        ("counts", kernels.N_SINCE, 2**40),
+        ("counts", kernels.HAS_TABLE, 2),
+        ("stumps", (0, kernels.READS_FEATURE), 4),
+        ("stumps", (0, kernels.EQUALS), 7),
+        ("votes", (0, 0), 0),
+    ],
+)
+def test_wrong_numbers_are_refused_by_name(name, place, value):
+    state = learnt()
+
+    state[name][place] = value
+
+    assert name in faults(state)
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("first_values", (0, 0), np.inf),
+        ("first_values", (0, 3), 17.0),
+        ("first_values", (0, 3), 0.5),
+        ("first_signed", (0, 0), np.nan),
+        ("counts", kernels.N_ROWS, MARKS[-1]),
+    ],
+)
+def test_wrong_first_rows_are_refused_by_name(name, place, value):
+    state = begun()
+
+    state[name][place] = value
+
+    assert name in faults(state)
+
+
+def test_arrays_that_contradict_one_another_are_refused():
+    fewer, uneven, short = learnt(), begun(), begun()
+
+    fewer["sums"] = fewer["sums"][:, 1:].copy()
+    uneven["first_signed"] = uneven["first_signed"][1:].copy()
+    short["first_values"] = short["first_values"][:30].copy()
+    short["first_signed"] = short["first_signed"][:30].copy()
+
+    assert faults(fewer) == {"cuts"}
+    assert faults(uneven) == {"first_values"}
+    assert faults(short) == {"first_values"}

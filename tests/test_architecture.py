@@ -189,6 +189,8 @@ ONLY_FROM = {
     "sklearn": (
         "askless.estimator",
         "core.estimator.classifier",
+        "core.estimator.incremental",
+        "core.estimator.reading",
         "core.selection",
         "core.training.baselines",
         "core.training.foreign",

@@ -8,23 +8,17 @@ from warnings import warn
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import (
     _check_sample_weight,
-    _check_y,
     check_consistent_length,
     check_is_fitted,
     check_random_state,
-    column_or_1d,
-    validate_data,
 )
 
-from core.arrays import IntArray
-from core.errors import Refusal, RefusedError
-from core.estimator import conventions, frames
+from core.estimator import conventions
 from core.estimator.fitting import fit_model
 from core.estimator.importances import weigh_features
-from core.estimator.matching import match_names
+from core.estimator.incremental import Incremental
 from core.estimator.predictions import BudgetedPredictor, ErrorCurve, Served
 from core.model.model import Model
 from core.model.rows import check_rows
@@ -32,15 +26,18 @@ from core.pipeline.check import note_missing
 from core.pipeline.choosing import AUTO, AUTO_NAMES
 from core.pipeline.spec import TrainingSpec
 from core.simulation.outcomes import TableRows
-from core.table.columns import Column, scale_weights
+from core.table.columns import scale_weights
 from core.table.costs import read_catalogue
-from core.table.dataset import ClassLabel, Dataset
+from core.table.dataset import Dataset
 from core.table.spec import TableSpec
+from core.table.weights import mean_safely
 from core.training.algorithms import ALGORITHMS
 from core.training.params import BoostParams
 
 
-class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimator):
+class BudgetedBoostingClassifier(
+    ClassifierMixin, Incremental, BudgetedPredictor, BaseEstimator
+):
     """Predicts under a budget on what features cost, trained as the service trains.
 
     Parameters
@@ -123,6 +120,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
     boosting, without folds or parameters "auto"; `auto` is then its first rule.
     A parameter "auto" is chosen on a third of the rows (`core.pipeline.choosing`).
     At prediction `adaboost_rs` and `online` draw by `random_state` and a row's values.
+    With `online` the rows can come in batches, by `partial_fit`.
     """
 
     def __init__(
@@ -229,6 +227,7 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
             targets=targets,
             weights=scale_weights(weights),
             row_groups=conventions.number_row_groups(groups, len(targets)),
+            mean_weight=mean_safely(weights),
         )
         boost = replace(request.boost, seed=seed)
         spec = TrainingSpec(table, boost=boost, auto=auto, seed=seed, folds=folds)
@@ -249,41 +248,6 @@ class BudgetedBoostingClassifier(ClassifierMixin, BudgetedPredictor, BaseEstimat
 
     def _draw_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))
-
-    def _read_classes(self, y: Any) -> tuple[tuple[ClassLabel, ...], IntArray]:
-        """Set `classes_`; return the labels, and each row's position or indicators."""
-        if y is None:
-            rule = "requires y to be passed, but the target y is None"
-            raise RefusedError([Refusal("y", rule)])
-        y = _check_y(conventions.as_dense(y), multi_output=True, estimator=self)
-        check_classification_targets(y)
-        if type_of_target(y) == "multilabel-indicator":
-            self.classes_ = np.arange(y.shape[1])
-            self._order = self.classes_
-            texts = tuple(ClassLabel(str(c), str(c)) for c in self.classes_)
-            return texts, conventions.read_indicators(y, y.shape)
-        self.classes_, positions = np.unique(
-            column_or_1d(y, warn=True), return_inverse=True
-        )
-        if self.classes_.size < 2:
-            raise RefusedError([Refusal("y", "must have two classes", "1 class")])
-        labels, self._order = conventions.order_classes(self.classes_)
-        return labels, self._order[positions]
-
-    def _read_columns(self, X: Any, *, reset: bool) -> dict[str, Column]:
-        """Return columns by name or position; `reset`: remember names, else compare."""
-        is_frame = frames.is_frame(X)
-        columns = frames.frame_columns(X) if is_frame else frames.array_columns(X)
-        names = [] if reset else [*getattr(self, "feature_names_in_", [])]
-        if columns is not None and is_frame and names:
-            return match_names(columns, names)
-        if columns is not None:
-            validate_data(self, X, skip_check_array=True, reset=reset)
-            return columns
-        values = validate_data(
-            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset
-        )
-        return {str(idx): column for idx, column in enumerate(values.T)}
 
     def _read_rows(self, X: Any) -> TableRows:
         check_is_fitted(self)

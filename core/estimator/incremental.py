@@ -1,0 +1,155 @@
+"""Learning in batches by scikit-learn's `partial_fit`, with online boosting."""
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from types import MethodType
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import _check_partial_fit_first_call, type_of_target
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    column_or_1d,
+)
+
+from core.arrays import FloatArray, IntArray
+from core.errors import Refusal, RefusedError, describe
+from core.estimator import conventions
+from core.estimator.predictions import ErrorCurve
+from core.estimator.reading import TableReading
+from core.model.model import Model
+from core.model.rows import check_rows
+from core.pipeline.learning import Learning, LearntRows
+from core.pipeline.learning_rows import MOST_WEIGHT
+from core.pipeline.learning_state import find_learning, start_learning
+from core.table.costs import read_catalogue
+from core.training.algorithms import ALGORITHMS
+from core.training.params import BoostParams
+
+ONLY_ONLINE = (
+    'partial_fit: needs the algorithm "online"; make the estimator with '
+    'algorithm="online", or use `fit`'
+)
+
+
+class OnlineMethod:
+    """A method that an estimator has while its algorithm learns row by row."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, owner: Any, kind: type) -> Callable[..., Any]:
+        """Bind the method; raise AttributeError if the algorithm can't do it."""
+        # The class itself is asked for the method's signature.
+        if owner is None:
+            return self.function
+        algorithm = ALGORITHMS.get(str(owner.algorithm))
+        if algorithm is None or not algorithm.is_online:
+            raise AttributeError(ONLY_ONLINE)
+        return MethodType(self.function, owner)
+
+
+class Incremental(TableReading):
+    """The part of an estimator that learns batches of rows."""
+
+    algorithm: str
+    costs: Any
+    groups: Any
+    random_state: Any
+    model_: Model
+    curve_: ErrorCurve | None
+    get_params: Callable[..., dict[str, Any]]
+    _draw_seed: Callable[[], int]
+
+    @OnlineMethod
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Any:
+        """Learn rows X (n_samples, n_features) with classes y, once each, in order.
+
+        How rows are cut into calls changes nothing but what the first call decides: the
+        columns, their types, and the categories of each. Other categories are unknown
+        from then on. After `fit` it goes on from there. There is no curve, since
+        nothing is held out, and no `feature_importances_`; `model_.card["learnt"]` has
+        the error of rows that were predicted before they were learnt.
+
+        Parameters
+        ----------
+        classes : array, shape (n_classes,)
+            All classes that will come. Required in the first call.
+        sample_weight : array, shape (n_samples,), optional
+            1 is a row like any other; after a weighted `fit`, a row of its mean weight.
+            At most a million times that. Rows of weight 0 are not learnt.
+
+        Raises
+        ------
+        AttributeError
+            For another algorithm than `online`.
+        RefusedError
+            A ValueError, for what `fit` refuses too, and classes not announced.
+        """
+        is_first = _check_partial_fit_first_call(self, classes)
+        columns = self._read_columns(X, reset=is_first)
+        y = self._check_targets(y)
+        if type_of_target(y) == "multilabel-indicator":
+            rule = "must be one class per row; several labels are not learnt in batches"
+            raise RefusedError([Refusal("y", rule)])
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(next(iter(columns.values())), y)
+        model, warnings = self._start(columns) if is_first else (self.model_, ())
+        targets = self._locate(y)
+        values, unseen = check_rows(columns, model.ensemble)
+        weights = weigh_batch(sample_weight, targets, model)
+        rows = np.flatnonzero(weights > 0.0)
+        learning = Learning(model)
+        learning.learn(LearntRows(values[rows], targets[rows], weights[rows]))
+        model, _ = learning.finish()
+        self._store_learnt(model, (*warnings, *unseen))
+        return self
+
+    def _start(self, columns: Any) -> tuple[Model, tuple[str, ...]]:
+        """Return a model that has learnt nothing yet, and warnings about columns."""
+        if self.classes_.size < 2:
+            raise RefusedError([Refusal("classes", "must be two or more", "1 class")])
+        request = conventions.read_params(self.algorithm, self.get_params(deep=False))
+        self._seed = conventions.read_seed(self.random_state, self._draw_seed)
+        labels, self._order = conventions.order_classes(self.classes_)
+        catalogue = read_catalogue([*columns], self.costs, self.groups)
+        read = conventions.gather_values(columns, catalogue, request)
+        params = replace(request.boost, seed=self._seed)
+        model = start_learning(read.catalogue, labels, params)
+        return replace(model, params=asdict(params)), read.warnings
+
+    def _locate(self, y: np.ndarray) -> IntArray:
+        """Return the position of each row's class among the model's."""
+        places = np.searchsorted(self.classes_, y)
+        places = np.minimum(places, self.classes_.size - 1)
+        is_unknown = self.classes_[places] != y
+        if is_unknown.any():
+            rule = f"must hold only the classes {describe(self.classes_.tolist())}"
+            found = describe(y[is_unknown].tolist()[0])
+            raise RefusedError([Refusal("y", rule, found)])
+        targets: IntArray = self._order[places]
+        return targets
+
+    def _store_learnt(self, model: Model, warnings: tuple[str, ...]) -> None:
+        """Set the attributes; those that `fit` alone can measure go."""
+        self.model_, self.ensemble_, self.curve_ = model, model.ensemble, None
+        self.params_, self.warnings_ = BoostParams(**model.params), warnings  # type: ignore[arg-type]  # as read
+        vars(self).pop("feature_importances_", None)
+
+
+def weigh_batch(raw: Any, targets: IntArray, model: Model) -> FloatArray:
+    """Return the weights of rows; without any, each counts 1."""
+    unit = find_learning(model).weight_unit
+    if raw is None:
+        return np.full(targets.size, unit)
+    weights: FloatArray = _check_sample_weight(
+        raw, targets, dtype=np.float64, ensure_non_negative=True
+    )
+    if weights.max(initial=0.0) > MOST_WEIGHT * unit:
+        rule = f"must be at most {MOST_WEIGHT * unit:g}"
+        raise RefusedError([Refusal("sample_weight", rule, str(weights.max()))])
+    return weights

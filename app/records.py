@@ -7,8 +7,9 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 TrainingState = Literal[
     "queued", "running", "succeeded", "failed", "cancelling", "cancelled"
 ]
-#: What a job does: a training makes a model; the others apply one to a table.
-JobKind = Literal["train", "predict", "evaluate"]
+#: What a job does: a training makes a model; the others apply one to a table, and
+#: `learn` makes its next version.
+JobKind = Literal["train", "predict", "evaluate", "learn"]
 SessionState = Literal["open", "waiting", "closed"]
 #: Why no model is trained at the prices of a list: the choices would be the same; there
 #: is no dataset any more, or never was; enough of the model's lists have one.
@@ -96,7 +97,7 @@ class ModelHead:
     """A stored, versioned model without its document, as lists show it.
 
     `refit_of` is the model that this one is at the prices of a list; a champion is what
-    its name means without a version.
+    its name means without a version; `learnt_from` is the model that went on learning.
     """
 
     id: str
@@ -106,6 +107,7 @@ class ModelHead:
     created_at: datetime
     refit_of: str | None
     is_champion: bool
+    learnt_from: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,15 @@ TABLES = ("csv", "parquet")
 
 
 class JobOutput(NamedTuple):
-    """The result of a job, in each of its formats, and its number of rows."""
+    """The result of a job, in each of its formats, and its number of rows.
+
+    `model` is the next version of the model that the job was asked about, None if it
+    makes none.
+    """
 
     contents: Mapping[str, IO[bytes]]
     rows: int
+    model: Model | None = None
 
 
 Computing = Generator[BatchProgress, None, JobOutput]

@@ -84,6 +84,10 @@ COMMANDS = {
         *("comparing", "compare_models"),
         "Compare models by error and spend, on the same rows where a table is given.",
     ),
+    "learn": CommandEntry(
+        *("learning", "go_on_learning"),
+        "Go on learning from labelled rows, with a model trained by online.",
+    ),
     "predict": CommandEntry(
         *("predictions", "predict_rows"),
         "Predict every row of a table under a budget, or several.",

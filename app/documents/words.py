@@ -23,6 +23,7 @@ MEANINGS: dict[Any, dict[str, str]] = {
         "train": "makes a model",
         "predict": "predicts the rows of a table",
         "evaluate": "measures a model on labelled rows",
+        "learn": "goes on learning from labelled rows, and makes a version",
     },
     records.SessionState: {
         "open": "takes answers",

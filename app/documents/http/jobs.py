@@ -18,6 +18,7 @@ from core.session.state import StopRule
 
 JOB_ID = "job_5e6f708192a3b4c5d6e7f809"
 MAX_BUDGETS = 1000
+MAX_LEARNT_ROWS = 10_000
 STOP = parameters(StopRule)
 Budgets = Annotated[list[Limit], Field(min_length=1, max_length=MAX_BUDGETS)]
 
@@ -142,10 +143,45 @@ class EvaluateCall(EvaluateOrder):
     dataset_id: str = Field(examples=[DATASET_ID])
 
 
+class LearnOrder(Shape):
+    """Order to go on learning from the labelled rows of a table; it has no fields."""
+
+    model_config = ConfigDict(title="LearnOrder", json_schema_extra={"examples": [{}]})
+
+
+Cell = bool | int | float | str | None
+
+
+class LearnCall(LearnOrder):
+    """Rows to learn, or the id of the dataset that has them."""
+
+    model_config = ConfigDict(
+        title="LearnCall",
+        json_schema_extra={"examples": [{"rows": [{"age": 63, "label": "1"}]}]},
+    )
+
+    rows: (
+        Annotated[
+            list[dict[Key, Cell]], Field(min_length=1, max_length=MAX_LEARNT_ROWS)
+        ]
+        | None
+    ) = Field(
+        default=None,
+        examples=[[{"age": 63, "label": "1"}]],
+        description="Each with the target, and the features that are known.",
+    )
+    dataset_id: str | None = Field(
+        default=None, examples=[None], description="Else the dataset with the rows."
+    )
+
+
 class JobResult(Answer):
     rows: int = Field(examples=[303], description="Of the result.")
     formats: list[str] = Field(
         examples=[["csv", "parquet"]], description="For `?format=`; the first if none."
+    )
+    model_id: str | None = Field(
+        default=None, examples=[None], description="Of `learn`: the new version."
     )
 
 

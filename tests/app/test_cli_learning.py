@@ -1,0 +1,128 @@
+"""`askless learn`: rows in, the next model out; of what is refused, nothing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from app.documents.files import load_model
+from tests.app.learners import SPEC, as_csv, make_rows
+
+
+@pytest.fixture
+def home(tmp_path: Path, run: Any) -> Path:
+    """A folder with a model, m.json."""
+    (tmp_path / "t.csv").write_bytes(as_csv(make_rows(60)))
+    (tmp_path / "s.json").write_text(json.dumps(SPEC))
+    paths = tmp_path / "t.csv", "--spec", tmp_path / "s.json"
+    assert run("train", *paths, "-o", tmp_path / "m.json").code == 0
+    return tmp_path
+
+
+def test_rows_are_learnt_and_told(home: Path, run: Any) -> None:
+    (home / "more.csv").write_bytes(as_csv(make_rows(30, 4)))
+    before = (home / "m.json").read_bytes()
+
+    done = run("learn", home / "m.json", home / "more.csv", "-o", home / "n.json")
+
+    assert done.code == 0, done.err
+    assert "learnt 30 rows; since training 30" in done.out
+    assert "wrong before they were learnt: " in done.out
+    assert "running error" in done.out
+    assert "new stumps: " in done.out
+    assert f"wrote {home / 'n.json'}" in done.out
+    assert (home / "m.json").read_bytes() == before
+    assert load_model(home / "n.json").card["learnt"]["rows"] == 30
+
+
+def test_rows_in_parts_and_in_parquet_make_the_same_file(home: Path, run: Any) -> None:
+    rows = make_rows(30, 4)
+    (home / "all.csv").write_bytes(as_csv(rows))
+    (home / "one.csv").write_bytes(as_csv(rows[:11]))
+    (home / "two.csv").write_bytes(as_csv(rows[11:]))
+    table = pyarrow.csv.read_csv(home / "all.csv")
+    pyarrow.parquet.write_table(table, home / "all.parquet", row_group_size=7)
+
+    for model, data, out in (
+        ("m", "all.csv", "whole"),
+        ("m", "all.parquet", "grouped"),
+        ("m", "one.csv", "first"),
+        ("first", "two.csv", "second"),
+    ):
+        paths = home / f"{model}.json", home / data, "-o", home / f"{out}.json"
+        assert run("learn", *paths).code == 0
+
+    whole = (home / "whole.json").read_bytes()
+    assert (home / "grouped.json").read_bytes() == whole
+    assert (home / "second.json").read_bytes() == whole
+
+
+def test_report_is_json_too(home: Path, run: Any) -> None:
+    out = home / "n.json"
+    options = home / "m.json", home / "t.csv", "-o", out, "--json"
+
+    first = json.loads(run("learn", *options).out)
+    again = json.loads(run("learn", out, *options[1:]).out)
+
+    assert (first["rows"], first["rows_since_training"]) == (60, 60)
+    assert first["recent_error_before"] is None
+    assert again["rows_since_training"] == 120
+    assert again["recent_error_before"] == first["recent_error_after"]
+    low, high = first["error"]["interval"]
+    assert low <= first["error"]["value"] <= high
+
+
+@pytest.mark.parametrize(
+    ("table", "line"),
+    [
+        (b"a,y\n1,perhaps\n", "column y: must be one of the classes no, yes"),
+        (b"a,hue,y\n1,red,no\n", "column hue: must be a feature"),
+        (b"a,colur,y\n1,red,no\n", "the nearest is 'colour'"),
+        (b"a\n1\n", "target: must be a column of the table"),
+        (b"y\nno\n", "table: must have a column of one feature"),
+        (b"a,y\nmuch,no\n", "column a: must be a number"),
+        (b"a,y\n", "table: must have at least one row"),
+        (b"a,b,colour,y\n1,2\n", "cells"),
+    ],
+)
+def test_refused_rows_are_named_and_nothing_is_written(
+    home: Path, run: Any, table: bytes, line: str
+) -> None:
+    (home / "bad.csv").write_bytes(table)
+
+    done = run("learn", home / "m.json", home / "bad.csv", "-o", home / "n.json")
+
+    assert done.code == 2
+    assert line in done.err
+    assert not (home / "n.json").exists()
+
+
+def test_model_that_cannot_learn_is_told_what_to_do(home: Path, run: Any) -> None:
+    document = json.loads((home / "m.json").read_text())
+    del document["learning"]
+    (home / "old.json").write_text(json.dumps(document))
+
+    done = run("learn", home / "old.json", home / "t.csv", "-o", home / "n.json")
+
+    assert done.code == 2
+    assert 'train it with the algorithm "online"' in done.err
+
+
+def test_out_must_be_given(home: Path, run: Any) -> None:
+    done = run("learn", home / "m.json", home / "t.csv")
+
+    assert done.code == 2
+    assert "--out" in done.err
+
+
+def test_cut_off_model_is_refused(home: Path, run: Any) -> None:
+    text = (home / "m.json").read_text()
+    (home / "cut.json").write_text(text[: len(text) // 2])
+
+    done = run("learn", home / "cut.json", home / "t.csv", "-o", home / "n.json")
+
+    assert done.code == 2
+    assert not (home / "n.json").exists()

@@ -20,6 +20,7 @@ from app.http import (
     datasets,
     jobs,
     keys,
+    learning,
     ledger,
     models,
     operations,
@@ -61,6 +62,7 @@ SCOPED = (
     (models, "models"),
     (challenges, "models"),
     (jobs, "predict"),
+    (learning, "train"),
     (ledger, "ledger"),
     (keys, "keys"),
 )

@@ -3,11 +3,12 @@
 A table is a file, or was uploaded before. A model is what lists hold, or its id.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import Any
 
-from askless.connection import Connection, Json, join_path
+from askless.connection import Connection, Json, join_path, to_python
 from askless.links import Call
 from askless.orders import Order, Table, send_order
 from askless.problems import JobFailed, TrainingFailed
@@ -111,6 +112,27 @@ class JobCalls:
         """Queue a job that measures a model on labelled rows."""
         path = f"{model_path(model)}/evaluate"
         return await send_order(self.connection, path, table, order=order)
+
+    @Call
+    async def learn(
+        self,
+        model: str | StoredModel,
+        table: Table | None = None,
+        rows: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Json:
+        """Queue a job that goes on learning from labelled rows; return it.
+
+        The rows are a table, or mappings such as {"age": 63, "disease": "1"}. Its
+        `result` has the `model_id` of the next version; `follow_job` waits for it.
+        """
+        path = f"{model_path(model)}/learn"
+        if (table is None) == (rows is None):
+            raise ValueError("rows: must be given, or else table, and not both")
+        if table is not None:
+            return await send_order(self.connection, path, table, order={})
+        assert rows is not None, "there is no table"
+        cells = [{name: to_python(one) for name, one in row.items()} for row in rows]
+        return await self.connection.request_json("POST", path, json={"rows": cells})
 
     @Call
     async def follow_job(

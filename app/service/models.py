@@ -36,6 +36,7 @@ page = models.page
 # A model with its document, MODEL.json.
 export = models.get
 get_head, find_maker, versions = models.get_head, models.find_maker, models.versions
+find_head = models.find_head
 lock_name = models.lock_name
 titles = models.titles
 MAX_MICROS = MAX_UNITS * MICROS_PER_UNIT

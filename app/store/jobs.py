@@ -79,6 +79,12 @@ def is_begun(db: Transaction, name: str) -> bool:
     return TRAININGS.has_any(db, *conditions)
 
 
+def is_learning(db: Transaction, name: str) -> bool:
+    """Return whether a job that has not ended learns with a model of a name."""
+    is_of_name = trainings.c.kind == "learn", trainings.c.name == name
+    return JOBS.has_any(db, *is_of_name, sa.or_(IS_QUEUED, IS_HELD))
+
+
 def count_ahead(db: Transaction, job: StoredJob) -> int:
     """Count the jobs of all tenants that are claimed before a queued one."""
     # As in `claim`: refits come after all other jobs.

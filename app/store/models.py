@@ -1,7 +1,7 @@
 """Stored models. A deleted model keeps its row, but no name leads to it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from zlib import crc32
 
@@ -65,11 +65,21 @@ def insert(
         training_id=training_id,
         refit_of=refit_of,
         is_champion=False,
+        learnt_from=None,
         document=document,
         created_at=now,
     )
     ALL.insert(db, model)
     return model
+
+
+def insert_learnt(
+    db: Transaction, learnt_from: str, document: str, now: datetime
+) -> StoredModel:
+    """Store what a model has become by learning, as the next version of its name."""
+    model = insert(db, names(db, {learnt_from})[learnt_from], document, now)
+    ALL.change(db, model.id, learnt_from=learnt_from)
+    return replace(model, learnt_from=learnt_from)
 
 
 def lock_name(db: Transaction, name: str) -> None:
@@ -122,6 +132,13 @@ def find_head(db: Transaction, key: str) -> ModelHead | None:
     # A version first, so that no model's name can hide it.
     head = HEADS.find(db, key) or find_by_version(db, key)
     return head or find_by_name(db, key)
+
+
+def get_newest_head(db: Transaction, key: str) -> ModelHead:
+    """Return what `get_head` finds; of a bare name the newest version."""
+    # A version first, as in `find_head`.
+    head = HEADS.find(db, key) or find_by_version(db, key)
+    return head or next(iter(versions(db, key)), None) or get_head(db, key)
 
 
 def find_by_version(db: Transaction, key: str) -> ModelHead | None:

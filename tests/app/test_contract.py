@@ -171,7 +171,7 @@ class Demo:
         self.training = self.enqueue(spec | quick)
         jobs.worker().work()
         self.model = client.get(f"/train/{self.training}").json()["model_id"]
-        self.spec = spec
+        self.spec, self.n_learners = spec, 0
         case = self.begin()
         client.post(f"/predict/{case}/stop")
         client.put(f"/predict/{case}/outcome", json={"label": "1"})
@@ -189,6 +189,19 @@ class Demo:
         return str(
             self.client.post("/models?as_version=true", json=content).json()["id"]
         )
+
+    def make_learner(self) -> str:
+        """A model that goes on learning; of one name one job learns at a time."""
+        self.n_learners += 1
+        more = {"algorithm": "online", "name": f"learner {self.n_learners}"}
+        quick = {"params": {"rounds": 5}, "validation": {"folds": 0}}
+        training = self.enqueue(self.spec | more | quick)
+        while (found := self.client.get(f"/train/{training}").json())["state"] in (
+            "queued",
+            "running",
+        ):
+            self.jobs.worker().work()
+        return str(found["model_id"])
 
     def make_key(self) -> str:
         wish = {"name": "k", "scopes": ["models:read"]}
@@ -217,6 +230,8 @@ class Demo:
             return self.order(is_done=not path.endswith("/cancel"))
         if noun == "keys":
             return self.make_key()
+        if path.endswith("/learn"):
+            return self.make_learner()
         if noun == "models":
             return self.copy() if is_last else self.model
         session = self.begin()

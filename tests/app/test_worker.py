@@ -1,5 +1,6 @@
 """The worker as a process of its own: killed, stopped, suspended, told to end."""
 
+import json
 import os
 import signal
 import sys
@@ -7,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,21 @@ import pytest
 import sqlalchemy as sa
 from fsspec.implementations.local import LocalFileSystem
 
+from app.documents.files import model_text, read_model
 from app.processes.child import FORKSERVER, preload
+from app.records import StoredJob
+from app.service import datasets
+from app.service.jobs import learning as learning_jobs
+from app.service.jobs import table_jobs
 from app.settings.settings import Settings
+from app.store import models
 from app.store.database.tables import trainings as training_rows
+from app.uploads import read_columns
+from app.uploads.parsing import reader_of
 from app.worker import run
 from app.worker.watching import GRACE_S
+from core.pipeline.learning import Learning
+from core.pipeline.learning_rows import read_rows_to_learn
 from tests.app.conftest import admin, sibling
 from tests.app.jobs import (
     Jobs,
@@ -27,6 +39,7 @@ from tests.app.jobs import (
     lines,
     noisy_spec,
     noisy_table,
+    now,
     undisturbed,
     wait,
 )
@@ -363,3 +376,47 @@ def test_worker_takes_a_connection_for_each_of_its_processes(
     count = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}'"
     with admin(sibling(jobs.settings.url, "postgres")) as connection:
         wait(lambda: connection.exec_driver_sql(count).scalar() == 3)
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_killed_worker_has_learnt_all_or_nothing(jobs: Jobs, launch: Launch) -> None:
+    spec = noisy_spec(30) | {"algorithm": "online"}
+    training = jobs.start(TABLE, spec)
+    assert jobs.worker().work() == "succeeded"
+    model_id = jobs.get(training.id).model_id
+    assert model_id is not None
+    stored = read_model(json.loads(jobs.document(training.id)))
+    table = noisy_table(60_000)
+    columns = read_columns(BytesIO(table), frozenset("y"))
+    learning = Learning(stored)
+    learning.learn(read_rows_to_learn(columns, stored, 60_000))
+    whole = model_text(learning.finish()[0])
+    job = start_learning_job(jobs, model_id, table)
+
+    def get() -> StoredJob:
+        with transaction(jobs.engine, is_read=True) as db:
+            return table_jobs.get(db, job.id)
+
+    workers = launch(2, max_attempts=10)
+    wait(lambda: get().share > 0.05)
+    running = owner(jobs, job.id, workers)
+    assert running is not None
+    running.kill()
+    with transaction(jobs.engine, is_read=True) as db:
+        assert len(models.versions(db, "noisy")) == 1
+    wait(lambda: get().state == "succeeded")
+
+    with transaction(jobs.engine, is_read=True) as db:
+        newest, first = models.versions(db, "noisy")
+        assert (newest.learnt_from, first.id) == (model_id, model_id)
+        assert models.get(db, newest.id).document == whole
+    assert [one.type for one in jobs.events(job.id)].count("lost") == 1
+
+
+def start_learning_job(jobs: Jobs, model_id: str, table: bytes) -> StoredJob:
+    """Store a table, and queue the job that learns its rows."""
+    upload = datasets.read(reader_of(jobs.settings), "more.csv", BytesIO(table))
+    order = learning_jobs.JobOrder("learn", model_id, {})
+    with transaction(jobs.engine) as db:
+        dataset = datasets.store(db, jobs.blobs, upload, now())
+        return learning_jobs.start(db, model_id, order, dataset.id, now())

@@ -16,6 +16,8 @@ from askless.sessions import AsyncPredictionSession
 from askless.stored_models import StoredModel
 from askless.trainings import TrainingProgress
 from tests.app.clinic import ageless, clinic, model_json
+from tests.app.learners import SPEC as SIGNS
+from tests.app.learners import as_csv, make_rows
 from tests.app.serving import serving
 from tests.askless.coins import SPEC, coins
 
@@ -323,6 +325,26 @@ class TestAgainstAServer:
         client.delete_job(ended["id"])
         with pytest.raises(ProblemError):
             client.job(ended["id"])
+
+    def test_model_goes_on_learning(self, client: Client, tmp_path: Path) -> None:
+        table = tmp_path / "t.csv"
+        table.write_bytes(as_csv(make_rows(60)))
+        model = client.train(table, SIGNS)
+
+        started = client.learn(model, rows=make_rows(5))
+        ended = client.follow_job(started["id"])
+        again = client.follow_job(client.learn("signs", table)["id"])
+
+        first, second = (one["result"]["model_id"] for one in (ended, again))
+        assert client.model(first).version == 2
+        assert [one.version for one in client.models()[:2]] == [3, 2]
+        assert second == client.model("signs").id
+        report = json.loads(client.job_result(again["id"]))
+        assert report["rows_since_training"] == 65
+        with pytest.raises(ProblemError, match="column hue"):
+            client.learn(model, rows=[{"hue": "red", "y": "no"}])
+        with pytest.raises(ValueError, match="rows: must be given"):
+            client.learn(model)
 
     def test_lists_have_what_was_made(self, client: Client, model: StoredModel) -> None:
         session = client.predict(model).answer("age", 40)

@@ -21,7 +21,8 @@ class ModelHead(Answer):
     name: str = Field(examples=["heart-cleveland"])
     version: int = Field(examples=[1], description="Counts the models of one name.")
     training_id: str | None = Field(
-        examples=["trn_0a1b2c3d"], description="Null for an imported model."
+        examples=["trn_0a1b2c3d"],
+        description="Null for a model that was imported, or has learnt.",
     )
     created_at: datetime = Field(examples=[EXAMPLE_TIME])
     refit_of: str | None = Field(
@@ -34,6 +35,9 @@ class ModelHead(Answer):
         examples=[False],
         description="Whether its name without a version means it; where none is, the "
         "newest version is meant.",
+    )
+    learnt_from: str | None = Field(
+        examples=[None], description="The model that went on learning from more rows."
     )
 
 

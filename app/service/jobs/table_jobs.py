@@ -83,9 +83,13 @@ def check(
 
 
 def start(
-    db: Transaction, order: JobOrder, dataset_id: str, now: datetime
+    db: Transaction,
+    order: JobOrder,
+    dataset_id: str,
+    now: datetime,
+    name: str | None = None,
 ) -> StoredJob:
-    """Store a job and put it into the queue."""
+    """Store a job and put it into the queue; by default its kind is its name."""
     limits.check_training(db)
     datasets.get_locked(db, dataset_id)
     # Until the commit nobody can delete the model.
@@ -93,7 +97,7 @@ def start(
         raise NotFoundError("model")
     job = StoredJob(
         id=JOBS.make_id(),
-        name=order.kind,
+        name=name or order.kind,
         dataset_id=dataset_id,
         spec=order.raw,
         warnings=order.warnings,

@@ -11,11 +11,13 @@ from typing import Any
 from app.batch.kinds import TABLE_KINDS
 from app.batch.sources import MemoryRows, RowSource, StreamedRows
 from app.batch.table_kind import Computing, JobOutput
+from app.documents.files import model_text
 from app.records import StoredJob
 from app.service.jobs import queue
 from app.service.jobs.run import JobSource, Workshop
 from app.service.loaded import parse_model
 from app.service.sources import CellSource
+from app.store import models
 from app.store.blobs import Blobs
 from app.store.database.transactions import Transaction
 from app.uploads.parsing import TableReader, read_bounded
@@ -30,10 +32,14 @@ Opening = Callable[[frozenset[str]], RowSource]
 
 @dataclass(frozen=True)
 class TableStep:
-    """The share done; the last step also has the result's rows and formats."""
+    """The share done; the last step also has the result's rows and formats.
+
+    `document` is the MODEL.json of the next version, where the job makes one.
+    """
 
     share: float
     result: dict[str, Any] | None = None
+    document: str | None = None
 
     @property
     def is_last(self) -> bool:
@@ -47,7 +53,12 @@ class TableStep:
         # nothing.
         job = queue.hold(db, claimed, now, is_ended_too=True)
         if job is not None and job.state == "running":
-            queue.succeed(db, job, now, job.asked_model, result=self.result)
+            result, model_id = self.result, job.asked_model
+            if self.document is not None:
+                assert model_id is not None, "it learns with a model"
+                model_id = models.insert_learnt(db, model_id, self.document, now).id
+                result = result | {"model_id": model_id}
+            queue.succeed(db, job, now, model_id, result=result)
         return job is not None
 
 
@@ -67,7 +78,9 @@ class TableRun:
             try:
                 self.share = next(self.computing).share
             except StopIteration as end:
-                return TableStep(1.0, self.write_blobs(end.value))
+                output: JobOutput = end.value
+                document = None if output.model is None else model_text(output.model)
+                return TableStep(1.0, self.write_blobs(output), document)
             if time.monotonic() >= deadline:
                 return TableStep(self.share)
 

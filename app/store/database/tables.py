@@ -132,6 +132,8 @@ models = sa.Table(
     sa.Column("refit_of", Id, index=True),
     # What the bare name means; at most one of a name.
     sa.Column("is_champion", sa.Boolean, nullable=False, server_default=sa.false()),
+    # The model that went on learning, whose next version this one is.
+    sa.Column("learnt_from", Id),
     sa.UniqueConstraint("tenant_id", "name", "version"),
 )
 

@@ -46,6 +46,28 @@ class SessionsShape(CardShape):
     saved: Many[SavedShape | None]
 
 
+class LearntShape(CardShape):
+    """The rows learnt since training, predicted before they were learnt.
+
+    `error` is the share of wrong labels of all of them, `recent_error` that of late
+    ones; each has its 95 % interval.
+    """
+
+    rows: Count
+    error: Share
+    interval: tuple[Share, Share]
+    recent_error: Share
+    recent_interval: tuple[Share, Share]
+
+
+def read_learnt(model: Model) -> LearntShape | None:
+    """Return what a card tells of rows learnt since; None if missing or malformed."""
+    try:
+        return LearntShape.model_validate(model.card.get("learnt"), strict=False)
+    except ValidationError:
+        return None
+
+
 def read_sessions(model: Model) -> SessionsShape | None:
     """Return a card's statistics of sessions; None if missing or malformed.
 

@@ -31,7 +31,7 @@ router = APIRouter(prefix="/ui/models/compare", include_in_schema=False)
 # All are read, to offer those that can be compared.
 MOST = 24
 LABELS = {"a": "First model", "b": "Second model"}
-NO_CURVE = "has no curve, since it was trained without validation"
+NO_CURVE = "has no curve: it was trained without validation, or has learnt since"
 Chosen = Annotated[str, Query()]
 
 

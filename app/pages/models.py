@@ -20,7 +20,7 @@ from app.store.database.transactions import Transaction
 
 router = APIRouter(prefix="/ui/models", include_in_schema=False)
 MOST = 50
-TRAIN, WRITE = "train:read", "models:write"
+TRAIN, WRITE, TRAINS = "train:read", "models:write", "train:write"
 NOTICES = {
     "champion": "It is the champion now: its name without a version means it.",
     "dethroned": "It is no champion any more: its name means the newest version.",
@@ -64,6 +64,9 @@ def show_model(
         maker=head.training_id and models.find_maker(db, head.training_id),
         versions=[one for one in models.versions(db, head.name) if one.id != head.id],
         may_write=WRITE in caller.scopes,
+        may_learn=model.learning is not None
+        and head.refit_of is None
+        and TRAINS in caller.scopes,
         training=training,
         notice=NOTICES.get(done or ""),
     )

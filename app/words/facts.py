@@ -2,8 +2,15 @@
 
 from typing import NamedTuple
 
+from app.documents.card import read_learnt
 from app.words.figures import Cells
-from app.words.wording import list_warnings, money, percent_range, value_words
+from app.words.wording import (
+    list_warnings,
+    money,
+    percent,
+    percent_range,
+    value_words,
+)
 from core.model.ensemble import Ensemble
 from core.model.model import Model
 from core.table.catalogue import Feature
@@ -41,11 +48,27 @@ def list_facts(model: Model) -> list[tuple[str, str]]:
         for one in ensemble.classes
         if one.label in by_class
     ]
+    learnt = describe_learnt(model)
+    if learnt is not None:
+        facts.append(("Learnt since", learnt))
     n_features = len(ensemble.catalogue.features)
     facts.append(
         ("Features it reads", f"{int(ensemble.is_used.sum())} of {n_features}")
     )
     return facts
+
+
+def describe_learnt(model: Model) -> str | None:
+    """Return how many rows were learnt since training, and how often it was wrong."""
+    learnt = read_learnt(model)
+    if learnt is None:
+        return None
+    rows = "1 row" if learnt.rows == 1 else f"{learnt.rows:,} rows"
+    return (
+        f"{rows}, {percent(learnt.error)} of them predicted wrongly before they were "
+        f"learnt (95 % interval {percent_range(*learnt.interval)} %); of late "
+        f"{percent(learnt.recent_error)} ({percent_range(*learnt.recent_interval)} %)"
+    )
 
 
 def list_settings(model: Model) -> list[tuple[str, str]]:
@@ -174,7 +197,13 @@ def describe_seen(feature: Feature) -> str:
 def list_cautions(model: Model) -> list[str]:
     """Return sentences about what the model can't be trusted with."""
     limits, curve = list_warnings(model.ensemble), model.curve
-    if curve is None:
+    if curve is None and read_learnt(model) is not None:
+        limits.append(
+            "It has no curve: that of its training was of the version before. What is "
+            "known of its error comes from rows whose known values were all free; "
+            "under a budget it errs more often. Measure it on a table to know."
+        )
+    elif curve is None:
         limits.append(
             "It was trained without validation: nobody knows how often it errs."
         )

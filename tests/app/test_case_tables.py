@@ -185,7 +185,10 @@ def test_the_command_writes_what_a_dataset_has(
 ) -> None:
     play(10, 40, "0")
     play(12, 63, "1")
+    monkeypatch.setenv("ASKLESS_HOME", str(app.state.settings.home))
     monkeypatch.setenv("ASKLESS_DATABASE_URL", app.state.settings.url)
+    # Whatever begins with ASKLESS_ is taken for a setting.
+    monkeypatch.delenv("ASKLESS_TEST_ENGINES", raising=False)
     out = tmp_path / "cases.parquet"
 
     written = run("cases", "--of", "clinic", "-o", out)

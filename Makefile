@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What pytest makes of the test files is kept, and not made anew by each process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-uncompiled test-chaos test-replicas test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-scale evidence frontier certificates promotions alarms cases clean
+.PHONY: help demo test test-uncompiled test-chaos test-replicas test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-scale evidence frontier certificates promotions alarms cases off-policy clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -116,6 +116,9 @@ alarms: $(STAMP) ## Look weekly at drawn years of cases for a due refresh; docs/
 
 cases: $(STAMP) ## Train on cases that a policy logged, beside full rows; docs/learning.md (hours; goes on where it stopped).
 	$(BIN)/python -m benchmarks.cases
+
+off-policy: $(STAMP) ## Estimate policies from logged cases 200 times each; docs/learning.md (ten minutes).
+	$(BIN)/python -m benchmarks.off_policy
 
 clean: ## Remove caches and build output; the environment stays (rm -rf .venv).
 	rm -rf build dist htmlcov .coverage .coverage.* .hypothesis

@@ -63,6 +63,17 @@ def test_page_is_small_and_its_range_holds_the_chance_of_now(
     assert low <= now <= high
 
 
+def test_a_question_at_random_is_marked_and_says_why(
+    client: TestClient, model_id: str
+) -> None:
+    pages = [show(client, model_id, explore=0.5, seed=seed) for seed in range(8)]
+
+    marked = [one for one in pages if "This question was drawn at random." in one]
+    assert 0 < len(marked) < len(pages)
+    for one in pages:
+        assert ("not chosen for this case" in one) == (one in marked)
+
+
 def test_price_above_the_rest_of_the_budget_has_no_picture(
     client: TestClient, model_id: str
 ) -> None:

@@ -87,6 +87,8 @@ def test_the_list_says_why_it_is_empty(client: TestClient) -> None:
         ("client_ref", "x" * 201),
         ("confidence", "101"),
         ("max_questions", "1.5"),
+        ("explore", "51"),
+        ("explore", "often"),
     ],
 )
 def test_a_wrong_field_is_named_and_what_was_typed_stays(

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
 from app.documents.model import model_from_json, model_to_json
-from app.pages.start import read_confidence, read_money, sort_by_use
+from app.pages.start import read_confidence, read_money, read_rate, sort_by_use
 from core.errors import RefusedError
 from core.model.model import Model
 from core.table.prices import to_micros
@@ -75,6 +75,11 @@ def test_what_is_no_amount_is_refused_with_what_to_type(typed: str, rule: str) -
 @pytest.mark.parametrize(("typed", "share"), [("62,5", 0.625), ("62.5", 0.625)])
 def test_a_confidence_may_have_a_decimal_comma(typed: str, share: float) -> None:
     assert read_confidence(typed) == share
+
+
+def test_a_chance_to_explore_is_typed_in_percent() -> None:
+    assert read_rate("2,5") == 0.025
+    assert read_rate("0") == 0.0
 
 
 def test_without_a_curve_no_budget_is_advised(client: TestClient, model: Model) -> None:

@@ -14,8 +14,13 @@ from core.session import machine
 from core.session.answers import count_questions
 from core.session.certificates import find_level
 from core.session.explorations import find_propensity, is_explored, uniforms_at
+from core.session.policies import served_by
 from core.session.state import Answer, Exploration, StopRule
+from core.session.steps import find_prospect, remember, trace_answers
+from tests import strategies
+from tests.cascades import cascades
 from tests.core.session.test_properties import SCRIPTS, openings, play
+from tests.panels import with_panels, with_routes, with_rules
 from tests.sessions import BUNDLE, FEE, NEVER, begun, observe, small_ensemble
 
 IN_VAIN = ["unavailable", "refused", "unknown"]
@@ -112,6 +117,37 @@ def test_a_session_that_drew_nothing_is_the_one_without_exploration(session):
         one.next_feature_idx for one in states
     ]
     assert [one.stop_reason for one in plain] == [one.stop_reason for one in states]
+
+
+EVERY_KIND = st.one_of(
+    strategies.stump_ensembles(),
+    cascades(),
+    with_panels(strategies.stump_ensembles()),
+    with_rules(with_panels(strategies.stump_ensembles())),
+    with_routes(strategies.stump_ensembles()),
+)
+
+
+@given(EVERY_KIND, strategies.budgets(), st.integers(0, 99), st.data())
+def test_every_policy_explores_within_its_budget_and_explains_itself(
+    ensemble, budget, seed, data
+):
+    policy = data.draw(st.sampled_from(served_by(ensemble)))
+    state = start(ensemble, budget, seed=seed, policy=policy, explore=0.5)
+    state = remember(ensemble, state)
+    while state.next_feature_idx is not None and state.stop_reason is None:
+        question = machine.next_question(ensemble, state)
+        prospect = find_prospect(ensemble, state, question.feature_idx)
+        answers = [Answer(idx, "value", 1.0) for idx in question.feature_idxs]
+        state = remember(ensemble, machine.observe(ensemble, state, answers))
+        assert prospect is None or prospect.low <= prospect.now <= prospect.high
+        assert state.remaining is None or state.remaining >= 0
+
+    assert state.is_led
+    told = trace_answers(ensemble, state)
+    again = trace_answers(ensemble, replace(state, step_chances=()))
+    for one, other in zip(told, again, strict=True):
+        assert one.after == pytest.approx(other.after)
 
 
 @given(exploring())

@@ -1,0 +1,1 @@
+"""Measures whether intervals of estimates from logged cases hold the truth."""

@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What pytest makes of the test files is kept, and not made anew by each process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-uncompiled test-chaos test-replicas test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-scale evidence frontier certificates promotions alarms cases off-policy clean
+.PHONY: help demo test test-uncompiled test-chaos test-replicas test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-scale bench-online evidence frontier certificates promotions alarms cases off-policy clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,6 +96,10 @@ bench-service: $(STAMP) ## Measure answers over HTTP beside a bare handler; docs
 bench-scale: $(STAMP) ## Train tables of up to ten million rows; time and memory (15 minutes, 4 GB of disk).
 	$(BIN)/python -m benchmarks.scale $(if $(ROWS),--rows $(ROWS))
 	$(BIN)/python -m benchmarks.scale.shards $(if $(ROWS),--rows $(ROWS))
+
+bench-online: $(STAMP) ## Measure online boosting beside river and batch boosting; docs/learning.md (an hour).
+	$(BIN)/python -m pip install --quiet -e '.[bench]'
+	$(BIN)/python -m benchmarks.online
 
 evidence: $(STAMP) ## Reproduce the papers and write docs/evidence.md (QUICK=1: build/evidence).
 	$(BIN)/python -m pip install --quiet -e '.[bench]'

@@ -20,6 +20,7 @@ from benchmarks.papers import (
     huang,
     huang_tables,
     margins,
+    online,
     reyzin,
     reyzin_tables,
     search,
@@ -50,6 +51,7 @@ class Part(NamedTuple):
 PARTS = {
     "reyzin": Part(reyzin, reyzin_tables),
     "margins": Part(margins, margins),
+    "online": Part(online, online),
     "huang": Part(huang, huang_tables),
     "trees": Part(trees, trees),
     "baselines": Part(baselines, baselines),

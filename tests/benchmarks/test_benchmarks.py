@@ -11,7 +11,8 @@ MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for path in (ROOT / "benchmarks").rglob("*.py")
 )
-ABSENT = [one for one in ("lightgbm", "matplotlib", "xgboost") if not find_spec(one)]
+PEERS = ("lightgbm", "matplotlib", "river", "xgboost")
+ABSENT = [one for one in PEERS if not find_spec(one)]
 
 pytestmark = pytest.mark.skipif(
     bool(ABSENT), reason=f"extras of `bench` are absent: {', '.join(ABSENT)}"

@@ -137,7 +137,7 @@ class OnlineBooster:
                 self.state.first_signed[kept] = rows.signed[start:stop]
             self.learn_span(rows, (start, stop), told)
             if n_first and self.n_rows == mark:
-                self.begin_anew()
+                self.begin_anew(is_last=mark == MARKS[-1])
             start = stop
         return told
 
@@ -146,8 +146,11 @@ class OnlineBooster:
         """Number of rows learnt."""
         return int(self.state.counts[kernels.N_ROWS])
 
-    def begin_anew(self) -> None:
-        """Learn the first rows from an empty state, several times, by their cuts."""
+    def begin_anew(self, *, is_last: bool) -> None:
+        """Learn the first rows from an empty state, several times, by their cuts.
+
+        They are let go if it `is_last`.
+        """
         old, n_rows = self.state, self.n_rows
         rows = kernels.OnlineRows(old.first_values[:n_rows], old.first_signed[:n_rows])
         _, n_slots, n_outputs = old.sums.shape
@@ -158,11 +161,12 @@ class OnlineBooster:
             cuts = find_first_cuts(self.catalogue, rows.values, n_slots)
             set_cuts(self.state, cuts, self.is_category)
         told = np.zeros(rows.signed.shape), np.zeros(n_rows)
-        for _ in range(N_PASSES):
+        # Very few rows would seem to be evidence if they came again.
+        for _ in range(N_PASSES if n_rows >= MARKS[0] else 1):
             self.learn_span(rows, (0, n_rows), told)
         self.state.counts[kernels.N_ROWS] = n_rows
         self.state.counts[kernels.HAS_TABLE] = old.counts[kernels.HAS_TABLE]
-        n_kept = 0 if n_rows == MARKS[-1] else MARKS[-1]
+        n_kept = 0 if is_last else MARKS[-1]
         self.state = self.state._replace(
             first_values=old.first_values[:n_kept],
             first_signed=old.first_signed[:n_kept],
@@ -240,7 +244,7 @@ def as_online_rows(values: FloatArray, signed: FloatArray) -> kernels.OnlineRows
 def learn_table(dataset: Dataset, params: BoostParams) -> OnlineBooster:
     """Learn the rows of a table once, in an order drawn by `params.seed`.
 
-    The dataset is not multi-label.
+    The dataset is not multi-label. The state holds none of its rows, however few.
     """
     cuts = bin_values(dataset).cuts
     n_classes = len(dataset.classes)
@@ -248,6 +252,8 @@ def learn_table(dataset: Dataset, params: BoostParams) -> OnlineBooster:
     signed = initial_weights(dataset, params.label_weights) * dataset.n_samples
     order = np.random.default_rng(params.seed).permutation(dataset.n_samples)
     booster.learn(dataset.values[order], signed[order])
+    if booster.state.first_values.size:
+        booster.begin_anew(is_last=True)
     return booster
 
 

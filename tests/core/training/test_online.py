@@ -25,6 +25,7 @@ from core.training.online import (
     RATE,
     SPEEDS,
     OnlineBooster,
+    learn_table,
 )
 from core.training.online_search import FIRST_SLOPE, make_place
 from core.training.params import BoostParams
@@ -432,6 +433,16 @@ def test_scores_are_those_of_the_learners_before_the_row():
         for stump, alpha in stumps
     ]
     assert score == pytest.approx(sum(votes))
+
+
+@pytest.mark.parametrize("n_rows", [40, 256, 300])
+def test_state_holds_no_row_of_a_table_however_small(n_rows):
+    booster = learn_table(line(n_rows, (1, 1)), PARAMS)
+
+    assert booster.state.first_values.shape == (0, 2)
+    assert booster.state.first_signed.shape == (0, 1)
+    assert booster.n_rows == n_rows
+    assert booster.stumps()
 
 
 def test_category_that_is_not_known_is_missing():

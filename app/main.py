@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
@@ -41,7 +42,7 @@ from app.service.jobs.table_jobs import preload_checks
 from app.service.loaded import LoadedModels
 from app.service.models import preload_check
 from app.settings.home import local_folders
-from app.settings.settings import Settings
+from app.settings.settings import DoorName, Settings
 from app.store.blobs import Blobs
 from app.store.database.engine import create_engine
 from app.uploads.parsing import reader_of
@@ -68,6 +69,9 @@ SCOPED = (
 )
 # Those that tell nothing of a tenant.
 OPEN = (operations,)
+# Modules of doors, whose `add_to` adds one to the application. A door that no setting
+# opens is not imported, and needs no package.
+DOORS: dict[DoorName, str] = {"mcp": "app.doors.mcp.door"}
 
 
 def cors(origins: list[str]) -> dict[str, Any]:
@@ -162,6 +166,8 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
         app.include_router(routes.router, dependencies=[needs(noun)])
     for routes in OPEN:
         app.include_router(routes.router)
+    for name in settings.doors:
+        import_module(DOORS[name]).add_to(app)
     if settings.origins:
         app.add_middleware(CORSMiddleware, **cors(settings.origins))
     site.add_pages(app)

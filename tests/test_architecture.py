@@ -129,8 +129,20 @@ ARROWS = {
         *(*LEAVES, "app.pages", "app.http", "app.service", "app.words"),
         *("app.documents", "app.uploads", "app.store.database.transactions", "core"),
     ),
+    # Other protocols; only app.main, which opens them, and commands import one.
+    "app.doors": (
+        *(*LEAVES, "app.doors", "app.http.plumbing", "app.service", "app.documents"),
+        *("app.store.database.transactions", "core"),
+    ),
     "app.main": (
-        *(*LEAVES, "app.pages", "app.http", "app.service.loaded", "app.settings"),
+        *(
+            *LEAVES,
+            "app.pages",
+            "app.doors",
+            "app.http",
+            "app.service.loaded",
+            "app.settings",
+        ),
         *("app.service.jobs", "app.documents.http", "app.uploads", "app.store"),
         *("app.service.models", "core.warm"),
     ),
@@ -142,7 +154,7 @@ ARROWS = {
         *(*LEAVES, "app.cli", "app.terminal", "app.words", "app.documents"),
         *("app.batch", "app.uploads", "app.cluster", "app.processes", "app.settings"),
         *("app.service", "app.store", "app.server", "app.worker", "core"),
-        "app.pages.report",
+        *("app.pages.report", "app.doors", "app.main"),
     ),
     "app.server": (
         *LEAVES,

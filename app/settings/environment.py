@@ -31,6 +31,8 @@ TELEMETRY_ENDPOINTS = (
 )
 DATABASE = "must be a URL of postgresql:// or sqlite:///"
 HOSTS = "must be names or addresses without a port, such as api.example.org"
+# Packages of doors, which their extras bring.
+PACKAGES_OF_DOORS = {"mcp": "mcp"}
 # Never * or null: any page may send these.
 ORIGINS = "must be as a browser sends them, such as https://app.example.org"
 DATASET_PLACES = "must be addresses such as s3://bucket/folder or file:///folder"
@@ -55,6 +57,7 @@ def read_settings() -> Settings:
     else:
         refusals += [*wrong_places(settings), *wrong_callers(settings)]
         refusals += [*missing_telemetry(settings), *wrong_cluster(settings)]
+        refusals += missing_doors(settings)
     if refusals:
         raise RefusedError(refusals)
     return settings
@@ -136,3 +139,12 @@ def missing_telemetry(settings: Settings) -> Iterator[Refusal]:
     if not any(os.environ.get(name) for name in TELEMETRY_ENDPOINTS):
         rule = f"needs {TELEMETRY_ENDPOINTS[0]}, such as http://collector:4318"
         yield Refusal("ASKLESS_TELEMETRY", rule)
+
+
+def missing_doors(settings: Settings) -> Iterator[Refusal]:
+    """Yield refusals of doors whose packages are not installed."""
+    for door in settings.doors:
+        package = PACKAGES_OF_DOORS.get(door)
+        if package is not None and find_spec(package) is None:
+            rule = f"{door} needs its extra: pip install 'askless[server,{door}]'"
+            yield Refusal("ASKLESS_DOORS", rule)

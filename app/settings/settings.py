@@ -2,6 +2,7 @@
 
 from dataclasses import fields
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -10,6 +11,8 @@ from app.records import Limits
 from app.settings.hosts import is_loopback
 
 DEMO_NOTE = "Demo on public data. Not medical advice."
+#: Other protocols that the service can speak.
+DoorName = Literal["mcp"]
 
 
 class Settings(BaseSettings):
@@ -203,6 +206,9 @@ class Settings(BaseSettings):
     )
     origins: list[str] = Field(
         default=[], description="Origins whose pages may use the API, by CORS."
+    )
+    doors: list[DoorName] = Field(
+        default=[], description="Protocols to speak besides HTTP: `mcp`."
     )
     limit_requests_per_minute: int = Field(
         default=6_000, ge=1, description="Requests a key may send in a minute."

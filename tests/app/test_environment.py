@@ -1,6 +1,7 @@
 """Settings that make no sense are refused by name, before anything is started."""
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,8 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("ASKLESS_HOSTS", '["a.org", "b.org:80"]', "such as api.example.org"),
         ("ASKLESS_HOSTS", '["https://a.org"]', "such as api.example.org"),
         ("ASKLESS_HOSTS", '[""]', "such as api.example.org"),
+        ("ASKLESS_DOORS", '["telex"]', "must be one of mcp"),
+        ("ASKLESS_DOORS", "mcp", 'must be JSON, such as ["one", "other"]'),
         ("ASKLESS_DATASET_PLACES", '["/srv/tables"]', "such as s3://bucket"),
         ("ASKLESS_DATASET_PLACES", '["file:///"]', "such as s3://bucket"),
         ("ASKLESS_DATASET_PLACES", '["s3://"]', "such as s3://bucket"),
@@ -93,6 +96,15 @@ def test_setting_that_is_right_or_not_ours_is_taken(
     monkeypatch.setenv(name, text)
 
     assert read_settings().step_s == 2.0
+
+
+def test_door_without_its_extra_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASKLESS_DOORS", '["mcp"]')
+    # As if the package were not installed.
+    monkeypatch.setitem(sys.modules, "mcp", None)
+
+    with pytest.raises(RefusedError, match=r"pip install 'askless\[server,mcp\]'"):
+        read_settings()
 
 
 def test_command_refuses_all_at_once_with_exit_code_2(

@@ -1,0 +1,28 @@
+"""Doors that are closed cost nothing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+SERVE = """
+import sys
+from pathlib import Path
+from fastapi.testclient import TestClient
+from app.main import create_app
+from app.settings.settings import Settings
+
+app = create_app(Settings(home=Path(sys.argv[1])), is_local=True)
+with TestClient(app, base_url="http://127.0.0.1") as client:
+    assert client.get("/livez").status_code == 200
+    assert client.post("/mcp", json={}).status_code == 404
+loaded = {one.partition(".")[0] for one in sys.modules}
+print(sorted(loaded & {"mcp", "mcp_types", "sse_starlette", "jwt"}))
+print([one for one in sys.modules if one.startswith("app.doors")])
+"""
+
+
+def test_service_without_doors_imports_none(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SERVE, str(tmp_path)]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert told.splitlines() == ["[]", "[]"]

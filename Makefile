@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What pytest makes of the test files is kept, and not made anew by each process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-uncompiled test-chaos test-replicas test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-scale bench-online evidence frontier certificates promotions alarms cases off-policy clean
+.PHONY: help demo test test-uncompiled test-chaos test-replicas test-fuzz test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-scale bench-online evidence frontier certificates promotions alarms cases off-policy clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ test-chaos: $(STAMP) ## Kill processes and machines, crash databases, fill disks
 
 test-replicas: $(STAMP) ## Run the tests over HTTP with a client that takes turns between two replicas (2 minutes).
 	ASKLESS_TEST_REPLICAS=1 $(BIN)/python -m pytest $(PARALLEL) $(REPLICATED) $(ALONE)
+
+test-fuzz: $(STAMP) ## Send each door 5,000 messages that hypothesis makes up (10 minutes).
+	FUZZ=5000 $(BIN)/python -m pytest tests/app/doors -k fuzz -p no:xdist
 
 test-schema: $(STAMP) ## Send what the OpenAPI document allows and forbids; check the answers.
 	@test -x build/schema/bin/schemathesis || { \

@@ -32,7 +32,7 @@ def configure() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    for noisy in ("alembic", "httpx", "uvicorn.access"):
+    for noisy in ("alembic", "httpx", "mcp", "uvicorn.access"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 

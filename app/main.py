@@ -82,6 +82,7 @@ def cors(origins: list[str]) -> dict[str, Any]:
         "allow_headers": [
             *("Authorization", "Content-Type", "Idempotency-Key", "If-Match"),
             *("Last-Event-ID", "X-Request-ID"),
+            *("MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"),
         ],
         "expose_headers": [
             *("ETag", "Location", "Retry-After", "Idempotent-Replayed"),

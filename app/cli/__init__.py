@@ -40,6 +40,10 @@ COMMANDS = {
         *("service", "migrate"),
         "Bring the database to the present schema; change nothing on a current one.",
     ),
+    "mcp": CommandEntry(
+        *("mcp", "serve_agent"),
+        "Speak the Model Context Protocol over stdio, for an agent on this machine.",
+    ),
     "keys": CommandEntry(
         *("keys", "commands"),
         "Make, list and revoke the keys that callers of the service need.",

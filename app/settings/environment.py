@@ -23,7 +23,7 @@ OF_TESTS = frozenset(("ASKLESS_DATA", "ASKLESS_TEST_POSTGRES_URL"))
 # Variables that Kubernetes sets beside a service called askless.
 OF_KUBERNETES = re.compile(r"ASKLESS_(\w+_)?(SERVICE_(HOST|PORT)\w*|PORT(_\d+_\w+)?)")
 # Their values are or hold secrets.
-SECRET = frozenset(("blobs", "database_url", "scrape_token"))
+SECRET = frozenset(("blobs", "database_url", "mcp_key", "scrape_token"))
 TELEMETRY_ENDPOINTS = (
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",

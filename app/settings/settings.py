@@ -210,6 +210,12 @@ class Settings(BaseSettings):
     doors: list[DoorName] = Field(
         default=[], description="Protocols to speak besides HTTP: `mcp`."
     )
+    mcp_key: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Key in whose name `askless mcp` works; by default its tenant, "
+        "with all rights.",
+    )
     limit_requests_per_minute: int = Field(
         default=6_000, ge=1, description="Requests a key may send in a minute."
     )

@@ -1,0 +1,132 @@
+"""The door over HTTP: `POST /mcp`, stateless, with keys as bearer tokens."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+from fastapi import APIRouter, FastAPI, Request
+from mcp.server.auth.middleware.bearer_auth import (
+    AuthenticatedUser,
+    BearerAuthBackend,
+    RequireAuthMiddleware,
+)
+from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from pydantic import SkipValidation
+from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from app.doors.mcp.calls import Host
+from app.doors.mcp.server import make_server
+from app.errors import UnknownKeyError
+from app.http.plumbing.auth import ANYBODY, CALLER, caller_of
+from app.records import Caller
+
+PATH = "/mcp"
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+class Address(NamedTuple):
+    """What the log and the figures call a request's route by."""
+
+    path: str
+
+
+class KeyToken(AccessToken):
+    """A key as the protocol's access token, with the caller that it belongs to."""
+
+    caller: SkipValidation[Caller]
+
+
+class KeyVerifier(TokenVerifier):
+    """Knows keys as the API does: scopes, expiry, revocation, rate of requests."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self.state = app.state
+
+    async def verify_token(self, token: str) -> KeyToken | None:
+        """Return a key's token; raise HTTPException (429) for too many requests."""
+        try:
+            caller = await self.state.guard.admit(lambda: self.state.engine, token)
+        except UnknownKeyError:
+            return None
+        return KeyToken(
+            token=token,
+            client_id=caller.key_id,
+            subject=caller.tenant_id,
+            scopes=sorted(caller.scopes),
+            caller=caller,
+        )
+
+
+class Door:
+    """The ASGI application of `/mcp`, behind the check of keys."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self.state = app.state
+        self.require_key = RequireAuthMiddleware(self.serve, [])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["route"] = Address(PATH)
+        has_header = any(name == b"authorization" for name, _ in scope["headers"])
+        user = scope.get("user")
+        if isinstance(user, AuthenticatedUser):
+            token = user.access_token
+            assert isinstance(token, KeyToken)
+            scope[CALLER] = token.caller
+            scope["log_fields"]["key"] = token.client_id
+        elif has_header or self.state.guard.must_ask:
+            await self.require_key(scope, receive, send)
+            return
+        else:
+            scope[CALLER] = ANYBODY
+        await self.serve(scope, receive, send)
+
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        manager: StreamableHTTPSessionManager = self.state.mcp
+        await manager.handle_request(scope, receive, send)
+
+
+async def identify(request: Request) -> Caller:
+    return caller_of(request)
+
+
+def security_of(settings: Any, *, is_local: bool) -> TransportSecuritySettings:
+    """Return the host names and origins to answer to: those of the settings.
+
+    Beyond loopback any name may be ours, unless ours are named.
+    """
+    named = [f"[{one}]" if ":" in one else one for one in settings.hosts]
+    hosts = [f"{one}{port}" for one in (*LOOPBACK, *named) for port in ("", ":*")]
+    origins = [f"{scheme}://{one}" for scheme in ("http", "https") for one in hosts]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=is_local or bool(settings.hosts),
+        allowed_hosts=hosts,
+        allowed_origins=[*origins, *settings.origins],
+    )
+
+
+def add_to(app: FastAPI) -> None:
+    """Add `/mcp` to the application; it is served while the application lives."""
+    state = app.state
+
+    @asynccontextmanager
+    async def live(_: FastAPI) -> AsyncIterator[None]:
+        state.mcp = StreamableHTTPSessionManager(
+            make_server(Host(app, identify)),
+            json_response=True,
+            stateless=True,
+            security_settings=security_of(state.settings, is_local=state.is_local),
+            max_request_body_size=state.settings.max_body_bytes,
+        )
+        async with state.mcp.run():
+            yield
+
+    guarded = AuthenticationMiddleware(Door(app), BearerAuthBackend(KeyVerifier(app)))
+    router = APIRouter(lifespan=live)
+    # Without sessions there are neither streams (GET) nor ends of sessions (DELETE).
+    route = Route(PATH, guarded, methods=["POST"], include_in_schema=False)
+    router.routes.append(route)
+    app.include_router(router)

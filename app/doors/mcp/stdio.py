@@ -1,0 +1,42 @@
+"""The door over stdio: one client, which has started this process."""
+
+from collections.abc import Awaitable, Callable
+
+import anyio
+from fastapi import FastAPI, Request
+from mcp.server.stdio import stdio_server
+
+from app.doors.mcp.calls import Host
+from app.doors.mcp.server import make_server
+from app.http.plumbing.auth import ANYBODY
+from app.records import Caller
+
+
+def speak(app: FastAPI, tenant_id: str, token: str | None) -> None:
+    """Serve until standard input ends, in the name of a key, or of a tenant."""
+    anyio.run(speak_until_end, app, identify_by(app, tenant_id, token))
+
+
+async def speak_until_end(
+    app: FastAPI, identify: Callable[[Request], Awaitable[Caller]]
+) -> None:
+    async with app.router.lifespan_context(app):
+        server = make_server(Host(app, identify))
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+
+
+def identify_by(
+    app: FastAPI, tenant_id: str, token: str | None
+) -> Callable[[Request], Awaitable[Caller]]:
+    """Return how callers are known: by a key each time, or as the tenant itself."""
+    owner = Caller(tenant_id, None, ANYBODY.scopes, ANYBODY.limits)
+
+    async def identify_owner(_: Request) -> Caller:
+        return owner
+
+    async def identify_key(_: Request) -> Caller:
+        caller: Caller = await app.state.guard.admit(lambda: app.state.engine, token)
+        return caller
+
+    return identify_owner if token is None else identify_key

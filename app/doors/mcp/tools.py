@@ -1,0 +1,250 @@
+"""The six tools: each checks its arguments and asks one function of the service."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+from pydantic import BaseModel
+
+from app.documents.http import ledger as ledger_bodies
+from app.documents.http import sessions as bodies
+from app.documents.shape import Answer, Shape
+from app.doors.mcp import cases
+from app.doors.mcp.calls import Call, CallRefusedError, Host
+from app.doors.mcp.json_text import compact_schema, json_text
+from app.doors.mcp.resources import uri_of
+from app.http.plumbing.deps import moment_of
+from app.records import LedgerFilter
+from app.service import ledger as ledger_service
+from app.service import models
+from app.service import sessions as service
+from app.service.sessions import answering
+from app.service.sessions.opened import ErasedSession, OpenSession
+from core.table.prices import from_micros
+
+Context = ServerRequestContext[Host, Any]
+
+
+class ToolEntry(NamedTuple):
+    """A tool: what it is called, takes and gives, the scope it needs, what it does."""
+
+    title: str
+    text: str
+    scope: str
+    shape: type[Shape]
+    body: type[Answer]
+    hints: ToolAnnotations
+    act: Callable[[Call, Any], Awaitable[Answer]]
+
+
+async def list_models(call: Call, asked: cases.PageShape) -> cases.ListedModels:
+    page = await call.read(lambda db: models.page(db, asked.limit, asked.after))
+    listed = [
+        cases.ListedModel.of(
+            one, card=uri_of(one.id, "card"), curve=uri_of(one.id, "curve")
+        )
+        for one in page.items
+    ]
+    return cases.ListedModels(items=listed, next=page.next)
+
+
+async def start_case(call: Call, asked: bodies.PredictRequest) -> cases.CaseView:
+    state, at = call.state, moment_of(call.request)
+    most = state.settings.max_refits
+    return await call.change(
+        lambda db: service.start(db, state.loaded, asked, most, at),
+        lambda opened: view_case(call, opened),
+    )
+
+
+async def answer(call: Call, asked: cases.AnswerShape) -> cases.CaseView:
+    given = bodies.AnswersRequest(
+        answers=list(asked.answers),
+        insist=asked.insist,
+        accept_unseen=asked.accept_unseen,
+    )
+    return await give(call, asked, given)
+
+
+async def correct_or_refuse(call: Call, asked: cases.RevisionShape) -> cases.CaseView:
+    return await give(call, asked, asked.to_answers())
+
+
+async def stop_case(call: Call, asked: cases.CaseShape) -> cases.CaseView:
+    about = call.on_case(asked.case, asked.version)
+    return await call.change(
+        lambda db: service.stop(db, about), lambda opened: view_case(call, opened)
+    )
+
+
+async def ledger(call: Call, asked: cases.LedgerShape) -> ledger_bodies.LedgerPage:
+    case = asked.case
+    if case is None:
+        return await call.read(
+            lambda db: ledger_service.page(db, asked.limit, asked.after, LedgerFilter())
+        )
+    page = await call.read(lambda db: ledger_service.of_session(db, case))
+    # Only now is it known to be an id, and safe to log.
+    call.fields["session"] = case
+    return page
+
+
+async def give(
+    call: Call, asked: cases.CaseShape, given: bodies.AnswersRequest
+) -> cases.CaseView:
+    about = call.on_case(asked.case, asked.version)
+    return await call.change(
+        lambda db: answering.answer(db, about, given),
+        lambda done: view_case(call, done[0], from_micros(done[1])),
+    )
+
+
+def view_case(
+    call: Call, opened: OpenSession | ErasedSession, charged: float = 0.0
+) -> cases.CaseView:
+    """Return a case as the tools show it; add its fields to the log."""
+    case = cases.CaseView.of_session(opened.view, charged)
+    told = {"session": case.case, "model": opened.session.model_id}
+    call.fields.update(told, charged=charged, remaining=case.remaining, unit=case.unit)
+    return case
+
+
+READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+STARTS = ToolAnnotations(
+    read_only_hint=False,
+    destructive_hint=False,
+    idempotent_hint=False,
+    open_world_hint=False,
+)
+# The same answer a second time changes nothing, and is charged once.
+ADDS = STARTS.model_copy(update={"idempotent_hint": True})
+REPLACES = ADDS.model_copy(update={"destructive_hint": True})
+
+TOOLS = {
+    "list_models": ToolEntry(
+        "List models",
+        "List the models that cases can be worked through with, newest first. The "
+        "resources `card` and `curve` of each tell its features with their prices, and "
+        "its error for each budget.",
+        "models:read",
+        cases.PageShape,
+        cases.ListedModels,
+        READS,
+        list_models,
+    ),
+    "start_case": ToolEntry(
+        "Start a case",
+        "Start a case with a model under a budget. Gives the first question with its "
+        "price. Nothing is charged until an answer comes; `known` values are free.",
+        "predict:write",
+        bodies.PredictRequest,
+        cases.CaseView,
+        STARTS,
+        start_case,
+    ),
+    "answer": ToolEntry(
+        "Answer the question",
+        "Give the value that was obtained for the question's feature, or for several. "
+        "It is charged at the question's price, never above the budget. Gives the next "
+        "question. The same again changes nothing, and is charged once.",
+        "predict:write",
+        cases.AnswerShape,
+        cases.CaseView,
+        ADDS,
+        answer,
+    ),
+    "correct_or_refuse": ToolEntry(
+        "Correct a value, or say that none comes",
+        "Say of one feature that its value is refused, unavailable or unknown, or give "
+        "the right value of one that was answered wrongly. A feature that was paid for "
+        "is not charged again. Gives the next question.",
+        "predict:write",
+        cases.RevisionShape,
+        cases.CaseView,
+        REPLACES,
+        correct_or_refuse,
+    ),
+    "stop_case": ToolEntry(
+        "Stop a case",
+        "End a case. What was predicted and charged stands, and results that were "
+        "ordered may still come in.",
+        "predict:write",
+        cases.CaseShape,
+        cases.CaseView,
+        REPLACES,
+        stop_case,
+    ),
+    "ledger": ToolEntry(
+        "Show the charges",
+        "List what was charged and reversed, of one case or of all, with the sums.",
+        "ledger:read",
+        cases.LedgerShape,
+        ledger_bodies.LedgerPage,
+        READS,
+        ledger,
+    ),
+}
+
+
+def describe_tool(name: str, entry: ToolEntry) -> Tool:
+    shape: type[BaseModel] = entry.shape
+    return Tool(
+        name=name,
+        title=entry.title,
+        description=entry.text,
+        input_schema=compact_schema(shape.model_json_schema()),
+        output_schema=compact_schema(
+            entry.body.model_json_schema(mode="serialization")
+        ),
+        annotations=entry.hints,
+    )
+
+
+DESCRIBED = {name: describe_tool(name, entry) for name, entry in TOOLS.items()}
+
+
+def input_schema_of(name: str) -> dict[str, Any] | None:
+    tool = DESCRIBED.get(name)
+    return None if tool is None else tool.input_schema
+
+
+async def list_tools(
+    context: Context, params: PaginatedRequestParams | None
+) -> ListToolsResult:
+    del context, params
+    return ListToolsResult(tools=list(DESCRIBED.values()))
+
+
+async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
+    """Do what a tool does; what is refused is a result that says so to the agent."""
+    entry = TOOLS.get(params.name)
+    if entry is None:
+        raise MCPError(
+            INVALID_PARAMS, f"There is no such tool, only {', '.join(TOOLS)}"
+        )
+
+    async def act(call: Call) -> Answer:
+        asked = entry.shape.model_validate(params.arguments or {})
+        return await entry.act(call, asked)
+
+    host = context.lifespan_context
+    try:
+        body = await host.serve(context, params.name, entry.scope, act)
+    except CallRefusedError as refused:
+        text = TextContent(text=json_text(refused.problem))
+        return CallToolResult(content=[text], is_error=True)
+    told = body.model_dump(mode="json")
+    return CallToolResult(
+        content=[TextContent(text=json_text(told))], structured_content=told
+    )

@@ -1,0 +1,131 @@
+"""`askless mcp`, started and asked by the client of the protocol's own library."""
+
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import sqlalchemy as sa
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+
+from app.cli import mcp as command
+from app.service import keys, models
+from app.settings.settings import Settings
+from app.store.database.engine import transaction as transaction_of
+from core.errors import RefusedError
+from core.model.model import Model
+from tests.app.clinic import Make, clinic
+from tests.app.tenants import transaction
+
+pytest_plugins = ["tests.app.conftest_keys"]
+
+Run = Callable[[Callable[[Client], Awaitable[None]]], None]
+
+
+@pytest.fixture
+def run_agent(settings: Settings, engine: sa.Engine, tmp_path: Path) -> Any:
+    """Start the command with some words and variables; let an agent ask it."""
+    with transaction(engine) as db:
+        models.store_if_new(db, Model("clinic", clinic(), "disease"), datetime.now(UTC))
+
+    def run(
+        ask: Callable[[Client], Awaitable[None]],
+        *words: str,
+        mode: Any = "auto",
+        **variables: str,
+    ) -> None:
+        ours = {k: v for k, v in os.environ.items() if not k.startswith("ASKLESS_")}
+        here = {"ASKLESS_HOME": str(tmp_path), "ASKLESS_DATABASE_URL": settings.url}
+        started = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "app.cli", "mcp", *words],
+            env={**ours, **here, **variables},
+        )
+
+        async def talk() -> None:
+            with anyio.fail_after(120):
+                async with Client(started, mode=mode) as client:
+                    await ask(client)
+
+        anyio.run(talk)
+
+    return run
+
+
+def test_agent_works_through_a_case(run_agent: Any) -> None:
+    async def ask(client: Client) -> None:
+        listed = (await client.list_tools()).tools
+        hints = {one.name: one.annotations for one in listed if one.annotations}
+        reads = [name for name, hint in hints.items() if hint.read_only_hint]
+        again = [name for name, hint in hints.items() if hint.idempotent_hint]
+        assert reads == ["list_models", "ledger"]
+        assert again == ["answer", "correct_or_refuse", "stop_case"]
+        # The client checks each result by the schema of its tool.
+        wish = {"model": "clinic", "budget": 12}
+        case = (await client.call_tool("start_case", wish)).structured_content
+        while case["question"] is not None and not case["should_stop"]:
+            given = {"feature": case["question"]["feature"], "outcome": "refused"}
+            tool = "correct_or_refuse"
+            if given["feature"] == "age":
+                given, tool = {"answers": [{"feature": "age", "value": 63}]}, "answer"
+            told = await client.call_tool(tool, {"case": case["case"], **given})
+            case = told.structured_content
+        told = await client.call_tool("stop_case", {"case": case["case"]})
+        assert told.structured_content["spent"] == 1.0
+        charges = await client.call_tool("ledger", {"case": case["case"]})
+        assert [one["feature"] for one in charges.structured_content["items"]] == [
+            "age"
+        ]
+
+    for mode in ("auto", "legacy"):
+        run_agent(ask, mode=mode)
+
+
+def test_a_key_gives_its_tenant_scopes_and_name(
+    run_agent: Any, key: Make, engine: sa.Engine
+) -> None:
+    headers = key("predict:write", "models:read", "ledger:read", tenant="other")
+    token = headers["Authorization"].removeprefix("Bearer ")
+    with transaction_of(engine, None, is_read=True) as db:
+        tenant_id = keys.find_tenant(db, "other")
+    with transaction_of(engine, tenant_id) as db:
+        models.store_if_new(db, Model("theirs", clinic(), "disease"), datetime.now(UTC))
+
+    async def ask(client: Client) -> None:
+        (listed,) = (await client.call_tool("list_models")).structured_content["items"]
+        assert listed["name"] == "theirs"
+        wish = {"model": "theirs", "budget": 12}
+        case = (await client.call_tool("start_case", wish)).structured_content["case"]
+        given = {"case": case, "answers": [{"feature": "age", "value": 63}]}
+        await client.call_tool("answer", given)
+        told = await client.call_tool("ledger")
+        assert told.structured_content["items"][0]["key"] == headers["X-Key"]
+
+    run_agent(ask, ASKLESS_MCP_KEY=token)
+
+
+def test_a_key_that_is_none_is_refused_by_each_call(run_agent: Any) -> None:
+    async def ask(client: Client) -> None:
+        told = await client.call_tool("list_models")
+        assert told.is_error
+        assert "/problems/unauthorized" in told.content[0].text  # type: ignore[union-attr]  # a text
+
+    run_agent(ask, ASKLESS_MCP_KEY="askl_1_x")
+
+
+def test_unknown_tenant_and_missing_extra_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ASKLESS_HOME", str(tmp_path))
+    with pytest.raises(RefusedError, match="must be the name of a tenant"):
+        command.serve_agent("nobody")
+
+    # As if the package were not installed.
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    with pytest.raises(RefusedError, match=r"pip install 'askless\[server,mcp\]'"):
+        command.serve_agent()

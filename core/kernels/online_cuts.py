@@ -22,9 +22,9 @@ def adapt_cuts(is_category, out_state):
         # Weights are about 1 on the scale of the last row.
         slack = SLACK * np.sqrt(share * out_state.facts[SCALE])
         most = HEAVY * share + slack
-        for _ in range(n_slots):
-            if not adapt_heaviest(feature, most, share, out_state):
-                break
+        # Each time there is one bin more that is heavier than its share, so this ends.
+        while adapt_heaviest(feature, most, share, out_state):
+            pass
 
 
 @kernel

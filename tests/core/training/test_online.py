@@ -375,18 +375,34 @@ def test_cuts_that_adapt_keep_all_weights():
     state = booster.state
     before = state.sums.sum(axis=1), state.bins[:, :, 0].sum(axis=1)
     # As if nearly all rows had fallen into one bin.
-    state.bins[:, 3, 0] += 300 * state.facts[2]
-    before[1][:] += 300 * state.facts[2]
-    n_codes = state.n_codes.copy()
+    state.bins[:, 3, 0] += 3_000 * state.facts[2]
+    before[1][:] += 3_000 * state.facts[2]
+    cuts = state.cuts.copy()
 
     adapt_cuts(booster.is_category, state)
 
-    assert (state.n_codes >= n_codes).all()
+    for old, new in zip(cuts, state.cuts, strict=True):
+        assert ((new > old[2]) & (new < old[3])).sum() > 3
     np.testing.assert_allclose(state.sums.sum(axis=1), before[0], atol=1e-9)
     np.testing.assert_allclose(state.bins[:, :, 0].sum(axis=1), before[1])
     for cuts, size in zip(state.cuts, state.n_codes.tolist(), strict=True):
         assert (np.diff(cuts[: size - 1]) > 0).all()
         assert np.isinf(cuts[size - 1 :]).all()
+
+
+@pytest.mark.parametrize("cuts", [[0.5], [*range(31)]])
+def test_cuts_that_fit_no_row_are_replaced(cuts):
+    """Of two codes there is room for more; of 32 most are empty, and are merged."""
+    dataset = line(1000, (1,))
+    dataset.values[:] += 50.0
+    firsts = [np.array(cuts, np.float64)]
+    booster = OnlineBooster.start(dataset.catalogue, 2, PARAMS, firsts)
+
+    booster.learn(dataset.values, signed_of(dataset))
+
+    found = booster.state.cuts[0]
+    assert ((found > 47) & (found < 53)).sum() > 5
+    assert share_wrong(booster, dataset) < 0.15
 
 
 def test_missing_value_abstains_and_is_no_information():

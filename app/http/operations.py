@@ -1,6 +1,5 @@
 """Routes for operators: liveness, readiness, metrics."""
 
-import time
 from hmac import compare_digest
 from typing import Annotated, Literal
 
@@ -14,10 +13,11 @@ from starlette.datastructures import State
 
 from app.documents.shape import Answer
 from app.errors import UnknownKeyError
-from app.http.plumbing.deps import At, Engine, LogFields, reading
+from app.http.plumbing.deps import At, LogFields, reading
 from app.http.plumbing.edge import UNLOGGED
 from app.http.plumbing.errors import problem
 from app.http.plumbing.metrics import Metrics
+from app.http.plumbing.readiness import check_serving
 from app.logs import LOGGER
 from app.records import Moment
 from app.service import operations as service
@@ -62,17 +62,10 @@ async def check_alive() -> Alive:
     summary="Whether requests will be answered",
     response_model=Ready,
 )
-def check_ready(
-    request: Request, engine: Engine, fields: LogFields
-) -> Ready | Response:
+def check_ready(request: Request, fields: LogFields) -> Ready | Response:
     """Answer 503 while requests should go to another process, or to none."""
     state = request.app.state
-    least = state.settings.min_free_bytes
-    results = service.check_readiness(engine, state.folders, least) | {
-        "kernels": state.is_warm.is_set(),
-        "serving": not state.draining,
-    }
-    results["space"] &= time.monotonic() > state.full_until
+    results = check_serving(state)
     checks: dict[str, Check] = {
         name: "ok" if is_right else "failing" for name, is_right in results.items()
     }

@@ -1,19 +1,18 @@
 """Problems as pages, for browsers; programs get the document as it is."""
 
-import json
 import re
 from typing import Any
 
 from fastapi import Request
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.http.plumbing.translating import replace_problems
 from app.pages.callers import SignInError, sign_in_address
 from app.pages.frame import render, see_other
 from app.problems import KINDS
 
-PROBLEM = b"application/problem+json"
 SENTENCE = re.compile(r"(?<=\.) ")
 # Words that only programs need: fields in backticks, and names of headers.
 OF_PROGRAMS = re.compile(r"`|\b[A-Z]\w*-[A-Z]|\bheader\b")
@@ -52,38 +51,17 @@ class ProblemPages:
         if not is_asked or not prefers_pages(Headers(scope=scope).get("accept", "")):
             await self.app(scope, receive, send)
             return
-        # A problem's messages are held until its document is whole; all others pass.
-        held: list[Message] = []
 
-        async def send_on(message: Message) -> None:
-            is_start = message["type"] == "http.response.start"
-            if is_start and (b"content-type", PROBLEM) in message["headers"]:
-                held.append(message)
-            elif not held:
-                await send(message)
-            else:
-                held.append(message)
-                if not message.get("more_body", False):
-                    await self.send_page(held, scope, receive, send)
+        def rebuild(
+            document: dict[str, Any], status: int, headers: Headers
+        ) -> Response:
+            request = Request({**scope, "app": self.top}, receive)
+            wait_s = headers.get("retry-after")
+            response = problem_page(request, document, status, wait_s)
+            response.headers["Vary"] = "Accept"
+            return response
 
-        # Inner layers may change messages, so they get the original ones.
-        await self.app(scope, receive, send_on)
-
-    async def send_page(
-        self, held: list[Message], scope: Scope, receive: Receive, send: Send
-    ) -> None:
-        """Send a page instead of the problem whose messages are `held`."""
-        start, *parts = held
-        document = json.loads(b"".join(one.get("body", b"") for one in parts))
-        request = Request({**scope, "app": self.top}, receive)
-        kept = Headers(raw=start["headers"])
-        wait_s = kept.get("retry-after")
-        response = problem_page(request, document, start["status"], wait_s)
-        response.headers["Vary"] = "Accept"
-        for name in ("retry-after", "allow", "www-authenticate", "x-request-id"):
-            if name in kept:
-                MutableHeaders(raw=response.raw_headers)[name] = kept[name]
-        await response(scope, receive, send)
+        await replace_problems(self.app, rebuild, scope, receive, send)
 
 
 def for_people(meaning: str) -> str:

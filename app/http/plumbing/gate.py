@@ -13,7 +13,7 @@ from app.settings.hosts import host_of, is_loopback
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 # Probes reach a process by any address, and learn nothing about a tenant.
-PROBES = ("/livez", "/readyz")
+PROBES = ("/livez", "/readyz", "/v2/health/live", "/v2/health/ready")
 
 
 class Gate:

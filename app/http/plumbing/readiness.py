@@ -1,0 +1,18 @@
+"""What readiness depends on: the database, the disk, and this process."""
+
+import time
+
+from starlette.datastructures import State
+
+from app.service import operations
+
+
+def check_serving(state: State) -> dict[str, bool]:
+    """Return by check whether requests will be answered; `state` is the app's."""
+    least = state.settings.min_free_bytes
+    results = operations.check_readiness(state.engine, state.folders, least) | {
+        "kernels": state.is_warm.is_set(),
+        "serving": not state.draining,
+    }
+    results["space"] &= time.monotonic() > state.full_until
+    return results

@@ -36,6 +36,7 @@ from app.http.plumbing.errors import HANDLERS
 from app.http.plumbing.gate import Gate
 from app.http.plumbing.methods import HeadAsGet
 from app.http.plumbing.metrics import Metrics
+from app.http.plumbing.translating import TranslatedProblems
 from app.pages import site
 from app.pages.errors import ProblemPages
 from app.service.jobs.table_jobs import preload_checks
@@ -71,7 +72,10 @@ SCOPED = (
 OPEN = (operations,)
 # Modules of doors, whose `add_to` adds one to the application. A door that no setting
 # opens is not imported, and needs no package.
-DOORS: dict[DoorName, str] = {"mcp": "app.doors.mcp.door"}
+DOORS: dict[DoorName, str] = {
+    "inference": "app.doors.inference.door",
+    "mcp": "app.doors.mcp.door",
+}
 
 
 def cors(origins: list[str]) -> dict[str, Any]:
@@ -95,7 +99,10 @@ class Askless(FastAPI):
     """FastAPI with our outermost layer and with all of its document."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Put our layers around FastAPI's own; a request meets `ProblemPages` first."""
+        """Put our layers around FastAPI's own; a request meets `ProblemPages` first.
+
+        The errors of a door have its own form, for browsers too.
+        """
         settings: Settings = self.state.settings
         edge = Edge(
             Gate(
@@ -108,7 +115,8 @@ class Askless(FastAPI):
             settings.max_body_bytes,
             settings.max_upload_bytes,
         )
-        return ProblemPages(edge, self)
+        translated = TranslatedProblems(edge, self.state.translations)
+        return ProblemPages(translated, self)
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
@@ -163,6 +171,8 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
     # Which checks of readiness failed at the last probe.
     state.failing = ""
     state.folders = local_folders(settings)
+    # Of the doors: the forms of their errors.
+    state.translations = []
     for routes, noun in SCOPED:
         app.include_router(routes.router, dependencies=[needs(noun)])
     for routes in OPEN:

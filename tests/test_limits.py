@@ -10,8 +10,11 @@ ROOT = Path(__file__).resolve().parents[1]
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match)
 # Layers in which functions of one noun have one name: http/models.get asks
-# service/models.get, which asks store/models.get.
-STRAIGHT_LINES = ("app/http/", "app/pages/", "app/service/", "app/store/")
+# service/models.get, which asks store/models.get. Each door has `add_to`.
+STRAIGHT_LINES = (
+    *("app/http/", "app/pages/", "app/service/", "app/store/"),
+    "app/doors/",
+)
 # Where a name may stand again: a document is called as the value that it shows, and a
 # client calls things as its service does.
 ECHOES = ("app/documents/", "askless/")

@@ -21,7 +21,11 @@ from core.table.spec import TableSpec
 
 def read_predict(raw: Any, stored: Model) -> PredictOrder:
     """Read an order to predict; refuse one that the model can't serve."""
-    request = read_shape(bodies.PredictOrder, raw, "")
+    return build_predict_order(read_shape(bodies.PredictOrder, raw, ""), stored)
+
+
+def build_predict_order(request: bodies.PredictOrder, stored: Model) -> PredictOrder:
+    """Build an order to predict; refuse one that the model can't serve."""
     ensemble = stored.ensemble
     if (request.budgets is None) == (request.budget_from is None):
         rule = "must be given, or else budget_from, and not both"

@@ -15,7 +15,7 @@ from app.cli import demo
 from app.cli.options import Host, Port, output
 from app.processes.warming import compiling_beside
 from app.records import DEFAULT_TENANT
-from app.settings.environment import read_settings
+from app.settings.environment import installed_doors, read_settings
 from app.settings.home import private_files
 from app.settings.hosts import is_loopback
 from app.settings.settings import DEMO_NOTE, Settings
@@ -43,8 +43,11 @@ def show_demo(
         seed_model(settings, model)
         if bound is not None:
             prepare_demo(settings, settings.address or address_of(bound))
-            noted = settings.model_copy(update={"note": settings.note or DEMO_NOTE})
-            run_server(noted, bound, with_worker=True)
+            shown = {
+                "note": settings.note or DEMO_NOTE,
+                "doors": settings.doors or installed_doors(),
+            }
+            run_server(settings.model_copy(update=shown), bound, with_worker=True)
 
 
 def prepare_demo(settings: Settings, address: str) -> None:

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any
+from typing import Any, NoReturn
 
 from app.documents.fields import STORABLE_RULE, is_storable
 from core.errors import Refusal, RefusedError
@@ -18,8 +18,10 @@ JSON_RULE = (
 )
 
 
-def parse_json(text: str | bytes, where: str, *, exact: bool = False) -> Any:
-    """Parse JSON; `exact` keeps decimals as `Decimal`.
+def parse_json(
+    text: str | bytes, where: str, *, exact: bool = False, takes_nan: bool = False
+) -> Any:
+    """Parse JSON; `exact` keeps decimals as `Decimal`, `takes_nan` allows NaN.
 
     Raises RefusedError, which names the field `where` or a field that stands twice.
     """
@@ -27,7 +29,7 @@ def parse_json(text: str | bytes, where: str, *, exact: bool = False) -> Any:
         return json.loads(
             text,
             parse_float=Decimal if exact else read_finite,
-            parse_constant=refuse_constant,
+            parse_constant=read_nan if takes_nan else refuse_constant,
             object_pairs_hook=distinct,
         )
     except RefusedError:
@@ -36,7 +38,11 @@ def parse_json(text: str | bytes, where: str, *, exact: bool = False) -> Any:
         raise RefusedError([Refusal(where, JSON_RULE, str(error))]) from None
 
 
-def refuse_constant(name: str) -> None:
+def read_nan(name: str) -> float:
+    return math.nan if name == "NaN" else refuse_constant(name)
+
+
+def refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
 
 

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec
+from typing import get_args
 
 import fsspec
 import sqlalchemy as sa
@@ -14,7 +15,7 @@ from sqlalchemy.exc import ArgumentError
 from app.documents.shape import rule_text
 from app.settings.hosts import host_of
 from app.settings.places import place_of
-from app.settings.settings import Settings
+from app.settings.settings import DoorName, Settings
 from core.errors import Refusal, RefusedError, describe, nearest_hint
 
 PREFIX = "ASKLESS_"
@@ -32,7 +33,7 @@ TELEMETRY_ENDPOINTS = (
 DATABASE = "must be a URL of postgresql:// or sqlite:///"
 HOSTS = "must be names or addresses without a port, such as api.example.org"
 # Packages of doors, which their extras bring.
-PACKAGES_OF_DOORS = {"mcp": "mcp"}
+PACKAGES_OF_DOORS: dict[DoorName, str] = {"mcp": "mcp"}
 # Never * or null: any page may send these.
 ORIGINS = "must be as a browser sends them, such as https://app.example.org"
 DATASET_PLACES = "must be addresses such as s3://bucket/folder or file:///folder"
@@ -141,10 +142,19 @@ def missing_telemetry(settings: Settings) -> Iterator[Refusal]:
         yield Refusal("ASKLESS_TELEMETRY", rule)
 
 
+def installed_doors() -> list[DoorName]:
+    """Return the doors whose packages are installed."""
+    return [door for door in get_args(DoorName) if is_installed(door)]
+
+
+def is_installed(door: DoorName) -> bool:
+    package = PACKAGES_OF_DOORS.get(door)
+    return package is None or find_spec(package) is not None
+
+
 def missing_doors(settings: Settings) -> Iterator[Refusal]:
     """Yield refusals of doors whose packages are not installed."""
     for door in settings.doors:
-        package = PACKAGES_OF_DOORS.get(door)
-        if package is not None and find_spec(package) is None:
+        if not is_installed(door):
             rule = f"{door} needs its extra: pip install 'askless[server,{door}]'"
             yield Refusal("ASKLESS_DOORS", rule)

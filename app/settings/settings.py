@@ -12,7 +12,7 @@ from app.settings.hosts import is_loopback
 
 DEMO_NOTE = "Demo on public data. Not medical advice."
 #: Other protocols that the service can speak.
-DoorName = Literal["mcp"]
+DoorName = Literal["inference", "mcp"]
 
 
 class Settings(BaseSettings):
@@ -208,7 +208,7 @@ class Settings(BaseSettings):
         default=[], description="Origins whose pages may use the API, by CORS."
     )
     doors: list[DoorName] = Field(
-        default=[], description="Protocols to speak besides HTTP: `mcp`."
+        default=[], description="Protocols to speak besides ours: `inference`, `mcp`."
     )
     mcp_key: str | None = Field(
         default=None,

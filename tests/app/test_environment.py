@@ -46,7 +46,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("ASKLESS_HOSTS", '["a.org", "b.org:80"]', "such as api.example.org"),
         ("ASKLESS_HOSTS", '["https://a.org"]', "such as api.example.org"),
         ("ASKLESS_HOSTS", '[""]', "such as api.example.org"),
-        ("ASKLESS_DOORS", '["telex"]', "must be one of mcp"),
+        ("ASKLESS_DOORS", '["telex"]', "must be one of inference, mcp"),
         ("ASKLESS_DOORS", "mcp", 'must be JSON, such as ["one", "other"]'),
         ("ASKLESS_DATASET_PLACES", '["/srv/tables"]', "such as s3://bucket"),
         ("ASKLESS_DATASET_PLACES", '["file:///"]', "such as s3://bucket"),

@@ -1,0 +1,70 @@
+"""Predicts rows that are in memory, as a table's rows are predicted."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from app.batch.budgets import largest_budget
+from app.batch.predicting import PredictOrder, PredictWork
+from app.batch.sources import HeldPart, TablePart
+from core.arrays import FloatArray, IntArray
+from core.model.ensemble import Ensemble
+from core.model.model import Model
+from core.model.rows import warn_unseen
+from core.table.columns import Columns
+
+
+@dataclass(frozen=True)
+class HeldPredictions:
+    """Predictions of rows: the table of `predictions_to_arrow`, and warnings."""
+
+    table: Any
+    classes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def labels(self) -> list[str]:
+        labels: list[str] = self.table["label"].to_pylist()
+        return labels
+
+    @property
+    def chances(self) -> FloatArray:
+        """Probabilities, (n_rows, n_classes)."""
+        columns = [self.table[f"probability_{label}"] for label in self.classes]
+        return np.column_stack([column.to_numpy() for column in columns])
+
+    @property
+    def spent(self) -> FloatArray:
+        """Spend of each row in units, (n_rows,)."""
+        spent: FloatArray = self.table["spend"].to_numpy()
+        return spent
+
+    @property
+    def asked(self) -> list[list[str]]:
+        """Names of the features that each row paid for, in order."""
+        asked: list[list[str]] = self.table["features"].to_pylist()
+        return asked
+
+
+def predict_held(
+    model: Model, columns: Columns, order: PredictOrder
+) -> HeldPredictions:
+    """Predict rows under budgets; raise RefusedError with every broken rule."""
+    ensemble = model.ensemble
+    is_chosen = any(order.choose_budget(one) != one for one in order.limits)
+    work = PredictWork(ensemble, order, largest_budget(order.limits), is_chosen)
+    n_rows = len(next(iter(columns.values()))) if columns else 0
+    part = HeldPart(TablePart(0, n_rows, columns, pa.table({})))
+    played = list(work.play(part))
+    n_unseen: IntArray = np.sum([one.n_unseen for one in played], axis=0)
+    return HeldPredictions(
+        table=pa.concat_tables([one.table for one in played]),
+        classes=class_labels(ensemble),
+        warnings=tuple(warn_unseen(ensemble, n_unseen)),
+    )
+
+
+def class_labels(ensemble: Ensemble) -> tuple[str, ...]:
+    return tuple(one.label for one in ensemble.classes)

@@ -1,0 +1,163 @@
+"""The call that predicts rows."""
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from anyio import to_thread
+from fastapi import APIRouter, Request, Response
+
+from app.documents.http.jobs import PredictOrder
+from app.documents.shape import read_shape
+from app.documents.text import parse_json
+from app.doors.inference.bodies import (
+    InferenceParameters,
+    InferenceRequest,
+    OutputWish,
+)
+from app.doors.inference.columns import read_columns_of
+from app.doors.inference.metadata import MODEL, OUTPUTS, VERSION, encode_classes
+from app.doors.inference.tensors import OutputTensor, write_body
+from app.http.plumbing.auth import caller_of, needs
+from app.http.plumbing.deps import reading
+from app.service import predictions as service
+from core.errors import Refusal, RefusedError, nearest_hint
+
+# The length of the JSON, where bytes come behind it.
+HEADER = "Inference-Header-Content-Length"
+HEADER_RULE = "must be the length of the JSON, at most that of the body"
+IDENTITY = "identity"
+
+router = APIRouter(
+    prefix="/v2", include_in_schema=False, dependencies=[needs("predict")]
+)
+
+
+@router.post(f"{MODEL}/infer")
+async def infer(request: Request, name: str) -> Response:
+    return await infer_in_a_thread(request, name, None)
+
+
+@router.post(f"{VERSION}/infer")
+async def infer_version(request: Request, name: str, version: str) -> Response:
+    return await infer_in_a_thread(request, name, version)
+
+
+async def infer_in_a_thread(
+    request: Request, name: str, version: str | None
+) -> Response:
+    body = await request.body()
+    act = partial(infer_rows, request, body, name, version)
+    places = request.app.state.inference_places
+    return await to_thread.run_sync(act, limiter=places)
+
+
+def infer_rows(
+    request: Request, body: bytes, name: str, version: str | None
+) -> Response:
+    """Find the model, then read the request, play its rows, and write the response.
+
+    No transaction is open while rows are read and played.
+    """
+    state, fields = request.app.state, request.scope["log_fields"]
+    with reading(state.engine, caller_of(request).tenant_id) as db:
+        head, model = service.find(db, state.loaded, name, version)
+    asked, rest = read_request(request, body)
+    wishes = read_outputs(asked)
+    columns = read_columns_of(model, asked.inputs, rest)
+    fields["model"] = head.id
+    played = predict(model, columns, asked.parameters)
+    values = {
+        "label": (played.labels, {}),
+        "probabilities": (played.chances, encode_classes(model.ensemble.classes)),
+        "spend": (played.spent, {}),
+        "asked": (list(map(encode_names, played.asked)), {}),
+    }
+    outputs = [
+        (OutputTensor(wish.name, *values[wish.name]), is_sent_binary(wish, asked))
+        for wish in wishes
+    ]
+    described = {"model_name": head.name, "model_version": str(head.version)}
+    if asked.id is not None:
+        described["id"] = asked.id
+    more = {"parameters": {"warnings": "; ".join(played.warnings)}}
+    content, json_size = write_body(
+        described | (more if played.warnings else {}), outputs
+    )
+    if json_size is None:
+        return Response(content, media_type="application/json")
+    headers = {HEADER: str(json_size)}
+    return Response(content, media_type="application/octet-stream", headers=headers)
+
+
+def read_request(request: Request, body: bytes) -> tuple[InferenceRequest, bytes]:
+    """Return the request of a body, and the bytes behind its JSON."""
+    if request.headers.get("content-encoding", IDENTITY) != IDENTITY:
+        rule = "must be absent: bodies are taken as they are"
+        raise RefusedError([Refusal("Content-Encoding", rule)])
+    length = request.headers.get(HEADER)
+    size = len(body)
+    if length is not None:
+        is_number = length.isascii() and length.isdigit() and len(length) < 20
+        if not is_number or int(length) > size:
+            raise RefusedError([Refusal(HEADER, HEADER_RULE)])
+        size = int(length)
+    raw = parse_json(body[:size], "body", takes_nan=True)
+    return read_shape(InferenceRequest, raw, ""), body[size:]
+
+
+def read_outputs(asked: InferenceRequest) -> list[OutputWish]:
+    """Return the outputs that are asked for; by default all."""
+    refusals = list(refuse_outputs(asked.outputs))
+    if refusals:
+        raise RefusedError(refusals)
+    return asked.outputs or [OutputWish(name=name) for name in OUTPUTS]
+
+
+def refuse_outputs(outputs: list[OutputWish]) -> Iterator[Refusal]:
+    names = [one.name for one in outputs]
+    for place, name in enumerate(names):
+        field = f"outputs[{place}].name"
+        if name not in OUTPUTS:
+            hint = nearest_hint(name, OUTPUTS)
+            yield Refusal(field, f"must be one of {', '.join(OUTPUTS)}{hint}")
+        elif name in names[:place]:
+            yield Refusal(field, "must stand once")
+
+
+def predict(
+    model: Any, columns: dict[str, Any], parameters: InferenceParameters
+) -> Any:
+    """Play rows; name a missing input as the protocol does, not as a column."""
+    order = PredictOrder.model_construct(
+        budgets=[parameters.budget],
+        policy=parameters.policy,
+        seed=parameters.seed,
+        aim=parameters.aim,
+        exact_budget=parameters.exact_budget,
+    )
+    try:
+        return service.predict(model, columns, order)
+    except RefusedError as error:
+        raise RefusedError(name_inputs(error.refusals)) from None
+
+
+def name_inputs(refusals: tuple[Refusal, ...]) -> Iterator[Refusal]:
+    for one in refusals:
+        # What is found there is the name of a feature of the model.
+        if one.field == "features":
+            yield Refusal("inputs", f"must have {one.found}, which may be asked for")
+        elif one.field == "table":
+            yield Refusal("inputs", one.rule)
+        else:
+            yield one
+
+
+def is_sent_binary(wish: OutputWish, asked: InferenceRequest) -> bool:
+    own = wish.parameters.binary_data
+    return asked.parameters.binary_data_output if own is None else own
+
+
+def encode_names(names: list[str]) -> str:
+    return json.dumps(names, ensure_ascii=False)

@@ -1,0 +1,47 @@
+"""Predict rows at once, for calls that wait; jobs on tables have a queue."""
+
+from typing import NamedTuple
+
+from app.batch.held_rows import HeldPredictions, predict_held
+from app.batch.orders import build_predict_order
+from app.documents.http.jobs import PredictOrder
+from app.errors import NotFoundError
+from app.records import ModelHead
+from app.service.loaded import LoadedModels
+from app.store import models
+from app.store.database.transactions import Transaction
+from core.model.model import Model
+from core.table.columns import Columns
+
+versions = models.versions
+
+
+class FoundModel(NamedTuple):
+    """A model with its head."""
+
+    head: ModelHead
+    model: Model
+
+
+def find_head(db: Transaction, key: str, version: str | None = None) -> ModelHead:
+    """Find a model by id or name, and by version; raise NotFoundError."""
+    if version is None:
+        return models.get_head(db, key)
+    head = models.find_by_version(db, f"{key}@{version}") or models.get_head(db, key)
+    if str(head.version) != version:
+        raise NotFoundError("model", f"{key}@{version}")
+    return head
+
+
+def find(
+    db: Transaction, loaded: LoadedModels, key: str, version: str | None = None
+) -> FoundModel:
+    """Load a model; the caller's transaction ends if it has to be parsed."""
+    head = find_head(db, key, version)
+    loaded.load(db, head.id)
+    return FoundModel(head, loaded.get(db, head.id))
+
+
+def predict(model: Model, columns: Columns, order: PredictOrder) -> HeldPredictions:
+    """Play each row under the order's budget; raise RefusedError for wrong cells."""
+    return predict_held(model, columns, build_predict_order(order, model))

@@ -1,0 +1,33 @@
+"""Requests of the Open Inference Protocol, as tests send them."""
+
+from typing import Any
+
+from tests.app.clinic import CLINIC, Json
+
+#: A table of the clinic's features; None is missing.
+ROWS: dict[str, list[Any]] = {
+    "age": [45, 70, 52, None],
+    "sex": ["male", "female", "male", None],
+    "chol": [200.5, None, 260, 239],
+    "fbs": [True, False, None, True],
+    "ecg": [1, 3, 1, 2],
+    "echo1": [1, 2, 2, None],
+    "echo2": [2, 4, 3, 1],
+}
+DATATYPES = {"number": "FP64", "boolean": "BOOL", "category": "BYTES"}
+KIND_OF = {one.name: DATATYPES[one.type] for one in CLINIC.features}
+
+
+def tensor(name: str, data: list[Any], datatype: str | None = None) -> Json:
+    kind = datatype or KIND_OF[name]
+    return {"name": name, "shape": [len(data)], "datatype": kind, "data": data}
+
+
+def inputs(**changed: Any) -> list[Json]:
+    """The tensors of `ROWS`; a changed one replaces its own."""
+    return [changed.get(name, tensor(name, data)) for name, data in ROWS.items()]
+
+
+def values(answer: Json) -> Json:
+    """The data of the outputs by name."""
+    return {one["name"]: one["data"] for one in answer["outputs"]}

@@ -83,6 +83,7 @@ ARROWS = {
     **dict.fromkeys(CLIENT, CLIENT),
     "askless.estimator": ("core", "app.documents"),
     "askless.models": ("core", "app.documents"),
+    "askless.mlflow": ("core", "app.documents", "app.batch", "askless.models"),
     "app": (),
     "app.records": ("core.errors",),
     "app.errors": ("app.records", "core.errors"),
@@ -155,6 +156,7 @@ ARROWS = {
         *("app.batch", "app.uploads", "app.cluster", "app.processes", "app.settings"),
         *("app.service", "app.store", "app.server", "app.worker", "core"),
         *("app.pages.report", "app.doors", "app.main"),
+        *("askless.mlflow", "askless.models"),
     ),
     "app.server": (
         *LEAVES,
@@ -222,6 +224,8 @@ ONLY_FROM = {
     },
     "narwhals": ("core.estimator.frames",),
     "jinja2": ("app.pages.environment",),
+    "mlflow": ("askless.mlflow",),
+    "pandas": ("askless.mlflow",),
     "scipy": ("core.pipeline.calibration", "core.panels"),
     "app.settings.settings": (
         "app.settings.environment",

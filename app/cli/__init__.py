@@ -104,6 +104,10 @@ COMMANDS = {
         *("explaining", "show_model"),
         "Show what a model buys, what that is worth, and what each answer does.",
     ),
+    "export": CommandEntry(
+        *("exporting", "export_model_file"),
+        "Write a model in the format of MLflow.",
+    ),
     "report": CommandEntry(
         *("measures", "report_model"),
         "Write a page with charts: what a model asks per budget, and how good it is.",

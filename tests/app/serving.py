@@ -17,13 +17,20 @@ START_WITHIN_S = 120.0
 
 
 @contextmanager
-def serving(home: Path) -> Iterator[str]:
-    """Serve from a fresh folder, with a worker; return the address once it is ready."""
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("ASKLESS_")
-    } | {"ASKLESS_HOME": str(home), "PYTHONUNBUFFERED": "1"}
+def serving(home: Path, **settings: str) -> Iterator[str]:
+    """Serve from a fresh folder, with a worker; return the address once it is ready.
+
+    `settings` are variables of the environment.
+    """
+    environment = (
+        {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("ASKLESS_")
+        }
+        | {"ASKLESS_HOME": str(home), "PYTHONUNBUFFERED": "1"}
+        | settings
+    )
     with (home / "server.log").open("wb") as log:
         server = subprocess.Popen(
             [sys.executable, "-m", "app.cli", "serve", "--port", "0"],

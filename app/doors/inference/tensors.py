@@ -104,7 +104,7 @@ def read_json_cells(place: int, datatype: str, cells: list[Any]) -> TensorColumn
     kind, rule = (bool, "true or false") if datatype == BOOL else (str, "strings")
     if any(cell is not None and type(cell) is not kind for cell in cells):
         raise wrong_input(place, "data", f"must have {rule}, or null, as {datatype}")
-    return to_texts([WORDS[cell] for cell in cells] if datatype == BOOL else cells)
+    return hold_texts([WORDS[cell] for cell in cells] if datatype == BOOL else cells)
 
 
 def read_numbers(place: int, datatype: str, cells: list[Any]) -> TensorColumn:
@@ -126,7 +126,7 @@ def read_numbers(place: int, datatype: str, cells: list[Any]) -> TensorColumn:
 def read_bytes(place: int, datatype: str, part: bytes, count: int) -> TensorColumn:
     """Return values that are sent as bytes, little-endian, as a column."""
     if datatype == BYTES:
-        return to_texts(list(split_texts(place, part, count)))
+        return hold_texts(list(split_texts(place, part, count)))
     dtype = np.dtype(NUMBERS.get(datatype, "u1"))
     if len(part) != count * dtype.itemsize:
         rule = f"must be {count * dtype.itemsize} for this shape and datatype"
@@ -136,7 +136,7 @@ def read_bytes(place: int, datatype: str, part: bytes, count: int) -> TensorColu
         return numbers.astype(np.float64)
     if np.any(numbers > 1):
         raise wrong_input(place, "data", "must have the bytes 0 and 1, as BOOL")
-    return to_texts([WORDS[bool(one)] for one in numbers])
+    return hold_texts([WORDS[bool(one)] for one in numbers])
 
 
 def split_texts(place: int, part: bytes, count: int) -> Iterator[str]:
@@ -159,7 +159,7 @@ def split_texts(place: int, part: bytes, count: int) -> Iterator[str]:
         raise wrong_input(place, "data", rule)
 
 
-def to_texts(cells: list[str | None]) -> TensorColumn:
+def hold_texts(cells: list[str | None]) -> TensorColumn:
     texts = np.empty(len(cells), np.object_)
     texts[:] = cells
     return texts

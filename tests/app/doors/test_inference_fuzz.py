@@ -1,6 +1,7 @@
 """Random requests of the Open Inference Protocol are refused or answered."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from tests.app.doors.openings import KIND_OF, ROWS, inputs
 
 HEADER = "Inference-Header-Content-Length"
 INFER = "/v2/models/clinic/infer"
+# `make test-fuzz` sends more.
+N_EXAMPLES = int(os.environ.get("FUZZ", "100"))
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: (
@@ -116,21 +119,12 @@ def play(client: TestClient, body: Any, rest: bytes, shift: int | str | None) ->
 
 
 @settings(
-    max_examples=100,
+    max_examples=N_EXAMPLES,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(requests(), st.binary(max_size=24), LENGTHS)
 def test_random_request_is_answered_or_refused(
-    client: TestClient, body: Any, rest: bytes, shift: int | str | None
-) -> None:
-    play(client, body, rest, shift)
-
-
-@pytest.mark.chaos
-@settings(max_examples=5_000, deadline=None)
-@given(requests(), st.binary(max_size=24), LENGTHS)
-def test_five_thousand_random_requests_are_answered_or_refused(
     client: TestClient, body: Any, rest: bytes, shift: int | str | None
 ) -> None:
     play(client, body, rest, shift)

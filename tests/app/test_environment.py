@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.settings.environment import read_settings
+from app.settings.environment import installed_doors, read_settings
 from core.errors import RefusedError
 
 
@@ -105,6 +105,16 @@ def test_door_without_its_extra_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
 
     with pytest.raises(RefusedError, match=r"pip install 'askless\[server,mcp\]'"):
         read_settings()
+
+
+def test_doors_of_the_demo_are_those_whose_packages_are_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # As if the package were not installed.
+    monkeypatch.setitem(sys.modules, "mcp", None)
+
+    assert "inference" in installed_doors()
+    assert "mcp" not in installed_doors()
 
 
 def test_command_refuses_all_at_once_with_exit_code_2(

@@ -10,13 +10,16 @@ from app.http.plumbing.translating import Translation
 # The protocol's status for a request that can't be understood.
 BAD_REQUEST = 400
 INVALID = 422
+MAX_TOLD = 20
 
 
 def translate(document: dict[str, Any], status: int, headers: Headers) -> Response:
-    """Return a problem as the protocol's error, with every broken rule."""
+    """Return a problem as the protocol's error, with the first broken rules."""
     del headers
     rules = [f"{one['field']}: {one['rule']}" for one in document.get("errors", ())]
-    text = "; ".join(rules) or document.get("detail") or document["title"]
+    more = [f"and {len(rules) - MAX_TOLD} more"] if len(rules) > MAX_TOLD else []
+    text = "; ".join(rules[:MAX_TOLD] + more)
+    text = text or document.get("detail") or document["title"]
     return JSONResponse({"error": text}, BAD_REQUEST if status == INVALID else status)
 
 

@@ -378,6 +378,17 @@ def test_wrong_bytes_are_refused(
     assert rule in said_wrong(response)
 
 
+def test_many_broken_rules_are_told_in_part(client: TestClient, put: Put) -> None:
+    put(many(30), "thirty")
+    sent = [tensor("f0", [1.0], "FP64")]
+
+    error = said_wrong(
+        infer(client, "/v2/models/thirty/infer", parameters={"budget": 1}, inputs=sent)
+    )
+
+    assert error.endswith("; and 9 more")
+
+
 @pytest.mark.parametrize("length", ["-1", "x", "99999", "1" * 30, "1.0"])
 def test_wrong_length_of_the_json_is_refused(
     client: TestClient, put: Put, length: str

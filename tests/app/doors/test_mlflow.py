@@ -27,9 +27,8 @@ with warnings.catch_warnings():
     pd = pytest.importorskip("pandas", reason=NEEDED)
     pytest.importorskip("mlflow.pyfunc", reason=NEEDED)
     flavour = pytest.importorskip("askless.mlflow", reason=NEEDED)
-pytest_plugins = ["tests.app.conftest"]
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 COMMAND = Path(sys.executable).with_name("mlflow")
 ROWS = """id,age,sex,chol,fbs,ecg,echo1,echo2,disease
 7,45,male,200,true,1,1,2,0

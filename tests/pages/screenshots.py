@@ -16,8 +16,9 @@ from io import BytesIO
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import pyarrow.csv
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -27,6 +28,7 @@ from app.settings.settings import Settings
 from app.store.database.migrate import migrate
 from app.terminal.demo import DATA
 from app.uploads import read_columns
+from askless import Client
 from core.pipeline.check import check_training
 from core.pipeline.train import train
 from core.table.check import CheckedTable
@@ -41,6 +43,8 @@ IMAGES = Path(__file__).parents[2] / "docs" / "img"
 SCREENS = {"": (1280, 800), "-phone": (375, 760)}
 
 COLOURS = 128
+# Cases of the challenge: those before its refresh, and those after it.
+N_PLAYED = 120
 # What callers know their cases by.
 VISITS = (f"visit-{number}" for number in count(4711))
 
@@ -171,6 +175,32 @@ def play_monitor(page: Page, site: Site) -> None:
     page.goto(f"/ui/models/{site.model_id}/monitor")
 
 
+def play_challenge(page: Page, site: Site) -> None:
+    """Train a model of its own name, and play cases before and after its refresh."""
+    name = "heart-clinic"
+    with Client(site.url) as client:
+        if name not in [one.name for one in client.models()]:
+            spec = json.loads((DATA / "heart.json").read_text(encoding="utf-8"))
+            client.train(DATA / "heart.csv", spec | {"name": name, "effort": "fast"})
+            patients = pyarrow.csv.read_csv(DATA / "heart.csv").to_pylist()
+            work_through(client, name, patients[:20])
+            client.follow(client.refresh_model(name)["id"])
+            work_through(client, name, patients[20:N_PLAYED])
+            while client.challenge(name)["cases"] < N_PLAYED - 20:
+                time.sleep(0.5)
+        champion = client.model(name)
+    page.goto(f"/ui/models/{champion.id}/challenge")
+
+
+def work_through(client: Client, name: str, patients: list[dict[str, Any]]) -> None:
+    """Play cases to their end, and record how they turned out."""
+    for patient in patients:
+        session = client.predict(name, budget=60)
+        session.play(patient)
+        session.stop()
+        session.tell_outcome(str(patient["label"]))
+
+
 def play_datasets(page: Page, site: Site) -> None:
     upload(site, "heart")
     upload(site, "diabetes")
@@ -231,6 +261,7 @@ SHOTS = (
     Shot("ledger", play_ledger),
     Shot("reversal", play_reversal),
     Shot("monitor", play_monitor),
+    Shot("challenge", play_challenge),
     Shot("datasets", play_datasets),
     Shot("dataset", play_dataset),
     Shot("training-new", play_new_training),

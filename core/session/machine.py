@@ -151,8 +151,10 @@ def observe(
             # Draws go on from answer to answer, as if each had come alone.
             n_draws = policy.count_draws(Position.of(ensemble, after))
             after = replace(after, n_draws=n_draws)
-        is_asked = answer.feature_idx in revealed
-        chance = find_propensity(ensemble, state) if is_asked else None
+        chance = None
+        if answer.feature_idx in revealed:
+            # The other features of a bundle come with it: one purchase has one chance.
+            chance, revealed = find_propensity(ensemble, state), ()
         after = take_one(catalogue, after, replace(answer, propensity=chance))
     if after is state:
         return state

@@ -35,7 +35,8 @@ class Answer:
     value: float | None = None
     #: in micro-units
     charged: int = 0
-    #: chance with which the question was asked; None: it was not asked, or not known
+    #: chance with which the question was asked, at the first answer of a purchase;
+    #: None: it was not asked, or the chance is not known
     propensity: float | None = None
 
 

@@ -308,7 +308,7 @@ def test_a_bundle_is_one_purchase_and_is_drawn_whole():
     assert question.feature_idxs == (1, 2, 3)
     assert state.explorations[-1].n_open == 1
     assert after.spent == 90
-    assert [one.propensity for one in after.history] == [0.5] * 3
+    assert [one.propensity for one in after.history] == [0.5, None, None]
     assert after.is_led
 
 

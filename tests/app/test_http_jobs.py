@@ -64,7 +64,12 @@ def test_predictions_are_those_of_the_command_line(
     assert jobs.worker().work() == "succeeded"
 
     ended = client.get(f"/jobs/{job['id']}").json()
-    assert ended["result"] == {"rows": 80, "formats": ["csv", "parquet"]}
+    assert ended["result"] == {
+        "rows": 80,
+        "formats": ["csv", "parquet"],
+        # Jobs that learn make a model.
+        "model_id": None,
+    }
     assert (ended["state"], ended["progress"]) == ("succeeded", 1.0)
     options = ("--budget", "1,inf", "--keep", "chol", "-o", "-")
     done = run("predict", files / "MODEL.json", files / "t.csv", *options)

@@ -37,7 +37,14 @@ def test_an_answer_is_charged_and_written_to_the_ledger(
     assert after["budget"]["remaining"] == 59.0
     assert after["version"] == session["version"] + 1
     assert after["answers"] == [
-        {"feature": "age", "outcome": "value", "value": 63, "charged": 1.0}
+        {
+            "feature": "age",
+            "outcome": "value",
+            "value": 63,
+            "charged": 1.0,
+            "propensity": 1.0,
+            "explores": False,
+        }
     ]
     assert charges(client, session) == [("age", 1.0)]
 

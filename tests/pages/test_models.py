@@ -114,8 +114,7 @@ def test_many_features_are_folded_after_the_first(client: TestClient) -> None:
 def test_a_model_without_a_curve_has_its_card(client: TestClient) -> None:
     page = client.get(f"/ui/models/{bring(client, curve=None, card={})}").text
 
-    assert "so it has no curve" in page
-    assert "nobody knows how often it errs" in page
+    assert "There is no curve of its error" in page
     assert "<svg" not in page
 
 

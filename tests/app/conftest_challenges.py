@@ -60,7 +60,7 @@ def refresh(client: TestClient) -> Refresh:
 
 
 @pytest.fixture
-def play(jobs: Jobs) -> Callable[[], None]:
+def play_silently(jobs: Jobs) -> Callable[[], None]:
     """Count new cases as a worker does at its next turn."""
     return Errands(jobs.engine, jobs.blobs, jobs.settings).play_challenges
 

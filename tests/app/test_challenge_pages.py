@@ -41,11 +41,11 @@ def test_a_challenge_is_begun_on_its_page(
 
 
 def test_a_challenger_is_promoted_on_a_page_that_asks_once_more(
-    client: TestClient, challenger: str, work: Work, play: Callable[[], None]
+    client: TestClient, challenger: str, work: Work, play_silently: Callable[[], None]
 ) -> None:
     for _ in range(12):
         work("1", a=-1.0, b=1.0)
-    play()
+    play_silently()
     shown = client.get(PAGE).text
     asked = client.get(f"{PAGE}/promote").text
     address = f"/ui/models/{challenger}/champion"

@@ -70,13 +70,13 @@ def test_a_challenger_does_not_take_the_name_by_being_newer(
 
 @pytest.mark.usefixtures("challenger")
 def test_only_cases_that_began_after_the_cut_are_counted(
-    client: TestClient, work: Work, play: Play
+    client: TestClient, work: Work, play_silently: Play
 ) -> None:
-    play()
+    play_silently()
     before = standing(client)
     work("1", a=-1.0, b=1.0)
-    play()
-    play()
+    play_silently()
+    play_silently()
 
     after = standing(client)
 
@@ -93,7 +93,7 @@ def test_a_case_from_before_the_cut_does_not_count_when_it_ends_later(
     work: Work,
     refresh: Refresh,
     jobs: Jobs,
-    play: Play,
+    play_silently: Play,
 ) -> None:
     early = client.post("/predict", json={"model": NAME, "budget": None}).json()["id"]
     work("1", a=1.0, b=1.0)
@@ -102,18 +102,18 @@ def test_a_case_from_before_the_cut_does_not_count_when_it_ends_later(
     client.post(f"/predict/{early}/stop")
     client.put(f"/predict/{early}/outcome", json={"label": "1"})
 
-    play()
+    play_silently()
 
     assert standing(client)["cases"] == 0
 
 
 @pytest.mark.usefixtures("challenger")
 def test_spends_are_compared_where_the_log_has_all_answers(
-    client: TestClient, work: Work, play: Play
+    client: TestClient, work: Work, play_silently: Play
 ) -> None:
     work("1", a=-1.0, b=1.0)
     work("1", a=-1.0)
-    play()
+    play_silently()
 
     spend = standing(client)["spend"]
 
@@ -129,7 +129,7 @@ def test_a_rule_promotes_by_itself_once_the_difference_is_beyond_chance(
     work: Work,
     refresh: Refresh,
     jobs: Jobs,
-    play: Play,
+    play_silently: Play,
 ) -> None:
     for other in (0, 1):
         for _ in range(30):
@@ -138,11 +138,11 @@ def test_a_rule_promotes_by_itself_once_the_difference_is_beyond_chance(
     jobs.worker().work()
     for _ in range(8):
         work("1", a=-1.0, b=1.0)
-    play()
+    play_silently()
     early = standing(client)
     for _ in range(8):
         work("0", a=1.0, b=0.0)
-    play()
+    play_silently()
 
     found = standing(client)
 
@@ -155,11 +155,11 @@ def test_a_rule_promotes_by_itself_once_the_difference_is_beyond_chance(
 
 @pytest.mark.usefixtures("champion")
 def test_without_a_rule_a_person_promotes(
-    client: TestClient, challenger: str, work: Work, play: Play
+    client: TestClient, challenger: str, work: Work, play_silently: Play
 ) -> None:
     for _ in range(20):
         work("1", a=-1.0, b=1.0)
-    play()
+    play_silently()
     before = standing(client)
     crowned = client.put(f"/models/{challenger}/champion")
     again = client.put(f"/models/{challenger}/champion")
@@ -318,7 +318,7 @@ def test_ending_a_challenge_cancels_its_training(
 
 
 def test_a_challenge_whose_training_is_cancelled_ends_and_is_no_obstacle(
-    client: TestClient, champion: str, work: Work, refresh: Refresh, play: Play
+    client: TestClient, champion: str, work: Work, refresh: Refresh, play_silently: Play
 ) -> None:
     work("1", a=1.0, b=1.0)
     first = refresh().json()["id"]
@@ -326,7 +326,7 @@ def test_a_challenge_whose_training_is_cancelled_ends_and_is_no_obstacle(
     second = refresh()
     client.post(f"/train/{second.json()['id']}/cancel")
 
-    play()
+    play_silently()
 
     assert second.status_code == 202
     found = standing(client)
@@ -343,16 +343,16 @@ def test_deleting_one_of_the_two_ends_the_challenge(
     champion: str,
     challenger: str,
     work: Work,
-    play: Play,
+    play_silently: Play,
     which: str,
 ) -> None:
     work("1", a=-1.0, b=1.0)
-    play()
+    play_silently()
     other = {"champion": challenger, "challenger": champion}[which]
     deleted = {"champion": champion, "challenger": challenger}[which]
 
     gone = client.delete(f"/models/{deleted}")
-    play()
+    play_silently()
 
     found = standing(client)
     assert gone.status_code == 204
@@ -374,15 +374,15 @@ def test_a_champion_is_not_dethroned_while_it_is_challenged(
 
 @pytest.mark.usefixtures("challenger")
 def test_an_erased_case_keeps_its_losses_and_nothing_else(
-    client: TestClient, work: Work, play: Play, engine: sa.Engine
+    client: TestClient, work: Work, play_silently: Play, engine: sa.Engine
 ) -> None:
     session = work("1", a=-1.0, b=1.0)
     work("0", a=-1.0, b=0.0)
-    play()
+    play_silently()
     before = standing(client)
 
     client.delete(f"/predict/{session}")
-    play()
+    play_silently()
 
     with transaction(engine, is_read=True) as db:
         kept = set(db.scalars(sa.select(challenge_cases.c.session_id)))
@@ -393,27 +393,29 @@ def test_an_erased_case_keeps_its_losses_and_nothing_else(
 
 @pytest.mark.usefixtures("challenger")
 def test_a_corrected_outcome_does_not_change_what_was_counted(
-    client: TestClient, work: Work, play: Play
+    client: TestClient, work: Work, play_silently: Play
 ) -> None:
     session = work("1", a=-1.0, b=1.0)
-    play()
+    play_silently()
     before = standing(client)
 
     client.put(f"/predict/{session}/outcome", json={"label": "0"})
-    play()
+    play_silently()
 
     assert standing(client) == before
 
 
 @pytest.mark.usefixtures("challenger")
-def test_a_case_counts_once_it_is_closed(client: TestClient, play: Play) -> None:
+def test_a_case_counts_once_it_is_closed(
+    client: TestClient, play_silently: Play
+) -> None:
     path = client.post("/predict", json={"model": NAME, "budget": None}).json()["id"]
     client.put(f"/predict/{path}/outcome", json={"label": "1"})
-    play()
+    play_silently()
     assert standing(client)["cases"] == 0
 
     client.post(f"/predict/{path}/stop")
-    play()
+    play_silently()
 
     assert standing(client)["cases"] == 1
 

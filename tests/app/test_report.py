@@ -74,7 +74,7 @@ def test_model_without_a_curve_has_a_page_of_parts_of_the_whole_price() -> None:
 
     assert page.count("Spent by then") == 5
     assert "errs in" not in page
-    assert "so it has no curve" in page
+    assert "There is no curve of its error" in page
 
 
 def test_budget_below_every_price_says_so() -> None:

@@ -84,7 +84,7 @@ def test_a_model_without_a_curve_is_neither_praised_nor_offered(
 
     page = client.get("/ui").text
 
-    assert "its error is not known" in page
+    assert "its error under a budget is not known" in page
     assert "/ui/try" not in page
     assert "Start a session" in page
 

@@ -5,9 +5,10 @@ Each step is stored in a transaction of its own; none is open while it computes.
 
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib import import_module
 
 import sqlalchemy as sa
 from sqlalchemy.exc import InternalError, OperationalError
@@ -32,6 +33,15 @@ from core.errors import RefusedError
 AWAY = (OperationalError, InternalError)
 CLUSTER = (ClusterError, ShardsLostError, ShardFailedError)
 INTERRUPTED = "interrupted"
+
+
+def preload_pandas() -> None:
+    """Import pandas where it is installed, before a limit of memory begins.
+
+    pyarrow imports it when it first reads a table, and takes a failure for a mistake.
+    """
+    with suppress(ImportError):
+        import_module("pandas")
 
 
 @dataclass
@@ -63,6 +73,7 @@ class Computer:
 
         Raises SupersededError, or the database's error if that is away.
         """
+        preload_pandas()
         try:
             with limited_memory(self.settings.max_training_bytes):
                 return self.compute(training)

@@ -9,7 +9,7 @@ from app.documents.fields import MAX_NAME
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape
 
 EXAMPLE_URL = "s3://clinic/visits/*.parquet"
-# Of a day such as 2026-11-20.
+# A day such as 2026-11-20 has so many letters.
 DAY_LENGTH = 10
 DATASET_ID = "dat_3f0a1b2c4d5e6f7081920a1b"
 

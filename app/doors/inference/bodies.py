@@ -30,7 +30,7 @@ def read_most_spend(raw: Any) -> int | None:
 
 
 class InferenceParameters(AimWish):
-    """What each row may spend and how it is played, and how outputs are sent."""
+    """Parameters of a request: the budget of a row, its policy, the form of outputs."""
 
     budget: Annotated[int | None, BeforeValidator(read_most_spend)]
     policy: Policy | None = None

@@ -145,7 +145,7 @@ def predict(
 
 def name_inputs(refusals: tuple[Refusal, ...]) -> Iterator[Refusal]:
     for one in refusals:
-        # What is found there is the name of a feature of the model.
+        # `found` is the name of the feature that the table lacks.
         if one.field == "features":
             yield Refusal("inputs", f"must have {one.found}, which may be asked for")
         elif one.field == "table":

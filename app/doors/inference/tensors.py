@@ -26,7 +26,7 @@ BOOL, BYTES = "BOOL", "BYTES"
 DATATYPES = (*NUMBERS, BOOL, BYTES)
 WORDS = {True: "true", False: "false", None: None}
 LENGTH = struct.Struct("<I")
-# Of each type of feature.
+# Each type of feature has one datatype of the protocol.
 DATATYPE_OF = {"number": "FP64", "boolean": BOOL, "category": BYTES}
 
 #: A column of a table: numbers with NaN, or texts with None.

@@ -23,7 +23,7 @@ from app.store.database.transactions import Transaction
 
 Made = TypeVar("Made")
 Shown = TypeVar("Shown")
-# Where over stdio, which has no requests of HTTP, an error says that it came from.
+# Stdio has no requests of HTTP, so errors name this one as their origin.
 OFFLINE = {"type": "http", "method": "POST", "path": "/mcp", "query_string": b""}
 
 

@@ -1,6 +1,9 @@
 """Requests of the Open Inference Protocol, as tests send them."""
 
+import json
 from typing import Any
+
+from fastapi.testclient import TestClient
 
 from tests.app.clinic import CLINIC, Json
 
@@ -14,6 +17,7 @@ ROWS: dict[str, list[Any]] = {
     "echo1": [1, 2, 2, None],
     "echo2": [2, 4, 3, 1],
 }
+INFER = "/v2/models/clinic/infer"
 DATATYPES = {"number": "FP64", "boolean": "BOOL", "category": "BYTES"}
 KIND_OF = {one.name: DATATYPES[one.type] for one in CLINIC.features}
 
@@ -31,3 +35,17 @@ def inputs(**changed: Any) -> list[Json]:
 def values(answer: Json) -> Json:
     """The data of the outputs by name."""
     return {one["name"]: one["data"] for one in answer["outputs"]}
+
+
+def infer(client: TestClient, path: str = INFER, **body: Any) -> Any:
+    """Send a request; NaN stands in it as Python writes it."""
+    return client.post(path, content=json.dumps(body))
+
+
+def said_wrong(response: Any, status: int = 400) -> str:
+    """The protocol's error, which is all that the body has."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/json"
+    body = response.json()
+    assert list(body) == ["error"]
+    return str(body["error"])

@@ -16,8 +16,10 @@ with TestClient(app, base_url="http://127.0.0.1") as client:
     assert client.get("/livez").status_code == 200
     assert client.post("/mcp", json={}).status_code == 404
 loaded = {one.partition(".")[0] for one in sys.modules}
-print(sorted(loaded & {"mcp", "mcp_types", "sse_starlette", "jwt"}))
-print([one for one in sys.modules if one.startswith("app.doors")])
+of_doors = {"mcp", "mcp_types", "sse_starlette", "jwt", "mlflow", "pandas"}
+print(sorted(loaded & {*of_doors, "tritonclient"}))
+ours = ("app.doors", "askless.mlflow")
+print([one for one in sys.modules if one.startswith(ours)])
 """
 
 

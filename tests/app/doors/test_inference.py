@@ -2,9 +2,6 @@
 
 import json
 import struct
-import subprocess
-import sys
-from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -18,35 +15,27 @@ from fastapi.testclient import TestClient
 from app.main import create_app
 from app.settings.settings import Settings
 from core.model.hypotheses import Stump
-from tests.app.clinic import Answer, Json, Make, Put, Start, clinic, local_client, many
-from tests.app.doors.openings import ROWS, inputs, tensor, values
+from tests.app.clinic import Answer, Json, Put, Start, clinic, local_client, many
+from tests.app.doors.openings import (
+    INFER,
+    ROWS,
+    infer,
+    inputs,
+    said_wrong,
+    tensor,
+    values,
+)
 from tests.app.jobs import Jobs
 from tests.sessions import CLASSES
 from tests.small import ensemble_of
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
-ROOT = Path(__file__).resolve().parents[3]
 HEADER = "Inference-Header-Content-Length"
-INFER = "/v2/models/clinic/infer"
 
 
 @pytest.fixture
 def settings(database_url: str, tmp_path: Path) -> Settings:
     return Settings(home=tmp_path, database_url=database_url, doors=["inference"])
-
-
-def infer(client: TestClient, path: str = INFER, **body: Any) -> Any:
-    """Send a request; NaN stands in it as Python writes it."""
-    return client.post(path, content=json.dumps(body))
-
-
-def said_wrong(response: Any, status: int = 400) -> str:
-    """The protocol's error, which is all that the body has."""
-    assert response.status_code == status, response.text
-    assert response.headers["content-type"] == "application/json"
-    body = response.json()
-    assert list(body) == ["error"]
-    return str(body["error"])
 
 
 @pytest.mark.parametrize(
@@ -277,248 +266,9 @@ def test_outputs_are_those_asked_for(client: TestClient, put: Put) -> None:
     assert ["data" in one for one in told["outputs"]] == [True, False]
 
 
-WRONG: list[tuple[Json, str]] = [
-    ({"parameters": {}}, "parameters.budget: is required"),
-    ({"parameters": {"budget": -1}}, "parameters.budget: must be an amount"),
-    ({"parameters": {"budget": "much"}}, "parameters.budget: must be an amount"),
-    ({"parameters": {"budget": True}}, "parameters.budget: must be an amount"),
-    ({"parameters": {"budget": float("nan")}}, "parameters.budget: must be"),
-    ({"parameters": {"budget": 1, "bugdet": 1}}, "parameters.bugdet: is no field"),
-    ({"parameters": {"budget": 1, "seed": -1}}, "parameters.seed: must be at least"),
-    ({"parameters": {"budget": 1, "policy": "none"}}, "parameters.policy: must be"),
-    ({"parameters": {"budget": 1, "policy": "panels"}}, "policy: must be one of"),
-    ({"parameters": {"budget": 1, "mean_budget": 1}}, "aim: is "),
-    ({"parameters": {"budget": 1, "sequence_id": 4}}, "sequence_id: is no field"),
-    ({"inputs": []}, "inputs: must have 1 or more"),
-    ({"inputs": [tensor("age", [1.0])]}, "inputs: must have 'sex'"),
-    ({"inputs": [tensor("aeg", [1.0], "FP64")]}, "inputs[0].name: must be a feature"),
-    ({"inputs": [*inputs(), tensor("age", ROWS["age"])]}, "must stand once"),
-    ({"inputs": inputs(age=tensor("age", [1.0]))}, "shape: must be [n] or [n, 1]"),
-    ({"inputs": inputs(age=tensor("age", ["1"] * 4, "BYTES"))}, "inputs[0].datatype"),
-    ({"inputs": inputs(age=tensor("age", [1] * 4, "BF16"))}, "inputs[0].datatype"),
-    ({"inputs": inputs(age=tensor("age", ["1"] * 4))}, "must have numbers, NaN"),
-    ({"inputs": inputs(age=tensor("age", [True] * 4))}, "must have numbers, NaN"),
-    ({"inputs": inputs(age=tensor("age", [1.5] * 4, "INT8"))}, "must have integers"),
-    ({"inputs": inputs(age=tensor("age", [10**400] * 4, "INT64"))}, "a double can"),
-    ({"inputs": inputs(age={**tensor("age", [1.0]), "shape": [10**30]})}, "shape says"),
-    ({"inputs": inputs(age={**tensor("age", [1.0]), "shape": [2**60]})}, "shape says"),
-    ({"inputs": inputs(age={**tensor("age", [1.0]), "shape": [-1]})}, "at least 0"),
-    ({"inputs": inputs(age={**tensor("age", [1.0]), "shape": [1, 1, 1]})}, "2 or few"),
-    ({"inputs": inputs(age={**tensor("age", [[1.0], []]), "shape": [2, 1]})}, "says"),
-    ({"inputs": inputs(age={**tensor("age", [1.0]), "data": 7})}, "must be a list"),
-    ({"inputs": inputs(sex=tensor("sex", [1] * 4))}, "must have strings, or null"),
-    ({"inputs": inputs(fbs=tensor("fbs", [1] * 4))}, "must have true or false, or"),
-    ({"inputs": inputs(fbs=tensor("fbs", [2.0] * 4, "FP64"))}, "column fbs: must be"),
-    ({"inputs": [tensor(name, []) for name in ROWS]}, "inputs: must have at least"),
-    ({"outputs": [{"name": "lable"}]}, "outputs[0].name: must be one of label"),
-    ({"outputs": [{"name": "label"}, {"name": "label"}]}, "must stand once"),
-    ({"outputs": [{"name": "label", "parameters": {"classification": 1}}]}, "no field"),
-    ({"model": "clinic"}, "model: is no field"),
-]
-
-
-@pytest.mark.parametrize(("change", "rule"), WRONG)
-def test_wrong_request_is_refused_by_field_and_rule(
-    client: TestClient, put: Put, change: Json, rule: str
-) -> None:
-    put()
-    body = {"parameters": {"budget": 20}, "inputs": inputs()}
-
-    assert rule in said_wrong(infer(client, **body | change))
-
-
-def test_too_many_rows_are_left_to_jobs(client: TestClient, put: Put) -> None:
-    put(many(1), "one")
-    sent = [tensor("f0", [1.0] * 10_001, "FP64")]
-
-    response = infer(
-        client, "/v2/models/one/infer", parameters={"budget": 1}, inputs=sent
-    )
-
-    assert "at most 10000 rows" in said_wrong(response)
-
-
-def tensor_bytes(size: object, shape: list[int], datatype: str = "FP64") -> Json:
-    parameters = {"binary_data_size": size}
-    return {"name": "f0", "shape": shape, "datatype": datatype} | {
-        "parameters": parameters
-    }
-
-
-@pytest.mark.parametrize(
-    ("sent", "rest", "rule"),
-    [
-        (tensor_bytes(16, [2]), b"\0" * 15, "not be more than the bytes that came"),
-        (tensor_bytes(16, [2]), b"\0" * 17, "body: must be as long as"),
-        (tensor_bytes(8, [2]), b"\0" * 8, "must be 16 for this shape"),
-        (tensor_bytes(2**70, [2]), b"", "inputs[0].parameters.binary_data_size"),
-        (tensor_bytes(-1, [2]), b"", "must be at least 0"),
-        (tensor_bytes(0, [2**61]), b"", "must be "),
-        (tensor_bytes(3, [1], "BYTES"), b"\1\0\0", "each after its length"),
-        (tensor_bytes(5, [1], "BYTES"), b"\2\0\0\0a", "each after its length"),
-        (tensor_bytes(5, [2], "BYTES"), b"\1\0\0\0a", "each after its length"),
-        (tensor_bytes(10, [1], "BYTES"), b"\1\0\0\0a" * 2, "each after its length"),
-        (tensor_bytes(4, [2**40], "BYTES"), b"\0" * 4, "each after its length"),
-        (tensor_bytes(5, [1], "BYTES"), b"\1\0\0\0\xff", "must be text in UTF-8"),
-        (tensor_bytes(1, [1], "BOOL"), b"\2", "must have the bytes 0 and 1"),
-        (tensor_bytes(8, [1]), np.array([np.inf]).tobytes(), "must be finite"),
-        (tensor_bytes(8, [1]) | {"data": [1]}, b"\0" * 8, "must be left out beside"),
-    ],
-)
-def test_wrong_bytes_are_refused(
-    client: TestClient, put: Put, sent: Json, rest: bytes, rule: str
-) -> None:
-    put(many(1), "one")
-    head = json.dumps({"parameters": {"budget": 1}, "inputs": [sent]}).encode()
-
-    response = client.post(
-        "/v2/models/one/infer", content=head + rest, headers={HEADER: str(len(head))}
-    )
-
-    assert rule in said_wrong(response)
-
-
-def test_many_broken_rules_are_told_in_part(client: TestClient, put: Put) -> None:
-    put(many(30), "thirty")
-    sent = [tensor("f0", [1.0], "FP64")]
-
-    error = said_wrong(
-        infer(client, "/v2/models/thirty/infer", parameters={"budget": 1}, inputs=sent)
-    )
-
-    assert error.endswith("; and 9 more")
-
-
-@pytest.mark.parametrize("length", ["-1", "x", "99999", "1" * 30, "1.0"])
-def test_wrong_length_of_the_json_is_refused(
-    client: TestClient, put: Put, length: str
-) -> None:
-    put()
-
-    response = client.post(INFER, content=b"{}", headers={HEADER: length})
-
-    assert HEADER in said_wrong(response)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", "{", "7", "[]", '{"inputs": Infinity}', '{"id": 1e999}', "\ud800"),
-        *('{"id": "a", "id": "b"}', "[" * 100_000),
-    ],
-)
-def test_text_that_is_no_request_is_refused(
-    client: TestClient, put: Put, text: str
-) -> None:
-    put()
-
-    assert said_wrong(client.post(INFER, content=text.encode("utf-8", "replace")))
-    assert said_wrong(client.post(INFER, content=b"\xff\xfe"))
-
-
-def test_packed_request_is_refused(client: TestClient, put: Put) -> None:
-    put()
-
-    response = client.post(INFER, content=b"{}", headers={"Content-Encoding": "gzip"})
-
-    assert "Content-Encoding: must be absent" in said_wrong(response)
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [
-        ("GET", "/v2/models/clink", 404),
-        ("GET", "/v2/models/clinic/versions/9", 404),
-        ("GET", "/v2/models/clinic/versions/x/ready", 404),
-        ("POST", "/v2/models/clinic/versions/0/infer", 404),
-        ("GET", "/v2/models/clinic/config", 404),
-        ("POST", "/v2/repository/index", 404),
-        ("GET", INFER, 405),
-        ("DELETE", "/v2/models/clinic", 405),
-    ],
-)
-def test_what_is_not_there_has_the_protocols_error(
-    client: TestClient, put: Put, method: str, path: str, status: int
-) -> None:
-    put()
-
-    assert said_wrong(client.request(method, path), status)
-
-
-def test_errors_of_outer_layers_have_the_protocols_form(client: TestClient) -> None:
-    large = client.post(INFER, content=b" " * 2_000_001)
-    foreign = client.get("/v2", headers={"Host": "elsewhere.example"})
-    page = client.get("/v2/nothing", headers={"Accept": "text/html"})
-
-    assert "2000000 bytes" in said_wrong(large, 413)
-    assert said_wrong(foreign, 421)
-    assert said_wrong(page, 404)
-    assert large.headers["x-content-type-options"] == "nosniff"
-
-
-def test_keys_and_scopes_are_those_of_the_api(
-    client: TestClient, app: Any, put: Put, key: Make
-) -> None:
-    put()
-    app.state.guard.must_ask = True
-    body = {"parameters": {"budget": 20}, "inputs": inputs()}
-
-    def send(headers: dict[str, str] | None) -> tuple[int, int]:
-        read = client.get("/v2/models/clinic", headers=headers)
-        played = client.post(INFER, content=json.dumps(body), headers=headers)
-        for one in (read, played):
-            assert one.status_code == 200 or said_wrong(one, one.status_code)
-        return read.status_code, played.status_code
-
-    soon = datetime.now(UTC) + timedelta(milliseconds=300)
-    expiring = key(expires_at=soon)
-    while datetime.now(UTC) < soon:
-        pass
-    assert send(None) == (401, 401)
-    assert send({"Authorization": "Bearer askl_none"}) == (401, 401)
-    assert send(expiring) == (401, 401)
-    assert send(key("models:read")) == (200, 403)
-    assert send(key("predict:write")) == (403, 200)
-    assert send(key(tenant="other")) == (404, 404)
-    assert client.get("/v2/health/live").status_code == 200
-    assert "www-authenticate" in client.get("/v2/models/clinic").headers
-
-
-def test_too_many_requests_are_refused(client: TestClient, put: Put, key: Make) -> None:
-    put()
-    headers = key(limits={"requests_per_minute": 1})
-
-    client.get("/v2/models/clinic", headers=headers)
-    response = client.get("/v2/models/clinic", headers=headers)
-
-    assert "1 requests a minute" in said_wrong(response, 429)
-    assert int(response.headers["retry-after"]) > 0
-
-
 def test_door_that_is_off_has_no_address(tmp_path: Path) -> None:
     with local_client(create_app(Settings(home=tmp_path), is_local=True)) as client:
         response = client.get("/v2")
 
     assert response.status_code == 404
     assert response.headers["content-type"] == "application/problem+json"
-
-
-def test_server_without_doors_imports_none_and_nothing_of_theirs() -> None:
-    lines = (
-        "import sys",
-        "from app.main import create_app",
-        "from app.settings.settings import Settings",
-        "create_app(Settings(), is_local=True)",
-        "names = ('app.doors', 'mlflow', 'pandas', 'tritonclient', 'askless.mlflow')",
-        "print([one for one in names if one in sys.modules])",
-    )
-
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(lines)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    assert done.stdout == "[]\n"

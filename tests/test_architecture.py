@@ -175,6 +175,7 @@ ARROWS = {
     "tests.naive_boosting": ("tests.naive", "tests.naive_hypotheses"),
     "tests.naive_sessions": ("tests.naive", "tests.naive_hypotheses"),
     "tests.naive_selection": (),
+    "tests.naive_online": (),
 }
 
 # One file per noun, and siblings never meet; the files named here serve them all.

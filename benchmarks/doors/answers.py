@@ -10,23 +10,16 @@ import argparse
 import json
 import random
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 from typing import Any
 
 from benchmarks.documents import keep_rows
 from benchmarks.doors.patients import Patient, read_patients
+from benchmarks.doors.serving import compare, opened
 from benchmarks.service.clients import Caller
-from benchmarks.service.servers import (
-    ROOT,
-    database,
-    end,
-    run_script,
-    train_model,
-    wait_for,
-)
+from benchmarks.service.servers import ROOT, train_model
 
 Json = dict[str, Any]
 VERSION = "2026-07-28"
@@ -73,29 +66,6 @@ DOORS: dict[str, Callable[[str, Json], Request]] = {
     f"mcp {VERSION}": by_mcp,
     "mcp 2025-11-25": by_older_mcp,
 }
-
-
-@contextmanager
-def opened(model: str) -> Iterator[Caller]:
-    """Serve a model with its doors open; yield a connection."""
-    with database("sqlite") as url:
-        home = url.removeprefix("sqlite:///").rpartition("/")[0]
-        settings = {
-            "ASKLESS_HOME": home,
-            "ASKLESS_DATABASE_URL": url,
-            "ASKLESS_DOORS": '["mcp"]',
-        }
-        server = run_script(ROOT, "serve", settings)
-        try:
-            assert server.stdout is not None
-            port = int(server.stdout.readline())
-            wait_for([port])
-            with Caller(port) as caller:
-                status, _ = caller.ask("POST", "/models", model.encode())
-                assert status == 201, "the model was not imported"
-                yield caller
-        finally:
-            end(server)
 
 
 class Twins:
@@ -149,25 +119,15 @@ class Twins:
 
 
 def measure(caller: Caller, door: Callable[[str, Json], Request]) -> Json:
-    ratios, ours, theirs = [], [], []
+    ours, theirs = [], []
     twins = Twins(caller, 1)
     for turn in range(PAIRS):
         twins.time_pair(door, turn)
     for _ in range(BLOCKS):
         pairs = [twins.time_pair(door, turn) for turn in range(PAIRS)]
-        mine = median(one[door.__name__] for one in pairs)
-        other = median(one["by_predict"] for one in pairs)
-        ours.append(mine)
-        theirs.append(other)
-        ratios.append(mine / other)
-    low, middle, high = quantiles(ratios, n=4)
-    return {
-        "ms": round(1000 * median(ours), 2),
-        "ms_predict": round(1000 * median(theirs), 2),
-        "ratio": round(middle, 3),
-        "quartiles": [round(low, 3), round(high, 3)],
-        "answers": BLOCKS * PAIRS,
-    }
+        ours.append(median(one[door.__name__] for one in pairs))
+        theirs.append(median(one["by_predict"] for one in pairs))
+    return compare(ours, theirs) | {"answers": BLOCKS * PAIRS}
 
 
 def main() -> None:
@@ -177,7 +137,7 @@ def main() -> None:
     asked = parser.parse_args()
     model = asked.model.read_text() if asked.model else train_model(ROOT)
     table = []
-    with opened(model) as caller:
+    with opened(model, "mcp") as caller:
         for name in asked.door or list(DOORS):
             found = measure(caller, DOORS[name])
             low, high = found["quartiles"]

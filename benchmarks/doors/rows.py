@@ -11,51 +11,20 @@ import argparse
 import json
 import random
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 from typing import Any
 
 from benchmarks.doors.patients import DEMO, Patient, read_patients
+from benchmarks.doors.serving import compare, opened
 from benchmarks.service.clients import Caller
-from benchmarks.service.servers import (
-    ROOT,
-    database,
-    end,
-    run_script,
-    train_model,
-    wait_for,
-)
+from benchmarks.service.servers import ROOT, train_model
 
 Json = dict[str, Any]
 MODEL = "heart-cleveland"
 BUDGET = 60
 BLOCKS, PATIENTS, WARM = 9, 20, 20
 DATATYPES = {"number": "FP64", "boolean": "BOOL", "category": "BYTES"}
-
-
-@contextmanager
-def opened(model: str) -> Iterator[Caller]:
-    """Serve a model with the door open; yield a connection."""
-    with database("sqlite") as url:
-        home = url.removeprefix("sqlite:///").rpartition("/")[0]
-        settings = {
-            "ASKLESS_HOME": home,
-            "ASKLESS_DATABASE_URL": url,
-            "ASKLESS_DOORS": '["inference"]',
-        }
-        server = run_script(ROOT, "serve", settings)
-        try:
-            assert server.stdout is not None
-            port = int(server.stdout.readline())
-            wait_for([port])
-            with Caller(port) as caller:
-                status, _ = caller.ask("POST", "/models", model.encode())
-                assert status == 201, "the model was not imported"
-                yield caller
-        finally:
-            end(server)
 
 
 def read_types() -> dict[str, str]:
@@ -113,7 +82,7 @@ def measure(caller: Caller) -> Json:
     random.Random(1).shuffle(patients)
     for turn, patient in enumerate(patients[:WARM]):
         time_pair(caller, patient, types, turn)
-    ratios, ours, theirs = [], [], []
+    ours, theirs = [], []
     for block in range(BLOCKS):
         first = WARM + block * PATIENTS
         pairs = [
@@ -122,15 +91,7 @@ def measure(caller: Caller) -> Json:
         ]
         ours.append(median(one["infer"] for one in pairs))
         theirs.append(median(one["play"] for one in pairs))
-        ratios.append(ours[-1] / theirs[-1])
-    low, middle, high = quantiles(ratios, n=4)
-    return {
-        "ms": round(1000 * median(ours), 2),
-        "ms_predict": round(1000 * median(theirs), 2),
-        "ratio": round(middle, 3),
-        "quartiles": [round(low, 3), round(high, 3)],
-        "patients": BLOCKS * PATIENTS,
-    }
+    return compare(ours, theirs) | {"patients": BLOCKS * PATIENTS}
 
 
 def main() -> None:
@@ -138,7 +99,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="The demo's, trained before.")
     asked = parser.parse_args()
     model = asked.model.read_text() if asked.model else train_model(ROOT)
-    with opened(model) as caller:
+    with opened(model, "inference") as caller:
         print(json.dumps(measure(caller)), flush=True)
 
 

@@ -1,5 +1,7 @@
 """Makes what a model needs to go on learning, and takes it up again."""
 
+from typing import Any
+
 import numpy as np
 
 from core import kernels
@@ -12,6 +14,8 @@ from core.table.dataset import ClassLabel, Dataset, count_outputs
 from core.training.online import OnlineBooster, learn_table
 from core.training.params import BoostParams
 
+# Fields that `BoostParams` and `LearningState` share.
+KEPT_PARAMS = ("rounds", "half_life", "tau", "cost_floor", "label_weights", "seed")
 CANNOT_LEARN = (
     'must be one that goes on learning: train it with the algorithm "online", with '
     "this version or a later one"
@@ -42,22 +46,12 @@ def make_learning(
     """Return what a model needs to go on from the rows that it was trained on.
 
     The rows are learnt once more: training hands over rounds, not states. `ensemble`
-    is that of the model, calibrated where there were folds. A small table has rows that
-    the booster still holds; they are let go of, so that the model has no row. `columns`
-    are that of the weights, and those that training ignored.
+    is that of the model, calibrated where there were folds. `columns` are that of the
+    weights, and those that training ignored.
     """
     weight_column, ignored = columns
-    state = learn_table(rows, params).state
-    state = state._replace(
-        first_values=state.first_values[:0], first_signed=state.first_signed[:0]
-    )
     return LearningState(
-        rounds=params.rounds,
-        half_life=params.half_life,
-        tau=params.tau,
-        cost_floor=params.cost_floor,
-        label_weights=params.label_weights,
-        seed=params.seed,
+        **kept_params(params),
         weight_column=weight_column,
         weight_unit=rows.mean_weight,
         ignored=ignored,
@@ -66,7 +60,7 @@ def make_learning(
         record=np.zeros((2, 6)),
         first_priors=rows.priors,
         first_calibrations=ensemble.calibrations,
-        state=name_arrays(state),
+        state=name_arrays(learn_table(rows, params).state),
     )
 
 
@@ -82,12 +76,7 @@ def start_learning(
     calibrations = own_calibrations(count_outputs(n_classes, is_multilabel=False))
     booster = OnlineBooster.start(catalogue, n_classes, params)
     learning = LearningState(
-        rounds=params.rounds,
-        half_life=params.half_life,
-        tau=params.tau,
-        cost_floor=params.cost_floor,
-        label_weights=params.label_weights,
-        seed=params.seed,
+        **kept_params(params),
         weight_column=None,
         weight_unit=1.0,
         ignored=(),
@@ -111,6 +100,11 @@ def start_learning(
     return Model("model", ensemble, target, learning=learning)
 
 
+def kept_params(params: BoostParams | LearningState) -> dict[str, Any]:
+    """Return the parameters of training that learning goes on with."""
+    return {name: getattr(params, name) for name in KEPT_PARAMS}
+
+
 def name_arrays(state: kernels.OnlineState) -> tuple[tuple[str, np.ndarray], ...]:
     """Return copies of a booster's arrays by name."""
     return tuple((name, one.copy()) for name, one in state._asdict().items())
@@ -118,15 +112,7 @@ def name_arrays(state: kernels.OnlineState) -> tuple[tuple[str, np.ndarray], ...
 
 def restore_booster(learning: LearningState, catalogue: Catalogue) -> OnlineBooster:
     """Return the booster that a learning goes on with; it shares no array with it."""
-    params = BoostParams(
-        "online",
-        rounds=learning.rounds,
-        half_life=learning.half_life,
-        tau=learning.tau,
-        cost_floor=learning.cost_floor,
-        label_weights=learning.label_weights,  # type: ignore[arg-type]  # as checked
-        seed=learning.seed,
-    )
+    params = BoostParams("online", **kept_params(learning))
     state = {name: one.copy() for name, one in learning.state}
     return OnlineBooster(catalogue, params, kernels.OnlineState(**state))
 

@@ -8,16 +8,20 @@ import numpy as np
 
 from core.model.ensemble import Ensemble
 from core.panels.ladders import fit_ladder
+from core.pipeline.learning import Learning, LearntRows
+from core.pipeline.spec import TrainingSpec
+from core.pipeline.train import train
 from core.session import machine
 from core.session.policies import served_by
 from core.session.state import Answer
 from core.simulation.curves import evaluate
 from core.table.binning import bin_values
 from core.table.catalogue import Catalogue, Feature
+from core.table.check import CheckedTable
 from core.table.dataset import ClassLabel, Dataset
+from core.table.spec import TableSpec
 from core.training.algorithms import make_ensemble
 from core.training.boosting import boost, initial_weights
-from core.training.online import learn_table
 from core.training.params import BoostParams
 from core.training.rounds import Round
 from core.work import end_of
@@ -49,9 +53,9 @@ def warm_up(*, panels_first: bool = False, many_rows: bool = True) -> None:
     """
     large = [warm_many_rows] if many_rows else []
     steps = (
-        [warm_panels, *large, warm_boosting, warm_panel_sessions]
+        [warm_panels, *large, warm_boosting, warm_learning, warm_panel_sessions]
         if panels_first
-        else [warm_boosting, warm_panels, warm_panel_sessions, *large]
+        else [warm_boosting, warm_panels, warm_panel_sessions, warm_learning, *large]
     )
     for step in steps:
         step()
@@ -62,7 +66,14 @@ def warm_boosting() -> None:
     for n_classes, params in product((2, 3), PARAMS):
         rows = make_rows(12, n_classes)
         play_policies(make_ensemble(rows, params, boost_rows(rows, params)), rows)
-    learn_table(make_rows(256, 3), BoostParams("online", rounds=1))
+
+
+def warm_learning() -> None:
+    """Compile what models need that go on learning."""
+    rows, params = make_rows(256, 3), BoostParams("online", rounds=1)
+    spec = TrainingSpec(TableSpec("y"), boost=params, folds=0)
+    model = end_of(train(CheckedTable(rows, None, ()), spec))
+    Learning(model).learn(LearntRows(rows.values, rows.targets, rows.weights))
 
 
 def warm_panels() -> None:

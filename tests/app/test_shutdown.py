@@ -68,12 +68,22 @@ def address(settings: Settings, drain_s: float) -> Iterator[tuple[str, Any]]:
     process.join()
 
 
+def create_model(url: str) -> None:
+    """Create the model `clinic`, as soon as the server answers."""
+    httpx.post(
+        f"{url}/models",
+        json=model_json(clinic(), "clinic"),
+        timeout=600,
+        trust_env=False,
+    ).raise_for_status()
+
+
 @pytest.mark.slow
 def test_every_answer_that_is_charged_is_given(
     address: tuple[str, Any], engine: sa.Engine
 ) -> None:
     url, process = address
-    httpx.post(f"{url}/models", json=model_json(clinic(), "clinic"), trust_env=False)
+    create_model(url)
     callers = [Caller(url) for _ in range(4)]
     threads = [threading.Thread(target=one.play) for one in callers]
     for thread in threads:
@@ -118,7 +128,7 @@ def test_server_that_ends_is_not_ready_and_finishes_what_it_has_begun(
     address: tuple[str, Any], told: int | None
 ) -> None:
     url, process = address
-    httpx.post(f"{url}/models", json=model_json(clinic(), "clinic"), trust_env=False)
+    create_model(url)
     wait(lambda: readiness(url) == 200)
     with closing(begin_request(url)) as asked:
         process.terminate()

@@ -102,7 +102,8 @@ def split_bin(feature, code, out_state):
     one[BIN_WEIGHT] *= 0.5
     other[BIN_WEIGHT] = one[BIN_WEIGHT]
     one[MEAN], other[MEAN] = 0.5 * (one[LEAST] + cut), 0.5 * (cut + other[MOST])
-    one[MOST], other[LEAST] = cut, cut
+    # The next number: a bin of one value is never split again.
+    one[MOST], other[LEAST] = cut, np.nextafter(cut, np.inf)
     out_state.n_codes[feature] = end + 1
 
 

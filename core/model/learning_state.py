@@ -71,7 +71,8 @@ class LearningState(Arrays):
     def estimate_share(self, sums: FloatArray) -> Estimate | None:
         """Return the share of wrong labels in sums like those of `record`, (6,).
 
-        The labels are those of the link that the model predicts by.
+        The labels are those of the link that the model predicts by now; the rows had a
+        say in which link that is.
         """
         if not sums[WEIGHT] > 0:
             return None

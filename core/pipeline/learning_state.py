@@ -56,12 +56,17 @@ def make_learning(
         weight_unit=rows.mean_weight,
         ignored=ignored,
         n_learnt=0,
-        class_weights=rows.priors * rows.n_samples,
+        class_weights=rows.priors * min(rows.n_samples, most_rows(params.half_life)),
         record=np.zeros((2, 6)),
         first_priors=rows.priors,
         first_calibrations=ensemble.calibrations,
         state=name_arrays(learn_table(rows, params).state),
     )
+
+
+def most_rows(half_life: int) -> float:
+    """Return the sum that rows of weight 1 come to in the end, where old ones fade."""
+    return float(1.0 / (1.0 - 0.5 ** (1.0 / half_life)))
 
 
 def start_learning(

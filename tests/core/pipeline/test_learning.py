@@ -119,6 +119,20 @@ def test_priors_follow_the_classes_that_come():
     assert learnt.ensemble.priors == pytest.approx(faded / faded.sum())
 
 
+def test_priors_follow_by_the_half_life_however_many_rows_were_trained_on():
+    """Old rows weigh together what so many rows that fade come to."""
+    params = replace(PARAMS, half_life=10)
+    table = mixed(3, 2, n_samples=2_000)
+    model = finish(train(table, params, folds=0, target="y"))
+    rows = more_rows()
+    ones = LearntRows(rows.values, np.ones(N_ROWS, np.int64), rows.weights)
+
+    learnt = learn(model, ones.take(slice(0, 20)))
+
+    old = model.ensemble.priors[0] / 4
+    assert learnt.ensemble.priors[0] == pytest.approx(old, rel=0.01)
+
+
 def test_calibration_of_training_goes_where_it_stops_holding():
     model = trained(folds=2)
     assert model.ensemble.calibrations

@@ -21,7 +21,7 @@ from core.estimator.reading import TableReading
 from core.model.model import Model
 from core.model.rows import check_rows
 from core.pipeline.learning import Learning, LearntRows
-from core.pipeline.learning_rows import MOST_WEIGHT
+from core.pipeline.learning_rows import find_weights_outside
 from core.pipeline.learning_state import find_learning, start_learning
 from core.table.costs import read_catalogue
 from core.training.algorithms import ALGORITHMS
@@ -81,7 +81,7 @@ class Incremental(TableReading):
             All classes that will come. Required in the first call.
         sample_weight : array, shape (n_samples,), optional
             1 is a row like any other; after a weighted `fit`, a row of its mean weight.
-            At most a million times that. Rows of weight 0 are not learnt.
+            From a millionth to a million times that; rows of weight 0 are not learnt.
 
         Raises
         ------
@@ -149,7 +149,7 @@ def weigh_batch(raw: Any, targets: IntArray, model: Model) -> FloatArray:
     weights: FloatArray = _check_sample_weight(
         raw, targets, dtype=np.float64, ensure_non_negative=True
     )
-    if weights.max(initial=0.0) > MOST_WEIGHT * unit:
-        rule = f"must be at most {MOST_WEIGHT * unit:g}"
-        raise RefusedError([Refusal("sample_weight", rule, str(weights.max()))])
+    outside, rule = find_weights_outside(weights, unit)
+    if outside.size:
+        raise RefusedError([Refusal("sample_weight", rule, str(weights[outside[0]]))])
     return weights

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from core.arrays import FloatArray
+from core.arrays import FloatArray, IntArray
 from core.errors import Refusal, RefusedError, nearest_hint
 from core.model.model import Model
 from core.model.rows import check_targets, find_column, refuse_empty, warn_unseen
@@ -15,8 +15,9 @@ from core.table.columns import Columns, cell_refusal, read_feature, show_numbers
 from core.table.spec import CASE_COLUMN, TableSpec
 from core.table.weights import read_raw_weights
 
-# A row of a larger weight would be all that the model knows.
-MOST_WEIGHT = 1e6
+# In mean weights. A row of a larger one would be all that the model knows; squares of
+# much smaller ones are 0.
+LEAST_WEIGHT, MOST_WEIGHT = 1e-6, 1e6
 NAME_RULE = "must be a feature, the target or the weight of the model"
 
 
@@ -65,7 +66,7 @@ def read_row_weights(
 ) -> tuple[FloatArray, list[Refusal]]:
     """Return the weights of rows, and refusals; without a column each counts 1.
 
-    A weight may be at most `MOST_WEIGHT` times that of a row that counts 1.
+    A weight is 0, or `LEAST_WEIGHT` to `MOST_WEIGHT` times that of a row that counts 1.
     """
     learning = find_learning(model)
     name, unit = learning.weight_column, learning.weight_unit
@@ -73,12 +74,19 @@ def read_row_weights(
         return np.full(n_rows, unit), []
     table = TableSpec(model.target, weight=name)
     weights, refusals = read_raw_weights(columns, table, n_rows)
-    heavy = np.flatnonzero(weights > MOST_WEIGHT * unit)
-    if heavy.size and not refusals:
-        rule = f"must be at most {MOST_WEIGHT * unit:g}, a million mean weights"
-        shown = show_numbers(weights, heavy)
-        refusals.append(cell_refusal(name, rule, heavy, shown))
+    outside, rule = find_weights_outside(weights, unit)
+    if outside.size and not refusals:
+        shown = show_numbers(weights, outside)
+        refusals.append(cell_refusal(name, rule, outside, shown))
     return weights, refusals
+
+
+def find_weights_outside(weights: FloatArray, unit: float) -> tuple[IntArray, str]:
+    """Return the rows whose weights are out of range, and the rule."""
+    least, most = LEAST_WEIGHT * unit, MOST_WEIGHT * unit
+    is_inside = (weights == 0.0) | ((weights >= least) & (weights <= most))
+    rule = f"must be 0, or from {least:g} to {most:g} (a millionth to a million means)"
+    return np.flatnonzero(~is_inside), rule
 
 
 def check_rows_to_learn(columns: Columns, model: Model, n_rows: int) -> list[str]:

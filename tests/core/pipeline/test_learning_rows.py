@@ -8,6 +8,7 @@ import pytest
 from core.errors import RefusedError
 from core.model.model import Model
 from core.pipeline.learning_rows import (
+    LEAST_WEIGHT,
     MOST_WEIGHT,
     check_rows_to_learn,
     list_names_read,
@@ -95,10 +96,13 @@ def test_all_that_is_wrong_is_refused_at_once_by_name():
         ({"a": np.array([1.0])}, 1, "target: must be a column of the table"),
         ({"y": words("c0")}, 1, "table: must have a column of one feature"),
         ({"a": np.empty(0), "y": words()}, 0, "table: must have at least one row"),
-        (
-            {"a": np.array([1.0]), "y": words("c0"), "w": np.array([2 * MOST_WEIGHT])},
-            1,
-            "column w: must be at most",
+        *(
+            (
+                {"a": np.array([1.0]), "y": words("c0"), "w": np.array([weight])},
+                1,
+                "column w: must be 0, or from",
+            )
+            for weight in (2 * MOST_WEIGHT, LEAST_WEIGHT / 2)
         ),
     ],
 )

@@ -6,9 +6,9 @@ Plain Python that imports nothing of core.
 import math
 
 # The speeds of the alphas besides `half_life`, in rows; of the loss that mixes them;
-# the step of an alpha; and how many rows the sums remember at most.
+# the step of an alpha and its bound; and how many rows the sums remember at most.
 SPEEDS, LOSS_ROWS = (100, 1_000), 100
-RATE = 0.1
+RATE, MOST_ALPHA = 0.1, 2.0
 KEPT_ROWS = 1_000
 
 
@@ -16,7 +16,7 @@ class NaiveOnline:
     """One row after the other in plain Python, without a look for stumps."""
 
     def __init__(self, state, params, is_category):
-        n_learners, scale = int(state.counts[0]), float(state.facts[2])
+        n_learners, scale = int(state.counts[0]), float(state.facts[1])
         self.is_category = is_category.tolist()
         self.cuts = [
             row[:n].tolist()
@@ -24,7 +24,8 @@ class NaiveOnline:
         ]
         self.bins = (state.bins / (scale, 1, 1, 1)).tolist()
         self.sums = (state.sums / scale).tolist()
-        self.weight, self.squares = state.facts[0] / scale, state.facts[1] / scale**2
+        self.weight = state.facts[0] / scale
+        self.squares = (state.squares / scale**2).tolist()
         self.features, self.tests_value = state.stumps[:n_learners].T.tolist()
         self.thresholds = state.thresholds[:n_learners].tolist()
         self.votes = state.votes[:n_learners].tolist()
@@ -86,11 +87,12 @@ class NaiveOnline:
             slope = side * sum(pulls[k] * self.votes[place][k] for k in outputs)
             slopes[place] = slopes[place] * fade + slope**2
             if slope:
-                alphas[place] += RATE * slope / math.sqrt(slopes[place])
+                moved = alphas[place] + RATE * slope / math.sqrt(slopes[place])
+                alphas[place] = min(max(moved, -MOST_ALPHA), MOST_ALPHA)
 
     def add(self, values, signed, pulls):
         self.weight = self.weight * self.fade + sum(map(abs, pulls))
-        self.squares = self.squares * self.fade**2 + sum(map(abs, pulls)) ** 2
+        self.squares = [one * self.fade**2 for one in self.squares]
         for feature, value in enumerate(values):
             for code in range(len(self.bins[feature])):
                 self.bins[feature][code][0] *= self.fade
@@ -102,6 +104,7 @@ class NaiveOnline:
             code = sum(value > cut for cut in self.cuts[feature])
             if self.is_category[feature] and value not in self.cuts[feature]:
                 continue
+            self.squares[feature] += sum(map(abs, pulls)) ** 2
             one, own = self.bins[feature][code], sum(map(abs, signed))
             one[0] += own
             one[1] += (value - one[1]) * own / one[0]

@@ -9,6 +9,7 @@ from core.kernels.online_records import (
     LEAST,
     MEAN,
     MOST,
+    MOST_ALPHA,
     MOST_SCALE,
     MOST_SCORE,
     N_LEARNERS,
@@ -18,7 +19,6 @@ from core.kernels.online_records import (
     READS_FEATURE,
     ROWS_PER_CUT,
     SCALE,
-    SQUARES,
     TINY,
     WEIGHT,
 )
@@ -128,7 +128,11 @@ def pull_outputs(signed, patience, out_pulls, out_losses):
 
 @kernel
 def move_alphas(sides, pulls, pace, out_state):
-    """Move each alpha down the derivative of the loss of a row (AdaGrad)."""
+    """Move each alpha down the derivative of the loss of a row (AdaGrad).
+
+    Old squares fade, so steps don't vanish; the bound keeps alphas from growing where
+    all rows are learnt, and so from standing in the way of a change.
+    """
     for speed in range(out_state.alphas.shape[0]):
         growth = pace.growths[speed]
         for learner in range(sides.size):
@@ -139,8 +143,11 @@ def move_alphas(sides, pulls, pace, out_state):
             squares = out_state.slopes[speed, learner] / growth + slope * slope
             out_state.slopes[speed, learner] = squares
             if slope != 0.0:
-                step = pace.rate * slope / np.sqrt(squares)
-                out_state.alphas[speed, learner] += step
+                moved = out_state.alphas[speed, learner]
+                moved += pace.rate * slope / np.sqrt(squares)
+                out_state.alphas[speed, learner] = min(
+                    max(moved, -MOST_ALPHA), MOST_ALPHA
+                )
 
 
 @kernel
@@ -164,23 +171,24 @@ def find_code(value, cuts, n_codes, is_category):
 def add_row(values, signed, pulls, pace, out_state):
     """Add the weights of a row to the sums, on a scale that grows from row to row."""
     sums, bins, facts = out_state.sums, out_state.bins, out_state.facts
+    squares = out_state.squares
     facts[SCALE] *= pace.growth
     if facts[SCALE] > MOST_SCALE:
         sums /= facts[SCALE]
         bins[:, :, BIN_WEIGHT] /= facts[SCALE]
         facts[WEIGHT] /= facts[SCALE]
-        facts[SQUARES] /= facts[SCALE] * facts[SCALE]
+        squares /= facts[SCALE] * facts[SCALE]
         facts[SCALE] = 1.0
     scale = facts[SCALE]
     weight, pull = scale * np.abs(signed).sum(), scale * np.abs(pulls).sum()
     facts[WEIGHT] += pull
-    facts[SQUARES] += pull * pull
     for feature in range(values.size):
         cuts, n_codes = out_state.cuts[feature], out_state.n_codes[feature]
         value = values[feature]
         code = find_code(value, cuts, n_codes, pace.is_category[feature])
         if code < 0:
             continue
+        squares[feature] += pull * pull
         for output in range(pulls.size):
             sums[feature, code, output] += pulls[output] * scale
         one = bins[feature, code]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from core.arrays import BallotArray, BoolArray, FloatArray, IntArray
 
 # Positions in `OnlineState.facts`.
-WEIGHT, SQUARES, SCALE = 0, 1, 2
+WEIGHT, SCALE = 0, 1
 # Positions in `OnlineState.counts`: learners, rows, rows since the last learner was
 # added, how many of those there are when the next one is looked for, and 1 where the
 # first cuts are those of a table.
@@ -22,6 +22,8 @@ TINY = 1e-300
 ROWS_PER_CUT = 256
 # Scores beyond it are as good as sure: their exponential must not overflow.
 MOST_SCORE = 500.0
+# An alpha is projected to at most this (Beygelzimer, Kale and Luo 2015, Algorithm 2).
+MOST_ALPHA = 2.0
 
 
 class OnlineState(NamedTuple):
@@ -33,9 +35,10 @@ class OnlineState(NamedTuple):
     rows' weight, and the mean, least and greatest of their values. `sums` (n_features,
     n_slots, n_outputs) are the signed weights that boosting gives the rows.
 
-    `facts` are the sum of those weights, that of their squares, and the scale of both,
-    of `sums` and of the bins' weights: all are divided by the scale, or its square, to
-    be read.
+    `squares` (n_features,) sum the squared weights of the rows that have a feature's
+    value. `facts` are the sum of the weights of all rows, and the scale of that, of
+    `sums` and of the bins' weights: all are divided by the scale, `squares` by its
+    square, to be read.
 
     By learner: `stumps` (n_learners, 2) are feature and whether it tests for a value,
     `thresholds` (n_learners,) their cuts, `votes` (n_learners, n_outputs) the signs
@@ -50,6 +53,7 @@ class OnlineState(NamedTuple):
     n_codes: IntArray
     bins: FloatArray
     sums: FloatArray
+    squares: FloatArray
     facts: FloatArray
     stumps: IntArray
     thresholds: FloatArray

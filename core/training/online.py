@@ -5,7 +5,8 @@ row weighs 1/(1 + exp(y s)), s its score. We deviate in three ways. Weak learner
 added one at a time, from one histogram of those weights under the whole score; in the
 paper each has its own from the start. In our trials all then chose among the same few
 features. Alphas move by AdaGrad (Duchi et al. 2011), not by a step of 4/sqrt(t). And
-the whole score predicts, not a draw among its beginnings.
+all alphas move by the whole score, which predicts, too; in the paper each moves by the
+score of the learners before it, and one beginning of the score is drawn to predict.
 
 Of K classes a weak learner is a stump with a vote for each, and each output has the
 logistic weight of its own class, one against all. Jung, Goetz and Tewari (2017) let a

@@ -16,7 +16,8 @@ from core.training.rounds import Memory
 
 # The rule that weighs edges against prices.
 RULE = "adaboost_bt_smoothed"
-# A stump is added once its edge is above so many standard errors, ...
+# A stump is added once its edge is above so many standard errors (of features that are
+# not read yet above more: `StumpSearch.find_needs`), ...
 NEED = 2.0
 # ... and is ahead of the next by one of them, or so many rows came since the last one.
 PATIENCE_ROWS = 20
@@ -26,7 +27,7 @@ MORE_ROWS, MORE_SHARE = 4, 8
 # So many times fewer looks once all places are in use.
 FULL = 4
 # The histogram keeps this share when a stump is added, since that changes the weights
-# of the rows in it.
+# of the rows in it: it counts as one of so many fewer rows.
 KEPT = 0.75
 # The sum of squared derivatives that an alpha begins with.
 FIRST_SLOPE = 0.3
@@ -67,17 +68,22 @@ class StumpSearch:
         )
         kernels.find_online_stumps(state, self.is_category, found)
         edges = found.edges
-        weight, squares = state.facts[kernels.WEIGHT], state.facts[kernels.SQUARES]
-        error = math.sqrt(squares) / max(weight, kernels.TINY)
-        sure = np.clip(edges - error, 0.0, MOST_EDGE)
+        # Rows without a feature's value have no part in the error of its edge.
+        weight = max(state.facts[kernels.WEIGHT], kernels.TINY)
+        errors = np.sqrt(state.squares) / weight
+        sure = np.clip(edges - errors, 0.0, MOST_EDGE)
         score = self.find_buyer(state).make_scorer()
         scores = score(np.arange(n_features), sure, np.ones(n_features), ())
-        best = int(scores.argmax())
+        is_shown = edges > self.find_needs(n_features) * errors
+        if not is_shown.any():
+            return False
+        best = int(np.where(is_shown, scores, -np.inf).argmax())
         is_other = np.arange(n_features) != best
         others = edges.max(initial=0.0, where=is_other)
+        error = errors[best]
         is_ahead = edges[best] - others > error
         is_late = state.counts[kernels.N_SINCE] >= PATIENCE_ROWS
-        if edges[best] <= NEED * error or not (is_ahead or is_late):
+        if not (is_ahead or is_late):
             return False
         alpha = math.atanh(sure[best])
         place = make_place(state, alpha)
@@ -89,8 +95,22 @@ class StumpSearch:
         state.alphas[:, place] = alpha
         state.slopes[:, place] = FIRST_SLOPE
         state.sums[:] *= KEPT
-        state.facts[[kernels.WEIGHT, kernels.SQUARES]] *= KEPT
+        state.squares[:] *= KEPT
+        state.facts[kernels.WEIGHT] *= KEPT
         return True
+
+    def find_needs(self, n_features: int) -> FloatArray:
+        """Return how many standard errors each edge must be above; (n_features,).
+
+        The greatest of n standard normals is about √(2 ln n). So a feature that is not
+        read yet must show more than the luckiest of so many without any edge.
+        """
+        needs = np.full(n_features, NEED)
+        is_unread = np.ones(n_features, np.bool_)
+        is_unread[list(self.read)] = False
+        n_unread = max(int(is_unread.sum()), 1)
+        needs[is_unread] = max(NEED, math.sqrt(2.0 * math.log(n_unread)))
+        return needs
 
     def find_buyer(self, state: kernels.OnlineState) -> Buyer:
         """Return a buyer that has bought the features of all learners."""

@@ -63,7 +63,8 @@ def list_shapes(
         "n_codes": (features,),
         "bins": (features, slots, (4, 4)),
         "sums": (features, slots, outputs),
-        "facts": ((3, 3),),
+        "squares": (features,),
+        "facts": ((2, 2),),
         "stumps": (learners, (2, 2)),
         "thresholds": (learners,),
         "votes": (learners, outputs),
@@ -100,12 +101,17 @@ def check_state(state: Mapping[str, np.ndarray], catalogue: Catalogue) -> Faults
 
 def check_numbers(state: kernels.OnlineState) -> Faults:
     """Yield faults of arrays that must be finite, or not negative."""
-    for name in ("sums", "facts", "thresholds", "alphas", "slopes", "losses"):
+    for name in ("sums", "squares", "facts", "thresholds", "slopes", "losses"):
         if not np.isfinite(getattr(state, name)).all():
             yield name, "must be finite"
-    for name in ("facts", "slopes", "losses"):
+    for name in ("squares", "facts", "slopes", "losses"):
         if (getattr(state, name) < 0.0).any():
             yield name, "must not be negative"
+    if not (np.abs(state.alphas) <= kernels.MOST_ALPHA).all():
+        yield (
+            "alphas",
+            f"must be from {-kernels.MOST_ALPHA:g} to {kernels.MOST_ALPHA:g}",
+        )
     if not state.facts[kernels.SCALE] >= 1.0:
         yield "facts", "must have a scale of at least 1"
 

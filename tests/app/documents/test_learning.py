@@ -137,8 +137,9 @@ LEARNER, STATE = "learning", ("learning", "state")
         ("learning.state.stumps", lambda raw: with_array(raw, "stumps", (0, 0), 99)),
         ("learning.state.votes", lambda raw: with_array(raw, "votes", (0, 0), 0)),
         ("learning.state.alphas", lambda raw: with_array(raw, "alphas", 0, np.nan)),
+        ("learning.state.alphas", lambda raw: with_array(raw, "alphas", 0, 9.0)),
         # What the state says is not what the hypotheses are.
-        ("hypotheses", lambda raw: with_array(raw, "alphas", 0, 9.0)),
+        ("hypotheses", lambda raw: with_array(raw, "alphas", 0, 1.9)),
         ("hypotheses", lambda raw: raw["hypotheses"].pop()),
         ("learning.half_life", put(0, LEARNER, "half_life")),
         ("learning.weight_unit", put(0.0, LEARNER, "weight_unit")),

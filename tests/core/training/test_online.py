@@ -108,6 +108,29 @@ def test_table_without_a_pattern_or_with_few_rows_gets_hardly_a_stump():
     assert rounds_of(line(7, (1, 1)), PARAMS) == []
 
 
+def test_feature_known_in_few_rows_is_bought_by_what_these_rows_say():
+    """Rows without a value are no evidence against a feature."""
+    dataset = line(4_000, (1, 1), spread=0.0)
+    draws = np.random.default_rng(6)
+    dataset.values[:, 1] = draws.normal(size=4_000)
+    dataset.values[draws.random(4_000) > 0.04, 0] = math.nan
+
+    read = {one.hypothesis.feature_idx for one in rounds_of(dataset, PARAMS)}
+
+    assert 0 in read
+
+
+def test_many_features_without_an_edge_are_hardly_bought():
+    """The luckiest of 60 is no evidence, although each alone would be now and then."""
+    draws = np.random.default_rng(7)
+    dataset = line(256, (1,) * 60)
+    dataset.values[:] = draws.normal(size=(256, 60))
+
+    rounds = rounds_of(dataset, replace(PARAMS, rounds=100))
+
+    assert len({one.hypothesis.feature_idx for one in rounds}) < 15
+
+
 def test_feature_that_is_always_missing_is_never_read():
     dataset = line(400, (1, 1))
     values = dataset.values.copy()

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from core.kernels.online_cuts import adapt_cuts
+from core.kernels.online_records import LEAST, MOST, MOST_ALPHA
 from core.table.binning import bin_values
 from core.training.online import (
     OnlineBooster,
 )
+from core.training.online_state import check_state
 from tests.online import PARAMS, both_of, learnt, line, share_wrong, signed_of
 
 
@@ -67,8 +69,8 @@ def test_cuts_that_adapt_keep_all_weights():
     state = booster.state
     before = state.sums.sum(axis=1), state.bins[:, :, 0].sum(axis=1)
     # As if nearly all rows had fallen into one bin.
-    state.bins[:, 3, 0] += 3_000 * state.facts[2]
-    before[1][:] += 3_000 * state.facts[2]
+    state.bins[:, 3, 0] += 3_000 * state.facts[1]
+    before[1][:] += 3_000 * state.facts[1]
     cuts = state.cuts.copy()
 
     adapt_cuts(booster.is_category, state)
@@ -95,3 +97,29 @@ def test_cuts_that_fit_no_row_are_replaced(cuts):
     found = booster.state.cuts[0]
     assert ((found > 47) & (found < 53)).sum() > 5
     assert share_wrong(booster, dataset) < 0.15
+
+
+@pytest.mark.slow
+def test_value_that_comes_again_and_again_gets_a_bin_of_its_own():
+    """Its bin is split towards it, and then no more: cuts stay apart."""
+    draws = np.random.default_rng(5)
+    dataset = line(8_000, (1,))
+    dataset.values[draws.random(8_000) < 0.45] = 0.25
+
+    booster = learnt(dataset, PARAMS, has_table=False)
+
+    state = booster.state
+    assert not [*check_state(state._asdict(), dataset.catalogue)]
+    assert ((state.bins[0, :, LEAST] == 0.25) & (state.bins[0, :, MOST] == 0.25)).any()
+
+
+def test_alphas_are_bounded_so_that_a_change_is_found():
+    """All rows are learnt for long, and then they say the opposite."""
+    first, then = line(5_000, (1,), spread=0.0), line(200, (1,), seed=1, turn=-1.0)
+    fresh = line(400, (1,), seed=2, turn=-1.0)
+    params = replace(PARAMS, half_life=10)
+
+    before, after = learnt(first, params), learnt(both_of(first, then), params)
+
+    assert np.abs(before.state.alphas).max() == MOST_ALPHA
+    assert share_wrong(after, fresh) < 0.1

@@ -77,13 +77,13 @@ def test_state_is_what_the_rows_say(n_classes):
         np.testing.assert_allclose((*score, share), expected, atol=1e-9)
     n_learners = len(naive.thresholds)
     state = after.state
-    scale = state.facts[2]
+    scale = state.facts[1]
     np.testing.assert_allclose(state.alphas[:, :n_learners], naive.alphas, atol=1e-9)
     np.testing.assert_allclose(state.slopes[:, :n_learners], naive.slopes, atol=1e-9)
     np.testing.assert_allclose(state.losses, naive.losses, atol=1e-9)
     np.testing.assert_allclose(state.sums / scale, naive.sums, atol=1e-9)
     assert state.facts[0] / scale == pytest.approx(naive.weight)
-    assert state.facts[1] / scale**2 == pytest.approx(naive.squares)
+    assert state.squares / scale**2 == pytest.approx(naive.squares)
     for feature, code in np.argwhere(np.isfinite(state.bins[:, :, 2])):
         bins = state.bins[feature, code] / (scale, 1, 1, 1)
         np.testing.assert_allclose(bins, naive.bins[feature][code], atol=1e-9)
@@ -102,7 +102,7 @@ def test_scale_of_the_sums_stays_finite():
     brief = replace(PARAMS, half_life=1)
 
     booster = learnt(dataset, brief)
-    assert booster.state.facts[2] < 2.0**500
+    assert booster.state.facts[1] < 2.0**500
 
     # Empty bins and the last cuts are infinite.
     numbers = [one for one in booster.state if one is not booster.state.cuts]
@@ -110,7 +110,7 @@ def test_scale_of_the_sums_stays_finite():
     assert np.isfinite(booster.state.sums).all()
     assert np.isfinite(booster.state.alphas).all()
     # Only the last rows count, each half as much as the next.
-    assert 0 < booster.state.facts[0] / booster.state.facts[2] < 2
+    assert 0 < booster.state.facts[0] / booster.state.facts[1] < 2
 
 
 def test_missing_value_abstains_and_is_no_information():
@@ -122,7 +122,7 @@ def test_missing_value_abstains_and_is_no_information():
 
     assert scores.tolist() == [[0.0]] * 5
     assert shares.tolist() == [0.0] * 5
-    scale = booster.state.facts[2] / before.facts[2]
+    scale = booster.state.facts[1] / before.facts[1]
     for name in ("alphas", "sums", "bins"):
         np.testing.assert_array_equal(
             getattr(booster.state, name), getattr(before, name)
@@ -140,7 +140,7 @@ def test_row_of_weight_two_is_two_rows():
     light.learn(row, signed)
     twice.learn(np.repeat(row, 2, axis=0), np.repeat(signed, 2, axis=0))
 
-    sums = [one.state.sums / one.state.facts[2] for one in (heavy, light, twice)]
+    sums = [one.state.sums / one.state.facts[1] for one in (heavy, light, twice)]
     np.testing.assert_allclose(sums[0], sums[2], atol=0.1)
     assert np.abs(sums[0] - sums[1]).max() > 0.5
 

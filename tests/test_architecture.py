@@ -73,7 +73,7 @@ ARROWS = {
     ),
     "core.warm": (
         *(*BELOW_TRAINING, "core.training", "core.panels", "core.session"),
-        "core.simulation",
+        *("core.simulation", "core.pipeline"),
     ),
     "core.estimator": ("core",),
     "core.estimator.frames": ("core.arrays", "core.errors", "core.table"),

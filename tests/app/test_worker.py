@@ -398,9 +398,7 @@ def test_killed_worker_has_learnt_all_or_nothing(jobs: Jobs, launch: Launch) -> 
             return table_jobs.get(db, job.id)
 
     workers = launch(2, max_attempts=10)
-    wait(lambda: get().share > 0.05)
-    running = owner(jobs, job.id, workers)
-    assert running is not None
+    running = wait(lambda: get().share and owner(jobs, job.id, workers))
     running.kill()
     with transaction(jobs.engine, is_read=True) as db:
         assert len(models.versions(db, "noisy")) == 1

@@ -45,7 +45,7 @@ def read_documents(columns: Columns) -> list[CaseDocument]:
     for row, number in enumerate(cells.numbers.tolist(), 1):
         try:
             documents.append(parse_case(cells.words[number] or ""))
-        except (RefusedError, ValueError):
+        except RefusedError:
             rule = "must be a logged case, as `askless cases` writes it"
             raise RefusedError([Refusal(f"{CASE_COLUMN}, row {row}", rule)]) from None
     return documents

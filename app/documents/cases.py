@@ -12,6 +12,7 @@ from pydantic import Field
 from app.documents.fields import Policy
 from app.documents.shape import Many, read_shape
 from app.documents.stored import StoredShape
+from app.documents.text import parse_json
 from core.model.ranges import Micros
 from core.session.state import Exploration, Outcome, State
 from core.table.catalogue import Catalogue
@@ -134,8 +135,8 @@ def write_case(document: CaseDocument) -> str:
 
 
 def parse_case(cell: str) -> CaseDocument:
-    """Read the cell of a case; raise RefusedError or ValueError if it is none."""
-    return read_shape(CaseDocument, json.loads(cell), CASE_COLUMN)
+    """Read the cell of a case; raise RefusedError if it is none."""
+    return read_shape(CaseDocument, parse_json(cell, CASE_COLUMN), CASE_COLUMN)
 
 
 def answered_names(document: CaseDocument) -> Iterator[str]:
@@ -157,13 +158,14 @@ def note_absent(cell: str | None, absent: Sequence[str]) -> str | None:
     """Return the cell of a row whose table lacks columns.
 
     A case says itself what it was asked. Other rows that lack no column have no cell.
+    Raises RefusedError for a cell that is no document.
     """
     if cell is None:
         return write_row(absent) if absent else None
-    raw = json.loads(cell)
-    if not absent or raw.get("format") != "askless-row":
+    document = parse_cell(cell)
+    if not absent or isinstance(document, CaseDocument):
         return cell
-    return write_row(dict.fromkeys([*raw["absent"], *absent]))
+    return write_row(dict.fromkeys([*document.absent, *absent]))
 
 
 def write_row(absent: Iterable[str]) -> str:
@@ -181,14 +183,21 @@ class SilentNames(NamedTuple):
         return (name in self.names) != self.is_all_but
 
 
-def read_silent(cell: str) -> SilentNames:
+def read_silent(cell: str | None) -> SilentNames:
     """Return which cells of a row say nothing, since nobody answered them.
 
-    `cell` is the row's in `askless_case`. Raises RefusedError or ValueError.
+    `cell` is the row's in `askless_case`. Raises RefusedError if it is no document.
     """
-    raw = json.loads(cell)
+    document = None if cell is None else parse_cell(cell)
+    if isinstance(document, CaseDocument):
+        return SilentNames(frozenset(answered_names(document)), is_all_but=True)
+    absent = () if document is None else document.absent
+    return SilentNames(frozenset(absent), is_all_but=False)
+
+
+def parse_cell(cell: str) -> CaseDocument | RowDocument:
+    """Read a cell; raise RefusedError if it is neither of a case nor of a row."""
+    raw = parse_json(cell, CASE_COLUMN)
     if isinstance(raw, dict) and raw.get("format") == "askless-row":
-        row = read_shape(RowDocument, raw, CASE_COLUMN)
-        return SilentNames(frozenset(row.absent), is_all_but=False)
-    document = read_shape(CaseDocument, raw, CASE_COLUMN)
-    return SilentNames(frozenset(answered_names(document)), is_all_but=True)
+        return read_shape(RowDocument, raw, CASE_COLUMN)
+    return read_shape(CaseDocument, raw, CASE_COLUMN)

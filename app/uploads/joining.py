@@ -9,7 +9,8 @@ import pyarrow.parquet
 
 from app.documents.cases import note_absent
 from app.uploads.bounds import Bounds, refuse_more
-from app.uploads.columns import TYPE_RULE, as_numbers, is_numeric_type
+from app.uploads.columns import TYPE_RULE, as_numbers, is_numeric_type, to_column
+from app.uploads.silent import RULE, read_case_cells
 from core.errors import Refusal, RefusedError
 from core.table.cells import number_text
 from core.table.spec import CASE_COLUMN
@@ -51,7 +52,7 @@ def join_tables(
             columns[name] = join_column(tables, name)
     if refusals:
         raise RefusedError(refusals)
-    cases = [cell for one in tables for cell in case_cells(one.cells, columns)]
+    cases = [cell for one in tables for cell in case_cells(one, columns)]
     if any(cell is not None for cell in cases):
         columns[CASE_COLUMN] = pa.array(cases, pa.string())
     return pa.table(columns)
@@ -141,13 +142,22 @@ def decoded(cells: Any) -> Any:
     return cells.dictionary_decode() if pa.types.is_dictionary(cells.type) else cells
 
 
-def case_cells(cells: Any, columns: Collection[str]) -> list[str | None]:
-    """Return what a table says of its rows, with the columns that it has not."""
-    absent = [one for one in columns if one not in cells.column_names]
-    if CASE_COLUMN not in cells.column_names:
-        return [note_absent(None, absent)] * cells.num_rows
-    texts = cells.column(CASE_COLUMN).cast(pa.string()).to_pylist()
-    return [note_absent(one, absent) for one in texts]
+def case_cells(table: NamedTable, columns: Collection[str]) -> list[str | None]:
+    """Return what a table says of its rows, with the columns that it has not.
+
+    Raises RefusedError for a cell that is no document.
+    """
+    names = table.cells.column_names
+    absent = [one for one in columns if one not in names]
+    if CASE_COLUMN not in names:
+        return [note_absent(None, absent)] * table.cells.num_rows
+    field = f"{table.where}, column {CASE_COLUMN}"
+    try:
+        column = to_column(table.cells.column(CASE_COLUMN), keep_text=True)
+    except pa.ArrowException:
+        raise RefusedError([Refusal(field, RULE)]) from None
+    places, cells = read_case_cells(column, lambda one: note_absent(one, absent), field)
+    return [cells[place] for place in places.tolist()]
 
 
 def write_parquet(table: Any) -> bytes:

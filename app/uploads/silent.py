@@ -1,16 +1,18 @@
 """Reads which cells of a table's rows say nothing, from the column `askless_case`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from app.documents.cases import SilentNames, read_silent
 from core.arrays import BoolArray, IntArray
-from core.errors import CoreError, Refusal, RefusedError
+from core.errors import Refusal, RefusedError
 from core.table.columns import Column, as_text
 from core.table.spec import CASE_COLUMN
 
+Read = TypeVar("Read")
 RULE = "must be as the service writes it for a closed case"
 NOTE = (
     "{n_rows} of {n_all} rows are logged cases: what was not asked there, refused or "
@@ -20,22 +22,21 @@ NOTE = (
 
 @dataclass(frozen=True)
 class SilentCells:
-    """What each row's own cell says: the position of its document, -1 for none."""
+    """What each row's own cell says: the position of what was read in it."""
 
     places: IntArray
     documents: Sequence[SilentNames]
 
     def find(self, name: str) -> BoolArray:
         """Return which rows say nothing in a column, (n_rows,)."""
-        # The last one is that of rows without a document.
-        is_silent = np.array([one.has(name) for one in self.documents] + [False])
+        is_silent = np.array([one.has(name) for one in self.documents], bool)
         found: BoolArray = is_silent[self.places]
         return found
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """A note on logged cases among the rows, if there are any."""
-        is_case = np.array([one.is_all_but for one in self.documents] + [False])
+        is_case = np.array([one.is_all_but for one in self.documents], bool)
         n_rows = int(is_case[self.places].sum())
         if not n_rows:
             return ()
@@ -49,18 +50,24 @@ def read_silent_cells(columns: Mapping[str, Column]) -> SilentCells | None:
     """
     if CASE_COLUMN not in columns:
         return None
-    cells = as_text(columns[CASE_COLUMN])
-    documents: list[SilentNames] = []
-    numbers = np.full(len(cells.words), -1, np.int64)
+    return SilentCells(
+        *read_case_cells(columns[CASE_COLUMN], read_silent, f"column {CASE_COLUMN}")
+    )
+
+
+def read_case_cells(
+    column: Column, read: Callable[[str | None], Read], field: str
+) -> tuple[IntArray, list[Read]]:
+    """Read each distinct cell once; also return which one each row has, (n_rows,).
+
+    Raises RefusedError, with `field`, for the first cell that `read` refuses.
+    """
+    cells = as_text(column)
+    documents: list[Read] = []
     for number, word in enumerate(cells.words):
-        if word is None:
-            continue
         try:
-            document = read_silent(word)
-        except (CoreError, ValueError, TypeError, AttributeError):
+            documents.append(read(word))
+        except RefusedError:
             row = int(np.argmax(cells.numbers == number)) + 1
-            refusal = Refusal(f"column {CASE_COLUMN}", RULE, rows=f"row {row}")
-            raise RefusedError([refusal]) from None
-        numbers[number] = len(documents)
-        documents.append(document)
-    return SilentCells(numbers[cells.numbers], documents)
+            raise RefusedError([Refusal(field, RULE, rows=f"row {row}")]) from None
+    return cells.numbers.astype(np.int64), documents

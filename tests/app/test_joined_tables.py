@@ -95,6 +95,47 @@ def test_tables_of_the_same_columns_say_nothing_more() -> None:
     assert made["a"].to_pylist() == ["1", "2"]
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [
+        *(["x", None], ["[1]", None], ["3", None], [1.5, None], ['"x"', None]),
+        *(["{}", None], ['{"format": "askless-row"}', None], ["[" * 20_000, None]),
+        ['{"format": "askless-row", "version": 1, "absent": 3}', None],
+    ],
+)
+def test_a_cell_of_cases_that_the_service_did_not_write_is_named(
+    cells: list[Any],
+) -> None:
+    other = parquet(b=[1, 2], y=["1", "0"], askless_case=cells)
+
+    with pytest.raises(RefusedError) as caught:
+        joined(b"a,y\n1,0\n", other)
+
+    (refusal,) = caught.value.refusals
+    assert refusal.field == "datasets[1], column askless_case"
+    assert refusal.told == (
+        "must be as the service writes it for a closed case; not so in row 1"
+    )
+
+
+def test_a_column_of_cases_that_has_no_texts_is_named() -> None:
+    with pytest.raises(RefusedError, match=r"datasets\[1\], column askless_case"):
+        joined(b"a,y\n1,0\n", parquet(y=["1"], askless_case=[[1]]))
+
+
+def test_rows_that_lacked_columns_say_so_after_another_join() -> None:
+    once = to_bytes(joined(b"a,y\n1,0\n", b"b,y\n1,1\n"))
+
+    twice = joined(b"c,y\n1,0\n", once)
+
+    silent = [read_silent(one) for one in twice["askless_case"].to_pylist()]
+    assert [[one.has(name) for name in "abc"] for one in silent] == [
+        [True, True, False],
+        [False, True, True],
+        [True, False, True],
+    ]
+
+
 def test_a_type_that_is_known_may_be_written_in_two_ways() -> None:
     old, new = b"s,y\n1,0\n0,1\n", parquet(s=[True, False], y=["0", "1"])
 

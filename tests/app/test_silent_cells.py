@@ -109,7 +109,7 @@ def test_features_that_no_case_knows_say_nothing_of_cases() -> None:
 
 
 @pytest.mark.parametrize(
-    "cell", ["7", "{}", "no JSON", '{"format": "askless-case"}', "[]"]
+    "cell", ["7", "{}", "no JSON", '{"format": "askless-case"}', "[]", "[" * 20_000]
 )
 def test_what_the_service_did_not_write_is_refused_by_its_row(cell: str) -> None:
     table = pa.table({"y": ["0", "1"], "askless_case": [None, cell]})

@@ -48,8 +48,12 @@ def join_tables(
             continue
         wrong = refuse_kinds(tables, name) if name not in typed else []
         refusals += wrong
-        if not wrong:
+        if wrong:
+            continue
+        try:
             columns[name] = join_column(tables, name)
+        except RefusedError as error:
+            refusals += error.refusals
     if refusals:
         raise RefusedError(refusals)
     cases = [cell for one in tables for cell in case_cells(one, columns)]
@@ -99,7 +103,10 @@ def plain_type(cells: Any) -> Any:
 
 
 def join_column(tables: Sequence[NamedTable], name: str) -> Any:
-    """Return the cells of a column in all tables, missing where it is absent."""
+    """Return the cells of a column in all tables, missing where it is absent.
+
+    Raises RefusedError for a column of lists, records or bytes.
+    """
     parts = [
         one.cells.column(name) if name in one.cells.column_names else None
         for one in tables
@@ -112,13 +119,18 @@ def join_column(tables: Sequence[NamedTable], name: str) -> Any:
     kind = {to_floats: pa.float64(), to_booleans: pa.bool_()}.get(
         to_common, pa.string()
     )
-    joined = [
-        [pa.nulls(table.cells.num_rows, kind)]
-        if part is None
-        else [to_common(one) for one in part.chunks]
-        for part, table in zip(parts, tables, strict=True)
-    ]
-    return pa.chunked_array([chunk for chunks in joined for chunk in chunks], kind)
+    chunks, refusals = [], []
+    for part, table in zip(parts, tables, strict=True):
+        if part is None:
+            chunks.append(pa.nulls(table.cells.num_rows, kind))
+            continue
+        try:
+            chunks += [to_common(one) for one in part.chunks]
+        except pa.ArrowException:
+            refusals.append(Refusal(f"{table.where}, column {name}", TYPE_RULE))
+    if refusals:
+        raise RefusedError(refusals)
+    return pa.chunked_array(chunks, kind)
 
 
 def to_floats(cells: Any) -> Any:

@@ -149,6 +149,19 @@ def test_a_type_that_is_known_may_be_written_in_two_ways() -> None:
     ]
 
 
+@pytest.mark.parametrize("cell", [[1, 2], {"x": 1}, b"\xff"])
+def test_a_column_that_holds_no_cells_is_named_of_whatever_type(cell: Any) -> None:
+    odd = parquet(a=[cell], y=["1"])
+
+    for typed in ((), ("a",)):
+        with pytest.raises(RefusedError) as caught:
+            joined(b"a,y\n1,0\n", odd, odd, typed=typed)
+        told = [(one.field, one.rule[:17]) for one in caught.value.refusals]
+        assert told == [
+            (f"datasets[{place}], column a", "must hold numbers") for place in (1, 2)
+        ]
+
+
 def test_a_table_without_the_target_is_named() -> None:
     with pytest.raises(RefusedError) as caught:
         joined(b"a,y\n1,0\n", b"a\n1\n")

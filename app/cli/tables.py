@@ -157,7 +157,7 @@ def one_source(
     tables = [
         NamedTable(one, read_table(Path(one), bounds, skipped), one) for one in data
     ]
-    joined = join_tables(tables, *name_columns(spec.table))
+    joined = join_tables(tables, *name_columns(tables, spec.table))
     with TemporaryDirectory() as folder:
         path = Path(folder) / "joined.parquet"
         path.write_bytes(write_parquet(joined))

@@ -26,6 +26,7 @@ from app.uploads.parsing import (
     read_bounded,
 )
 from core.errors import Refusal, RefusedError
+from core.table.check import unused_columns
 from core.table.spec import TableSpec
 
 #: How refusals name one of the tables.
@@ -93,18 +94,23 @@ def join_files(
         raise RefusedError(refusals)
     refuse_too_many(tables, bounds)
     spec, _ = mend_spec(raw)
-    typed, required = name_columns(None if spec is None else spec.table)
-    content = write_parquet(join_tables(tables, typed, required))
+    table_spec = None if spec is None else spec.table
+    joined = join_tables(tables, *name_columns(tables, table_spec))
+    content = write_parquet(joined)
     return judge_file(BytesIO(content), bounds, raw), content
 
 
-def name_columns(spec: TableSpec | None) -> tuple[Collection[str], Collection[str]]:
-    """Return the columns whose types a spec says, and those that it can't do without.
+def name_columns(
+    tables: Sequence[NamedTable], spec: TableSpec | None
+) -> tuple[Collection[str], Collection[str], Collection[str]]:
+    """Return the columns whose types a spec says, those it can't do without, and those
+    it doesn't use.
 
-    Features are not among the latter: a table that lacks one has it missing.
+    Features are not among the second: a table that lacks one has it missing.
     """
     if spec is None:
-        return (), ()
+        return (), (), ()
     typed = {one.name for one in spec.features or () if one.name not in spec.untyped}
     roles = [one for one in spec.roles.values() if one is not None]
-    return typed | {*roles}, roles
+    names = [name for one in tables for name in one.cells.column_names]
+    return typed | {*roles}, roles, unused_columns(names, spec)

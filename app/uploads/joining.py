@@ -26,12 +26,16 @@ class NamedTable(NamedTuple):
 
 
 def join_tables(
-    tables: Sequence[NamedTable], typed: Collection[str], required: Collection[str]
+    tables: Sequence[NamedTable],
+    typed: Collection[str],
+    required: Collection[str],
+    unused: Collection[str] = (),
 ) -> Any:
     """Return the rows of all tables in one arrow table.
 
     Columns in `typed`, whose type is known, may be numbers in one table and words in
-    another. Those in `required` must be in every table. In the column `askless_case`
+    another. Those in `required` must be in every table. Those in `unused` may hold
+    anything: they are missing where they hold no cells. In the column `askless_case`
     rows say which columns their table has not: a cell that nobody filled in says
     nothing of the row. Raises RefusedError with every broken rule.
     """
@@ -46,14 +50,19 @@ def join_tables(
     for name in names:
         if name == CASE_COLUMN:
             continue
-        wrong = refuse_kinds(tables, name) if name not in typed else []
+        is_free = name in typed or name in unused
+        wrong = [] if is_free else refuse_kinds(tables, name)
         refusals += wrong
         if wrong:
             continue
         try:
             columns[name] = join_column(tables, name)
         except RefusedError as error:
-            refusals += error.refusals
+            if name in unused:
+                n_rows = sum(one.cells.num_rows for one in tables)
+                columns[name] = pa.nulls(n_rows, pa.string())
+            else:
+                refusals += error.refusals
     if refusals:
         raise RefusedError(refusals)
     cases = [cell for one in tables for cell in case_cells(one, columns)]

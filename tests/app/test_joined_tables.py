@@ -162,6 +162,47 @@ def test_a_column_that_holds_no_cells_is_named_of_whatever_type(cell: Any) -> No
         ]
 
 
+NOTES = [
+    b"a,b,y,note\n"
+    + b"".join(b"%d,%d,%d,%s\n" % (n - 5, n % 2, n > 5, word) for n in range(10))
+    for word in (b"7", b"seven")
+]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"features": [{"name": name, "type": "number"} for name in "ab"]},
+        {"features": [{"name": "a"}, {"name": "b"}], "ignore": ["note"]},
+        {"ignore": ["no*"]},
+    ],
+)
+def test_columns_that_training_does_not_read_may_hold_anything(
+    upload: Callable[..., str], order: Train, client: TestClient, more: Json
+) -> None:
+    ids = [upload(one, f"{place}.csv") for place, one in enumerate(NOTES)]
+    lists = upload(parquet(a=[1.0, 2.0], b=[1, 0], y=[1, 0], note=[[1], [2]]))
+
+    verdict = order(*ids, lists, query="?validate_only=true", target="y", **more)
+    started = order(*ids, lists, target="y", **more)
+
+    assert verdict.json()["features"] == ["a", "b"], verdict.text
+    assert started.status_code == 202, started.text
+    whole = client.get(f"/datasets/{started.json()['dataset_id']}").json()
+    assert whole["columns"][:4] == ["a", "b", "y", "note"]
+
+
+def test_unused_columns_keep_their_cells_for_other_specs() -> None:
+    tables = [
+        NamedTable(f"t{place}", read_table(BytesIO(one)), "")
+        for place, one in enumerate(NOTES)
+    ]
+
+    made = join_tables(tables, (), (), ["note"])
+
+    assert set(made["note"].to_pylist()) == {"7", "seven"}
+
+
 def test_a_table_without_the_target_is_named() -> None:
     with pytest.raises(RefusedError) as caught:
         joined(b"a,y\n1,0\n", b"a\n1\n")

@@ -22,7 +22,7 @@ from app.uploads.parsing import (
     ReferredTable,
     TableReader,
     TableSource,
-    judge_file,
+    judge_table,
     read_bounded,
 )
 from core.errors import Refusal, RefusedError
@@ -93,11 +93,16 @@ def join_files(
     if refusals:
         raise RefusedError(refusals)
     refuse_too_many(tables, bounds)
-    spec, _ = mend_spec(raw)
-    table_spec = None if spec is None else spec.table
-    joined = join_tables(tables, *name_columns(tables, table_spec))
-    content = write_parquet(joined)
-    return judge_file(BytesIO(content), bounds, raw), content
+    content = b""
+
+    def read_joined() -> Any:
+        nonlocal content
+        spec, _ = mend_spec(raw)
+        uses = name_columns(tables, None if spec is None else spec.table)
+        content = write_parquet(join_tables(tables, *uses))
+        return read_bounded(BytesIO(content), bounds)
+
+    return judge_table(read_joined, raw), content
 
 
 def name_columns(

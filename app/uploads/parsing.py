@@ -199,11 +199,16 @@ def facts_of(table: Any) -> TableFacts:
 
 def judge_file(file: IO[bytes], bounds: Bounds, raw: dict[str, Any]) -> JudgedTable:
     """Check a table and a spec together; raise RefusedError with every broken rule."""
+    return judge_table(lambda: read_bounded(file, bounds), raw)
+
+
+def judge_table(read_rows: Callable[[], Any], raw: dict[str, Any]) -> JudgedTable:
+    """Check a spec and the table that `read_rows` returns, as `judge_file` does."""
     facts = None
 
     def read() -> Any:
         nonlocal facts
-        table = read_bounded(file, bounds)
+        table = read_rows()
         facts = facts_of(table)
         return table
 

@@ -257,6 +257,18 @@ def test_nothing_is_stored_of_tables_that_clash(
     assert len(client.get("/datasets").json()["items"]) == before
 
 
+@pytest.mark.parametrize("target", [None, 3])
+def test_a_broken_spec_is_told_beside_tables_that_clash(
+    upload: Callable[..., str], order: Train, target: object
+) -> None:
+    clashing = [upload(one) for one in NOTES]
+
+    refused = order(*clashing, target=target)
+
+    fields = [one["field"] for one in refused.json()["errors"]]
+    assert fields == ["target", "datasets[1], column note"]
+
+
 def test_only_datasets_that_are_there_are_joined(
     upload: Callable[..., str], order: Train
 ) -> None:

@@ -123,6 +123,22 @@ def test_a_span_says_which_cases(
     assert none["errors"][0]["field"] == "cases_of"
 
 
+def test_a_span_reaches_to_the_ends_of_the_calendar_and_no_further(
+    play: Play, make: Make, rows: Callable[..., list[Json]]
+) -> None:
+    play(10, 40, "0")
+    first, last = "0001-01-01T00:00:00", "9999-12-31T23:59:59"
+
+    assert len(rows(since=f"{first}Z", until=f"{last}Z")) == 1
+    for beyond in (f"{first}+14:00", f"{last}-14:00"):
+        for field in ("since", "until"):
+            refused = make(**{field: beyond})
+            assert refused.status_code == 422, refused.text
+            (error,) = refused.json()["errors"]
+            assert error["field"] == f"dataset.{field}"
+            assert error["rule"] == "must be in the years 1 to 9999 of UTC"
+
+
 def test_an_unknown_model_has_no_cases(play: Play, make: Make) -> None:
     play(10, 40, "0")
 

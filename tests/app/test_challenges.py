@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -223,12 +222,14 @@ def test_a_refresh_without_new_cases_is_refused(
 ) -> None:
     status, kind, detail = detail_of(refresh())
     work("1", a=1.0, b=1.0)
-    since = (datetime.now(UTC) + timedelta(days=1)).isoformat()
-    later = detail_of(refresh(since=since))
+    later = detail_of(refresh(since="2999-11-20T03:00:00+05:00"))
+    beyond = refresh(since="0001-01-01T00:00:00+14:00")
 
     assert (status, kind) == (409, "conflict")
     assert detail.startswith("No case of signs has become known: there is nothing new")
     assert later[:2] == (409, "conflict")
+    assert "known since 2999-11-19 22:00 UTC:" in later[2]
+    assert beyond.json()["errors"][0]["field"] == "since"
     assert client.get(f"/models/{NAME}/challenge").status_code == 404
     assert client.get(f"/models/{NAME}").json()["champion"] is False
 

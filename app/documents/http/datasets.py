@@ -46,7 +46,7 @@ class DatasetReference(Shape):
 
 
 def read_time(raw: object) -> datetime:
-    """Return the moment that a text names; a day is its first moment, in UTC."""
+    """Return the moment that a text names, in UTC; a day is its first moment there."""
     try:
         moment = datetime.fromisoformat(raw) if isinstance(raw, str) else None
     except ValueError:
@@ -55,7 +55,10 @@ def read_time(raw: object) -> datetime:
         moment = moment.replace(tzinfo=UTC)
     if moment is None or moment.tzinfo is None:
         raise ValueError(f"must be a time such as {EXAMPLE_TIME}, or a day")
-    return moment
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("must be in the years 1 to 9999 of UTC") from None
 
 
 Time = Annotated[datetime, BeforeValidator(read_time, json_schema_input_type=datetime)]

@@ -19,6 +19,8 @@ from core.table.prices import MAX_UNITS, read_amount
 MAX_NAME = 200
 MAX_VALUE = 1000
 MAX_ERROR_COST = 1e12
+# A pattern also refuses halves of characters.
+WITHOUT_NUL = r"^[^\x00]*$"
 NAME_RULE = f"must have 1 to {MAX_NAME} characters, printable ones only"
 STORABLE_RULE = "must have neither U+0000 nor halves of characters"
 VALUE_RULE = (
@@ -108,11 +110,19 @@ def read_value(raw: Any) -> bool | int | float | str:
     raise ValueError(VALUE_RULE)
 
 
+def check_cell(raw: Any) -> Any:
+    """Return the cell of a row; refuse a text that no file can store."""
+    if isinstance(raw, str) and not is_storable(raw):
+        raise ValueError(STORABLE_RULE)
+    return raw
+
+
 # The same rules for the OpenAPI document.
 _TEXT = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 _VALUE = Annotated[str, Field(min_length=1, max_length=MAX_VALUE)]
 _UNIT = Annotated[str, Field(max_length=MAX_NAME)]
 _AMOUNT = Annotated[float, Field(ge=0, le=MAX_UNITS)]
+_CELL = bool | int | float | str | None
 _ERROR_COST = Annotated[float, Field(ge=0, le=MAX_ERROR_COST)]
 
 Text = Annotated[str, BeforeValidator(check_text, json_schema_input_type=_TEXT)]
@@ -143,11 +153,12 @@ Value = Annotated[
     bool | int | float | str,
     BeforeValidator(read_value, json_schema_input_type=bool | int | float | _VALUE),
 ]
+Cell = Annotated[_CELL, BeforeValidator(check_cell, json_schema_input_type=_CELL)]
 ErrorCost = Annotated[
     float, BeforeValidator(read_error_cost, json_schema_input_type=_ERROR_COST)
 ]
 # A name that a request looks something up by, without NUL or half characters.
-Key = Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00]*$")]
+Key = Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern=WITHOUT_NUL)]
 # The caller's own name of a case; only the caller sees it.
 ClientRef = Annotated[str, BeforeValidator(read_name, json_schema_input_type=_TEXT)]
 AcceptUnseen = Annotated[

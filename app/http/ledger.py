@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from sqlalchemy import Engine as SqlEngine
 
+from app.documents.fields import WITHOUT_NUL
 from app.documents.http import ledger as schemas
 from app.http.plumbing.auth import Called
 from app.http.plumbing.contract import problems
@@ -39,14 +40,14 @@ AS_FILE: dict[int | str, dict[str, Any]] = {
 }
 
 
-Key = Annotated[str, Query(min_length=1, max_length=40, pattern=r"^[^\x00]*$")]
+Key = Annotated[str, Query(min_length=1, max_length=40, pattern=WITHOUT_NUL)]
 
 
 async def get_ledger_filter(
     model: Key | None = None,
     session: Key | None = None,
     key: Key | None = None,
-    unit: Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00]*$")] = None,
+    unit: Annotated[str | None, Query(max_length=200, pattern=WITHOUT_NUL)] = None,
     since: Annotated[Day | None, day("from")] = None,
     until: Annotated[Day | None, day("to")] = None,
 ) -> LedgerFilter:

@@ -145,6 +145,7 @@ def test_an_unknown_model_has_no_cases(play: Play, make: Make) -> None:
     assert make("nobody").status_code == 404
     assert make("clinik").json()["detail"].count("clinic") == 1
     assert make("").status_code == 422
+    assert make("clinic\0").json()["errors"][0]["field"] == "dataset.cases_of"
 
 
 def test_too_many_cases_are_refused(

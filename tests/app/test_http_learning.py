@@ -21,6 +21,7 @@ from tests.app.tenants import transaction
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
 
 Learn = Callable[..., Any]
+UNSTORABLE = ("\ud800", "red\0")
 ON_SQLITE = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 
 
@@ -134,6 +135,9 @@ def test_wrong_row_is_refused_by_name_and_nothing_is_learnt(
         ({"rows": []}, "order.rows"),
         ({"rows": [[1, 2]]}, "order.rows[0]"),
         ({"rows": [{"a": [1]}]}, "order.rows[0].a"),
+        *(({"rows": [{"a": one, "y": "no"}]}, "order.rows[0].a") for one in UNSTORABLE),
+        *(({"rows": [{one: 1.0, "y": "no"}]}, "order.rows[0]") for one in UNSTORABLE),
+        *(({"dataset_id": one}, "dataset_id") for one in UNSTORABLE),
         ({"rows": [{"a": 1, "y": "no"}], "dataset_id": "dat_1"}, "rows"),
         ({"rows": [{"a": 1, "y": "no"}], "budgets": [1]}, "order.budgets"),
         ([], "order"),
@@ -142,7 +146,12 @@ def test_wrong_row_is_refused_by_name_and_nothing_is_learnt(
 def test_wrong_body_is_refused_by_field(
     client: TestClient, model: str, body: Any, field: str
 ) -> None:
-    answer = client.post(f"/models/{model}/learn", json=body)
+    # The client would write half a character as UTF-8, which no parser takes.
+    answer = client.post(
+        f"/models/{model}/learn",
+        content=json.dumps(body),
+        headers={"Content-Type": "application/json"},
+    )
 
     assert answer.status_code == 422, answer.text
     fields = [one["field"] for one in answer.json()["errors"]]

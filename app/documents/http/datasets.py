@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from app.documents.fields import MAX_NAME
+from app.documents.fields import MAX_NAME, WITHOUT_NUL
 from app.documents.shape import EXAMPLE_TIME, Answer, Shape
 
 EXAMPLE_URL = "s3://clinic/visits/*.parquet"
@@ -34,6 +34,7 @@ class DatasetReference(Shape):
     url: str = Field(
         min_length=1,
         max_length=1000,
+        pattern=WITHOUT_NUL,
         examples=[EXAMPLE_URL],
         description="Of a file, a folder, or files by * in the last part.",
     )
@@ -70,6 +71,7 @@ class CasesRequest(Shape):
     cases_of: str = Field(
         min_length=1,
         max_length=MAX_NAME + 20,
+        pattern=WITHOUT_NUL,
         examples=["heart-cleveland"],
         description="A model: its name for all versions, `name@2` or its id for one.",
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from app.documents.fields import Key, Limit, Policy
+from app.documents.fields import Cell, Key, Limit, Policy
 from app.documents.http.datasets import DATASET_ID
 from app.documents.http.models import MODEL_ID
 from app.documents.http.sessions import MAX_SEED
@@ -147,9 +147,6 @@ class LearnOrder(Shape):
     """Order to go on learning from the labelled rows of a table; it has no fields."""
 
     model_config = ConfigDict(title="LearnOrder", json_schema_extra={"examples": [{}]})
-
-
-Cell = bool | int | float | str | None
 
 
 class LearnCall(LearnOrder):

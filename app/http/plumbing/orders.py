@@ -9,6 +9,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from fastapi import Depends, HTTPException, Request
 from starlette.datastructures import UploadFile
 
+from app.documents.fields import is_storable
 from app.documents.http.trainings import MOST_TABLES
 from app.http.plumbing import forms
 from app.http.plumbing.auth import Called
@@ -169,6 +170,6 @@ def pop_dataset_ids(raw: dict[str, Any]) -> list[str]:
 
 def pop_dataset_id(raw: dict[str, Any]) -> str:
     dataset_id = raw.pop("dataset_id", None)
-    if not isinstance(dataset_id, str):
+    if not isinstance(dataset_id, str) or not is_storable(dataset_id):
         raise forms.missing_part("dataset_id", "must be the id of a dataset")
     return dataset_id

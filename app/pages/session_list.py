@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from app.documents.fields import STORABLE_RULE, is_storable
 from app.http.plumbing.auth import needs
 from app.http.plumbing.deps import After, At, Loaded, ReadDb
 from app.pages.frame import render
 from app.records import PredictSession, SessionFilter
 from app.service.sessions import lists
 from app.words.wording import age_words
+from core.errors import Refusal, RefusedError
 
 router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
 STATES = ("open", "waiting", "closed")
@@ -27,6 +29,9 @@ def show_sessions(
     On the first page those that wait for results stand on top.
     """
     typed = {one: request.query_params.get(one, "").strip() for one in FILTERED}
+    wrong = [one for one, text in typed.items() if not is_storable(text)]
+    if wrong:
+        raise RefusedError(Refusal(one, STORABLE_RULE) for one in wrong)
     state = typed["state"] if typed["state"] in STATES else None
     filters = SessionFilter(state, typed["model"] or None, typed["client_ref"] or None)  # type: ignore[arg-type]  # one of STATES
     found = lists.rows(db, MOST, after, at, filters)

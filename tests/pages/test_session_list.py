@@ -92,3 +92,11 @@ def test_age_is_in_its_largest_unit() -> None:
         "2 hours",
         "1 day",
     ]
+
+
+@pytest.mark.parametrize("name", ["model", "client_ref"])
+def test_a_filter_that_no_text_can_be_is_refused(client: TestClient, name: str) -> None:
+    page = client.get(f"/ui/sessions?{name}=%00")
+
+    assert page.status_code == 422
+    assert "must have neither U+0000 nor halves of characters" in page.text

@@ -128,7 +128,8 @@ async def read_resource(
     kind, name = next(
         ((kind, unquote(match[1])) for kind, match in found if match), ("", "")
     )
-    if not kind:
+    # No name has it, and PostgreSQL takes no text with it.
+    if not kind or "\0" in name:
         known = ", ".join(one.address for one in RESOURCES.values())
         raise MCPError(INVALID_PARAMS, f"There is no such resource, only {known}")
     entry = RESOURCES[kind]

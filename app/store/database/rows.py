@@ -1,5 +1,6 @@
 """Stores, finds and lists rows of any table as records."""
 
+import re
 import secrets
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
@@ -14,6 +15,7 @@ from app.store.database.transactions import Transaction
 
 T = TypeVar("T")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+CURSOR = re.compile(r"[0-9]{1,17}_[A-Za-z0-9_]+")
 
 
 class StoredRows(Generic[T]):
@@ -117,7 +119,7 @@ def write_cursor(created_at: datetime, key: str) -> str:
 
 def read_cursor(after: str) -> tuple[datetime, str]:
     """Return time and id from a cursor; raise NoPageError if it is malformed."""
-    at, _, key = after.partition("_")
-    if not (at.isdigit() and len(at) < 18 and key):
+    if not CURSOR.fullmatch(after):
         raise NoPageError
+    at, _, key = after.partition("_")
     return EPOCH + timedelta(microseconds=int(at)), key

@@ -274,6 +274,18 @@ def test_arguments_that_break_a_rule_are_refused_by_their_names(
     assert agent.do("stop_case", case=case)["version"] == 2
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite", "postgresql"], indirect=True)
+def test_a_cursor_that_no_page_has_is_refused_by_its_field(agent: Agent) -> None:
+    for odd in ("\u00b2_x", "1_", "1_\0", "-1_x", "123456789012345678_x"):
+        told = agent.send("resources/list", {"cursor": odd}).json()["error"]
+        refused = json.loads(agent.refusal("list_models", after=odd))
+
+        assert told["code"] == -32602, odd
+        assert told["data"]["errors"][0]["field"] == "after", odd
+        assert refused["errors"][0]["field"] == "after", odd
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite", "postgresql"], indirect=True)
 @both_versions
 def test_unknown_names_are_errors_of_the_protocol(
     client: TestClient, version: str
@@ -283,6 +295,8 @@ def test_unknown_names_are_errors_of_the_protocol(
         ("tools/call", {"name": "open_door", "arguments": {}}),
         ("resources/read", {"uri": "file:///etc/passwd"}),
         ("resources/read", {"uri": "askless://models/none/card"}),
+        ("resources/read", {"uri": "askless://models/%00/card"}),
+        ("resources/read", {"uri": "askless://cases/%00"}),
         ("prompts/get", {"name": "other", "arguments": {}}),
         ("prompts/get", {"name": "work_through_a_case", "arguments": {}}),
         (

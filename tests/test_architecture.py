@@ -101,7 +101,7 @@ ARROWS = {
     "app.uploads": (*LEAVES, "app.uploads", "app.processes", "app.documents", "core"),
     "app.cluster": (
         *(*LEAVES, "app.cluster", "app.processes", "app.settings.places"),
-        *("app.uploads.silent", "app.uploads.streams", "core"),
+        *("app.uploads.checking", "app.uploads.streams", "core"),
     ),
     "app.batch": (
         *(*LEAVES, "app.batch", "app.processes", "app.documents", "app.uploads"),

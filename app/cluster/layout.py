@@ -12,14 +12,13 @@ import numpy as np
 from app.cluster.group import ShardGroup
 from app.cluster.processes import ProcessKind, ShardProcesses
 from app.cluster.reading import deal_rows
-from app.processes.memory import available_bytes
 from app.settings.places import ADDRESS, ClusterPlace
-from app.uploads.silent import read_silent_cells
+from app.uploads.checking import prepare_streamed
 from app.uploads.streams import StreamedTable
 from core.arrays import FloatArray
 from core.errors import Refusal, RefusedError
 from core.kernels import count_threads
-from core.pipeline.preparing import PreparedTable, prepare_columns
+from core.pipeline.preparing import PreparedTable
 from core.pipeline.spec import TrainingSpec
 from core.table.binning import Binned
 from core.training.algorithms import ALGORITHMS
@@ -51,7 +50,7 @@ def on_cluster(
     """Prepare a table whose rows the workers of a cluster read themselves.
 
     This process reads each column once for its cuts, and keeps a sample. None: a shard
-    for each worker. Raises RefusedError as `prepare_columns` does or if the cluster
+    for each worker. Raises RefusedError as `prepare_streamed` does or if the cluster
     can't be used, ClusterError if it is lost.
     """
     refuse_values(spec, ADDRESS)
@@ -62,13 +61,7 @@ def on_cluster(
 
     with Cluster(place) as cluster:
         n_shards = cluster.count_shards(n_shards)
-        memory = available_bytes()
-        silent = read_silent_cells(table)
-        prepared = prepare_columns(
-            *(table, table.n_rows, spec, memory),
-            keeps_codes=False,
-            silent=None if silent is None else silent.find,
-        )
+        prepared = prepare_streamed(table, spec, keeps_codes=False)
         ends = find_shard_ends(len(prepared.table.targets), n_shards)
         features = prepared.table.catalogue.features
         cuts = prepared.table.binned.cuts

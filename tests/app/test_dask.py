@@ -14,10 +14,12 @@ from fastapi.testclient import TestClient
 
 from app.cluster import engine, layout, tasks, worker_lines
 from app.cluster.engine import Cluster
+from app.cluster.layout import on_cluster
 from app.documents.spec import read_spec
 from app.main import create_app
 from app.settings.places import ClusterError
 from app.settings.settings import Settings
+from app.uploads.streams import open_table
 from core.errors import RefusedError
 from tests.app.dask_clusters import DaskCluster, write_certificates
 from tests.app.dask_trainings import (
@@ -29,10 +31,13 @@ from tests.app.dask_trainings import (
     trained_there,
 )
 from tests.app.jobs import Jobs
+from tests.app.test_silent_cells import SPEC as CASES_SPEC
+from tests.app.test_silent_cells import parquet as cases_in_parquet
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_dask"]
 
 
+CODED = {"algorithm": "adaboost"}
 SPECS = {
     "stumps": SPEC,
     "trees": TREES,
@@ -55,6 +60,20 @@ def test_model_is_that_of_one_process(
     model = trained_there(visits, spec, cluster.place, None)
 
     assert model == trained_here(visits, spec)
+
+
+def test_logged_cases_among_the_rows_are_noted(
+    cluster: DaskCluster, tmp_path: Path
+) -> None:
+    path = tmp_path / "cases.parquet"
+    path.write_bytes(cases_in_parquet())
+
+    with on_cluster(
+        open_table(path), read_spec(CASES_SPEC | CODED), cluster.place, 2
+    ) as prepared:
+        warnings = prepared.warnings
+
+    assert "6 of 12 rows are logged cases" in warnings[-1]
 
 
 def test_command_line_trains_on_a_cluster(

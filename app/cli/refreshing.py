@@ -64,16 +64,17 @@ class RefreshDesk:
     ) -> dict[str, object]:
         """Refresh a model unless something says no; return what was done, and why."""
         at = self.read_moment()
-        found = told = None
+        told = None
         try:
             with transaction(self.engine, self.tenant_id, is_read=True) as db:
                 head = refreshes.find_meant(db, name)
                 found = challenges.find_newest(db, head.name)
+                is_open = found is not None and challenges.is_open(db, found)
                 if if_due:
                     since = at.now - timedelta(days=DAYS)
                     span = monitor.Span(since, at.now, "month")
                     told = monitor.monitor(db, self.loaded, head.id, span, at).refresh
-            if found is not None and challenges.is_open(db, found):
+            if is_open:
                 return nothing(head.name, f"A challenge of {head.name} is open.")
             if told is not None and not told.is_due:
                 return nothing(head.name, told.sentence)

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import event
 
+from app.cli.refreshing import RefreshDesk
+from app.records import DEFAULT_TENANT
+from app.service.sessions.refreshes import StatedRule
 from app.settings.settings import Settings
 from tests.app.conftest import Finished
 from tests.app.jobs import Jobs
@@ -39,6 +43,22 @@ def test_a_refresh_is_begun_once_however_often_it_is_asked_for(
     jobs.worker().work()
     shown = client.get(f"/models/{NAME}/challenge").json()
     assert (shown["id"], shown["state"]) == (begun["challenge"], "playing")
+
+
+def test_no_connection_is_kept_while_a_challenge_is_open(
+    work: Work, jobs: Jobs, settings: Settings
+) -> None:
+    work("1", a=1.0, b=1.0)
+    desk = RefreshDesk(settings, jobs.engine, DEFAULT_TENANT)
+    rule = StatedRule(0.05, 0.0, is_by_rule=False)
+    kept = []
+    event.listen(jobs.engine, "checkout", lambda one, *_: kept.append(one))
+    event.listen(jobs.engine, "checkin", lambda one, *_: kept.remove(one))
+
+    told = [desk.refresh(NAME, rule, if_due=False)["refreshed"] for _ in range(2)]
+
+    assert told == [True, False]
+    assert kept == []
 
 
 def test_if_due_does_nothing_until_the_monitor_says_so(run: Run, work: Work) -> None:

@@ -35,10 +35,10 @@ def take_rows(sent: TableOrder, raw: dict[str, Any]) -> TableOrder:
     call = read_shape(schemas.LearnCall, raw, "order")
     if (call.rows is None) == (call.dataset_id is None):
         raise missing_part("rows", "must be given, or else dataset_id, and not both")
+    raw.pop("rows", None)
     if call.rows is None:
-        raw.pop("rows", None)
         return sent
-    raw.clear()
+    raw.pop("dataset_id", None)
     table = BytesIO(rows_to_csv(call.rows))
     return TableOrder(sent.text, UploadFile(table, filename=ROWS_NAME))
 

@@ -130,15 +130,26 @@ def find_version(db: Transaction, name: str, version: int) -> ModelHead | None:
 def find_head(db: Transaction, key: str) -> ModelHead | None:
     """Find a model by id, by `name@version`, or by the name that means it now."""
     # A version first, so that no model's name can hide it.
-    head = HEADS.find(db, key) or find_by_version(db, key)
-    return head or find_by_name(db, key)
+    return find_one(db, key) or find_by_name(db, key)
 
 
 def get_newest_head(db: Transaction, key: str) -> ModelHead:
     """Return what `get_head` finds; of a bare name the newest version."""
     # A version first, as in `find_head`.
-    head = HEADS.find(db, key) or find_by_version(db, key)
-    return head or next(iter(versions(db, key)), None) or get_head(db, key)
+    head = find_one(db, key) or next(iter(versions(db, key)), None)
+    return head or get_head(db, key)
+
+
+def find_one(db: Transaction, key: str) -> ModelHead | None:
+    """Find a model by what names no other one: its id, or its name with a version."""
+    return HEADS.find(db, key) or find_by_version(db, key)
+
+
+def find_newer(db: Transaction, model_id: str) -> ModelHead | None:
+    """Return the newest version of a model's name, if it is newer than the model."""
+    name, version = titles(db, [model_id])[model_id]
+    newest = next(iter(versions(db, name)), None)
+    return newest if newest is not None and newest.version > version else None
 
 
 def find_by_version(db: Transaction, key: str) -> ModelHead | None:

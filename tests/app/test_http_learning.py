@@ -203,6 +203,37 @@ def test_two_at_once_take_turns_and_the_next_goes_on_from_the_first(
     assert client.get(f"/models/{two}").json()["card"]["learnt"]["rows"] == 16
 
 
+@pytest.mark.parametrize(
+    ("is_bare", "order", "state"),
+    [
+        (True, {}, "failed"),
+        (False, {}, "succeeded"),
+        (False, {"newest": True}, "failed"),
+    ],
+)
+def test_version_that_came_meanwhile_is_not_hidden_unless_an_older_one_was_named(
+    client: TestClient, jobs: Jobs, model: str, is_bare: bool, order: Json, state: str
+) -> None:
+    body = {"rows": make_rows(8)} | order
+    made = client.post(f"/models/{'signs' if is_bare else model}/learn", json=body)
+    assert made.status_code == 202, made.text
+    with transaction(jobs.engine) as db:
+        stored = store.get(db, model)
+        second = store.insert(db, "signs", stored.document, now()).id
+
+    assert jobs.worker().work() == state
+
+    ended = client.get(made.headers["Location"]).json()
+    third = [(3, model)] if state == "succeeded" else []
+    assert versions(client) == [*third, (2, None), (1, None)]
+    if state == "failed":
+        assert client.get("/models/signs").json()["id"] == second
+        (error,) = ended["error"]["errors"]
+        assert error["field"] == "model"
+        assert "version 2 came while the rows were learnt" in error["rule"]
+        assert client.post("/models/signs/learn", json=body).status_code == 202
+
+
 def test_champion_stays_what_the_name_means_and_learning_goes_on_from_the_newest(
     client: TestClient, jobs: Jobs, learn: Learn, model: str
 ) -> None:

@@ -144,9 +144,16 @@ class EvaluateCall(EvaluateOrder):
 
 
 class LearnOrder(Shape):
-    """Order to go on learning from the labelled rows of a table; it has no fields."""
+    """Order to go on learning from the labelled rows of a table."""
 
     model_config = ConfigDict(title="LearnOrder", json_schema_extra={"examples": [{}]})
+
+    newest: bool = Field(
+        default=False,
+        examples=[False],
+        description="Whether learning fails if the name has got a newer version by the "
+        "end, which the next one would hide. It is so of a bare name.",
+    )
 
 
 class LearnCall(LearnOrder):

@@ -3,6 +3,7 @@
 Of one name one job learns at a time, so that the next goes on from its version.
 """
 
+from dataclasses import replace
 from datetime import datetime
 
 from app.errors import ConflictError
@@ -50,8 +51,9 @@ def start(
 ) -> StoredJob:
     """Store a job and put it into the queue.
 
-    Raises ConflictError while another job learns with the same name, and where the
-    bare name `key` has a newer version than the order was checked for.
+    Where `key` is a bare name, the job fails if its newest version is another one by
+    the end. Raises ConflictError while another job learns with the same name, and where
+    the bare name `key` has a newer version than the order was checked for.
     """
     name = models.get_head(db, order.model_id).name
     models.lock_name(db, name)
@@ -59,4 +61,6 @@ def start(
         raise ConflictError("conflict", TURN)
     if find_head(db, key).id != order.model_id:
         raise ConflictError("conflict", CHANGED)
+    if models.find_one(db, key) is None:
+        order = replace(order, raw={**order.raw, "newest": True})
     return table_jobs.start(db, order, dataset_id, now, name)

@@ -24,8 +24,13 @@ from app.uploads.parsing import TableReader, read_bounded
 from app.uploads.places import as_arrow, find_file, is_parquet
 from app.uploads.references import TableReference, open_reference, unlimited_rows
 from app.uploads.streams import StreamedTable
+from core.errors import Refusal, RefusedError
 from core.model.model import Model
 
+NEWER = (
+    "must still be the newest of its name: version {} came while the rows were learnt; "
+    "send them again, to go on from that one"
+)
 #: Opens a table; its argument names columns whose cells are read as text.
 Opening = Callable[[frozenset[str]], RowSource]
 
@@ -46,7 +51,10 @@ class TableStep:
         return self.result is not None
 
     def store(self, db: Transaction, claimed: StoredJob, now: datetime) -> bool:
-        """Write the progress or the result; return False if the job is cancelled."""
+        """Write the progress or the result; return False if the job is cancelled.
+
+        Raises RefusedError if a newer version hides the model that a job learnt from.
+        """
         if self.result is None:
             return queue.advance(db, claimed, self.share, now)
         # A job that has succeeded is accepted, so that saving a result twice changes
@@ -56,10 +64,24 @@ class TableStep:
             result, model_id = self.result, job.asked_model
             if self.document is not None:
                 assert model_id is not None, "it learns with a model"
+                refuse_newer(db, job, model_id)
                 model_id = models.insert_learnt(db, model_id, self.document, now).id
                 result = result | {"model_id": model_id}
             queue.succeed(db, job, now, model_id, result=result)
         return job is not None
+
+
+def refuse_newer(db: Transaction, job: StoredJob, model_id: str) -> None:
+    """Refuse to save what was learnt from a version that had to stay the newest.
+
+    The next version of the name would hide the one that came meanwhile.
+    """
+    if not job.spec.get("newest"):
+        return
+    models.lock_name(db, job.name)
+    newer = models.find_newer(db, model_id)
+    if newer is not None:
+        raise RefusedError([Refusal("model", NEWER.format(newer.version))])
 
 
 @dataclass

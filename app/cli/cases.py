@@ -1,6 +1,6 @@
 """The command `cases`: logged cases of the service's database, as a table."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +11,6 @@ from app.cli.keys import FIRST, Tenant, database, find_tenant
 from app.cli.options import output
 from app.documents.http.datasets import read_time
 from app.errors import NotFoundError
-from app.records import Moment
 from app.service.loaded import LoadedModels
 from app.service.sessions.case_tables import make_table
 from app.service.sessions.cases import CaseQuery, CaseSpan
@@ -71,11 +70,7 @@ def write_cases(
 def read_cases(query: CaseQuery, tenant: str) -> Any:
     """Return the cases of the settings' database as an arrow table."""
     settings = read_settings()
-    at = Moment(
-        datetime.now(UTC),
-        timedelta(seconds=settings.session_ttl_s),
-        timedelta(seconds=settings.session_waiting_ttl_s),
-    )
+    at = settings.moment_at(datetime.now(UTC))
     with database() as engine:
         tenant_id = find_tenant(engine, tenant)
         try:

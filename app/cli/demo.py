@@ -5,7 +5,7 @@ If a start is killed, the next one finishes it; a further one changes nothing.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from app.documents.http.sessions import PredictRequest
 from app.documents.text import parse_spec
 from app.errors import UnknownKeyError
 from app.processes.limited import IsWanted
-from app.records import Moment, SessionFilter, StoredKey
+from app.records import SessionFilter, StoredKey
 from app.service import datasets, keys, models, sessions
 from app.service.jobs import trainings
 from app.service.loaded import LoadedModels
@@ -163,9 +163,7 @@ def prepare_case(settings: Settings, engine: sa.Engine, tenant_id: str) -> str |
 
     None until its model is trained.
     """
-    now, loaded = datetime.now(UTC), LoadedModels()
-    idle, waiting = settings.session_ttl_s, settings.session_waiting_ttl_s
-    at = Moment(now, timedelta(seconds=idle), timedelta(seconds=waiting))
+    at, loaded = settings.moment_at(datetime.now(UTC)), LoadedModels()
     with transaction(engine, tenant_id) as db:
         if not models.is_name_taken(db, MODEL):
             return None

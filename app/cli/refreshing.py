@@ -63,7 +63,7 @@ class RefreshDesk:
         self, name: str, rule: refreshes.StatedRule, *, if_due: bool
     ) -> dict[str, object]:
         """Refresh a model unless something says no; return what was done, and why."""
-        at = self.read_moment()
+        at = self.settings.moment_at(datetime.now(UTC))
         told = None
         try:
             with transaction(self.engine, self.tenant_id, is_read=True) as db:
@@ -102,10 +102,6 @@ class RefreshDesk:
             prepared = refreshes.prepare(db, place, order, at)
         with transaction(self.engine, self.tenant_id) as db:
             return refreshes.begin(db, blobs, prepared, at.now)
-
-    def read_moment(self) -> Moment:
-        ttls = self.settings.session_ttl_s, self.settings.session_waiting_ttl_s
-        return Moment(datetime.now(UTC), *(timedelta(seconds=one) for one in ttls))
 
 
 def nothing(name: str, why: str) -> dict[str, object]:

@@ -1,13 +1,14 @@
 """Settings from the environment, prefix ASKLESS_; read by the entry points alone."""
 
 from dataclasses import fields
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from app.records import Limits
+from app.records import Limits, Moment
 from app.settings.hosts import is_loopback
 
 DEMO_NOTE = "Demo on public data. Not medical advice."
@@ -274,3 +275,8 @@ class Settings(BaseSettings):
         """Return whether keys are required: always, except on loopback alone."""
         is_named = not all(is_loopback(host) for host in self.hosts)
         return self.authentication or not is_local or is_named
+
+    def moment_at(self, now: datetime) -> Moment:
+        """Return a time with how long sessions may be idle then, or wait."""
+        idle, waiting = self.session_ttl_s, self.session_waiting_ttl_s
+        return Moment(now, timedelta(seconds=idle), timedelta(seconds=waiting))

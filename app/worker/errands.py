@@ -151,10 +151,7 @@ class Errands:
 
     def read_moment(self, db: Transaction) -> Moment:
         """Return the database's time, and how long sessions may be idle."""
-        ttls = self.settings.session_ttl_s, self.settings.session_waiting_ttl_s
-        return Moment(
-            operations.read_clock(db), *(timedelta(seconds=one) for one in ttls)
-        )
+        return self.settings.moment_at(operations.read_clock(db))
 
     def empty_log(self) -> None:
         """Empty the log of the database, so that erased values are gone."""

@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
@@ -61,9 +61,8 @@ async def get_now(request: Request) -> datetime:
 def moment_of(request: Request) -> Moment:
     """Return when a request came, and how long sessions may be idle."""
     state = request.app.state
-    idle_for = timedelta(seconds=state.settings.session_ttl_s)
-    waiting_for = timedelta(seconds=state.settings.session_waiting_ttl_s)
-    return Moment(state.clock(), idle_for, waiting_for)
+    at: Moment = state.settings.moment_at(state.clock())
+    return at
 
 
 async def get_moment(request: Request) -> Moment:

@@ -32,7 +32,6 @@ from app.http.plumbing.orders import (
 )
 from app.http.plumbing.retries import RetriedRoute
 from app.records import JobKind
-from app.service.datasets import IsWanted, TableSource
 from app.service.jobs import table_jobs as service
 
 router = APIRouter(tags=["jobs"], route_class=RetriedRoute)
@@ -116,13 +115,9 @@ def prepare(kind: JobKind) -> Any:
         if sent.upload is None and raw.get("keep") and READS not in caller.scopes:
             raise ForbiddenError(READS)
 
-        def check(stream: TableSource, is_wanted: IsWanted) -> tuple[Any, Any]:
-            with desk.open_db() as db:
-                model_id, model = service.find_model(db, loaded, id)
-            order = service.JobOrder(kind, model_id, raw)
-            return service.check(desk.reader, order, model, stream, is_wanted)
-
-        return await desk.read(sent, raw, check)
+        return await desk.read_job(
+            sent, raw, kind, lambda db: service.find_model(db, loaded, id)
+        )
 
     return Depends(read_and_check)
 

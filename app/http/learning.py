@@ -21,7 +21,6 @@ from app.http.plumbing.orders import (
     read_order,
 )
 from app.http.plumbing.retries import RetriedRoute
-from app.service.datasets import IsWanted, TableSource
 from app.service.jobs import learning as service
 
 router = APIRouter(tags=["learning"], route_class=RetriedRoute)
@@ -55,14 +54,9 @@ async def prepare(
         raise missing_part("order", "must be an object")
     if sent.upload is None:
         sent = take_rows(sent, raw)
-
-    def check(stream: TableSource, is_wanted: IsWanted) -> tuple[Any, Any]:
-        with desk.open_db() as db:
-            model_id, model = service.find_model(db, loaded, id)
-        order = service.JobOrder("learn", model_id, raw)
-        return service.check(desk.reader, order, model, stream, is_wanted)
-
-    return await desk.read(sent, raw, check)
+    return await desk.read_job(
+        sent, raw, "learn", lambda db: service.find_model(db, loaded, id)
+    )
 
 
 @router.post(

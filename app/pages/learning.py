@@ -15,7 +15,6 @@ from app.pages.callers import Typed
 from app.pages.frame import render, see_other
 from app.records import FINAL_STATES, ModelHead
 from app.service import models
-from app.service.datasets import IsWanted, TableSource
 from app.service.jobs import learning, table_jobs
 from app.words.facts import describe_learnt
 from core.errors import Refusal, RefusedError
@@ -82,16 +81,11 @@ async def learn(
     now: Now,
 ) -> Response:
     """Check a table and start the job that learns it; show refusals at the field."""
-
-    def check(stream: TableSource, is_wanted: IsWanted) -> tuple[Any, Any]:
-        with desk.open_db() as db:
-            model_id, model = learning.find_model(db, loaded, id)
-        order = learning.JobOrder("learn", model_id, {})
-        return learning.check(desk.reader, order, model, stream, is_wanted)
-
     try:
         sent = TableOrder(b"", uploaded_file(form))
-        prepared = await desk.read(sent, {}, check)
+        prepared = await desk.read_job(
+            sent, {}, "learn", lambda db: learning.find_model(db, loaded, id)
+        )
         return await changes(
             lambda db: learning.start(
                 db, id, prepared.order, prepared.store(db, blobs, now), now

@@ -15,8 +15,11 @@ from app.http.plumbing import forms
 from app.http.plumbing.auth import Called
 from app.http.plumbing.deps import Reader, reading
 from app.http.plumbing.turns import read_in_turn
+from app.records import JobKind
 from app.service import datasets
 from app.service.datasets import IsWanted
+from app.service.jobs import table_jobs
+from app.service.jobs.table_jobs import JobOrder
 from app.store.database.transactions import Transaction
 
 JSON = "application/json"
@@ -27,6 +30,8 @@ Check = Callable[[datasets.TableSource, IsWanted], tuple[T, Any]]
 CheckSeveral = Callable[
     [list[datasets.NamedSource], IsWanted], tuple[T, datasets.Upload | None]
 ]
+#: Finds the model that a job applies; returns its id, too.
+FindModel = Callable[[Transaction], tuple[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -129,6 +134,19 @@ class OrderDesk:
             return Prepared(order, None, dataset_id)
 
         return await read_in_turn(self.request, read_and_check)
+
+    async def read_job(
+        self, sent: TableOrder, raw: dict[str, Any], kind: JobKind, find: FindModel
+    ) -> Prepared[JobOrder]:
+        """Read the order of a job, as `read` does, and check it for its model."""
+
+        def check(source: datasets.TableSource, is_wanted: IsWanted) -> Any:
+            with self.open_db() as db:
+                model_id, model = find(db)
+            order = JobOrder(kind, model_id, raw)
+            return table_jobs.check(self.reader, order, model, source, is_wanted)
+
+        return await self.read(sent, raw, check)
 
     async def read_several(
         self, raw: dict[str, Any], check: CheckSeveral[T]

@@ -15,7 +15,6 @@ from app.store import jobs, models
 from app.store.database.transactions import Transaction
 from core.model.model import Model
 
-check = table_jobs.check
 REFIT = "It is another model at the prices of a list; let that one learn."
 TURN = (
     "Another job is learning with a version of this name. Send the rows again once it "

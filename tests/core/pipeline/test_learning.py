@@ -45,6 +45,7 @@ def more_rows(n_classes: int = 2, n_rows: int = N_ROWS, seed: int = 4) -> Learnt
     return rows_of(mixed(seed, n_classes, n_samples=n_rows, share_missing=0.1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rows_cut_anyhow_make_the_same_model(n_classes):
     model, rows = trained(n_classes, folds=2), more_rows(n_classes)
@@ -87,6 +88,7 @@ def test_error_is_that_of_rows_predicted_before_they_were_learnt(n_classes):
     assert (report.n_rows, report.n_learnt) == (40, 40)
 
 
+@pytest.mark.slow
 def test_figures_of_the_model_before_are_not_kept():
     model = trained(folds=2, certify_share=0.3)
     assert model.curve is not None
@@ -119,6 +121,7 @@ def test_priors_follow_the_classes_that_come():
     assert learnt.ensemble.priors == pytest.approx(faded / faded.sum())
 
 
+@pytest.mark.slow
 def test_priors_follow_by_the_half_life_however_many_rows_were_trained_on():
     """Old rows weigh together what so many rows that fade come to."""
     params = replace(PARAMS, half_life=10)
@@ -133,6 +136,7 @@ def test_priors_follow_by_the_half_life_however_many_rows_were_trained_on():
     assert learnt.ensemble.priors[0] == pytest.approx(old, rel=0.01)
 
 
+@pytest.mark.slow
 def test_calibration_of_training_goes_where_it_stops_holding():
     model = trained(folds=2)
     assert model.ensemble.calibrations

@@ -37,6 +37,7 @@ def model():
         return finish(train(noisy(80, 0), BoostParams("auto", rounds=3), folds=3))
 
 
+@pytest.mark.slow
 def test_stated_spend_is_what_the_model_spends(model):
     curve = model.curve
 

@@ -69,6 +69,7 @@ STOPPER = small_ensemble([10, 20, 25, 30], [(0, 1.0), (1, 0.9)])
 PAIRS = [(LOGGER, LOGGER), (LOGGER, OTHER), (LOGGER, FREE_OTHER), (STOPPER, OTHER)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("logger", "target"), PAIRS)
 def test_figures_are_the_truth_on_average_for_every_case(logger, target):
     for row in ROWS:
@@ -80,6 +81,7 @@ def test_figures_are_the_truth_on_average_for_every_case(logger, target):
         assert all(z_of(weighted[:, i], truth[i]) < 4 for i in range(3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [0.6, 1.6])
 def test_wrong_propensities_give_wrong_figures(factor):
     row = ROWS[0]
@@ -141,6 +143,7 @@ def test_few_cases_get_no_verdict():
     assert found.lack == "few_effective"
 
 
+@pytest.mark.slow
 def test_the_share_that_hangs_on_exploration_is_the_same_however_much_is_explored():
     shares = [
         estimate_policy(judge(LOGGER, OTHER, ROWS[0], rate, n_seeds=400)).support
@@ -167,6 +170,7 @@ def test_known_values_and_refused_answers_are_as_in_the_log():
     assert set(judged.ends[judged.weights > 0, 2]) == {0.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("members", [{0: FEE, 3: FEE}, {2: BUNDLE, 3: BUNDLE}])
 def test_fees_and_bundles_are_weighed_too(members):
     costs = [10, 20, 0, 0] if BUNDLE in members.values() else [10, 20, 25, 30]

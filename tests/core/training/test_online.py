@@ -108,6 +108,7 @@ def test_table_without_a_pattern_or_with_few_rows_gets_hardly_a_stump():
     assert rounds_of(line(7, (1, 1)), PARAMS) == []
 
 
+@pytest.mark.slow
 def test_feature_known_in_few_rows_is_bought_by_what_these_rows_say():
     """Rows without a value are no evidence against a feature."""
     dataset = line(4_000, (1, 1), spread=0.0)
@@ -120,6 +121,7 @@ def test_feature_known_in_few_rows_is_bought_by_what_these_rows_say():
     assert 0 in read
 
 
+@pytest.mark.slow
 def test_many_features_without_an_edge_are_hardly_bought():
     """The luckiest of 60 is no evidence, although each alone would be now and then."""
     draws = np.random.default_rng(7)
@@ -141,6 +143,7 @@ def test_feature_that_is_always_missing_is_never_read():
     assert {one.hypothesis.feature_idx for one in rounds} == {1}
 
 
+@pytest.mark.slow
 def test_rounds_follow_those_that_are_done_and_the_seed():
     dataset = mixed(9, n_samples=300)
     rounds = rounds_of(dataset, PARAMS)

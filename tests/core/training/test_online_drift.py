@@ -15,6 +15,7 @@ from core.training.online_state import check_state
 from tests.online import PARAMS, both_of, learnt, line, share_wrong, signed_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half_life", [100, 20_000])
 def test_rows_that_say_the_opposite_are_learnt(half_life):
     first, then = line(3000, (1, 1)), line(300, (1, 1), seed=1, turn=-1.0)
@@ -25,6 +26,7 @@ def test_rows_that_say_the_opposite_are_learnt(half_life):
     assert share_wrong(booster, fresh) < 0.1
 
 
+@pytest.mark.slow
 def test_learner_whose_edge_is_gone_gives_its_place_to_another():
     """The first feature tells the class, then the second alone."""
     first, then = (line(1500, (1, 1), seed=seed, spread=0.2) for seed in (0, 1))
@@ -113,6 +115,7 @@ def test_value_that_comes_again_and_again_gets_a_bin_of_its_own():
     assert ((state.bins[0, :, LEAST] == 0.25) & (state.bins[0, :, MOST] == 0.25)).any()
 
 
+@pytest.mark.slow
 def test_alphas_are_bounded_so_that_a_change_is_found():
     """All rows are learnt for long, and then they say the opposite."""
     first, then = line(5_000, (1,), spread=0.0), line(200, (1,), seed=1, turn=-1.0)

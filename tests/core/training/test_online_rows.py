@@ -19,6 +19,7 @@ from tests.naive_online import NaiveOnline
 from tests.online import PARAMS, bytes_of, learnt, line, signed_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_table", [True, False])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_one_row_at_a_time_is_learnt_as_all_at_once(n_classes, has_table):
@@ -89,6 +90,7 @@ def test_state_is_what_the_rows_say(n_classes):
         np.testing.assert_allclose(bins, naive.bins[feature][code], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_size_of_the_state_is_that_of_its_beginning():
     dataset = mixed(7, n_samples=300)
 
@@ -130,6 +132,7 @@ def test_missing_value_abstains_and_is_no_information():
     assert scale > 1
 
 
+@pytest.mark.slow
 def test_row_of_weight_two_is_two_rows():
     """But for what the learners move by in between; the row's class is turned."""
     dataset = line(400, (1, 1))

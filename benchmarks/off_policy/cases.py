@@ -100,13 +100,9 @@ class Log:
         numbers = random.random((n_cases, n_draws, 2))
         pairs = zip(rows, numbers, strict=True)
         chosen = [self.number(row, self.find_draw(row, one)) for row, one in pairs]
-        parts = [self.judged[one] for one in chosen]
+        parts = [vars(self.judged[one]) for one in chosen]
         return JudgedCases(
-            *(
-                np.concatenate([getattr(one, name) for one in parts])
-                for name in ("weights", "ends", "robust", "supports")
-            ),
-            n_explored=sum(one.n_explored for one in parts),
+            **{name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
         )
 
     def find_truth(self) -> FloatArray:

@@ -50,10 +50,14 @@ class JudgedCases:
     ends: FloatArray
     #: (n_cases, n_measures); the doubly robust figure of each case
     robust: FloatArray
-    #: (n_cases, 3); weight of each case in the classes of `SUPPORTS`
+    #: (n_cases, 3); weight of each case in the classes of `SUPPORTS`; exploration: as
+    #: far as the first answer that only exploration can bring
     supports: FloatArray
-    #: in how many cases exploration is expected to bring the answer that is lacking
-    n_explored: float
+    #: (n_cases, 2); weight of a case that explored that answer: the log has all others,
+    #: or lacks one still
+    explored: FloatArray
+    #: (n_cases,); expected number of answers that exploration brings
+    n_explored: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,29 +107,28 @@ def judge_cases(
     Notes
     -----
     The policy's questions are f_1 .. f_T, and C of them are answered by the log before
-    the first that isn't. W_k is the weight of `weigh_questions`, with E[W_k 1{C >= k}]
-    = 1 for every case. V_k is the loss if the session ended after k questions, known
-    since the true class is, and V_T is the loss. For the spend V_k is what was spent,
-    at least what the plan costs. A case's doubly robust figure is
+    the first that isn't. W_k is the weight of `weigh_questions`. E[W_k 1{C >= k}] is 1
+    for a case in which the second logger described there gets the first k answers, and
+    0 for any other. It gets one answer by exploration, since a session explores once,
+    and if the budget pays it; the others must be on the logger's own path. V_k is the
+    loss if the session ended after k questions, known since the true class is, and V_T
+    is the loss. For the spend V_k is what was spent, at least what the plan costs. A
+    case's doubly robust figure is
 
         V_0 + sum over k = 1 .. C of W_k (V_k - V_(k-1)),
 
     the augmented estimator for monotone missing data (Robins, Rotnitzky and Zhao 1994)
-    and the sequential one of Jiang and Li (2016, eq. 9). It is unbiased if chances are
-    those that were logged, whatever V is, and where the log can't have an answer it
-    rests on V alone. The label was not chosen by the log, so that V may use it; Dudik,
-    Langford and Li (2011) have a regression there.
+    and the sequential one of Jiang and Li (2016, eq. 9). Where the log can have all
+    answers it is unbiased if chances are those that were logged, whatever V is. Where
+    it can't, it rests on V alone, and `estimate_policy` gives no verdict. The label was
+    not chosen by the log, so that V may use it; Dudik, Langford and Li (2011) have a
+    regression there.
     """
-    shape = len(trails), len(MEASURES)
-    judged = JudgedCases(
-        np.zeros(shape[0]),
-        np.zeros(shape),
-        np.zeros(shape),
-        np.zeros((shape[0], len(SUPPORTS))),
-        0,
-    )
+    n_cases = len(trails)
+    weights, ends = np.zeros(n_cases), np.zeros((n_cases, len(MEASURES)))
+    robust, supports = np.zeros_like(ends), np.zeros((n_cases, len(SUPPORTS)))
+    explored, n_explored = np.zeros((n_cases, 2)), np.zeros(n_cases)
     plans: dict[int | None, int] = {}
-    n_explored = 0.0
     for row, trail in enumerate(trails):
         if trail.budget not in plans:
             asked = outline(ensemble, trail.budget, policy)
@@ -134,17 +137,16 @@ def judge_cases(
         played = replay(ensemble, trail.case, terms)
         losses = measure_questions(played, trail.class_idx, plans[trail.budget])
         needs = list_needs(played)
-        weights = weigh_questions(ensemble, needs, trail)[: len(played.asked)]
-        judged.robust[row] = losses[0] + weights @ np.diff(losses, axis=0)
+        steps = weigh_questions(ensemble, needs, trail)[: len(played.asked)]
+        robust[row] = losses[0] + steps @ np.diff(losses, axis=0)
         if played.is_supported:
-            judged.weights[row] = weights[-1] if weights.size else 1.0
-            judged.ends[row] = losses[-1]
-        place, share, chance = find_support(ensemble, needs, played, trail)
-        judged.supports[row, place] = share
-        n_explored += share * chance
-    return JudgedCases(
-        judged.weights, judged.ends, judged.robust, judged.supports, n_explored
-    )
+            weights[row] = steps[-1] if steps.size else 1.0
+            ends[row] = losses[-1]
+        found = find_support(ensemble, needs, played, trail)
+        supports[row, SUPPORTS.index(found.kind)] = found.weight
+        explored[row, 0 if played.is_supported else 1] = found.explored
+        n_explored[row] = found.weight * found.chance
+    return JudgedCases(weights, ends, robust, supports, explored, n_explored)
 
 
 def measure_questions(played: Replay, class_idx: int, plan: int) -> FloatArray:
@@ -168,19 +170,31 @@ def estimate_policy(judged: JudgedCases) -> PolicyEstimate:
     There are two cases or more. Intervals are normal ones: of means of the cases'
     figures, and of a ratio by its linear part (Hajek). They are wrong where few cases
     carry most of the weight, or where the log can't have the answers; `lack` says so.
+
+    Notes
+    -----
+    A case that needs an answer by exploration may need a second one, which no session
+    can bring. Whether it does is seen only where the first one was explored. So the
+    share of such cases is estimated from these, by the ratio of their weights (Hajek).
+    The mean of `weights`, 1 with support, would tell it less surely: it varies with
+    how many cases happened to explore, and this ratio does not.
     """
     weights, n_cases = judged.weights, len(judged.weights)
     total = weights.sum()
     n_effective = float(total**2 / (weights @ weights)) if total else 0.0
-    shares = judged.supports.sum(axis=0)
-    support = shares / max(shares.sum(), 1.0)
+    shares = judged.supports.sum(axis=0) / max(judged.supports.sum(), 1.0)
+    explored = judged.explored.sum(axis=0)
+    in_vain = float(shares[1] * explored[1] / max(explored.sum(), LEAST_CHANCE))
+    n_explored = float(judged.n_explored.sum())
     means = (weights @ judged.ends) / max(total, LEAST_CHANCE)
     parts = weights[:, None] * (judged.ends - means) * (n_cases / max(total, 1e-9))
     lack: Lack | None = None
-    if support[2] > MOST_UNSUPPORTED:
+    if shares[2] > MOST_UNSUPPORTED:
         lack = "no_support"
-    elif support[1] > MOST_UNEXPLORED and judged.n_explored < LEAST_EXPLORED:
+    elif shares[1] > MOST_UNEXPLORED and n_explored < LEAST_EXPLORED:
         lack = "few_explored"
+    elif shares[2] + in_vain > MOST_UNSUPPORTED:
+        lack = "no_support"
     elif n_effective < LEAST_EFFECTIVE:
         lack = "few_effective"
     return PolicyEstimate(
@@ -189,8 +203,12 @@ def estimate_policy(judged: JudgedCases) -> PolicyEstimate:
         robust=estimate_means(judged.robust),
         n_cases=n_cases,
         n_effective=n_effective,
-        support=(float(support[0]), float(support[1]), float(support[2])),
-        n_explored=judged.n_explored,
+        support=(
+            float(shares[0]),
+            float(shares[1]) - in_vain,
+            float(shares[2]) + in_vain,
+        ),
+        n_explored=n_explored,
         lack=lack,
     )
 

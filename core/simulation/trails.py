@@ -54,6 +54,19 @@ class CaseTrail:
     class_idx: int
 
 
+@dataclass(frozen=True, slots=True)
+class CaseSupport:
+    """How a policy finds its answers in a logged case; see `find_support`."""
+
+    kind: Support
+    #: of the case, by the draws before the one that decides
+    weight: float
+    #: that the draw brings the answer that is due
+    chance: float = 0.0
+    #: weight with that draw, if it brought the answer
+    explored: float = 0.0
+
+
 def trail_case(state: State, class_idx: int) -> CaseTrail:
     """Return how a session was asked, by its own catalogue."""
     draws = []
@@ -178,22 +191,27 @@ def find_support(
     needs: Sequence[frozenset[int]],
     played: Replay,
     trail: CaseTrail,
-) -> tuple[int, float, float]:
-    """Return how a policy finds its answers in a case: by the log or by exploration.
+) -> CaseSupport:
+    """Return how the second logger of `weigh_questions` finds its answers in a case.
 
-    It is decided at the first draw at which a question is due. Returns the place in
-    `SUPPORTS`, the weight of the case, and the chance that the draw brings the answer.
+    The first draw at which a question is due decides. What is due by then, and can be
+    paid, counts as `exploration`. Only a case that explored it shows whether it was
+    enough: a session explores once, so that a second answer which the logger's own path
+    lacks is lacking for good. `explored` has the weight of such a case.
     """
     share = 1.0
     for draw in trail.draws:
         n_done = count_done(needs, list_answered(draw, trail))
         if n_done == len(needs):
             break
-        if is_due(ensemble, needs[n_done], draw, trail):
-            paid, wanted = find_paid_at(ensemble, draw, trail), min(needs[n_done])
-            amount = price(ensemble.catalogue, paid, wanted)
-            if draw.remaining is None or amount <= draw.remaining:
-                return 1, share, trail.explore / draw.n_open
-            return 2, share, 0.0
+        wanted = needs[n_done]
+        if is_due(ensemble, wanted, draw, trail):
+            paid = find_paid_at(ensemble, draw, trail)
+            amount = price(ensemble.catalogue, paid, min(wanted))
+            if draw.remaining is not None and amount > draw.remaining:
+                return CaseSupport("none", share)
+            chance = trail.explore / draw.n_open
+            explored = share / chance if draw.drawn_idx in wanted else 0.0
+            return CaseSupport("exploration", share, chance, explored)
         share *= 0.0 if draw.drawn_idx is not None else 1.0 / (1.0 - trail.explore)
-    return 0 if played.is_supported else 2, share, 0.0
+    return CaseSupport("log" if played.is_supported else "none", share)

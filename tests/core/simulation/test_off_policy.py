@@ -22,6 +22,7 @@ BUDGET = 60
 LOGS: dict = {}
 RATE, N_SEEDS = 0.5, 500
 LOGGER = small_ensemble([10, 20, 25, 30], [(0, 1.0), (1, 0.9), (2, 0.8), (3, 0.7)])
+ASKS_ONE = small_ensemble([10, 20, 25, 30], [(0, 1.0)])
 #: asks f3 and f0, which costs 40; the logger asks f0 and f1, and then has 30 left
 OTHER = small_ensemble([10, 20, 25, 30], [(3, 1.0), (0, 0.9), (2, 0.5)])
 #: asks f2 alone of what the logger leaves out
@@ -129,6 +130,38 @@ def test_a_feature_that_the_logger_can_never_pay_has_no_support():
     assert estimate_policy(judge_cases(OTHER, dear)).lack == "no_support"
 
 
+def log_half(target, n_seeds=600):
+    """Judge a policy on cases of which half know f2 and f3 from the start."""
+    trails = []
+    for seed in range(n_seeds):
+        known = {2: 1.0, 3: 0.0} if seed % 2 else {}
+        state = log(ASKS_ONE, ROWS[0], seed, budget=200, known=known)
+        trails.append(trail_case(state, 1))
+    return judge_cases(target, trails)
+
+
+def test_two_answers_that_only_exploration_brings_have_no_support():
+    judged = log_half(small_ensemble([10, 20, 25, 30], [(2, 1.0), (3, 0.9), (0, 0.3)]))
+
+    found = estimate_policy(judged)
+
+    assert judged.weights[::2].max() == 0.0
+    assert found.support == pytest.approx((0.5, 0.0, 0.5), abs=0.05)
+    assert found.n_explored > 20
+    assert found.n_effective > 30
+    assert found.lack == "no_support"
+
+
+def test_one_answer_that_only_exploration_brings_gets_a_verdict():
+    judged = log_half(small_ensemble([10, 20, 25, 30], [(2, 1.0), (0, 0.3)]))
+
+    found = estimate_policy(judged)
+
+    assert z_of(judged.weights[::2], 1.0) < 4
+    assert found.support == pytest.approx((0.5, 0.5, 0.0), abs=0.05)
+    assert found.lack is None
+
+
 def test_what_hangs_on_few_explored_cases_gets_no_verdict():
     found = estimate_policy(judge(LOGGER, OTHER, ROWS[0], explore=0.02, n_seeds=300))
 
@@ -233,7 +266,12 @@ def test_intervals_are_those_of_a_mean():
     random = np.random.default_rng(0)
     figures = random.normal(3.0, 2.0, (400, 1))
     judged = JudgedCases(
-        np.ones(400), figures, figures, np.eye(3)[np.zeros(400, int)], 0
+        weights=np.ones(400),
+        ends=figures,
+        robust=figures,
+        supports=np.eye(3)[np.zeros(400, int)],
+        explored=np.zeros((400, 2)),
+        n_explored=np.zeros(400),
     )
 
     (found,) = estimate_policy(judged).robust

@@ -69,7 +69,8 @@ def make_trail(
             known[idx] = value
         else:
             outcome: Outcome = one.outcome
-            answers[idx] = Answer(idx, outcome, value if outcome == "value" else None)
+            given = value if outcome == "value" else None
+            answers[idx] = Answer(idx, outcome, given, one.charged)
     return CaseTrail(
         case=LoggedCase(known, answers),
         asked=tuple(places.get(one.feature, FOREIGN) for one in case.asked),

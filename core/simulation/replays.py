@@ -4,7 +4,7 @@ The answer to a question that is not in the log is never guessed: the replay end
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.model.ensemble import Ensemble
 from core.session import machine
@@ -20,7 +20,8 @@ class LoggedCase:
 
     #: values known at the start, as in `Dataset.values`
     known: Mapping[int, float]
-    #: the last answer to each feature that was asked or volunteered
+    #: the last answer to each feature that was asked or volunteered, with all that the
+    #: feature was charged
     answers: Mapping[int, Answer]
 
 
@@ -73,12 +74,15 @@ def log_case(state: State) -> LoggedCase:
     ordered and has not come stays ordered.
     """
     known = {idx: state.values[idx] for idx in state.known}
+    charged = dict.fromkeys(range(len(state.outcomes)), 0)
+    for one in state.history:
+        charged[one.feature_idx] += one.charged
     answers = {}
     for idx, outcome in enumerate(state.outcomes):
         if outcome is None or outcome == "known" or idx in known:
             continue
         value = state.values[idx] if outcome == "value" else None
-        answers[idx] = Answer(idx, outcome, value)
+        answers[idx] = Answer(idx, outcome, value, charged[idx])
     return LoggedCase(known, answers)
 
 
@@ -120,7 +124,7 @@ def match_case(
     for idx, one in case.answers.items():
         if idx in places:
             value = None if one.value is None else translate(idx, one.value)
-            answers[places[idx]] = Answer(places[idx], one.outcome, value)
+            answers[places[idx]] = replace(one, feature_idx=places[idx], value=value)
     return LoggedCase(known, answers)
 
 

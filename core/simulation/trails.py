@@ -8,7 +8,7 @@ import numpy as np
 
 from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
-from core.session.answers import bundle_members
+from core.session.answers import CHARGED_OUTCOMES, bundle_members
 from core.session.state import State
 from core.simulation.replays import LoggedCase, Replay, log_case
 from core.table.prices import Paid, pay, price
@@ -129,7 +129,7 @@ def weigh_questions(
     """
     weights = np.ones(len(needs))
     for draw in trail.draws:
-        n_done = count_done(needs, list_answered(draw, trail))
+        n_done = count_done(needs, list_answered(ensemble, draw, trail))
         if n_done == len(needs):
             break
         wanted = needs[n_done]
@@ -143,14 +143,19 @@ def weigh_questions(
     return weights
 
 
-def list_answered(draw: LoggedDraw, trail: CaseTrail) -> set[int]:
-    """Return the features that had an answer before a draw.
+def list_answered(ensemble: Ensemble, draw: LoggedDraw, trail: CaseTrail) -> set[int]:
+    """Return the features that had an answer, or were ordered, before a draw.
 
-    What came with its bundle and stayed without a result counts from the start.
+    The members of a bundle came with the first one that was paid.
     """
-    answers = trail.case.answers
-    orders = [idx for idx, one in answers.items() if one.outcome == "ordered"]
-    return {*trail.case.known, *trail.asked[: draw.n_asked], *orders}
+    catalogue, answers = ensemble.catalogue, trail.case.answers
+    paid_groups = find_paid_at(ensemble, draw, trail).group_idxs
+    members = (
+        idx
+        for idx in answers
+        if catalogue.is_bundled[idx] and catalogue.group_idxs[idx] in paid_groups
+    )
+    return {*trail.case.known, *trail.asked[: draw.n_asked], *members}
 
 
 def count_done(needs: Sequence[frozenset[int]], have: set[int]) -> int:
@@ -176,12 +181,16 @@ def is_due(
 
 
 def find_paid_at(ensemble: Ensemble, draw: LoggedDraw, trail: CaseTrail) -> Paid:
-    """Return what a logged case had paid before a draw."""
+    """Return what a logged case had paid before a draw, be it reversed since.
+
+    What was charged counts, also where the result never came, and what has a value.
+    """
     answers = trail.case.answers
+    asked = (answers[idx] for idx in trail.asked[: draw.n_asked] if idx in answers)
     paid = [
-        idx
-        for idx in trail.asked[: draw.n_asked]
-        if idx in answers and answers[idx].outcome in ("value", "ordered")
+        one.feature_idx
+        for one in asked
+        if one.charged or one.outcome in CHARGED_OUTCOMES
     ]
     return pay(ensemble.catalogue, Paid(), paid)
 
@@ -201,7 +210,7 @@ def find_support(
     """
     share = 1.0
     for draw in trail.draws:
-        n_done = count_done(needs, list_answered(draw, trail))
+        n_done = count_done(needs, list_answered(ensemble, draw, trail))
         if n_done == len(needs):
             break
         wanted = needs[n_done]

@@ -8,12 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.batch.logged import make_trail
 from app.documents.cases import describe_case, write_case
 from app.documents.files import model_text
 from core.model.hypotheses import Stump
 from core.model.model import Model
 from core.session import machine
 from core.session.state import Answer, StopRule
+from core.simulation.trails import trail_case
 from tests.app.clinic import CLINIC, clinic
 
 NAMES = [one.name for one in CLINIC.features]
@@ -167,3 +169,13 @@ def test_options_of_whole_tables_are_refused(compare):
 
     assert finished.code == 2
     assert "--budgets: is not for --logged" in finished.err
+
+
+def test_a_case_is_read_with_what_it_was_charged():
+    state = play(clinic(), [60.0, 1.0, 250.0, 1.0, 3.0, 2.0, 4.0], 0, 0.3)
+    document = describe_case(state, CLINIC, "1", {"0": 0.4, "1": 0.6})
+
+    read = make_trail(document, 1, np.array(state.values), CLINIC.feature_idxs, 1)
+
+    assert read.case == trail_case(state, 1).case
+    assert sum(one.charged for one in read.case.answers.values()) == state.spent > 0

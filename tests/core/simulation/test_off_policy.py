@@ -1,11 +1,13 @@
 """Another policy's error and spend, from the log of one, against the known truth."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from core.session import machine
+from core.session.answers import give_up
 from core.session.state import Answer, StopRule
 from core.simulation.off_policy import (
     JudgedCases,
@@ -14,7 +16,8 @@ from core.simulation.off_policy import (
     judge_cases,
 )
 from core.simulation.replays import LoggedCase, ReplayTerms, replay
-from core.simulation.trails import FOREIGN, LoggedDraw, trail_case
+from core.simulation.trails import FOREIGN, LoggedDraw, find_paid_at, trail_case
+from core.table.prices import Paid
 from tests.sessions import BUNDLE, FEE, small_ensemble
 
 BUDGET = 60
@@ -217,7 +220,8 @@ def test_fees_and_bundles_are_weighed_too(members):
     assert z_of(judged.robust[:, 2], truth[2]) < 4
 
 
-def test_a_bundle_whose_results_never_came_counts_as_answered():
+@pytest.mark.parametrize("is_given_up", [False, True])
+def test_a_bundle_whose_results_never_came_counts_as_answered(is_given_up):
     members = {0: BUNDLE, 1: BUNDLE}
     ensemble = small_ensemble([0, 0, 5], members=members)
     state = machine.start(ensemble, 100, stop=StopRule(certain=False), explore=0.5)
@@ -233,10 +237,40 @@ def test_a_bundle_whose_results_never_came_counts_as_answered():
             ensemble, state, [Answer(state.next_feature_idx, "value", 1.0)]
         )
 
-    judged = judge_cases(ensemble, [trail_case(state, 1)])
+    end = give_up(ensemble.catalogue, state) if is_given_up else state
+    judged = judge_cases(ensemble, [trail_case(end, 1)])
 
     assert state.pending == (1,)
     assert judged.weights[0] > 0
+
+
+def test_an_order_whose_result_never_came_counts_from_its_own_time():
+    def order(seed):
+        stop = StopRule(certain=False)
+        state = machine.start(STOPPER, BUDGET, seed, stop=stop, explore=RATE)
+        while state.next_feature_idx is not None and state.stop_reason is None:
+            idx = state.next_feature_idx
+            answer = Answer(idx, "ordered") if idx == 3 else Answer(idx, "value", 1.0)
+            state = machine.observe(STOPPER, state, [answer])
+        return trail_case(state, 1)
+
+    judged = judge_cases(OTHER, [order(seed) for seed in range(300)])
+
+    assert z_of(judged.weights, 1.0) < 4
+
+
+def test_a_charge_whose_result_was_given_up_pays_its_fee():
+    ensemble = small_ensemble([10, 20, 25, 30], members={0: FEE, 3: FEE})
+    state = machine.start(
+        ensemble, 95, stop=StopRule(certain=False), explore=math.ulp(0.0)
+    )
+    state = machine.observe(ensemble, state, [Answer(0, "ordered")])
+    state = machine.observe(ensemble, state, [Answer(1, "value", 1.0)])
+    trail = trail_case(give_up(ensemble.catalogue, state), 1)
+
+    found = [find_paid_at(ensemble, draw, trail) for draw in trail.draws[:2]]
+
+    assert found == [Paid(), Paid(frozenset({0}), frozenset({0}))]
 
 
 def test_a_question_on_a_feature_that_the_catalogue_lacks_costs_what_it_cost():

@@ -1,6 +1,7 @@
 """Learning in batches by scikit-learn's `partial_fit`, with online boosting."""
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import asdict, replace
 from types import MethodType
 from typing import Any
@@ -90,6 +91,17 @@ class Incremental(TableReading):
         RefusedError
             A ValueError, for what `fit` refuses too, and classes not announced.
         """
+        # A refused call leaves the estimator as it was.
+        learnt = copy(self)
+        learnt._learn_batch(X, y, classes, sample_weight)
+        self.__dict__ = vars(learnt)
+        return self
+
+    def _learn_batch(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+        """Learn rows as `partial_fit` does; a refusal leaves some attributes set."""
+        if not hasattr(self, "model_"):
+            # A refused `fit` leaves its classes.
+            vars(self).pop("classes_", None)
         is_first = _check_partial_fit_first_call(self, classes)
         columns = self._read_columns(X, reset=is_first)
         y = self._check_targets(y)
@@ -107,7 +119,6 @@ class Incremental(TableReading):
         learning.learn(LearntRows(values[rows], targets[rows], weights[rows]))
         model, _ = learning.finish()
         self._store_learnt(model, (*warnings, *unseen))
-        return self
 
     def _start(self, columns: Any) -> tuple[Model, tuple[str, ...]]:
         """Return a model that has learnt nothing yet, and warnings about columns."""

@@ -128,20 +128,44 @@ def test_wrong_batches_are_refused_and_nothing_is_learnt(more, rule):
     with pytest.raises(ValueError, match=rule):
         model.partial_fit(**call)
 
-    assert not hasattr(model, "model_")
+    assert vars(model) == vars(online())
+
+
+def test_a_refused_first_call_is_followed_by_another_first_one():
+    X, y = make_table()
+    model = online()
+    with pytest.raises(ValueError, match="infinity"):
+        model.partial_fit(np.full((N_ROWS, 2), np.inf), y, classes=["no", "maybe"])
+
+    model.partial_fit(X, y, classes=["no", "yes"])
+
+    plain = online().partial_fit(X, y, classes=["no", "yes"])
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert model.ensemble_ == plain.ensemble_
+
+
+def test_a_refused_fit_is_followed_by_a_first_call():
+    X, y = make_table()
+    model = online()
+    with pytest.raises(ValueError, match="Negative values"):
+        model.fit(X, np.where(y == "no", "maybe", y), np.full(N_ROWS, -1.0))
+
+    model.partial_fit(X, y, classes=["no", "yes"])
+
+    assert model.classes_.tolist() == ["no", "yes"]
 
 
 def test_wrong_batch_later_leaves_the_model():
     X, y = make_table()
     model = online().partial_fit(X, y, classes=["no", "yes"])
-    before = model.model_
+    before = dict(vars(model))
 
     with pytest.raises(ValueError, match="y: must hold only"):
         model.partial_fit(X, np.where(y == "no", "maybe", y))
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(X[:, :2], y)
 
-    assert model.model_ is before
+    assert vars(model) == before
 
 
 def test_nothing_is_chosen_in_batches():

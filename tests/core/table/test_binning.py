@@ -1,5 +1,6 @@
 import math
 import sys
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -172,6 +173,17 @@ def test_heavy_highest_value_keeps_a_cut():
     thresholds = find_thresholds(values, None)
 
     assert thresholds.size > 0
+
+
+def test_cuts_of_many_values_take_little_more_than_a_flag_per_row():
+    values = np.arange(200_000.0)
+
+    tracemalloc.start()
+    find_thresholds(values, None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 2 * values.size
 
 
 def test_constant_feature_has_one_code_and_an_empty_one_none():

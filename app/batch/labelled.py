@@ -61,7 +61,7 @@ def label_table(
     """Return checked rows with their classes, weights and groups."""
     ensemble = stored.ensemble
     refusals = refuse_options(columns, table, naming)
-    weights, wrong = read_weights(columns, table, len(values))
+    weights, _, wrong = read_weights(columns, table, len(values))
     row_groups, broken = read_row_groups(columns, table)
     refusals += wrong + broken
     if refusals:
@@ -113,7 +113,7 @@ def refuse_labelled(source: RowSource, terms: LabelledTerms, naming: Naming) -> 
     refuse_rows(source, ensemble, terms.most)
     columns = WholeColumns(source, columns_to_label(source, terms).names)
     refusals = refuse_options(columns, table, naming)
-    refusals += read_weights(columns, table, source.n_rows)[1]
+    refusals += read_weights(columns, table, source.n_rows)[-1]
     refusals += read_row_groups(columns, table)[1]
     if refusals:
         raise RefusedError(refusals)

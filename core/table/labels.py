@@ -1,6 +1,6 @@
 """Reads the classes, weights and row groups of a table: all but its features."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,12 +15,7 @@ from core.table.targets import (
     error_cost_matrix,
     read_target,
 )
-from core.table.weights import (
-    mean_safely,
-    read_raw_weights,
-    read_row_groups,
-    read_weights,
-)
+from core.table.weights import read_row_groups, read_weights
 
 
 @dataclass(frozen=True)
@@ -39,7 +34,7 @@ class GatheredLabels:
     is_kept: BoolArray
     refusals: tuple[Refusal, ...]
     #: as in `Dataset`, of all rows
-    mean_weight: float = 1.0
+    mean_weight: float
 
     @property
     def kept(self) -> BoolArray | slice:
@@ -61,18 +56,22 @@ def gather_labels(
     if spec.target in columns:
         classes, targets, wrong = read_target(columns[spec.target], spec)
         refusals += wrong
-    weights, wrong = read_weights(columns, spec, n_rows)
+    weights, mean_weight, wrong = read_weights(columns, spec, n_rows)
     refusals += wrong
     row_groups, wrong = read_row_groups(columns, spec)
     refusals += wrong
     error_costs, wrong = error_cost_matrix(spec, classes)
     refusals += wrong
     labels = GatheredLabels(
-        classes, targets, weights, row_groups, error_costs, is_kept, tuple(refusals)
+        classes,
+        targets,
+        weights,
+        row_groups,
+        error_costs,
+        is_kept,
+        tuple(refusals),
+        mean_weight,
     )
-    if spec.weight is not None and not refusals:
-        raw, _ = read_raw_weights(columns, spec, n_rows)
-        labels = replace(labels, mean_weight=mean_safely(raw))
     return labels, columns
 
 

@@ -18,12 +18,17 @@ from core.table.spec import TableSpec
 
 def read_weights(
     columns: Columns, spec: TableSpec, n_rows: int
-) -> tuple[FloatArray, list[Refusal]]:
-    """Read the weights of the rows, scaled to sum to 1; equal without a column."""
+) -> tuple[FloatArray, float, list[Refusal]]:
+    """Read the weights of the rows, scaled to sum to 1, and their mean before that.
+
+    All are 1 without a column, and where there are refusals.
+    """
     values, refusals = read_raw_weights(columns, spec, n_rows)
     if not refusals and not values.any():
         refusals.append(Refusal(f"column {spec.weight}", "must not be 0 in every row"))
-    return scale_weights(np.ones(n_rows) if refusals else values), refusals
+    if refusals:
+        values = np.ones(n_rows)
+    return scale_weights(values), mean_safely(values), refusals
 
 
 def read_raw_weights(

@@ -133,6 +133,20 @@ def test_column_by_column_the_same_is_said_of_missing_values(wanted, most, monke
     assert prepared.warnings == checked.warnings
 
 
+def test_weights_and_groups_of_rows_are_read_once():
+    lazy = Once(columns_of())
+
+    prepared = prepare_columns(
+        lazy, N_ROWS, spec_of({"weight": "w", "group_by": "who"})
+    )
+
+    assert [lazy.asked.count(name) for name in ("w", "who")] == [1, 1]
+    # Rows of weight 0 are left out.
+    weights = columns_of()["w"]
+    mean = weights[weights > 0].mean()
+    assert prepared.table.dataset.mean_weight == pytest.approx(mean)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("wanted", CODED.values(), ids=CODED)
 def test_column_by_column_makes_the_same_model(wanted):

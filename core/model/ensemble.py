@@ -165,6 +165,11 @@ class Ensemble(Derived):
         return np.cumsum(np.array([0.0, *self.alphas], np.float64))
 
     @cached_property
+    def has_one_feature_each(self) -> bool:
+        """Whether every hypothesis reads one feature, as stumps do."""
+        return all(len(one.feature_idxs) == 1 for one in self.hypotheses)
+
+    @cached_property
     def is_used(self) -> BoolArray:
         """Which features some hypothesis or panel reads; (n_features,)."""
         is_used = np.zeros(len(self.catalogue.features), dtype=np.bool_)

@@ -129,12 +129,10 @@ class Sample(Policy):
         the tree's next feature, which the history doesn't show, and so does a draw
         whose question was passed over: then the chance is not known.
         """
-        state, hypotheses = position.state, position.ensemble.hypotheses
-        if not state.is_led or state.pending:
+        state, ensemble = position.state, position.ensemble
+        if not state.is_led or state.pending or not ensemble.has_one_feature_each:
             return None
-        if any(len(one.feature_idxs) > 1 for one in hypotheses):
-            return None
-        halting, alphas = self.halting(position), position.ensemble.paths.alphas
+        halting, alphas = self.halting(position), ensemble.paths.alphas
         share = alphas[halting == feature_idx].sum() / alphas[halting >= 0].sum()
         return float(share)
 

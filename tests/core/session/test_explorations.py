@@ -406,3 +406,26 @@ def test_the_chance_of_a_draw_is_unknown_where_the_history_does_not_show_it():
         assert find_propensity(ensemble, one) is None
     assert find_propensity(grown, start(grown, policy="sample")) is None
     assert volunteered.history[0].propensity is None
+
+
+class CountedTuple(tuple):
+    """A tuple that counts how often it is walked."""
+
+    n_walks = 0
+
+    def __iter__(self):
+        self.n_walks += 1
+        return super().__iter__()
+
+
+def test_no_answer_walks_all_hypotheses_to_find_its_chance():
+    hypotheses = CountedTuple(small_ensemble([10, 20, 30]).hypotheses)
+    ensemble = replace(small_ensemble([10, 20, 30]), hypotheses=hypotheses)
+    state = start(ensemble, policy="sample")
+    state = observe(ensemble, state, state.next_feature_idx, "value", 1.0)
+    n_walks = hypotheses.n_walks
+
+    state = observe(ensemble, state, state.next_feature_idx, "value", 1.0)
+
+    assert state.history[1].propensity is not None
+    assert hypotheses.n_walks == n_walks

@@ -5,6 +5,7 @@ too, and the many empty places of an array take no room.
 """
 
 import math
+import sys
 import zlib
 from base64 import b64decode, b64encode
 from binascii import Error as NoBase64
@@ -45,7 +46,7 @@ class LearningShape(StoredShape):
     label_weights: LabelWeights
     seed: Annotated[int, Interval(ge=0, le=2**63 - 1)]
     weight_column: Name | None
-    weight_unit: Annotated[float, Interval(gt=0, le=1e300)]
+    weight_unit: Annotated[float, Interval(gt=0, le=sys.float_info.max)]
     ignored: Many[str]
     learnt_rows: Count
     class_weights: Many[Sum]

@@ -1,5 +1,7 @@
 """Reads the weights of a table's rows, and which rows belong together."""
 
+import math
+
 import numpy as np
 
 from core.arrays import FloatArray, IntArray
@@ -48,10 +50,14 @@ def read_raw_weights(
 
 
 def mean_safely(weights: FloatArray) -> float:
-    """Return the mean of weights, even where their sum would overflow."""
+    """Return the mean of weights, even where their sum would overflow.
+
+    It is above 0: a mean below the least positive number is that number.
+    """
     # Scaling by a power of 2 is exact.
     power = np.frexp(weights.max())[1]
-    return float(np.ldexp(np.ldexp(weights, -power).mean(), power))
+    mean = float(np.ldexp(np.ldexp(weights, -power).mean(), power))
+    return max(mean, math.ulp(0.0))
 
 
 def read_row_groups(

@@ -94,6 +94,24 @@ def test_weights_of_rows_count():
     assert fitted.model_.learning.weight_unit == 4.0
 
 
+@pytest.mark.parametrize(
+    ("weight", "share"), [(1.7e308, 1.0), (1e305, 0.5), (5e-324, 1.0), (5e-324, 0.1)]
+)
+def test_models_of_the_greatest_and_least_weights_are_read_again(
+    weight, share, tmp_path
+):
+    X, y = make_table()
+    weights = np.where(np.arange(N_ROWS) < share * N_ROWS, weight, 0.0)
+    model = online(folds=0).fit(X, y, sample_weight=weights)
+    model.save(tmp_path / "model.json")
+
+    again = load_model(tmp_path / "model.json")
+
+    model.partial_fit(X, y, sample_weight=weights)
+    assert again.model.learning.weight_unit > 0
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
 def test_only_online_learns_in_batches():
     X, y = make_table()
     boosted = BudgetedBoostingClassifier("adaboost")

@@ -13,7 +13,7 @@ import numpy as np
 
 from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
-from core.model.figures import Estimate
+from core.model.figures import QUANTILE, Estimate
 from core.session import machine
 from core.session.outline import outline
 from core.simulation.refusals import LEAST_CHANCE
@@ -33,8 +33,6 @@ LEAST_EFFECTIVE = 30
 MOST_UNSUPPORTED = 0.05
 #: cases in which exploration brings an answer, if it must for more than such a share
 LEAST_EXPLORED, MOST_UNEXPLORED = 20, 0.02
-#: of a normal distribution 95 % lie within so many standard deviations
-N_DEVIATIONS = 1.959964
 
 Lack = Literal["few_effective", "no_support", "few_explored"]
 
@@ -223,6 +221,6 @@ def estimate_means(figures: FloatArray) -> tuple[Estimate, ...]:
     means = figures.mean(axis=0)
     errors = figures.std(axis=0, ddof=1) / np.sqrt(len(figures))
     return tuple(
-        Estimate(mean, (mean - N_DEVIATIONS * error, mean + N_DEVIATIONS * error))
+        Estimate(mean, (mean - QUANTILE * error, mean + QUANTILE * error))
         for mean, error in zip(means.tolist(), errors.tolist(), strict=True)
     )

@@ -11,7 +11,7 @@ from typing import Literal
 
 from core.arrays import FloatArray
 from core.model.columns import MISSING_CODE
-from core.model.drift import measure_drift, measure_shift, training_summary
+from core.model.drift import measure_drift, measure_shift
 from core.model.ensemble import Ensemble
 from core.model.values import panel_columns
 
@@ -123,13 +123,10 @@ def gather_feature(
     """
     drift = measure_drift(ensemble, feature_idx, values)
     is_number = ensemble.catalogue.features[feature_idx].type == "number"
-    index, n_degrees = drift.psi, 1
+    index, n_degrees = drift.psi, max(1, drift.n_indexed - 1)
     if is_number:
         shift = measure_shift(ensemble, feature_idx, values)
         index = None if shift is None else shift**2
-    else:
-        _, shares = training_summary(ensemble, feature_idx)
-        n_degrees = max(1, len(shares) - 1)
     share = 0.0 if drift.outside is None else drift.outside.value
     n_outside = round(share * values.size)
     return FeatureEvidence(

@@ -27,6 +27,8 @@ class Drift:
     training_mean: float | None
     #: population stability index of a boolean or category
     psi: float | None
+    #: of how many values the index is the sum
+    n_indexed: int = 0
 
 
 def measure_drift(ensemble: Ensemble, feature_idx: int, values: FloatArray) -> Drift:
@@ -47,7 +49,7 @@ def measure_drift(ensemble: Ensemble, feature_idx: int, values: FloatArray) -> D
         return Drift(values.size, outside, float(values.mean()), mean, None)
     outside = observed_share(values == UNSEEN) if feature.type == "category" else None
     psi = stability_index(values[values != UNSEEN], shares) if shares else None
-    return Drift(values.size, outside, None, None, psi)
+    return Drift(values.size, outside, None, None, psi, len(shares))
 
 
 def training_summary(

@@ -21,7 +21,7 @@ from core.model.ensemble import Ensemble
 from core.panels.ladders import fit_ladder
 from core.panels.purchases import Shop
 from core.session import machine
-from core.session.answers import bundle_members, find_paid
+from core.session.answers import find_paid, list_revealed
 from core.session.state import Answer, State, StopRule
 from core.table.prices import total_cost
 from core.training.algorithms import make_ensemble
@@ -130,7 +130,7 @@ def find_offer(ensemble: Ensemble, state: State) -> Set:
     """Return what a session asks: a feature, or the open members of a bundle."""
     idx = state.next_feature_idx
     assert idx is not None, "something is asked"
-    return tuple(sorted((idx, *bundle_members(ensemble.catalogue, state, idx))))
+    return tuple(sorted(list_revealed(ensemble.catalogue, state, idx)))
 
 
 def follow(

@@ -138,7 +138,7 @@ def is_as_asked(catalogue: Catalogue, asked: State, after: State) -> bool:
     feature_idx = asked.next_feature_idx
     if feature_idx is None or asked.pending:
         return False
-    revealed = (feature_idx, *bundle_members(catalogue, asked, feature_idx))
+    revealed = list_revealed(catalogue, asked, feature_idx)
     is_whole = all(after.outcomes[idx] is not None for idx in revealed)
     return is_whole and new <= set(revealed)
 
@@ -254,3 +254,10 @@ def bundle_members(
     return tuple(
         idx for idx in members if idx != feature_idx and state.outcomes[idx] is None
     )
+
+
+def list_revealed(
+    catalogue: Catalogue, state: State, feature_idx: int
+) -> tuple[int, ...]:
+    """Return what an answer to a feature reveals: it, and its bundle's open members."""
+    return (feature_idx, *bundle_members(catalogue, state, feature_idx))

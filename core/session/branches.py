@@ -6,7 +6,7 @@ import numpy as np
 
 from core.arrays import BoolArray, IntArray
 from core.model.ensemble import Ensemble
-from core.session.answers import bundle_members
+from core.session.answers import list_revealed
 from core.session.state import State
 from core.session.walks import Cases, reveal
 
@@ -34,10 +34,7 @@ def split_branch(
     Rows stay together if the same cells are missing and, after the root of a route, if
     they are in the same part.
     """
-    revealed = [
-        feature_idx,
-        *bundle_members(ensemble.catalogue, branch.state, feature_idx),
-    ]
+    revealed = list_revealed(ensemble.catalogue, branch.state, feature_idx)
     values = cases.values[branch.row_idxs]
     keys = [np.isnan(values[:, idx]).astype(np.int64) for idx in revealed]
     route = ensemble.panels.route if ensemble.panels is not None else None

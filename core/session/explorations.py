@@ -7,7 +7,7 @@ import numpy as np
 from core import kernels
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
-from core.session.answers import bundle_members, count_questions
+from core.session.answers import count_questions
 from core.session.policies import POLICIES
 from core.session.policies.sample import Key
 from core.session.position import Position
@@ -147,11 +147,3 @@ def find_propensity(ensemble: Ensemble, state: State) -> float | None:
         for stop in (drawn.n_answers, len(state.history))
     )
     return chance * (1.0 - state.explore) if n_then == n_now else chance
-
-
-def revealed_by(ensemble: Ensemble, state: State) -> tuple[int, ...]:
-    """Return the features that an answer to the present question reveals."""
-    asked = state.next_feature_idx
-    if asked is None:
-        return ()
-    return (asked, *bundle_members(ensemble.catalogue, state, asked))

@@ -10,7 +10,7 @@ from core.model.panels import PanelLadder
 from core.model.routes import MAIN, Route
 from core.model.stopping import least_expected_costs
 from core.model.votes import TIE
-from core.session.answers import bundle_members
+from core.session.answers import list_revealed
 from core.session.position import Position, once
 from core.session.walks import Standing
 
@@ -150,7 +150,7 @@ def weigh_extra(position: Position) -> dict[int, float]:
     gains = {}
     for idx in np.flatnonzero(is_open[:n_read] & may_help).tolist():
         will_know = known.copy()
-        will_know[[idx, *bundle_members(catalogue, position.state, idx)]] = True
+        will_know[list(list_revealed(catalogue, position.state, idx))] = True
         number = ladder.find_panel(will_know, part)
         loss = ladder.expect_losses(will_know[:n_read])[number]
         if ladder.members[number, idx] and now - loss > LEAST_GAIN:

@@ -10,10 +10,10 @@ from dataclasses import replace
 from core.errors import ClosedError, Refusal, RefusedError
 from core.model.ensemble import Ensemble
 from core.session.answers import (
-    bundle_members,
     count_questions,
     is_as_asked,
     is_taken,
+    list_revealed,
     take_one,
 )
 from core.session.certificates import find_certificate, find_label_set
@@ -22,7 +22,6 @@ from core.session.explorations import (
     find_propensity,
     interpose,
     is_explored,
-    revealed_by,
 )
 from core.session.forecasts import make_forecast
 from core.session.policies import POLICIES, default_policy
@@ -139,7 +138,8 @@ def observe(
         A price exceeds what remains; the session takes no such answer any more.
     """
     catalogue, policy = ensemble.catalogue, POLICIES[state.policy]
-    after, revealed = state, revealed_by(ensemble, state)
+    after, asked = state, state.next_feature_idx
+    revealed = () if asked is None else list_revealed(catalogue, state, asked)
     for answer in answers:
         if is_taken(after, answer):
             continue
@@ -272,14 +272,13 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
         return None
     position, explores = Position.of(ensemble, state), is_explored(state)
     group_idx = int(ensemble.catalogue.group_idxs[feature_idx])
-    others = bundle_members(ensemble.catalogue, state, feature_idx)
     policy = POLICIES[state.policy]
     starts, _ = ensemble.readers
     prices = position.prices.tolist()
     return Question(
         number=count_questions(ensemble.catalogue, state.history) + 1,
         feature_idx=feature_idx,
-        feature_idxs=(feature_idx, *others),
+        feature_idxs=list_revealed(ensemble.catalogue, state, feature_idx),
         price=prices[feature_idx],
         is_group_paid=group_idx != NO_GROUP
         and bool(position.case.is_group_paid[group_idx]),

@@ -9,7 +9,7 @@ import numpy as np
 from core import kernels
 from core.arrays import BoolArray, FloatArray, IntArray
 from core.model.ensemble import Ensemble
-from core.session.answers import bundle_members, take
+from core.session.answers import list_revealed, take
 from core.session.position import UNLIMITED
 from core.session.state import Aim, Answer, State, StopRule
 
@@ -109,9 +109,7 @@ def reveal(
     Returns the state after it; `out_ranks` (n_features,) gets the order of asking.
     Members with a value come first, since they are charged and missing ones are not.
     """
-    revealed = sorted(
-        (feature_idx, *bundle_members(ensemble.catalogue, state, feature_idx))
-    )
+    revealed = sorted(list_revealed(ensemble.catalogue, state, feature_idx))
     first = int(out_ranks.max()) + 1
     out_ranks[revealed] = np.arange(first, first + len(revealed))
     is_missing: BoolArray = np.isnan(values)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from core.model.ensemble import Ensemble
 from core.session import machine
-from core.session.answers import bundle_members
+from core.session.answers import list_revealed
 from core.session.state import Aim, Answer, Forecast, State, StopRule
 from core.table.catalogue import UNSEEN, Catalogue, Feature
 from core.table.cells import category_code
@@ -172,8 +172,7 @@ def replay(ensemble: Ensemble, case: LoggedCase, terms: ReplayTerms) -> Replay:
     asked: list[int] = []
     while state.stop_reason is None and state.next_feature_idx is not None:
         feature_idx = state.next_feature_idx
-        members = bundle_members(ensemble.catalogue, state, feature_idx)
-        revealed = (feature_idx, *members)
+        revealed = list_revealed(ensemble.catalogue, state, feature_idx)
         lacking = [idx for idx in revealed if idx not in case.answers]
         if lacking:
             return Replay(ensemble, tuple(states), tuple(asked), lacking[0])

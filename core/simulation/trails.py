@@ -8,7 +8,7 @@ import numpy as np
 
 from core.arrays import FloatArray
 from core.model.ensemble import Ensemble
-from core.session.answers import CHARGED_OUTCOMES, bundle_members
+from core.session.answers import CHARGED_OUTCOMES, list_revealed
 from core.session.state import State
 from core.simulation.replays import LoggedCase, Replay, log_case
 from core.table.prices import Paid, pay, price
@@ -98,14 +98,14 @@ def list_needs(played: Replay) -> list[frozenset[int]]:
     """Return the features that each question reveals, the one not answered last."""
     catalogue = played.ensemble.catalogue
     needs = [
-        frozenset((idx, *bundle_members(catalogue, state, idx)))
+        frozenset(list_revealed(catalogue, state, idx))
         for idx, state in zip(played.asked, played.states, strict=False)
     ]
     state = played.states[-1]
     if not played.is_supported:
         idx = state.next_feature_idx
         assert idx is not None, "something was to be asked"
-        needs.append(frozenset((idx, *bundle_members(catalogue, state, idx))))
+        needs.append(frozenset(list_revealed(catalogue, state, idx)))
     return needs
 
 

@@ -136,7 +136,6 @@ def test_priors_follow_by_the_half_life_however_many_rows_were_trained_on():
     assert learnt.ensemble.priors[0] == pytest.approx(old, rel=0.01)
 
 
-@pytest.mark.slow
 def test_calibration_of_training_goes_where_it_stops_holding():
     model = trained(folds=2)
     assert model.ensemble.calibrations

@@ -143,9 +143,8 @@ def test_feature_that_is_always_missing_is_never_read():
     assert {one.hypothesis.feature_idx for one in rounds} == {1}
 
 
-@pytest.mark.slow
 def test_rounds_follow_those_that_are_done_and_the_seed():
-    dataset = mixed(9, n_samples=300)
+    dataset = mixed(9, n_samples=100)
     rounds = rounds_of(dataset, PARAMS)
 
     assert len(rounds) > 3

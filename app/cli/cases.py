@@ -13,7 +13,7 @@ from app.documents.http.datasets import read_time
 from app.errors import NotFoundError
 from app.service.loaded import LoadedModels
 from app.service.sessions.case_tables import make_table
-from app.service.sessions.cases import CaseQuery, CaseSpan
+from app.service.sessions.cases import CaseSpan, query_of
 from app.settings.environment import read_settings
 from app.store.database.engine import transaction
 from core.errors import Refusal, RefusedError
@@ -58,7 +58,7 @@ def write_cases(
     out: Out = None,
     tenant: Tenant = FIRST,
 ) -> None:
-    table = read_cases(CaseQuery(of, CaseSpan(since, until)), tenant)
+    table = read_cases(of, CaseSpan(since, until), tenant)
     # Nothing is formatted: numbers must be read back to the same bits.
     n_kept = table.num_columns
     with open_stdout(n_kept) if out is None else open_result(out, n_kept) as file:
@@ -67,7 +67,7 @@ def write_cases(
         output.print(f"wrote {table.num_rows} cases to {out}")
 
 
-def read_cases(query: CaseQuery, tenant: str) -> Any:
+def read_cases(key: str, span: CaseSpan, tenant: str) -> Any:
     """Return the cases of the settings' database as an arrow table."""
     settings = read_settings()
     at = settings.moment_at(datetime.now(UTC))
@@ -75,7 +75,7 @@ def read_cases(query: CaseQuery, tenant: str) -> Any:
         tenant_id = find_tenant(engine, tenant)
         try:
             with transaction(engine, tenant_id, is_read=True) as db:
-                return make_table(db, LoadedModels(), query, at)
+                return make_table(db, LoadedModels(), query_of(db, key, span), at)
         except NotFoundError as error:
             rule = "must be a stored model"
             raise RefusedError([Refusal("--of", rule, str(error))]) from None

@@ -47,7 +47,7 @@ from app.records import Caller, Moment
 from app.service import datasets as service
 from app.service.loaded import LoadedModels
 from app.service.sessions.case_tables import make_table, write_table
-from app.service.sessions.cases import CaseQuery, CaseSpan
+from app.service.sessions.cases import CaseSpan, query_of
 
 router = APIRouter(prefix="/datasets", tags=["datasets"], route_class=RetriedRoute)
 
@@ -113,11 +113,11 @@ def collect_cases(
     del is_wanted
     if CASE_SCOPE not in caller.scopes:
         raise ForbiddenError(CASE_SCOPE)
-    query = CaseQuery(read.cases_of, CaseSpan(read.since, read.until))
+    span = CaseSpan(read.since, read.until)
     with reading(request.app.state.engine, caller.tenant_id) as db:
-        table = make_table(db, loaded, query, at)
+        table = make_table(db, loaded, query_of(db, read.cases_of, span), at)
     stream, facts = write_table(table)
-    return service.make_upload(read.name or f"cases of {query.key}", stream, facts)
+    return service.make_upload(read.name or f"cases of {read.cases_of}", stream, facts)
 
 
 @router.post(

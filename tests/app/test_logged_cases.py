@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from app.errors import NotFoundError
 from app.records import Moment
 from app.service.sessions import cases
-from app.service.sessions.cases import CaseQuery, CaseSpan, ClosedCase
+from app.service.sessions.cases import CaseSpan, ClosedCase, query_of
 from app.store.database.engine import transaction as any_transaction
 from core.errors import RefusedError
 from tests.app.clinic import Play, Put, Start, clinic, on
@@ -34,8 +34,8 @@ def find(app: FastAPI, client: TestClient, engine: sa.Engine) -> Find:
     def find_all(
         key: str = "clinic", day: int = 30, newest: int | None = None, **span: datetime
     ) -> list[ClosedCase]:
-        query = CaseQuery(key, CaseSpan(**span), newest)
         with transaction(engine, is_read=True) as db:
+            query = query_of(db, key, CaseSpan(**span))._replace(newest=newest)
             return [*cases.find_cases(db, app.state.loaded, query, moment(day))]
 
     return find_all
@@ -137,16 +137,15 @@ def test_cases_are_at_the_prices_of_their_sessions(
 
 
 def test_another_tenants_cases_are_not_found(
-    app: FastAPI, engine: sa.Engine, play: Play, find: Find
+    engine: sa.Engine, play: Play, find: Find
 ) -> None:
     play(10, 40, "0")
-    query = CaseQuery("clinic")
 
     with (
         any_transaction(engine, "ten_other", is_read=True) as db,
         pytest.raises(NotFoundError),
     ):
-        cases.find_cases(db, app.state.loaded, query, moment(30))
+        query_of(db, "clinic", CaseSpan())
     assert len(find()) == 1
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from app.documents.state import Texts
-from app.records import Moment, PredictSession
+from app.records import ModelHead, Moment, PredictSession
 from app.service.loaded import LoadedModels
 from app.service.sessions.expiry import apply_expiry
 from app.service.sessions.opened import SessionCall, open_session
@@ -55,16 +55,27 @@ class ClosedCase:
 
 
 class CaseQuery(NamedTuple):
-    """Which logged cases: of a model, or of all versions of a name, within a span.
+    """Which logged cases: of a model, or of all versions of its name, within a span.
 
-    `key` is a model's id, `name@version` or a name. The sessions at prices of their
-    own are among them, also those that another training at these prices decided.
+    The sessions at prices of their own are among them, also those that another training
+    at these prices decided.
     """
 
-    key: str
+    head: ModelHead
+    is_by_name: bool
     span: CaseSpan = CaseSpan()
     #: the newest of them only, at most `MOST_CASES`; None: all, and more are refused
     newest: int | None = None
+
+
+def query_of(db: Transaction, key: str, span: CaseSpan) -> CaseQuery:
+    """Return a query by a model's id or `name@version`, or by a name.
+
+    Raises NotFoundError for an unknown model.
+    """
+    head = models.get_head(db, key)
+    is_by_name = key == head.name and key != head.id
+    return CaseQuery(head, is_by_name, span)
 
 
 def find_cases(
@@ -72,9 +83,8 @@ def find_cases(
 ) -> Iterator[ClosedCase]:
     """Return an iterator over logged cases, the one known for the longest time first.
 
-    Erased sessions have no case, and open ones not yet. Raises NotFoundError for an
-    unknown model, RefusedError for a span that ends before it begins or has more than
-    `MOST_CASES`; both at the call.
+    Erased sessions have no case, and open ones not yet. Raises RefusedError at the call
+    for a span that ends before it begins or has more than `MOST_CASES`.
     """
     return read_cases(db, loaded, find_rows(db, query, at), at)
 
@@ -97,9 +107,7 @@ def find_rows(db: Transaction, query: CaseQuery, at: Moment) -> list[CaseRow]:
     span, newest = query.span, query.newest
     if span.since is not None and span.until is not None and span.since > span.until:
         raise RefusedError([Refusal("until", "must not be before since")])
-    head = models.get_head(db, query.key)
-    is_by_name = query.key == head.name and query.key != head.id
-    model_ids = models.relatives(db, head, is_by_name=is_by_name)
+    model_ids = models.relatives(db, query.head, is_by_name=query.is_by_name)
     found = outcomes.known_cases(db, ModelCases(model_ids, *span), MOST_CASES + 1)
     if len(found) > MOST_CASES and newest is None:
         rule = f"must leave at most {MOST_CASES} cases: ask for a shorter span"

@@ -62,7 +62,8 @@ def play_new(
     if rivals is None or challenge.decision is not None:
         return None
     span = CaseSpan(since=challenge.counted_until - OVERLAP)
-    query = CaseQuery(challenge.champion_id, span, MOST_NEW)
+    champion = models.get_head(db, challenge.champion_id)
+    query = CaseQuery(champion, is_by_name=False, span=span, newest=MOST_NEW)
     rows = find_rows(db, query, at)
     new: set[str] = set()
     for batch in batches(rows):

@@ -132,7 +132,8 @@ def mean_most_gap(model: Model, places: Sequence[int]) -> float | None:
 
 def count_new(db: Transaction, head: ModelHead, at: Moment) -> int:
     """Count the cases of a model's name that no training on cases has learnt."""
-    query = CaseQuery(head.name, CaseSpan(find_cut(db, head)), MOST_CASES)
+    span = CaseSpan(find_cut(db, head))
+    query = CaseQuery(head, is_by_name=True, span=span, newest=MOST_CASES)
     return len(find_rows(db, query, at))
 
 

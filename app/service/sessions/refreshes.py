@@ -96,7 +96,7 @@ def prepare(
     refuse_open(db, newest)
     origin = find_origin(db, champion)
     since = order.since or find_learnt(db, champion)
-    query = CaseQuery(champion.name, CaseSpan(since, at.now))
+    query = CaseQuery(champion, is_by_name=True, span=CaseSpan(since, at.now))
     if (since is not None and since > at.now) or not count_cases(db, query, at):
         raise NoCasesError("conflict", say_no_cases(champion.name, since))
     stream, facts = write_table(make_table(db, place.loaded, query, at))

@@ -13,7 +13,7 @@ from app.documents.http.datasets import read_time
 from app.errors import NotFoundError
 from app.service.loaded import LoadedModels
 from app.service.sessions.case_tables import make_table
-from app.service.sessions.cases import CaseSpan, query_of
+from app.service.sessions.cases import CaseSpan, find_cases, query_of
 from app.settings.environment import read_settings
 from app.store.database.engine import transaction
 from core.errors import Refusal, RefusedError
@@ -75,7 +75,8 @@ def read_cases(key: str, span: CaseSpan, tenant: str) -> Any:
         tenant_id = find_tenant(engine, tenant)
         try:
             with transaction(engine, tenant_id, is_read=True) as db:
-                return make_table(db, LoadedModels(), query_of(db, key, span), at)
+                query = query_of(db, key, span)
+                return make_table(find_cases(db, LoadedModels(), query, at))
         except NotFoundError as error:
             rule = "must be a stored model"
             raise RefusedError([Refusal("--of", rule, str(error))]) from None

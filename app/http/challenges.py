@@ -92,7 +92,7 @@ def refresh_model(
     now: Now,
     response: Response,
 ) -> schemas.StartedRefresh:
-    """Train by the champion's spec on its rows and on the new cases of its name.
+    """Train by the champion's spec on its first table and the cases of its name since.
 
     An id stands for its name. What the name means becomes its champion and keeps the
     name; the new model is its challenger, which plays the champion's next cases
@@ -111,7 +111,7 @@ def refresh_model(
         name_will_mean=meaning,
         challenge=begun.challenge.id,
         champion=champion.id,
-        cases=prepared.n_cases,
+        cases=prepared.n_new,
     )
 
 

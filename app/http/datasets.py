@@ -47,7 +47,7 @@ from app.records import Caller, Moment
 from app.service import datasets as service
 from app.service.loaded import LoadedModels
 from app.service.sessions.case_tables import make_table, write_table
-from app.service.sessions.cases import CaseSpan, query_of
+from app.service.sessions.cases import CaseSpan, find_cases, query_of
 
 router = APIRouter(prefix="/datasets", tags=["datasets"], route_class=RetriedRoute)
 
@@ -115,7 +115,8 @@ def collect_cases(
         raise ForbiddenError(CASE_SCOPE)
     span = CaseSpan(read.since, read.until)
     with reading(request.app.state.engine, caller.tenant_id) as db:
-        table = make_table(db, loaded, query_of(db, read.cases_of, span), at)
+        query = query_of(db, read.cases_of, span)
+        table = make_table(find_cases(db, loaded, query, at))
     stream, facts = write_table(table)
     return service.make_upload(read.name or f"cases of {read.cases_of}", stream, facts)
 

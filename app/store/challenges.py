@@ -13,6 +13,7 @@ from app.store.database.tables import (
     challenge_cases,
     keys,
     metadata,
+    models,
     sessions,
     tenant_key,
     trainings,
@@ -35,6 +36,8 @@ challenges = sa.Table(
     sa.Column("alpha", sa.Float, nullable=False),
     sa.Column("margin", sa.Float, nullable=False),
     sa.Column("is_by_rule", sa.Boolean, nullable=False),
+    # The cases in the new table became known from then on; NULL: at any time.
+    sa.Column("cases_since", UtcDateTime),
     # Cases that began before may have been learnt.
     sa.Column("cut_at", UtcDateTime, nullable=False),
     sa.Column("created_at", UtcDateTime, nullable=False),
@@ -84,6 +87,7 @@ class StoredChallenge:
     decided_by: str | None = None
     was_by_rule: bool | None = None
     n_decided: int | None = None
+    cases_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +190,21 @@ def add_plays(
     ]
     if rows:
         db.execute(challenge_cases.insert(), rows)
+
+
+def find_first_training(db: Transaction, training_id: str) -> str:
+    """Return the training that a chain of refreshes, the last one given, began with."""
+    before = sa.select(models.c.training_id).join_from(
+        challenges, models, models.c.id == challenges.c.champion_id
+    )
+    last_id: str | None = training_id
+    while last_id is not None:
+        training_id = last_id
+        is_last = challenges.c.training_id == training_id
+        last_id = run(
+            db, before.where(owned(challenges), owned(models), is_last)
+        ).scalar()
+    return training_id
 
 
 def select_new(

@@ -226,7 +226,7 @@ def test_a_refresh_without_new_cases_is_refused(
     beyond = refresh(since="0001-01-01T00:00:00+14:00")
 
     assert (status, kind) == (409, "conflict")
-    assert detail.startswith("No case of signs has become known: there is nothing new")
+    assert detail.startswith("No case of signs has become known since ")
     assert later[:2] == (409, "conflict")
     assert "known since 2999-11-19 22:00 UTC:" in later[2]
     assert beyond.json()["errors"][0]["field"] == "since"
@@ -259,7 +259,7 @@ def test_a_model_that_was_imported_or_lost_its_table_is_not_refreshed(
     brought, lost = detail_of(refresh("brought")), detail_of(refresh())
 
     assert brought[2] == "brought was not trained here, so its rows are not known."
-    assert lost[2] == "The dataset that signs was trained on is deleted."
+    assert lost[2] == "The dataset that signs was first trained on is deleted."
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ class PromotionRule(Shape):
 
 
 class RefreshRequest(Shape):
-    """A training on the champion's rows and the cases since."""
+    """A training on the champion's first table and the cases since."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"rule": {"promote": "by_rule"}}]}
@@ -47,7 +47,7 @@ class RefreshRequest(Shape):
         default=None,
         examples=[None],
         description="First moment that counts of when a case became known. Without it "
-        "all cases count that the champion has not learnt.",
+        "it is that of the refresh before, or else the champion's training.",
     )
     rule: PromotionRule = Field(
         default=PromotionRule(), examples=[{"alpha": 0.05, "promote": "by_person"}]
@@ -59,7 +59,9 @@ class StartedRefresh(StartedTraining):
 
     challenge: str = Field(examples=[CHALLENGE_ID])
     champion: str = Field(examples=[MODEL_ID])
-    cases: int = Field(examples=[120], description="New rows, one for each case.")
+    cases: int = Field(
+        examples=[120], description="Cases that the champion has not learnt."
+    )
 
 
 class Gap(Answer):

@@ -1,5 +1,6 @@
 """Make tables of logged cases: a row for each, to train on as on any other table."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import IO, Any
@@ -8,10 +9,7 @@ import pyarrow as pa
 
 from app.batch.writing import open_stream
 from app.documents.cases import describe_case, write_case
-from app.records import Moment
-from app.service.loaded import LoadedModels
-from app.service.sessions.cases import CaseQuery, ClosedCase, find_cases
-from app.store.database.transactions import Transaction
+from app.service.sessions.cases import ClosedCase
 from app.uploads.parsing import TableFacts
 from core.errors import Refusal, RefusedError
 from core.model.ensemble import Ensemble
@@ -98,16 +96,14 @@ def unlike_models(why: str) -> RefusedError:
     return RefusedError([Refusal("cases_of", rule)])
 
 
-def make_table(
-    db: Transaction, loaded: LoadedModels, query: CaseQuery, at: Moment
-) -> Any:
-    """Return an arrow table of logged cases, the one known for the longest time first.
+def make_table(cases: Iterable[ClosedCase]) -> Any:
+    """Return an arrow table of logged cases, in their order.
 
     Nothing in it identifies a case: neither the session nor what its caller knows it
-    by. Raises RefusedError if there is none, and what `find_cases` raises.
+    by. Raises RefusedError if there is none.
     """
     columns = CaseColumns()
-    for case in find_cases(db, loaded, query, at):
+    for case in cases:
         columns.add(case)
     if not columns.documents:
         rule = "must have closed cases with an outcome, known within the span"

@@ -97,11 +97,6 @@ def count_known(db: Transaction) -> dict[str, int]:
     return outcomes.count_by_name(db)
 
 
-def count_cases(db: Transaction, query: CaseQuery, at: Moment) -> int:
-    """Count logged cases; raise as `find_cases`."""
-    return len(find_rows(db, query, at))
-
-
 def find_rows(db: Transaction, query: CaseQuery, at: Moment) -> list[CaseRow]:
     """Return the rows of logged cases, or refuse the query."""
     span, newest = query.span, query.newest

@@ -10,7 +10,8 @@ import numpy as np
 from app.documents.http import outcomes as bodies
 from app.records import ModelHead, Moment, PredictSession
 from app.service.sessions.cases import MOST_CASES, CaseQuery, CaseSpan, find_rows
-from app.store import challenges, jobs
+from app.service.sessions.learnt import find_learnt
+from app.store import challenges
 from app.store.database.transactions import Transaction
 from app.store.outcomes import StoredOutcome
 from app.words.due import say_due, say_reason
@@ -138,21 +139,17 @@ def count_new(db: Transaction, head: ModelHead, at: Moment) -> int:
 
 
 def find_cut(db: Transaction, head: ModelHead) -> datetime:
-    """Return from when on cases became known that a model can't have learnt.
+    """Return from when on cases became known that no training has learnt.
 
     What the last challenger was trained on counts as learnt, whatever came of it: the
     same cases are no reason to train again.
     """
+    cut = find_learnt(db, head).until
+    assert cut is not None, "a model has an age"
     newest = challenges.find_newest(db, head.name)
-    if newest is not None and newest.decision != "failed":
-        return newest.cut_at
-    if head.training_id is None:
-        return head.created_at
-    challenge = challenges.find_begun_by(db, head.training_id)
-    if challenge is not None:
-        return challenge.cut_at
-    training = jobs.find(db, head.training_id)
-    return head.created_at if training is None else training.created_at
+    if newest is None or newest.decision == "failed":
+        return cut
+    return max(cut, newest.cut_at)
 
 
 def reason_of(model: Model, alarm: Alarm) -> bodies.RefreshReason:

@@ -1,28 +1,36 @@
-"""Refreshes: a champion's training again, on its rows and the cases since.
+"""Refreshes: a champion's training again, on its first table and the cases since.
 
 The model that comes of it is the champion's challenger. Its name goes on meaning the
 champion until the challenger is promoted.
 """
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from io import BytesIO
 from typing import NamedTuple
 
-from app.errors import ConflictError, NotFoundError
+from app.errors import ConflictError
 from app.processes.limited import IsWanted, is_always_wanted
 from app.records import ModelHead, Moment, StoredJob
 from app.service import datasets, limits
 from app.service.loaded import LoadedModels
 from app.service.sessions.case_tables import make_table, write_table
-from app.service.sessions.cases import CaseQuery, CaseSpan, count_cases
+from app.service.sessions.cases import (
+    MOST_CASES,
+    CaseQuery,
+    CaseSpan,
+    find_rows,
+    read_cases,
+)
 from app.service.sessions.challenges import is_open
+from app.service.sessions.learnt import find_learnt, find_origin
 from app.store import challenges, jobs, models
 from app.store import datasets as stored_datasets
 from app.store.blobs import Blobs
 from app.store.challenges import StoredChallenge
 from app.store.database.transactions import Transaction
+from app.store.outcomes import CaseRow
 from app.uploads.joined import NamedSource, join_sources
 from app.uploads.parsing import JudgedTable, TableReader
 
@@ -46,7 +54,7 @@ class RefreshOrder(NamedTuple):
 
     key: str
     rule: StatedRule
-    #: first moment that counts of when a case became known; None: all not learnt
+    #: cases that became known before don't count; None: as for the champion's table
     since: datetime | None = None
 
 
@@ -67,7 +75,10 @@ class PreparedRefresh:
     rule: StatedRule
     table: JudgedTable
     upload: datasets.Upload
-    n_cases: int
+    #: how many cases in the table the champion has not learnt
+    n_new: int
+    #: the cases in the table became known from then on; None: at any time
+    cases_since: datetime | None
     #: cases that became known from then on are not in the table
     cut_at: datetime
 
@@ -86,34 +97,47 @@ def prepare(
     at: Moment,
     is_wanted: IsWanted = is_always_wanted,
 ) -> PreparedRefresh:
-    """Join the champion's table and the new cases; store nothing.
+    """Join the champion's first table and the cases since; store nothing.
 
-    The transaction ends before tables are read. Raises NotFoundError for an unknown
-    model, ConflictError where there is nothing to train on or a challenge is open.
+    All cases are read anew: erased ones are left out, and corrected ones have their
+    last label once. The transaction ends before tables are read. Raises NotFoundError
+    for an unknown model, ConflictError where there is nothing to train on or a
+    challenge is open.
     """
     champion = find_meant(db, order.key)
     newest = challenges.find_newest(db, champion.name)
     refuse_open(db, newest)
-    origin = find_origin(db, champion)
-    since = order.since or find_learnt(db, champion)
-    query = CaseQuery(champion, is_by_name=True, span=CaseSpan(since, at.now))
-    if (since is not None and since > at.now) or not count_cases(db, query, at):
-        raise NoCasesError("conflict", say_no_cases(champion.name, since))
-    stream, facts = write_table(make_table(db, place.loaded, query, at))
-    assert origin.dataset_id is not None, "find_origin has looked"
-    name = stored_datasets.get(db, origin.dataset_id).name
+    origin, dataset_id = find_origin(db, champion)
+    learnt = find_learnt(db, champion)
+    span = CaseSpan(order.since or learnt.since, at.now)
+    rows = find_newest_rows(db, champion, span, at)
+    n_new = sum(not learnt.has(one.known_at) for one in rows)
+    if not n_new:
+        raise NoCasesError("conflict", say_no_cases(champion.name, learnt, order.since))
+    stream, _ = write_table(make_table(read_cases(db, place.loaded, rows, at)))
+    name = stored_datasets.get(db, dataset_id).name
     with ExitStack() as stack:
-        old = stack.enter_context(
-            datasets.open_source(db, place.blobs, origin.dataset_id)
-        )
+        old = stack.enter_context(datasets.open_source(db, place.blobs, dataset_id))
         stream.seek(0)
-        sources = [NamedSource(name, old), NamedSource("new cases", stream)]
+        sources = [NamedSource(name, old), NamedSource("cases", stream)]
         table, content = join_sources(place.reader, sources, origin.spec, is_wanted)
+    if len(rows) == MOST_CASES:
+        table = replace(table, warnings=(*table.warnings, say_most(champion.name)))
     named = f"{champion.name} and cases to {at.now:%Y-%m-%d}"
     upload = datasets.make_upload(named, BytesIO(content), table.facts)
     return PreparedRefresh(
-        champion, origin, order.rule, table, upload, facts.n_rows, at.now
+        champion, origin, order.rule, table, upload, n_new, span.since, at.now
     )
+
+
+def find_newest_rows(
+    db: Transaction, champion: ModelHead, span: CaseSpan, at: Moment
+) -> list[CaseRow]:
+    """Return the newest `MOST_CASES` cases of a champion's name within a span."""
+    if span.since is not None and span.since > at.now:
+        return []
+    query = CaseQuery(champion, is_by_name=True, span=span, newest=MOST_CASES)
+    return find_rows(db, query, at)
 
 
 def find_meant(db: Transaction, key: str) -> ModelHead:
@@ -133,37 +157,18 @@ def refuse_open(db: Transaction, newest: StoredChallenge | None) -> None:
         raise ConflictError("conflict", OPEN.format(newest.name))
 
 
-def find_origin(db: Transaction, champion: ModelHead) -> StoredJob:
-    """Return the training of a champion whose table is still there.
-
-    Raises ConflictError without one.
-    """
-    origin = None
-    if champion.training_id is not None:
-        origin = jobs.TRAININGS.find(db, champion.training_id)
-    if origin is None:
-        detail = f"{champion.name} was not trained here, so its rows are not known."
-        raise ConflictError("conflict", detail)
-    try:
-        stored_datasets.get(db, origin.dataset_id or "")
-    except NotFoundError:
-        detail = f"The dataset that {champion.name} was trained on is deleted."
-        raise ConflictError("conflict", detail) from None
-    return origin
-
-
-def find_learnt(db: Transaction, champion: ModelHead) -> datetime | None:
-    """Return until when a champion has learnt cases; None: it has learnt none."""
-    challenge = challenges.find_begun_by(db, champion.training_id)
-    return None if challenge is None else challenge.cut_at
-
-
-def say_no_cases(name: str, since: datetime | None) -> str:
-    span = "" if since is None else f" since {since:%Y-%m-%d %H:%M} UTC"
+def say_no_cases(name: str, learnt: CaseSpan, since: datetime | None) -> str:
+    """Say since when no case has become known that a champion has not learnt."""
+    first = max(filter(None, (learnt.until, since)))
     return (
-        f"No case of {name} has become known{span}: there is nothing new to learn. A "
-        "case is known once its session is closed and its outcome is told."
+        f"No case of {name} has become known since {first:%Y-%m-%d %H:%M} UTC: there "
+        "is nothing new to learn. A case is known once its session is closed and its "
+        "outcome is told."
     )
+
+
+def say_most(name: str) -> str:
+    return f"only the newest {MOST_CASES:,} cases of {name} are in the table"
 
 
 def begin(
@@ -201,6 +206,7 @@ def begin(
         champion_id=champion.id,
         training_id=training.id,
         **refresh.rule._asdict(),
+        cases_since=refresh.cases_since,
         cut_at=refresh.cut_at,
         created_at=now,
         counted_until=refresh.cut_at,

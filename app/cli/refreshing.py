@@ -72,8 +72,7 @@ class RefreshDesk:
                 is_open = found is not None and challenges.is_open(db, found)
                 if if_due:
                     since = at.now - timedelta(days=DAYS)
-                    span = monitor.Span(since, at.now, "month")
-                    told = monitor.monitor(db, self.loaded, head.id, span, at).refresh
+                    told = monitor.find_due(db, self.loaded, head, since, at)
             if is_open:
                 return nothing(head.name, f"A challenge of {head.name} is open.")
             if told is not None and not told.is_due:

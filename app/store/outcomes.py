@@ -76,9 +76,9 @@ def put(db: Transaction, outcome: StoredOutcome) -> None:
 
 
 def sessions_of(
-    db: Transaction, model_id: str, since: datetime, until: datetime, limit: int
+    db: Transaction, model_id: str, since: datetime, until: datetime, newest: int
 ) -> list[tuple[PredictSession, StoredOutcome | None]]:
-    """Return sessions of a model with their outcomes, oldest first.
+    """Return the newest sessions of a model with their outcomes, oldest first.
 
     They were opened from `since` on and before `until`. The outcome is None until the
     true label is recorded.
@@ -92,10 +92,10 @@ def sessions_of(
         sa.select(*SESSION, *COLUMNS)
         .outerjoin_from(sessions, outcomes, outcomes.c.session_id == sessions.c.id)
         .where(owned(sessions), is_of_model)
-        .order_by(sessions.c.created_at)
-        .limit(limit)
+        .order_by(sessions.c.created_at.desc())
+        .limit(newest)
     )
-    return [read_pair(row) for row in run(db, query)]
+    return [read_pair(row) for row in run(db, query)][::-1]
 
 
 def read_pair(row: sa.Row[Any]) -> tuple[PredictSession, StoredOutcome | None]:

@@ -10,6 +10,7 @@ from sqlalchemy import event
 
 from app.cli.refreshing import RefreshDesk
 from app.records import DEFAULT_TENANT
+from app.service.sessions import monitor
 from app.service.sessions.refreshes import StatedRule
 from app.settings.settings import Settings
 from tests.app.conftest import Finished
@@ -72,6 +73,21 @@ def test_if_due_does_nothing_until_the_monitor_says_so(run: Run, work: Work) -> 
     assert (early.code, due.code) == (0, 0)
     assert early.out.startswith("Nothing is done. Nothing speaks for a refresh")
     assert " is in the queue: a challenger of signs. A refresh is due: " in due.out
+
+
+def test_if_due_judges_the_newest_of_many_sessions(
+    run: Run, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        work("1", a=1.0, b=1.0)
+    monkeypatch.setattr(monitor, "MOST_SESSIONS", 2)
+
+    done = run("refresh", NAME, "--if-due")
+
+    assert done.code == 0
+    assert done.out.startswith(
+        "Nothing is done. Nothing speaks for a refresh so far: 2"
+    )
 
 
 def test_without_new_cases_nothing_is_done(run: Run) -> None:

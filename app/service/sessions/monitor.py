@@ -10,7 +10,7 @@ import numpy as np
 
 from app.documents.http import outcomes as bodies
 from app.documents.http.models import Estimate, Figures
-from app.records import Moment, PredictSession
+from app.records import ModelHead, Moment, PredictSession
 from app.service.loaded import LoadedModels
 from app.service.sessions.due import judge
 from app.service.sessions.expiry import apply_expiry
@@ -57,7 +57,7 @@ def monitor(
     if len(found) > MOST_SESSIONS:
         rule = f"must leave at most {MOST_SESSIONS} sessions: ask for fewer days"
         raise RefusedError([Refusal("from", rule)])
-    rows = [(apply_expiry(session, at), outcome) for session, outcome in found]
+    rows = apply_expiries(found, at)
     parts: dict[date, list[Monitored]] = defaultdict(list)
     for row in rows:
         parts[span.bucket_start(row[0].created_at)].append(row)
@@ -69,6 +69,21 @@ def monitor(
         whole=sum_up(ensemble, span.since.date(), rows),
         buckets=[sum_up(ensemble, start, part) for start, part in parts.items()],
     )
+
+
+def find_due(
+    db: Transaction, loaded: LoadedModels, head: ModelHead, since: datetime, at: Moment
+) -> bodies.RefreshDue:
+    """Return whether sessions that began since a time speak for training a model anew.
+
+    Of more than `MOST_SESSIONS` the newest are judged.
+    """
+    found = outcomes.sessions_of(db, head.id, since, at.now, MOST_SESSIONS)
+    return judge(db, head, loaded.get(db, head.id), apply_expiries(found, at), at)
+
+
+def apply_expiries(rows: Sequence[Monitored], at: Moment) -> list[Monitored]:
+    return [(apply_expiry(session, at), outcome) for session, outcome in rows]
 
 
 def sum_up(

@@ -196,14 +196,17 @@ def get_model_monitor(
     "/{id}",
     status_code=204,
     response_class=Response,
-    openapi_extra=problems("model-in-use"),
+    openapi_extra=problems("model-in-use", "conflict"),
     operation_id="delete_model",
     summary="Delete a model",
 )
 def delete_model(
     id: str, db: Db, at: At, loaded: Loaded, if_match: IfMatch = None
 ) -> None:
-    """Delete a model; 409 while one of its sessions is open or waiting."""
+    """Delete a model; 409 while one of its sessions is open or waiting.
+
+    409 too while a challenger plays against it, which would take its name.
+    """
     tags = None if if_match is None else read_tags(if_match)
     if (
         tags is not None

@@ -207,10 +207,19 @@ def dethrone(db: Transaction, model_id: str) -> None:
     """
     head = lock_champion_name(db, model_id)
     if head.is_champion:
-        if challenges.lock_open(db, head.name) is not None:
-            detail = "A challenger plays against it: end that challenge first."
-            raise ConflictError("conflict", detail)
+        refuse_challenged(db, head)
         models.crown(db, head.name, None)
+
+
+def refuse_challenged(db: Transaction, champion: ModelHead) -> None:
+    """Refuse what would let a challenger take a locked name that nobody promoted."""
+    challenge = challenges.lock_open(db, champion.name)
+    if challenge is not None and challenge.champion_id == champion.id:
+        detail = (
+            "A challenger plays against it: promote the challenger, or end the "
+            "challenge, first."
+        )
+        raise ConflictError("conflict", detail)
 
 
 def lock_champion_name(db: Transaction, model_id: str) -> ModelHead:
@@ -232,13 +241,14 @@ def delete(db: Transaction, model_id: str, at: Moment) -> None:
     """Delete a model and its refits, unless a session may still use one of them.
 
     If it is itself a refit, its price list may get another one. Raises NotFoundError,
-    or ConflictError if a session may still use it.
+    or ConflictError if a session may still use it or a challenger plays against it.
     """
     head = models.get_head(db, model_id)
     models.lock_name(db, head.name)
     if not models.lock(db, head.id):
         raise NotFoundError("model", model_id)
     head = models.get_head(db, head.id)
+    refuse_challenged(db, head)
     for training in jobs.lock_refits(db, head.id):
         jobs.cancel(db, training, at.now)
     deleted = [head, *models.lock_refits(db, head.id)]
@@ -254,12 +264,10 @@ def delete(db: Transaction, model_id: str, at: Moment) -> None:
 
 
 def end_challenge_of(db: Transaction, head: ModelHead, now: datetime) -> None:
-    """End the open challenge that a deleted model took part in."""
+    """End the open challenge whose challenger is deleted."""
     challenge = challenges.lock_open(db, head.name)
-    if challenge is not None:
-        pair = challenge.champion_id, challenges.find_challenger(db, challenge)
-        if head.id in pair:
-            challenges.end(db, challenge, "overtaken", now)
+    if challenge is not None and challenges.find_challenger(db, challenge) == head.id:
+        challenges.end(db, challenge, "overtaken", now)
 
 
 def check_bounds(model: Model) -> None:

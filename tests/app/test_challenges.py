@@ -338,38 +338,37 @@ def test_a_challenge_whose_training_is_cancelled_ends_and_is_no_obstacle(
     assert meant(client) == champion
 
 
-@pytest.mark.parametrize("which", ["champion", "challenger"])
-def test_deleting_one_of_the_two_ends_the_challenge(
-    client: TestClient,
-    champion: str,
-    challenger: str,
-    work: Work,
-    play_silently: Play,
-    which: str,
+def test_deleting_the_challenger_ends_the_challenge(
+    client: TestClient, champion: str, challenger: str, work: Work, play_silently: Play
 ) -> None:
     work("1", a=-1.0, b=1.0)
     play_silently()
-    other = {"champion": challenger, "challenger": champion}[which]
-    deleted = {"champion": champion, "challenger": challenger}[which]
 
-    gone = client.delete(f"/models/{deleted}")
+    gone = client.delete(f"/models/{challenger}")
     play_silently()
 
     found = standing(client)
     assert gone.status_code == 204
     assert (found["decision"]["outcome"], found["cases"]) == ("overtaken", 1)
-    assert meant(client) == other
+    assert meant(client) == champion
 
 
-def test_a_champion_is_not_dethroned_while_it_is_challenged(
-    client: TestClient, champion: str, challenger: str
+@pytest.mark.parametrize("path", ["/models/{}/champion", "/models/{}"])
+def test_a_champion_is_neither_dethroned_nor_deleted_while_it_is_challenged(
+    client: TestClient, champion: str, challenger: str, path: str
 ) -> None:
-    refused = client.delete(f"/models/{champion}/champion")
+    refused = client.delete(path.format(champion))
+    before = meant(client)
     client.delete(f"/models/{NAME}/challenge")
-    done = client.delete(f"/models/{champion}/champion")
+    done = client.delete(path.format(champion))
 
-    assert detail_of(refused)[2].startswith("A challenger plays against it")
-    assert (refused.status_code, done.status_code) == (409, 204)
+    assert detail_of(refused) == (
+        409,
+        "conflict",
+        "A challenger plays against it: promote the challenger, or end the challenge, "
+        "first.",
+    )
+    assert (before, done.status_code) == (champion, 204)
     assert meant(client) == challenger
 
 

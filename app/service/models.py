@@ -244,11 +244,14 @@ def delete(db: Transaction, model_id: str, at: Moment) -> None:
     or ConflictError if a session may still use it or a challenger plays against it.
     """
     head = models.get_head(db, model_id)
+    # Before the name: a training that saves its model has locked itself first.
+    jobs.lock_refits(db, head.id)
     models.lock_name(db, head.name)
     if not models.lock(db, head.id):
         raise NotFoundError("model", model_id)
     head = models.get_head(db, head.id)
     refuse_challenged(db, head)
+    # Again, since some may have begun until the model was locked.
     for training in jobs.lock_refits(db, head.id):
         jobs.cancel(db, training, at.now)
     deleted = [head, *models.lock_refits(db, head.id)]

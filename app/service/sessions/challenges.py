@@ -165,14 +165,18 @@ def end_failed(db: Transaction, challenge_id: str, now: datetime) -> bool:
 def stop(db: Transaction, key: str, now: datetime) -> None:
     """End the open challenge of a model's name; the champion stays.
 
-    Its training is cancelled if it goes on. Raises NotFoundError without a challenge.
+    Its training is cancelled if it goes on. Raises NotFoundError without a challenge,
+    also if the one found ends meanwhile.
     """
     head = models.get_head(db, key)
+    found = challenges.find_newest(db, head.name)
+    if found is None:
+        raise NotFoundError("challenge")
+    # Before the name: a training that saves its model has locked itself first.
+    training = jobs.get_locked(db, found.training_id)
     models.lock_name(db, head.name)
     challenge = challenges.lock_open(db, head.name)
-    if challenge is None:
+    if challenge is None or challenge.id != found.id:
         raise NotFoundError("challenge")
-    training = jobs.find(db, challenge.training_id)
-    if training is not None:
-        jobs.cancel(db, jobs.get_locked(db, training.id), now)
+    jobs.cancel(db, training, now)
     challenges.end(db, challenge, "kept", now)

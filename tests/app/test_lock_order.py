@@ -1,0 +1,93 @@
+"""Jobs are locked before names, so that those who take both never deadlock."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from threading import Event
+
+import pytest
+import sqlalchemy as sa
+from fastapi.testclient import TestClient
+
+from app.records import Moment
+from app.service import models
+from app.service.jobs import queue, training_runs
+from app.service.sessions import challenges
+from app.store.database.tables import trainings
+from app.store.database.transactions import Transaction
+from tests.app.jobs import Jobs
+from tests.app.signs import NAME, Refresh, Work
+from tests.app.tenants import transaction
+
+pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_challenges"]
+on_postgres = pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
+WAITING = sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def wait_for_lock(engine: sa.Engine) -> None:
+    """Return once some transaction waits for a lock."""
+    turn = Event()
+    for _ in range(1000):
+        with engine.connect() as connection:
+            if connection.execute(WAITING).scalar_one():
+                return
+        turn.wait(0.01)
+    raise AssertionError("nobody waits")
+
+
+def save_beside(
+    client: TestClient, jobs: Jobs, champion: str, act: Callable[[Transaction], None]
+) -> None:
+    """Save the model of a training, while `act` waits in another transaction."""
+
+    def do() -> None:
+        with transaction(jobs.engine) as db:
+            act(db)
+
+    document = client.get(f"/models/{champion}/export").text
+    with transaction(jobs.engine) as db:
+        job = queue.claim(db, "worker", now())
+    assert job is not None
+    with ThreadPoolExecutor() as pool:
+        with transaction(jobs.engine) as db:
+            assert queue.hold(db, job, now()) is not None
+            waiting = pool.submit(do)
+            wait_for_lock(jobs.engine)
+            assert training_runs.save_model(db, job, document, now())
+        waiting.result()
+
+
+@on_postgres
+def test_a_challenge_ends_while_its_training_saves_its_model(
+    client: TestClient, champion: str, work: Work, refresh: Refresh, jobs: Jobs
+) -> None:
+    work("1", a=1.0, b=0.0)
+    training = refresh().json()["id"]
+
+    save_beside(client, jobs, champion, lambda db: challenges.stop(db, NAME, now()))
+
+    assert client.get(f"/train/{training}").json()["state"] == "succeeded"
+    assert client.get(f"/models/{NAME}/challenge").json()["state"] == "ended"
+
+
+@on_postgres
+def test_a_model_is_deleted_while_a_refit_of_it_is_saved(
+    client: TestClient, champion: str, work: Work, refresh: Refresh, jobs: Jobs
+) -> None:
+    work("1", a=1.0, b=0.0)
+    training = refresh().json()["id"]
+    client.delete(f"/models/{NAME}/challenge")
+    with transaction(jobs.engine) as db:
+        is_it = trainings.c.id == training
+        refit = {"state": "queued", "finished_at": None, "refit_of": champion}
+        db.execute(trainings.update().where(is_it).values(refit))
+    at = Moment(now(), timedelta(days=1), timedelta(days=1))
+
+    save_beside(client, jobs, champion, lambda db: models.delete(db, champion, at))
+
+    assert client.get(f"/train/{training}").json()["state"] == "succeeded"
+    assert client.get("/models").json()["items"] == []

@@ -138,14 +138,16 @@ class Errands:
         with transaction(self.engine, tenant_id, is_read=True) as db:
             at = self.read_moment(db)
             has_failed = challenges.lacks_challenger(db, challenge_id)
-            new = challenges.play_new(db, self.loaded, challenge_id, at)
-        if not has_failed and (new is None or not new.played):
+            new = challenges.find_new(db, self.loaded, challenge_id, at)
+        if not has_failed and new is None:
             return
+        # Outside of a transaction: PostgreSQL ends one that stands still for long.
+        played = [] if new is None else challenges.play_new(new)
         with transaction(self.engine, tenant_id) as db:
             if new is None:
                 ended = challenges.end_failed(db, challenge_id, at.now)
             else:
-                ended = challenges.record(db, new, at.now)
+                ended = challenges.record(db, new, played, at.now)
         if ended:
             log("challenge.ended", tenant_id=tenant_id, challenge_id=challenge_id)
 

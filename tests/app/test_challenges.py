@@ -8,7 +8,12 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
+from app.service.sessions import challenges
+from app.service.sessions.cases import ClosedCase
+from app.store.challenges import StoredPlay
 from app.store.database.tables import challenge_cases
+from app.worker.errands import Errands
+from core.simulation.silent_play import Rivals
 from tests.app.clinic import Json
 from tests.app.jobs import Jobs
 from tests.app.signs import NAME, SPEC, TABLE, Refresh, Work
@@ -389,6 +394,29 @@ def test_an_erased_case_keeps_its_losses_and_nothing_else(
     assert standing(client) == before
     assert session not in kept
     assert None in kept
+
+
+@pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
+@pytest.mark.usefixtures("challenger")
+def test_cases_are_played_outside_of_a_transaction(
+    client: TestClient,
+    work: Work,
+    jobs: Jobs,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    work("1", a=-1.0, b=1.0)
+    open_then = []
+
+    def look(rivals: Rivals, case: ClosedCase) -> StoredPlay:
+        open_then.append(jobs.engine.pool.checkedout())  # type: ignore[attr-defined]
+        return play(rivals, case)
+
+    play = challenges.play_case
+    monkeypatch.setattr(challenges, "play_case", look)
+    Errands(jobs.engine, jobs.blobs, jobs.settings).play_challenges()
+
+    assert standing(client)["cases"] == 1
+    assert open_then == [0]
 
 
 @pytest.mark.usefixtures("challenger")

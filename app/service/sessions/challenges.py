@@ -39,27 +39,26 @@ AT_ONCE = 200
 MOST_NEW = 20_000
 
 
-class NewPlays(NamedTuple):
-    """Plays of cases that are not counted yet, as they were found."""
+class NewCases(NamedTuple):
+    """Cases of an open challenge that are not counted yet, and who plays them."""
 
     challenge: StoredChallenge
     n_before: int
-    played: Sequence[StoredPlay]
-    #: when the last of them became known
-    until: datetime
+    rivals: Rivals
+    #: the one known for the longest time first; one or more
+    cases: Sequence[ClosedCase]
 
 
-def play_new(
+def find_new(
     db: Transaction, loaded: LoadedModels, challenge_id: str, at: Moment
-) -> NewPlays | None:
-    """Play both models on the next cases; changes nothing.
+) -> NewCases | None:
+    """Read the next cases to play; None without any, or without a challenger so far.
 
-    Returns None where there is no challenger yet. Some cases are left for the next
-    call if there are more than `AT_ONCE`.
+    Some are left for the next call if there are more than `AT_ONCE`.
     """
     challenge = challenges.get(db, challenge_id)
-    rivals = find_rivals(db, loaded, challenge)
-    if rivals is None or challenge.decision is not None:
+    challenger_id = challenges.find_challenger(db, challenge)
+    if challenger_id is None or challenge.decision is not None:
         return None
     span = CaseSpan(since=challenge.counted_until - OVERLAP)
     champion = models.get_head(db, challenge.champion_id)
@@ -69,21 +68,17 @@ def play_new(
     for batch in batches(rows):
         new |= challenges.select_new(db, challenge, ids_of(batch))
     rows = [one for one in rows if one.session_id in new][:AT_ONCE]
-    played = [play_case(rivals, case) for case in read_cases(db, loaded, rows, at)]
-    until = rows[-1].known_at if rows else challenge.counted_until
-    n_before = challenges.count_plays(db, challenge.id)
-    return NewPlays(challenge, n_before, played, until)
-
-
-def find_rivals(
-    db: Transaction, loaded: LoadedModels, challenge: StoredChallenge
-) -> Rivals | None:
-    """Return both models of a challenge; None while the challenger is not there."""
-    challenger_id = challenges.find_challenger(db, challenge)
-    if challenger_id is None:
+    cases = [*read_cases(db, loaded, rows, at)]
+    if not cases:
         return None
     pair = (loaded.get(db, one) for one in (challenge.champion_id, challenger_id))
-    return Rivals(*(one.ensemble for one in pair))
+    rivals = Rivals(*(one.ensemble for one in pair))
+    return NewCases(challenge, challenges.count_plays(db, challenge.id), rivals, cases)
+
+
+def play_new(new: NewCases) -> list[StoredPlay]:
+    """Play both models on cases; it may take long, so no transaction is open."""
+    return [play_case(new.rivals, case) for case in new.cases]
 
 
 def play_case(rivals: Rivals, case: ClosedCase) -> StoredPlay:
@@ -100,20 +95,22 @@ def play_case(rivals: Rivals, case: ClosedCase) -> StoredPlay:
     return StoredPlay(case.session.id, *played.losses, *spends)
 
 
-def record(db: Transaction, found: NewPlays, now: datetime) -> bool:
+def record(
+    db: Transaction, new: NewCases, played: Sequence[StoredPlay], now: datetime
+) -> bool:
     """Store plays, and promote the challenger where the rule says so.
 
     Returns whether that has ended the challenge. Nothing is stored if another process
     was faster, or if the challenge has ended meanwhile.
     """
-    models.lock_name(db, found.challenge.name)
-    challenge = challenges.lock_open(db, found.challenge.name)
-    if challenge is None or challenge.id != found.challenge.id:
+    models.lock_name(db, new.challenge.name)
+    challenge = challenges.lock_open(db, new.challenge.name)
+    if challenge is None or challenge.id != new.challenge.id:
         return False
-    if challenges.count_plays(db, challenge.id) != found.n_before:
+    if challenges.count_plays(db, challenge.id) != new.n_before:
         return False
-    challenges.add_plays(db, challenge.id, found.n_before + 1, found.played)
-    challenges.change(db, challenge.id, counted_until=found.until)
+    challenges.add_plays(db, challenge.id, new.n_before + 1, played)
+    challenges.change(db, challenge.id, counted_until=new.cases[-1].known_at)
     return challenge.is_by_rule and apply_rule(db, challenge, now)
 
 

@@ -1,6 +1,6 @@
 """Prediction sessions. The statement that changes one also charges it."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 
@@ -88,6 +88,16 @@ def erase(db: Transaction, seen: PredictSession, now: datetime) -> None:
         challenge_cases.c.session_id == session_id, owned(challenge_cases)
     )
     run(db, challenge_cases.update().where(is_case).values(session_id=None))
+
+
+def hold_kept(db: Transaction, session_ids: Collection[str]) -> set[str]:
+    """Return those of some sessions that are not erased, locked against erasure."""
+    query = sa.select(sessions.c.id).where(
+        owned(sessions),
+        sessions.c.id.in_(session_ids),
+        sessions.c.document.is_not(None),
+    )
+    return set(run(db, query.with_for_update(read=True)).scalars())
 
 
 def unchanged_since(

@@ -396,6 +396,27 @@ def test_an_erased_case_keeps_its_losses_and_nothing_else(
     assert None in kept
 
 
+@pytest.mark.usefixtures("challenger")
+def test_a_case_that_is_erased_while_it_is_played_leaves_nothing(
+    client: TestClient, work: Work, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = work("1", a=-1.0, b=1.0)
+    work("0", a=-1.0, b=0.0)
+
+    def erase(new: challenges.NewCases) -> list[StoredPlay]:
+        client.delete(f"/predict/{session}")
+        return play(new)
+
+    play = challenges.play_new
+    monkeypatch.setattr(challenges, "play_new", erase)
+    Errands(jobs.engine, jobs.blobs, jobs.settings).play_challenges()
+
+    with transaction(jobs.engine, is_read=True) as db:
+        stored = set(db.scalars(sa.select(challenge_cases.c.session_id)))
+    assert session not in stored
+    assert standing(client)["cases"] == len(stored) == 1
+
+
 @pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
 @pytest.mark.usefixtures("challenger")
 def test_cases_are_played_outside_of_a_transaction(

@@ -23,7 +23,7 @@ from app.service.sessions.cases import (
     ids_of,
     read_cases,
 )
-from app.store import challenges, jobs, models
+from app.store import challenges, jobs, models, sessions
 from app.store.challenges import StoredChallenge, StoredPlay
 from app.store.database.transactions import Transaction
 from core.arrays import FloatArray
@@ -101,7 +101,7 @@ def record(
     """Store plays, and promote the challenger where the rule says so.
 
     Returns whether that has ended the challenge. Nothing is stored if another process
-    was faster, or if the challenge has ended meanwhile.
+    was faster, or if the challenge has ended meanwhile; nor of a case that was erased.
     """
     models.lock_name(db, new.challenge.name)
     challenge = challenges.lock_open(db, new.challenge.name)
@@ -109,7 +109,9 @@ def record(
         return False
     if challenges.count_plays(db, challenge.id) != new.n_before:
         return False
-    challenges.add_plays(db, challenge.id, new.n_before + 1, played)
+    kept_ids = sessions.hold_kept(db, [case.session.id for case in new.cases])
+    kept = [one for one in played if one.session_id in kept_ids]
+    challenges.add_plays(db, challenge.id, new.n_before + 1, kept)
     challenges.change(db, challenge.id, counted_until=new.cases[-1].known_at)
     return challenge.is_by_rule and apply_rule(db, challenge, now)
 

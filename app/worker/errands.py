@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 
 import sqlalchemy as sa
 
-from app.logs import log
+from app.logs import LOGGER, log
 from app.processes.child import FORK, Child
 from app.records import Moment
 from app.service import datasets, keys, operations, retries
@@ -130,7 +130,11 @@ class Errands:
         with transaction(self.engine, None, is_read=True) as db:
             found = challenges.open_ids(db)
         for tenant_id, challenge_id in found:
-            self.play_challenge(tenant_id, challenge_id)
+            try:
+                self.play_challenge(tenant_id, challenge_id)
+            except Exception:  # Outermost of this challenge: others go on without it.
+                fields = {"tenant_id": tenant_id, "challenge_id": challenge_id}
+                LOGGER.exception("challenge.failed", extra={"fields": fields})
 
     def play_challenge(self, tenant_id: str, challenge_id: str) -> None:
         """Count the next cases of one challenge; end it if it has no challenger."""

@@ -11,10 +11,10 @@ from fastapi.testclient import TestClient
 from app.service.sessions import challenges
 from app.service.sessions.cases import ClosedCase
 from app.store.challenges import StoredPlay
-from app.store.database.tables import challenge_cases
+from app.store.database.tables import challenge_cases, models
 from app.worker.errands import Errands
 from core.simulation.silent_play import Rivals
-from tests.app.clinic import Json
+from tests.app.clinic import Json, Train
 from tests.app.jobs import Jobs
 from tests.app.signs import NAME, SPEC, TABLE, Refresh, Work
 from tests.app.tenants import transaction
@@ -438,6 +438,36 @@ def test_cases_are_played_outside_of_a_transaction(
 
     assert standing(client)["cases"] == 1
     assert open_then == [0]
+
+
+@pytest.mark.usefixtures("challenger")
+def test_one_challenge_that_fails_stops_no_other(
+    client: TestClient,
+    train: Train,
+    work: Work,
+    refresh: Refresh,
+    jobs: Jobs,
+    play_silently: Play,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    other = f"other {NAME}"
+    train(TABLE, SPEC | {"name": other})
+    work("1", model=other, a=-1.0, b=1.0)
+    refresh(other)
+    jobs.worker().work()
+    for name in (NAME, other):
+        work("1", model=name, a=-1.0, b=1.0)
+    found = {standing(client, name)["id"]: name for name in (NAME, other)}
+    with transaction(jobs.engine) as db:
+        (_, first), (_, second) = challenges.open_ids(db)
+        broken = models.c.id == standing(client, found[first])["challenger"]
+        db.execute(models.update().where(broken).values(document="{}"))
+
+    play_silently()
+
+    assert standing(client, found[second])["cases"] == 1
+    (failed,) = (one for one in caplog.records if one.message == "challenge.failed")
+    assert failed.fields["challenge_id"] == first  # type: ignore[attr-defined]
 
 
 @pytest.mark.usefixtures("challenger")

@@ -149,6 +149,22 @@ def test_another_tenants_cases_are_not_found(
     assert len(find()) == 1
 
 
+@pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
+def test_a_case_that_is_erased_while_cases_are_read_is_left_out(
+    app: FastAPI, client: TestClient, engine: sa.Engine, play: Play
+) -> None:
+    erased = play(10, 40, "0")
+    play(11, 50, "1")
+
+    with transaction(engine, is_read=True) as db:
+        query = query_of(db, "clinic", CaseSpan())
+        found = cases.find_cases(db, app.state.loaded, query, moment(30))
+        client.delete(f"/predict/{erased['id']}")
+        left = [*found]
+
+    assert ages(left) == [50.0]
+
+
 def test_a_span_is_neither_reversed_nor_too_long(
     monkeypatch: pytest.MonkeyPatch, play: Play, find: Find
 ) -> None:

@@ -211,16 +211,16 @@ def select_new(
     db: Transaction, challenge: StoredChallenge, session_ids: Collection[str]
 ) -> set[str]:
     """Return those sessions that began after the cut and are not counted yet."""
-    counted = sa.select(challenge_cases.c.session_id).where(
+    counted = sa.exists().where(
         challenge_cases.c.challenge_id == challenge.id,
-        challenge_cases.c.session_id.is_not(None),
+        challenge_cases.c.session_id == sessions.c.id,
         owned(challenge_cases),
     )
     query = sa.select(sessions.c.id).where(
         owned(sessions),
         sessions.c.id.in_(session_ids),
         sessions.c.created_at > challenge.cut_at,
-        sessions.c.id.not_in(counted),
+        sa.not_(counted),
     )
     return {row.id for row in run(db, query)}
 

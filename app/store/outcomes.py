@@ -34,12 +34,14 @@ class ModelCases(NamedTuple):
 
     A case is known from the later of two times on: that of its outcome and of its
     session's last change. `since` and `until` are the first that counts, and the first
-    that does not; None: any.
+    that does not; None: any. Of sessions that are not closed those unchanged since
+    `open_since` are left out.
     """
 
     model_ids: Sequence[str]
     since: datetime | None
     until: datetime | None
+    open_since: datetime | None
 
 
 class CaseRow(NamedTuple):
@@ -107,26 +109,51 @@ def read_pair(row: sa.Row[Any]) -> tuple[PredictSession, StoredOutcome | None]:
 def known_cases(db: Transaction, cases: ModelCases, newest: int) -> list[CaseRow]:
     """Return the newest sessions that may be such cases, newest first.
 
-    A session that is not closed is among them whatever `since` says, since it may have
-    expired since its last change. Erased ones are not.
+    A session that is not closed may be among them although it was not changed since,
+    since it may have expired. Erased ones are not.
     """
     conditions = [
         *(owned(sessions), owned(outcomes), sessions.c.document.is_not(None)),
         sessions.c.model_id.in_(cases.model_ids),
     ]
+    joined = sessions.join(outcomes, outcomes.c.session_id == sessions.c.id)
     if cases.since is not None:
         is_open = sessions.c.state != "closed"
         conditions.append(sa.or_(is_open, cases.since <= KNOWN_AT))
+        # Joined, since SQLite would look up each session of the tenant among them.
+        changed = changed_ids(cases).subquery()
+        joined = joined.join(changed, changed.c.id == sessions.c.id)
     if cases.until is not None:
         conditions.append(cases.until > KNOWN_AT)
     query = (
         sa.select(KNOWN_AT, sessions.c.id, sessions.c.state)
-        .join_from(sessions, outcomes, outcomes.c.session_id == sessions.c.id)
+        .select_from(joined)
         .where(*conditions)
         .order_by(KNOWN_AT.desc(), sessions.c.id.desc())
         .limit(newest)
     )
     return [CaseRow(*tuple(row)) for row in run(db, query)]
+
+
+def changed_ids(cases: ModelCases) -> sa.CompoundSelect[Any]:
+    """Return a query of the sessions that may be such cases, by what an index has.
+
+    A case is known since a moment if its session or its outcome was changed since.
+    """
+    is_of_models = sa.and_(owned(sessions), sessions.c.model_id.in_(cases.model_ids))
+    changed = [
+        sa.select(sessions.c.id).where(
+            is_of_models, sessions.c.state.in_(states), sessions.c.updated_at >= since
+        )
+        for states, since in (
+            (["closed"], cases.since),
+            (["open", "waiting"], cases.open_since),
+        )
+    ]
+    told = sa.select(outcomes.c.session_id).where(
+        owned(outcomes), outcomes.c.at >= cases.since
+    )
+    return sa.union(*changed, told)
 
 
 def of_sessions(

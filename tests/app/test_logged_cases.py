@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -147,6 +148,29 @@ def test_another_tenants_cases_are_not_found(
     ):
         query_of(db, "clinic", CaseSpan())
     assert len(find()) == 1
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_new_cases_are_found_by_an_index_and_not_among_all(
+    engine: sa.Engine, play: Play, find: Find
+) -> None:
+    play(10, 40, "0")
+    asked: list[tuple[str, Any]] = []
+
+    @sa.event.listens_for(engine, "before_cursor_execute")
+    def note(_connection: Any, _cursor: Any, text: str, values: Any, *_: Any) -> None:
+        if "UNION" in text:
+            asked.append((text, values))
+
+    find(since=on(10))
+
+    (text, values), *_ = asked
+    with engine.connect() as connection:
+        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)
+        steps = [row.detail for row in plan]
+    reads = [one for one in steps if "sessions" in one or "outcomes" in one]
+    assert all("updated_at>" in one or "at>" in one or "id=?)" in one for one in reads)
+    assert not any("tenant_id=?)" in one for one in reads)
 
 
 @pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from app.documents.state import Texts
@@ -21,6 +21,7 @@ from core.session.state import State
 MOST_CASES = 20_000
 # Their documents are read so many at a time.
 SOME = 500
+EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 class CaseSpan(NamedTuple):
@@ -103,7 +104,8 @@ def find_rows(db: Transaction, query: CaseQuery, at: Moment) -> list[CaseRow]:
     if span.since is not None and span.until is not None and span.since > span.until:
         raise RefusedError([Refusal("until", "must not be before since")])
     model_ids = models.relatives(db, query.head, is_by_name=query.is_by_name)
-    found = outcomes.known_cases(db, ModelCases(model_ids, *span), MOST_CASES + 1)
+    sought = ModelCases(model_ids, *span, open_since=find_open_since(span.since, at))
+    found = outcomes.known_cases(db, sought, MOST_CASES + 1)
     if len(found) > MOST_CASES and newest is None:
         rule = f"must leave at most {MOST_CASES} cases: ask for a shorter span"
         raise RefusedError([Refusal("since", rule)])
@@ -113,6 +115,13 @@ def find_rows(db: Transaction, query: CaseQuery, at: Moment) -> list[CaseRow]:
     if newest is None:
         return rows
     return rows[max(len(rows) - min(newest, MOST_CASES), 0) :]
+
+
+def find_open_since(since: datetime | None, at: Moment) -> datetime | None:
+    """Return since when a session was changed that has expired since a moment."""
+    # It may wait for results after its idle time.
+    longest = at.ttl + at.waiting_ttl
+    return since and max(since, EARLIEST + longest) - longest
 
 
 def find_expired(

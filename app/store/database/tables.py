@@ -143,7 +143,7 @@ sessions = sa.Table(
     sa.Column("id", Id, primary_key=True),
     tenant_key(),
     sa.Column("key_id", Id),
-    sa.Column("model_id", Id, sa.ForeignKey("models.id"), nullable=False, index=True),
+    sa.Column("model_id", Id, sa.ForeignKey("models.id"), nullable=False),
     sa.Column("state", sa.String(20), nullable=False, index=True),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("budget_limit", sa.BigInteger),
@@ -202,6 +202,9 @@ challenge_cases = sa.Table(
 for table in (keys, datasets, trainings, models, sessions):
     sa.Index(None, table.c.tenant_id, table.c.created_at)
 sa.Index(None, sessions.c.client_ref)
+# By these the cases of models are found that became known since a moment.
+sa.Index(None, sessions.c.model_id, sessions.c.state, sessions.c.updated_at)
+sa.Index(None, outcomes.c.tenant_id, outcomes.c.at)
 # By this a key's open ones are counted.
 sa.Index(None, sessions.c.key_id, sessions.c.state)
 sa.Index(

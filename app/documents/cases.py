@@ -116,12 +116,11 @@ def describe_draw(
 ) -> dict[str, object]:
     """Return the fields of a draw's document."""
     before = state.history[: draw.n_answers]
-    spent = sum(one.charged for one in before)
     names = [one.name for one in catalogue.features]
     asks, drawn = draw.policy_idx, draw.feature_idx
     return {
         "n_asked": len({*state.known, *(one.feature_idx for one in before)}),
-        "remaining": None if state.budget is None else state.budget - spent,
+        "remaining": draw.remaining,
         "asks": None if asks is None else names[asks],
         "price": draw.price,
         "n_open": draw.n_open,

@@ -74,6 +74,8 @@ class ExplorationShape(StoredShape):
     """A draw of whether to explore; what is absent is a stop, or nothing drawn."""
 
     n_answers: Annotated[int, Field(ge=0, le=2**32)]
+    #: null: unlimited; absent from older states
+    remaining: Micros | None = None
     asks: str | None = None
     price: Micros
     n_open: Annotated[int, Field(ge=1, le=2**32)]
@@ -150,13 +152,11 @@ def build_document(state: State, catalogue: Catalogue, texts: Texts) -> StateDoc
             for one in state.history
         ],
         explorations=[
-            {
-                "n_answers": one.n_answers,
-                "asks": name_of(names, one.policy_idx),
-                "price": one.price,
-                "n_open": one.n_open,
-                "drawn": name_of(names, one.feature_idx),
-            }
+            ExplorationShape.of(
+                one,
+                asks=name_of(names, one.policy_idx),
+                drawn=name_of(names, one.feature_idx),
+            )
             for one in state.explorations
         ],
         next_feature=name_of(names, next_idx),
@@ -231,16 +231,27 @@ def build_state(document: StateDocument, catalogue: Catalogue) -> State:
             for one in document.history
         ),
         explorations=tuple(
-            Exploration(
-                one.n_answers,
-                None if one.asks is None else idxs[one.asks],
-                one.price,
-                one.n_open,
-                None if one.drawn is None else idxs[one.drawn],
-            )
-            for one in document.explorations
+            build_draw(one, document, idxs) for one in document.explorations
         ),
         next_feature_idx=None if next_feature is None else idxs[next_feature],
+    )
+
+
+def build_draw(
+    draw: ExplorationShape, document: StateDocument, idxs: Mapping[str, int]
+) -> Exploration:
+    """Build a draw; an older one gets what would have remained of today's budget."""
+    remaining = draw.remaining
+    if "remaining" not in draw.model_fields_set and document.budget is not None:
+        before = document.history[: draw.n_answers]
+        remaining = max(document.budget - sum(one.charged for one in before), 0)
+    return Exploration(
+        draw.n_answers,
+        remaining,
+        None if draw.asks is None else idxs[draw.asks],
+        draw.price,
+        draw.n_open,
+        None if draw.drawn is None else idxs[draw.drawn],
     )
 
 

@@ -82,7 +82,8 @@ def draw_exploration(position: Position, n_questions: int) -> Exploration | None
     if not others:
         return None
     price = 0 if policy_idx is None else int(position.prices[policy_idx])
-    made = Exploration(len(state.history), policy_idx, price, len(others))
+    n_answers = len(state.history)
+    made = Exploration(n_answers, state.remaining, policy_idx, price, len(others))
     generator = uniforms_at(state.seed, state.stream, n_questions)
     coin, pick = generator.random(2).tolist()
     if coin >= state.explore:

@@ -69,23 +69,24 @@ class CaseSupport:
 
 def trail_case(state: State, class_idx: int) -> CaseTrail:
     """Return how a session was asked, by its own catalogue."""
-    draws = []
-    for one in state.explorations:
-        before = state.history[: one.n_answers]
-        spent = sum(answer.charged for answer in before)
-        draws.append(
-            LoggedDraw(
-                n_asked=len(order_asked(state, one.n_answers)),
-                remaining=None if state.budget is None else state.budget - spent,
-                policy_idx=one.policy_idx,
-                price=one.price,
-                n_open=one.n_open,
-                drawn_idx=one.feature_idx,
-            )
-        )
     asked = order_asked(state, len(state.history))
     case, rate, budget = log_case(state), state.explore, state.budget
-    return CaseTrail(case, asked, tuple(draws), rate, budget, class_idx)
+    return CaseTrail(case, asked, list_draws(state), rate, budget, class_idx)
+
+
+def list_draws(state: State) -> tuple[LoggedDraw, ...]:
+    """Return a session's draws of whether to explore, by its own catalogue."""
+    return tuple(
+        LoggedDraw(
+            n_asked=len(order_asked(state, one.n_answers)),
+            remaining=one.remaining,
+            policy_idx=one.policy_idx,
+            price=one.price,
+            n_open=one.n_open,
+            drawn_idx=one.feature_idx,
+        )
+        for one in state.explorations
+    )
 
 
 def order_asked(state: State, n_answers: int) -> tuple[int, ...]:

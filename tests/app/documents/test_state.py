@@ -62,6 +62,18 @@ def test_a_state_without_exploration_is_written_as_before(trained_model):
     assert state_from_json(document, ensemble.catalogue).history[0].propensity is None
 
 
+def test_a_draw_of_an_older_state_gets_what_would_have_remained(trained_model):
+    ensemble = trained_model.ensemble
+    state = machine.start(ensemble, 9_000_000, explore=0.5)
+    document = state_to_json(state, ensemble.catalogue)
+
+    written = [one.pop("remaining") for one in document["explorations"]]
+
+    assert written == [9_000_000]
+    back = state_from_json(document | {"budget_micros": 20_000_000}, ensemble.catalogue)
+    assert [one.remaining for one in back.explorations] == [20_000_000]
+
+
 @given(st.data())
 def test_session_goes_on_the_same_after_the_round_trip(data):
     ensemble = data.draw(strategies.ensembles() | cascades())

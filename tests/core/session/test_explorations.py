@@ -190,7 +190,7 @@ def test_an_exploratory_question_is_marked_and_has_its_chance():
     assert question.policy_stop is None
     assert question.open_share == 0.0
     assert question.alternatives[0] == (0, 10)
-    assert state.explorations == (Exploration(0, 0, 10, 2, 2),)
+    assert state.explorations == (Exploration(0, state.budget, 0, 10, 2, 2),)
     assert find_propensity(ensemble, state) == 0.25
 
 

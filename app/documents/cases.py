@@ -14,7 +14,8 @@ from app.documents.shape import Many, read_shape
 from app.documents.stored import StoredShape
 from app.documents.text import parse_json
 from core.model.ranges import Micros
-from core.session.state import Exploration, Outcome, State
+from core.session.state import Outcome, State
+from core.simulation.trails import LoggedDraw, list_draws, order_asked
 from core.table.catalogue import Catalogue
 from core.table.spec import CASE_COLUMN
 
@@ -75,24 +76,19 @@ def describe_case(
     state: State, catalogue: Catalogue, prediction: str, chances: Mapping[str, float]
 ) -> CaseDocument:
     """Return the document of a closed session's state and its prediction."""
-    order = dict.fromkeys([*state.known, *(one.feature_idx for one in state.history)])
+    order = dict.fromkeys(order_asked(state, len(state.history)))
     # Members of a bundle that came with another one.
     order |= dict.fromkeys(i for i, one in enumerate(state.outcomes) if one is not None)
     charges = dict.fromkeys(order, 0)
     for one in state.charges:
         charges[one.feature_idx] = charges.get(one.feature_idx, 0) + one.amount
-    propensities = {
-        one.feature_idx: one.propensity
-        for one in state.history
-        if one.propensity is not None
-    }
     asked = [
         AskedFeature.model_validate(
             {
                 "feature": catalogue.features[idx].name,
                 "outcome": state.outcomes[idx],
                 "charged": charges[idx],
-                "propensity": propensities.get(idx),
+                "propensity": state.propensities.get(idx),
                 "explored": idx == state.explored_idx or None,
             },
             by_name=True,
@@ -107,19 +103,16 @@ def describe_case(
         spent=state.spent,
         prediction=prediction,
         chances=dict(chances),
-        draws=[describe_draw(one, state, catalogue) for one in state.explorations],
+        draws=[describe_draw(one, catalogue) for one in list_draws(state)],
     )
 
 
-def describe_draw(
-    draw: Exploration, state: State, catalogue: Catalogue
-) -> dict[str, object]:
+def describe_draw(draw: LoggedDraw, catalogue: Catalogue) -> dict[str, object]:
     """Return the fields of a draw's document."""
-    before = state.history[: draw.n_answers]
     names = [one.name for one in catalogue.features]
-    asks, drawn = draw.policy_idx, draw.feature_idx
+    asks, drawn = draw.policy_idx, draw.drawn_idx
     return {
-        "n_asked": len({*state.known, *(one.feature_idx for one in before)}),
+        "n_asked": draw.n_asked,
         "remaining": draw.remaining,
         "asks": None if asks is None else names[asks],
         "price": draw.price,

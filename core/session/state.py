@@ -170,6 +170,15 @@ class State:
         return self.explorations[-1].feature_idx if self.explorations else None
 
     @cached_property
+    def propensities(self) -> dict[int, float]:
+        """Per feature that was asked: the chance of its question, where it is known."""
+        return {
+            one.feature_idx: one.propensity
+            for one in self.history
+            if one.propensity is not None
+        }
+
+    @cached_property
     def pending(self) -> tuple[int, ...]:
         """Features that were ordered and whose value is still to come."""
         return tuple(

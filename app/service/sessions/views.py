@@ -175,11 +175,6 @@ def answers_of(
     """Return the last answer for each feature: known ones first, then as they came."""
     features = ensemble.catalogue.features
     charged = {charge.feature_idx: charge.amount for charge in state.charges}
-    chances = {
-        one.feature_idx: one.propensity
-        for one in state.history
-        if one.propensity is not None
-    }
     known = [idx for idx, outcome in enumerate(state.outcomes) if outcome == "known"]
     answered = (answer.feature_idx for answer in state.history)
     return [
@@ -188,7 +183,7 @@ def answers_of(
             outcome=state.outcomes[idx] or "unknown",
             value=value_of(features[idx], state.values[idx], texts),
             charged=charged.get(idx, 0),
-            propensity=chances.get(idx),
+            propensity=state.propensities.get(idx),
             explores=idx == state.explored_idx,
         )
         for idx in dict.fromkeys((*known, *answered, *charged))

@@ -2,8 +2,9 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,16 +27,34 @@ from core.model.alarms import (
 )
 from core.model.model import Model
 
-Seen = Sequence[tuple[PredictSession, StoredOutcome | None]]
+
+class SeenSession(NamedTuple):
+    """A session, expired where due, with what its stored document says, read once."""
+
+    session: PredictSession
+    outcome: StoredOutcome | None
+    #: outcome and value by feature; None: it was erased
+    answers: Mapping[str, tuple[str, float | None]] | None
+
+
+def see(session: PredictSession, outcome: StoredOutcome | None) -> SeenSession:
+    if session.document is None:
+        return SeenSession(session, outcome, None)
+    stored = json.loads(session.document)["features"]
+    answers = {name: (one["outcome"], one["value"]) for name, one in stored.items()}
+    return SeenSession(session, outcome, answers)
 
 
 def judge(
-    db: Transaction, head: ModelHead, model: Model, seen: Seen, at: Moment
+    db: Transaction,
+    head: ModelHead,
+    model: Model,
+    seen: Sequence[SeenSession],
+    at: Moment,
 ) -> bodies.RefreshDue:
-    """Return whether sessions of a model, expired where due, speak for a refresh."""
-    # An erased session has no document; one at prices of its own buys otherwise.
-    kept = [one for one, _ in seen if one.document is not None]
-    told = [(one, outcome) for one, outcome in seen if outcome is not None]
+    """Return whether sessions of a model speak for a refresh."""
+    kept = [one.answers for one in seen if one.answers is not None]
+    told = [(one.session, one.outcome) for one in seen if one.outcome is not None]
     evidence = Evidence(
         n_trained=count_rows(model, "rows"),
         n_cases=len(kept),
@@ -55,15 +74,14 @@ def count_rows(model: Model, name: str) -> int:
 
 
 def gather_features(
-    model: Model, kept: Sequence[PredictSession]
+    model: Model, kept: Sequence[Mapping[str, tuple[str, float | None]]]
 ) -> Iterator[FeatureEvidence]:
     """Yield what each feature's values say; features without a value are left out."""
     values: dict[str, list[float]] = defaultdict(list)
-    for session in kept:
-        stored = json.loads(session.document or "{}").get("features", {})
-        for name, one in stored.items():
-            if one["value"] is not None:
-                values[name].append(one["value"])
+    for answers in kept:
+        for name, (_, value) in answers.items():
+            if value is not None:
+                values[name].append(value)
     ensemble = model.ensemble
     n_rows, n_missing = (count_rows(model, one) for one in ("rows", "missing_cells"))
     trained = count_trained(ensemble, n_rows, n_missing)

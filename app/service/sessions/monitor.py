@@ -1,6 +1,5 @@
 """Monitor a model: errors, spend, refusals and drift of its sessions over time."""
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
@@ -12,7 +11,7 @@ from app.documents.http import outcomes as bodies
 from app.documents.http.models import Estimate, Figures
 from app.records import ModelHead, Moment, PredictSession
 from app.service.loaded import LoadedModels
-from app.service.sessions.due import judge
+from app.service.sessions.due import SeenSession, judge, see
 from app.service.sessions.expiry import apply_expiry
 from app.store import models, outcomes
 from app.store.database.transactions import Transaction
@@ -25,7 +24,6 @@ from core.simulation.figures import ScoredRows, compute_figures_at, estimate_mea
 
 MOST_SESSIONS = 50_000
 IN_VAIN = ("refused", "unavailable", "unknown")
-Monitored = tuple[PredictSession, StoredOutcome | None]
 
 
 class Span(NamedTuple):
@@ -57,16 +55,16 @@ def monitor(
     if len(found) > MOST_SESSIONS:
         rule = f"must leave at most {MOST_SESSIONS} sessions: ask for fewer days"
         raise RefusedError([Refusal("from", rule)])
-    rows = apply_expiries(found, at)
-    parts: dict[date, list[Monitored]] = defaultdict(list)
-    for row in rows:
-        parts[span.bucket_start(row[0].created_at)].append(row)
+    seen = see_all(found, at)
+    parts: dict[date, list[SeenSession]] = defaultdict(list)
+    for one in seen:
+        parts[span.bucket_start(one.session.created_at)].append(one)
     return bodies.Monitor(
         model=head.id,
         unit=ensemble.catalogue.cost_unit,
         bucket=span.bucket,
-        refresh=judge(db, head, model, rows, at),
-        whole=sum_up(ensemble, span.since.date(), rows),
+        refresh=judge(db, head, model, seen, at),
+        whole=sum_up(ensemble, span.since.date(), seen),
         buckets=[sum_up(ensemble, start, part) for start, part in parts.items()],
     )
 
@@ -79,19 +77,21 @@ def find_due(
     Of more than `MOST_SESSIONS` the newest are judged.
     """
     found = outcomes.sessions_of(db, head.id, since, at.now, MOST_SESSIONS)
-    return judge(db, head, loaded.get(db, head.id), apply_expiries(found, at), at)
+    return judge(db, head, loaded.get(db, head.id), see_all(found, at), at)
 
 
-def apply_expiries(rows: Sequence[Monitored], at: Moment) -> list[Monitored]:
-    return [(apply_expiry(session, at), outcome) for session, outcome in rows]
+def see_all(
+    rows: Sequence[tuple[PredictSession, StoredOutcome | None]], at: Moment
+) -> list[SeenSession]:
+    return [see(apply_expiry(session, at), outcome) for session, outcome in rows]
 
 
 def sum_up(
-    ensemble: Ensemble, start: date, rows: Sequence[Monitored]
+    ensemble: Ensemble, start: date, seen: Sequence[SeenSession]
 ) -> bodies.MonitorBucket:
     """Return counts, mean spend, error and figures of the sessions of a bucket."""
-    closed = [one for one, _ in rows if one.state == "closed"]
-    recorded = [outcome for _, outcome in rows if outcome is not None]
+    closed = [one.session for one in seen if one.session.state == "closed"]
+    recorded = [one.outcome for one in seen if one.outcome is not None]
     spend = None
     if closed:
         amounts = np.array([float(one.spent) for one in closed])
@@ -102,14 +102,14 @@ def sum_up(
     wrong = sum(one.label != one.predicted for one in recorded)
     return bodies.MonitorBucket(
         start=start,
-        sessions=len(rows),
+        sessions=len(seen),
         closed=len(closed),
         mean_spend=None if spend is None else round(spend.value),
         mean_spend_interval=interval,
         outcomes=len(recorded),
         error=estimate_share(wrong, len(recorded)) if recorded else None,
         figures=figures_of(ensemble, recorded) if recorded else None,
-        features=features_of(ensemble, [one for one, _ in rows]),
+        features=features_of(ensemble, seen),
     )
 
 
@@ -137,19 +137,17 @@ def figures_of(ensemble: Ensemble, recorded: Sequence[StoredOutcome]) -> Figures
 
 
 def features_of(
-    ensemble: Ensemble, sessions: Sequence[PredictSession]
+    ensemble: Ensemble, seen: Sequence[SeenSession]
 ) -> list[bodies.MonitoredFeature]:
     """Return shares of unanswered questions, and drift of values, for each feature."""
     outcomes_by_feature: dict[str, list[str]] = defaultdict(list)
     values: dict[str, list[float]] = defaultdict(list)
-    for session in sessions:
-        # An erased session has no document.
-        stored = json.loads(session.document or "{}").get("features", {})
-        for name, one in stored.items():
-            if one["outcome"] not in ("known", "ordered"):
-                outcomes_by_feature[name].append(one["outcome"])
-            if one["value"] is not None:
-                values[name].append(one["value"])
+    for session in seen:
+        for name, (outcome, value) in (session.answers or {}).items():
+            if outcome not in ("known", "ordered"):
+                outcomes_by_feature[name].append(outcome)
+            if value is not None:
+                values[name].append(value)
     features = []
     for idx, feature in enumerate(ensemble.catalogue.features):
         known, answers = values[feature.name], outcomes_by_feature[feature.name]

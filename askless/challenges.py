@@ -22,7 +22,7 @@ class ChallengeCalls:
         margin: float = 0.0,
         promote: str = "by_person",
     ) -> Json:
-        """Start a training on the champion's rows and the cases since.
+        """Start a training on the champion's first table and the cases since.
 
         Its model challenges the champion of the name. With `promote="by_rule"` it takes
         the champion's place once the lower bound of the difference in loss is above

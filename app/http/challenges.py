@@ -96,8 +96,8 @@ def refresh_model(
 
     An id stands for its name. What the name means becomes its champion and keeps the
     name; the new model is its challenger, which plays the champion's next cases
-    silently. 409 without new cases, without the champion's table, or while a challenge
-    of the name is open. A key needs `train:write` and `predict:read`, too.
+    silently. 409 without new cases, without the champion's first table, or while a
+    challenge of the name is open. A key needs `train:write` and `predict:read`, too.
     """
     begun = refreshes.begin(db, blobs, prepared, now)
     response.headers["Location"] = f"/train/{begun.training.id}"

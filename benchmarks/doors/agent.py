@@ -133,14 +133,6 @@ def main() -> None:
     patients = read_patients()
     names = [f"buyer {json.dumps(budget)}" for budget in BUDGETS]
     tallies = {name: Tally() for name in (*names, "reader")}
-    for rows, held_out in folds(len(patients)):
-        began = time.monotonic()
-        with opened(train(rows)) as caller:
-            port = caller.socket.getpeername()[1]
-            anyio.run(work, port, [patients[row] for row in held_out], tallies)
-        print(f"{len(held_out)} patients in {time.monotonic() - began:.0f} s")
-        if is_quick:
-            break
     written = {
         f"buyer {json.dumps(budget)}": (
             "buys",
@@ -148,9 +140,17 @@ def main() -> None:
         )
         for budget in BUDGETS
     } | {"reader": ("reads all", "unlimited")}
-    table = [tallies[name].row(*words) for name, words in written.items()]
-    for row in table:
-        print(*row, sep=" | ")
+    for rows, held_out in folds(len(patients)):
+        began = time.monotonic()
+        with opened(train(rows)) as caller:
+            port = caller.socket.getpeername()[1]
+            anyio.run(work, port, [patients[row] for row in held_out], tallies)
+        print(f"{len(held_out)} patients in {time.monotonic() - began:.0f} s")
+        table = [tallies[name].row(*words) for name, words in written.items()]
+        for row in table:
+            print(*row, sep=" | ", flush=True)
+        if is_quick:
+            break
     if not is_quick:
         keep_rows(DOCUMENT, "door-agents", table, n_keys=2)
 

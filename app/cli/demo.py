@@ -26,7 +26,7 @@ from app.settings.settings import Settings
 from app.store.blobs import Blobs
 from app.store.database.engine import create_engine, transaction
 from app.store.database.transactions import Transaction
-from app.terminal.demo import DATA
+from app.terminal.demo import DATA, read_trained_rows
 from app.uploads.parsing import (
     JudgedTable,
     ReferredTable,
@@ -35,6 +35,7 @@ from app.uploads.parsing import (
     judge_file,
     reader_of,
 )
+from core.model.model import Model
 
 TENANT = "demo"
 TABLES = ("heart", "breast-cancer", "diabetes")
@@ -133,15 +134,40 @@ def enqueue_tables(settings: Settings, engine: sa.Engine, tenant_id: str) -> lis
     return begun
 
 
-def enqueue(
-    db: Transaction, blobs: Blobs, order: trainings.Order, upload: datasets.Upload
+def store_trained(
+    settings: Settings, engine: sa.Engine, tenant_id: str, model: Model
 ) -> None:
+    """Store the model that the demo has trained, its rows and its training.
+
+    With its rows it can be refreshed. Nothing is stored where its name is taken.
+    """
+    blobs, usual = Blobs(settings.blobs_url), reader_of(settings)
+    reader = DemoReader(usual.limits, usual.bounds)
+    raw, stream = parse_spec((DATA / "heart.json").read_bytes()), read_trained_rows()
+    order, facts = trainings.check(reader, raw, stream)
+    upload = datasets.make_upload("heart.csv", stream, facts)
+    with transaction(engine, tenant_id) as db:
+        enqueue(db, blobs, order, upload, model)
+
+
+def enqueue(
+    db: Transaction,
+    blobs: Blobs,
+    order: trainings.Order,
+    upload: datasets.Upload,
+    model: Model | None = None,
+) -> None:
+    """Enqueue a training, or store it with the model that came of it already."""
     models.lock_name(db, order.table.spec.name)
     # Another start may have come first.
-    if not has_training_or_model(db, order.table.spec.name):
-        now = datetime.now(UTC)
-        dataset = datasets.store(db, blobs, upload, now)
+    if has_training_or_model(db, order.table.spec.name):
+        return
+    now = datetime.now(UTC)
+    dataset = datasets.store(db, blobs, upload, now)
+    if model is None:
         trainings.start(db, order, dataset.id, now)
+    else:
+        trainings.record(db, order, dataset.id, model, now)
 
 
 def has_training_or_model(db: Transaction, name: str) -> bool:

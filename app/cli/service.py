@@ -21,7 +21,6 @@ from app.settings.hosts import is_loopback
 from app.settings.settings import DEMO_NOTE, Settings
 from app.terminal.demo import run_demo
 from core.errors import Refusal, RefusedError
-from core.model.model import Model
 from core.warm import warm_up
 
 # Address at which `serve` listens by default.
@@ -40,7 +39,8 @@ def show_demo(
         # The worker compiles the kernels that only trainings on many rows use.
         with compiling_beside(many_rows=False):
             model = run_demo(output)
-        seed_model(settings, model)
+        with demo.connected(settings) as engine:
+            demo.store_trained(settings, engine, DEFAULT_TENANT, model)
         if bound is not None:
             prepare_demo(settings, settings.address or address_of(bound))
             shown = {
@@ -141,17 +141,6 @@ def migrate_database(settings: Settings) -> None:
         found = str(error.orig).splitlines()[0]
         rule = "must lead to a database that answers"
         raise RefusedError([Refusal(name, rule, found)]) from None
-
-
-def seed_model(settings: Settings, model: Model) -> None:
-    """Store a model unless there is one of its name."""
-    from app.service import models
-    from app.store.database.engine import create_engine, transaction
-
-    engine = create_engine(settings.url)
-    with transaction(engine, DEFAULT_TENANT) as db:
-        models.store_if_new(db, model, datetime.now(UTC))
-    engine.dispose()
 
 
 def run_server(settings: Settings, bound: socket.socket, *, with_worker: bool) -> None:

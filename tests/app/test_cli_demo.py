@@ -18,7 +18,7 @@ from app.service import keys, models
 from app.service.jobs import trainings
 from app.settings.home import DEMO_KEY
 from app.settings.settings import Settings
-from app.store import sessions
+from app.store import datasets, sessions
 from app.store.database.engine import create_engine, transaction
 from app.terminal.demo import describe_counts, pick_cases
 from tests.app.conftest import Finished
@@ -212,7 +212,10 @@ def test_demo_plays_an_easy_and_a_hard_case_and_leaves_its_model(
     engine = create_engine(Settings().url)
     with transaction(engine, DEFAULT_TENANT, is_read=True) as db:
         stored = models.page(db, 50, None).items
+        (training,) = trainings.page(db, 50, None).items
+        table = datasets.get(db, training.dataset_id or "")
     engine.dispose()
+    again = run("refresh", "heart-cleveland")
     head, rest = played.out.split("An easy case", 1)
     easy, hard = (questions_of(one) for one in rest.split("A hard case", 1))
     assert played.code == 0
@@ -222,6 +225,10 @@ def test_demo_plays_an_easy_and_a_hard_case_and_leaves_its_model(
     assert len(hard) > 4
     assert "saves less error than it costs" in rest.split("A hard case", 1)[0]
     assert "How cases go" in rest
+    # The model can be refreshed: its training and its rows are there.
+    assert (training.state, training.model_id) == ("succeeded", stored[0].id)
+    assert table.n_rows == 303 - 12
+    assert "No case of heart-cleveland has become known" in again.out
 
 
 def test_case_that_ends_after_two_questions_is_the_easy_one() -> None:

@@ -7,18 +7,21 @@ from decimal import Decimal
 from io import BytesIO
 from typing import Any
 
+from app.documents.files import model_text
 from app.documents.http import trainings as bodies
 from app.documents.http.problems import BrokenRule
 from app.processes.limited import IsWanted, is_always_wanted
 from app.records import StoredJob
 from app.service import limits
 from app.service.datasets import NamedSource, Upload, make_upload
+from app.service.jobs import queue
 from app.service.jobs.nouns import JobNoun
 from app.store import datasets, jobs, models
 from app.store.database.transactions import Transaction
 from app.uploads.joined import join_sources
 from app.uploads.parsing import JudgedTable, TableFacts, TableReader, TableSource
 from core.errors import RefusedError
+from core.model.model import Model
 
 NOUN = JobNoun(jobs.TRAININGS, bodies.TrainingWithSpec, "training-finished")
 get, page, show, cancel = NOUN.get, NOUN.page, NOUN.show, NOUN.cancel
@@ -106,6 +109,15 @@ def start(db: Transaction, order: Order, dataset_id: str, now: datetime) -> Stor
     )
     jobs.enqueue(db, job, now)
     return job
+
+
+def record(
+    db: Transaction, order: Order, dataset_id: str, model: Model, now: datetime
+) -> None:
+    """Store a training that is done already, with the model that came of it."""
+    job = start(db, order, dataset_id, now)
+    head = models.insert(db, job.name, model_text(model), now, job.id)
+    queue.succeed(db, job, now, head.id)
 
 
 def foretell_name(db: Transaction, name: str) -> str:

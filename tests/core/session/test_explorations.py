@@ -309,6 +309,8 @@ def test_a_bundle_is_one_purchase_and_is_drawn_whole():
     assert state.explorations[-1].n_open == 1
     assert after.spent == 90
     assert [one.propensity for one in after.history] == [0.5, None, None]
+    asked = after.history[0].feature_idx
+    assert after.propensities == {asked: 0.5}
     assert after.is_led
 
 

@@ -22,7 +22,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class SilentCells:
-    """What each row's own cell says: the position of what was read in it."""
+    """Maps each row to the position of what its own cell said."""
 
     places: IntArray
     documents: Sequence[SilentNames]

@@ -265,7 +265,7 @@ def find_thresholds(
     threshold is below it.
     """
     is_lower = ordered[1:] > ordered[:-1]
-    # Of many rows the positions take eight times what the flags take.
+    # The positions of many rows take eight times the memory of the flags.
     if np.count_nonzero(is_lower) < most:
         lower_idxs = np.flatnonzero(is_lower)
     else:

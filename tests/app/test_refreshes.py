@@ -1,4 +1,4 @@
-"""What a refresh trains on: the champion's first table and the cases of its name."""
+"""A refresh trains on the champion's first table and the cases of its name."""
 
 from collections.abc import Callable
 from io import BytesIO

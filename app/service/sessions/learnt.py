@@ -1,4 +1,4 @@
-"""What a model has learnt from: a table to begin with, and the cases since."""
+"""Finds what a model has learnt from: its first table, and the cases since."""
 
 from app.errors import ConflictError, NotFoundError
 from app.records import ModelHead, StoredJob

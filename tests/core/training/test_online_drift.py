@@ -88,7 +88,7 @@ def test_cuts_that_adapt_keep_all_weights():
 
 @pytest.mark.parametrize("cuts", [[0.5], [*range(31)]])
 def test_cuts_that_fit_no_row_are_replaced(cuts):
-    """Of two codes there is room for more; of 32 most are empty, and are merged."""
+    """Two codes leave room for more. Most of 32 codes are empty, and are merged."""
     dataset = line(1000, (1,))
     dataset.values[:] += 50.0
     firsts = [np.array(cuts, np.float64)]

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from fastapi.testclient import TestClient
+
 from tests.app.clinic import Json
 
 NAME = "signs"
@@ -21,3 +23,12 @@ TABLE = "\n".join(["a,b,y", *(",".join(map(str, one)) for one in ROWS * 5)]).enc
 Work = Callable[..., str]
 #: Starts a refresh; returns the answer.
 Refresh = Callable[..., Any]
+#: Lets the worker's errand play the new cases of open challenges.
+Play = Callable[[], None]
+
+
+def standing(client: TestClient, key: str = NAME) -> Json:
+    response = client.get(f"/models/{key}/challenge")
+    assert response.status_code == 200, response.text
+    found: Json = response.json()
+    return found

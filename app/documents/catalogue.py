@@ -12,6 +12,7 @@ from core.errors import Refusal
 from core.model.ranges import Micros
 from core.table.binning import MAX_CODES
 from core.table.catalogue import MOST_VALUES, OTHER, Catalogue, FeatureType
+from core.table.codes import check_code_systems
 from core.table.spec import check_limits
 
 Range = Annotated[Many[float], Field(min_length=2, max_length=2)]
@@ -24,6 +25,9 @@ class FeatureShape(StoredShape):
     label: str | None = None
     question: str | None = Field(default=None, exclude_if=lambda one: one is None)
     unit: str | None = None
+    code: str | None = Field(default=None, exclude_if=lambda one: one is None)
+    system: str | None = Field(default=None, exclude_if=lambda one: one is None)
+    ucum: str | None = Field(default=None, exclude_if=lambda one: one is None)
     group: str | None = None
     least: float | None = Field(default=None, exclude_if=lambda one: one is None)
     most: float | None = Field(default=None, exclude_if=lambda one: one is None)
@@ -66,7 +70,7 @@ def check_catalogue(catalogue: Catalogue, where: str) -> Iterator[Refusal]:
             yield Refusal(f"{place}.value_range", "must ascend")
         if list(feature.values) != sorted(set(feature.values)):
             yield Refusal(f"{place}.values", "must ascend")
-        for field, rule in check_limits(feature):
+        for field, rule in (*check_limits(feature), *check_code_systems(feature)):
             yield Refusal(f"{place}.{field}", rule)
         if list(feature.categories) != sorted(set(feature.categories)):
             yield Refusal(f"{place}.categories", "must be sorted and unique")

@@ -41,6 +41,19 @@ class SpecFeature(Shape):
         description="How a person is asked; by default the label.",
     )
     unit: Text | None = Field(default=None, examples=["mg/dL"])
+    code: Text | None = Field(
+        default=None,
+        examples=["2093-3"],
+        description="What the feature is called in `system`.",
+    )
+    system: Text | None = Field(
+        default=None,
+        examples=["loinc"],
+        description="The code system: `loinc`, `snomed`, or its address.",
+    )
+    ucum: Text | None = Field(
+        default=None, examples=["mg/dL"], description="The unit as UCUM writes it."
+    )
     least: Limit = Field(
         default=None,
         alias="min",

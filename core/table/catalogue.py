@@ -44,6 +44,11 @@ class Feature:
     #: how a person is asked for the value; None: by the title
     question: str | None = None
     unit: str | None = None
+    #: what the feature is called in the code system `system` (`core.table.codes`)
+    code: str | None = None
+    system: str | None = None
+    #: the unit as UCUM writes it
+    ucum: str | None = None
     group: str | None = None
     least: float | None = None
     most: float | None = None

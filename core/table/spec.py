@@ -8,6 +8,7 @@ from annotated_types import Interval
 
 from core.errors import Refusal
 from core.table.catalogue import Feature, Group
+from core.table.codes import check_code_systems
 from core.table.patterns import by_name, matching, unmatched
 
 BUNDLE_RULE = "a member of a bundle has no cost of its own"
@@ -153,6 +154,8 @@ def check_features(spec: TableSpec) -> Iterator[Refusal]:
             )
         for key, rule in check_limits(feature):
             yield Refusal(f"{where}.{LIMIT_KEYS[key]}", rule)
+        for key, rule in check_code_systems(feature):
+            yield Refusal(f"{where}.{key}", rule)
         if feature.group is None:
             continue
         if members.get(feature.name, feature.group) != feature.group:

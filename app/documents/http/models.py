@@ -55,6 +55,11 @@ class ModelFeature(Answer):
     )
     type: FeatureType = Field(examples=["number"])
     unit: str | None = Field(examples=["mg/dL"])
+    code: str | None = Field(examples=["2093-3"], description="In `system`.")
+    system: str | None = Field(
+        examples=["loinc"], description="`loinc`, `snomed`, or an address."
+    )
+    ucum: str | None = Field(examples=["mg/dL"], description="The unit in UCUM.")
     cost: Units = Field(examples=[5.17])
     group: str | None = Field(examples=["blood"])
     categories: list[str] = Field(examples=[[]])

@@ -75,6 +75,8 @@ OPEN = (operations,)
 DOORS: dict[DoorName, str] = {
     "inference": "app.doors.inference.door",
     "mcp": "app.doors.mcp.door",
+    "fhir": "app.doors.fhir.door",
+    "cds": "app.doors.cds.door",
 }
 
 

@@ -135,6 +135,15 @@ ARROWS = {
         *(*LEAVES, "app.doors", "app.http.plumbing", "app.service", "app.documents"),
         *("app.store.database.transactions", "core"),
     ),
+    "app.doors.cds": (
+        *(*LEAVES, "app.doors.cds", "app.http.plumbing", "app.service"),
+        *("app.documents", "app.store.database.transactions", "app.settings.doors"),
+        "core",
+    ),
+    "app.doors.fhir": (
+        *(*LEAVES, "app.doors.fhir", "app.http.plumbing", "app.service"),
+        *("app.documents", "app.store.database.transactions", "core"),
+    ),
     "app.main": (
         *(
             *LEAVES,
@@ -224,6 +233,9 @@ ONLY_FROM = {
         for name in ("stump", "tree", "product")
     },
     "narwhals": ("core.estimator.frames",),
+    "jwt": ("app.doors.cds",),
+    "fhir": ("app.doors.fhir",),
+    "fhir_core": ("app.doors.fhir",),
     "jinja2": ("app.pages.environment",),
     "mlflow": ("askless.mlflow",),
     "pandas": ("askless.mlflow",),

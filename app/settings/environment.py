@@ -33,7 +33,9 @@ TELEMETRY_ENDPOINTS = (
 DATABASE = "must be a URL of postgresql:// or sqlite:///"
 HOSTS = "must be names or addresses without a port, such as api.example.org"
 # Packages of doors, which their extras bring.
-PACKAGES_OF_DOORS: dict[DoorName, str] = {"mcp": "mcp"}
+PACKAGES_OF_DOORS: dict[DoorName, str] = {"mcp": "mcp", "fhir": "fhir", "cds": "jwt"}
+# Extras that are not called as their door.
+EXTRAS_OF_DOORS: dict[DoorName, str] = {"cds": "fhir"}
 # Never * or null: any page may send these.
 ORIGINS = "must be as a browser sends them, such as https://app.example.org"
 DATASET_PLACES = "must be addresses such as s3://bucket/folder or file:///folder"
@@ -156,5 +158,6 @@ def missing_doors(settings: Settings) -> Iterator[Refusal]:
     """Yield refusals of doors whose packages are not installed."""
     for door in settings.doors:
         if not is_installed(door):
-            rule = f"{door} needs its extra: pip install 'askless[server,{door}]'"
+            extra = EXTRAS_OF_DOORS.get(door, door)
+            rule = f"{door} needs its extra: pip install 'askless[server,{extra}]'"
             yield Refusal("ASKLESS_DOORS", rule)

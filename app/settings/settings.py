@@ -9,11 +9,12 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.records import Limits, Moment
+from app.settings.doors import CdsClient
 from app.settings.hosts import is_loopback
 
 DEMO_NOTE = "Demo on public data. Not medical advice."
 #: Other protocols that the service can speak.
-DoorName = Literal["inference", "mcp"]
+DoorName = Literal["inference", "mcp", "fhir", "cds"]
 
 
 class Settings(BaseSettings):
@@ -209,7 +210,14 @@ class Settings(BaseSettings):
         default=[], description="Origins whose pages may use the API, by CORS."
     )
     doors: list[DoorName] = Field(
-        default=[], description="Protocols to speak besides ours: `inference`, `mcp`."
+        default=[], description="Protocols to speak besides ours, such as `mcp`."
+    )
+    cds_clients: dict[str, CdsClient] = Field(
+        default={},
+        description="Clients of CDS Hooks by issuer: their `jwks` and `tenant`.",
+    )
+    cds_budget: float | None = Field(
+        default=None, ge=0, description="Budget of the sessions that CDS Hooks prepare."
     )
     mcp_key: str | None = Field(
         default=None,

@@ -1,0 +1,155 @@
+"""Plays hooks on the service: prepares sessions, tries orders, takes feedback."""
+
+from typing import Any, NamedTuple
+
+from app.documents.http.sessions import AnswersRequest, PredictRequest
+from app.documents.words import Outcome
+from app.doors.cds.bodies import Feedback, FeedbackRequest, HookRequest
+from app.doors.cds.cards import (
+    REASON_SYSTEM,
+    REASONS,
+    case_card,
+    known_card,
+    read_id,
+    useless_card,
+)
+from app.doors.cds.observations import (
+    KnownValue,
+    find_feature,
+    list_resources,
+    map_codes,
+    read_known,
+)
+from app.records import Moment, SessionFilter
+from app.service import models
+from app.service import sessions as service
+from app.service.loaded import LoadedModels
+from app.service.sessions import answering, checks, lists
+from app.service.sessions.opened import ErasedSession, OpenSession, SessionCall, find
+from app.store.database.transactions import Transaction
+from core.errors import ClosedError, OverBudgetError, UselessAnswerError
+
+Json = dict[str, Any]
+
+
+class HookContext(NamedTuple):
+    """What a call needs of the application."""
+
+    loaded: LoadedModels
+    #: `app.settings.settings.Settings`
+    settings: Any
+    at: Moment
+    base: str
+
+
+def answer(
+    db: Transaction, using: HookContext, name: str, body: HookRequest
+) -> list[Json]:
+    """Return the cards of a hook: needless orders first, then the case."""
+    catalogue = models.find(db, using.loaded, name).ensemble.catalogue
+    known = read_known(body.prefetch, catalogue)
+    opened = prepare(db, using, name, body, known)
+    view, catalogue = opened.view, opened.model.ensemble.catalogue
+    cards = []
+    if body.hook == "order-select":
+        cards = judge_orders(db, using, opened, body, known)
+    return [
+        *cards,
+        case_card(view, catalogue, known, body.context.patient_id, using.base),
+    ]
+
+
+def prepare(
+    db: Transaction,
+    using: HookContext,
+    name: str,
+    body: HookRequest,
+    known: dict[str, KnownValue],
+) -> OpenSession:
+    """Start the session of a hook; called again, the hook has the same one."""
+    reference = f"cds:{name[:60]}:{body.hook_instance}"[:200]
+    filters = SessionFilter(None, None, reference)
+    for session in lists.rows(db, 1, None, using.at, filters).items:
+        opened = find(db, SessionCall(session.id, using.loaded, using.at))
+        if isinstance(opened, OpenSession):
+            return opened
+    order = {
+        "model": name,
+        "budget": using.settings.cds_budget,
+        "known": {feature: one.value for feature, one in known.items()},
+        "client_ref": reference,
+    }
+    request = PredictRequest.model_validate(order)
+    max_refits = using.settings.max_refits
+    return service.start(db, using.loaded, request, max_refits, using.at)
+
+
+def judge_orders(
+    db: Transaction,
+    using: HookContext,
+    opened: OpenSession,
+    body: HookRequest,
+    known: dict[str, KnownValue],
+) -> list[Json]:
+    """Return a card for each selected order that would change nothing."""
+    catalogue = opened.model.ensemble.catalogue
+    codes, cards = map_codes(catalogue), []
+    for resource in list_resources(body.context.draft_orders):
+        name = f"{resource.get('resourceType')}/{resource.get('id')}"
+        feature = find_feature(resource.get("code"), codes)
+        if feature is None or name not in body.context.selections:
+            continue
+        if feature.name in known:
+            value = known[feature.name]
+            cards.append(known_card(opened.view, feature, value, using.base))
+            continue
+        call = SessionCall(opened.session.id, using.loaded, using.at)
+        said = [{"feature": feature.name, "outcome": "ordered"}]
+        try:
+            checks.check(db, call, AnswersRequest.model_validate({"answers": said}))
+        except UselessAnswerError as error:
+            cards.append(useless_card(opened.view, feature, error, using.base))
+        # The budget is the case's own affair; the case's card says what is left.
+        except OverBudgetError:
+            continue
+    return cards
+
+
+def take_feedback(db: Transaction, using: HookContext, body: FeedbackRequest) -> None:
+    """Write feedback into the cases; what a case has already changes nothing.
+
+    An accepted order is `ordered`, and charged; a card that is overridden refuses its
+    test, or says of it what the reason says. Cards about no test change nothing.
+    """
+    for one in body.feedback:
+        place = read_id(one.card)
+        call = SessionCall(place.session_id, using.loaded, using.at)
+        opened = find(db, call)
+        if isinstance(opened, ErasedSession):
+            raise ClosedError("the session was erased")
+        outcome = outcome_of(one)
+        features = opened.model.ensemble.catalogue.features
+        idx = place.feature_idx
+        if outcome is None or idx is None or idx >= len(features):
+            continue
+        # What came in since says more than what was thought of the card.
+        if opened.state.outcomes[idx] is not None:
+            continue
+        said = [{"feature": features[idx].name, "outcome": outcome}]
+        request = AnswersRequest.model_validate({"answers": said})
+        answering.answer(db, call, request)
+
+
+def outcome_of(one: Feedback) -> Outcome | None:
+    """Return the outcome that feedback means for its test; None: nothing."""
+    if one.outcome == "accepted":
+        is_ordered = any(
+            item.get("id") == one.card for item in one.accepted_suggestions
+        )
+        return "ordered" if is_ordered else None
+    reason = one.override_reason.reason if one.override_reason is not None else None
+    if reason is not None and reason.get("system") == REASON_SYSTEM:
+        for code, _ in REASONS:
+            if reason.get("code") == code:
+                return code  # type: ignore[return-value]  # a reason is an outcome
+    return "refused"

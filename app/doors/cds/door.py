@@ -1,0 +1,114 @@
+"""Routes of CDS Hooks: discovery, the two hooks of each model, and feedback."""
+
+import re
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, Request
+
+from app.doors.cds.bodies import UUID, FeedbackRequest, HookRequest
+from app.doors.cds.calls import HookContext, answer, take_feedback
+from app.doors.cds.clients import ClientGuard, base_of, enter
+from app.doors.cds.observations import map_codes
+from app.errors import NotFoundError
+from app.http.plumbing.deps import At, Db, Loaded, OurSettings, ReadDb, require_distinct
+from app.service import models
+from core.errors import Refusal, RefusedError
+from core.table.catalogue import Catalogue
+
+Json = dict[str, Any]
+HOOKS = ("patient-view", "order-select")
+# Names of models that may stand in an address as they are.
+PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
+MOST_MODELS = 200
+TakesJson = Depends(require_distinct)
+router = APIRouter(prefix="/cds-services", include_in_schema=False)
+
+
+def add_to(app: FastAPI) -> None:
+    """Add the door to an application."""
+    app.state.cds_guard = ClientGuard(app.state.settings.cds_clients)
+    app.include_router(router, dependencies=[Depends(enter)])
+
+
+async def get_base(request: Request) -> str:
+    return base_of(request)
+
+
+Base = Annotated[str, Depends(get_base)]
+
+
+@router.get("")
+def discover(db: ReadDb, loaded: Loaded) -> Json:
+    """List the services: two for each model that knows codes of Observations."""
+    heads = models.page(db, MOST_MODELS, None).items
+    services: list[Json] = []
+    seen: set[str] = set()
+    for head in heads:
+        if head.name in seen:
+            continue
+        seen.add(head.name)
+        model = models.find(db, loaded, head.name)
+        catalogue = model.ensemble.catalogue
+        if map_codes(catalogue):
+            name = head.name if PLAIN.fullmatch(head.name) else head.id
+            services += (describe(name, head.name, hook, catalogue) for hook in HOOKS)
+    return {"services": services}
+
+
+def describe(name: str, title: str, hook: str, catalogue: Catalogue) -> Json:
+    """Return a service of a model, with the Observations that it wants to know."""
+    codes = ",".join(f"{system}|{code}" for system, code in map_codes(catalogue))
+    query = f"Observation?patient={{{{context.patientId}}}}&code={codes}&_sort=-date"
+    return {
+        "hook": hook,
+        "id": f"{name}.{hook}",
+        "title": f"{title}: which test is worth its price",
+        "description": "The chance so far, from what is known of the patient, and the "
+        "next test that is worth its price.",
+        "prefetch": {"observations": query},
+    }
+
+
+def split(service: str) -> tuple[str, str]:
+    """Return the model and the hook of a service's id."""
+    name, _, hook = service.rpartition(".")
+    if not name or hook not in HOOKS:
+        raise NotFoundError("service")
+    return name, hook
+
+
+@router.post("/{service}", dependencies=[TakesJson])
+def call_service(
+    service: str,
+    body: HookRequest,
+    db: Db,
+    loaded: Loaded,
+    settings: OurSettings,
+    at: At,
+    base: Base,
+) -> Json:
+    """Prepare a session with what is known, and say on cards what it says."""
+    name, hook = split(service)
+    if body.hook != hook:
+        raise RefusedError([Refusal("hook", f"must be {hook}")])
+    using = HookContext(loaded, settings, at, base)
+    return {"cards": answer(db, using, name, body)}
+
+
+@router.post("/{service}/feedback", dependencies=[TakesJson])
+def feedback(
+    service: str,
+    body: FeedbackRequest,
+    db: Db,
+    loaded: Loaded,
+    settings: OurSettings,
+    at: At,
+    base: Base,
+) -> Json:
+    """Write into the cases what became of their cards."""
+    split(service)
+    for place, one in enumerate(body.feedback):
+        if not UUID.fullmatch(one.card.lower()):
+            raise RefusedError([Refusal(f"feedback[{place}].card", "must be a UUID")])
+    take_feedback(db, HookContext(loaded, settings, at, base), body)
+    return {}

@@ -1,0 +1,199 @@
+"""Plays a call on the service: start a session, or give it what is new."""
+
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from app.documents.http.sessions import AnswersRequest, PredictRequest, TakenAnswer
+from app.documents.shape import path_text, rule_text
+from app.doors.fhir.requests import ItemAnswer, SentResponse
+from app.doors.fhir.shapes import refuse
+from app.records import Moment
+from app.service import sessions as service
+from app.service.loaded import LoadedModels
+from app.service.sessions import answering
+from app.service.sessions.opened import (
+    ErasedSession,
+    OpenSession,
+    SessionCall,
+    find,
+)
+from app.service.sessions.views import answers_of
+from app.store.database.transactions import Transaction
+from core.errors import ClosedError, Refusal, RefusedError
+from core.table.catalogue import Catalogue
+from core.table.prices import from_micros
+
+
+class Turn(NamedTuple):
+    """What a call comes to: a session, and what its answers were charged."""
+
+    opened: OpenSession
+    n_answers: int
+    #: in micro-units
+    charged: int
+
+
+class FormContext(NamedTuple):
+    """What a call needs of the application."""
+
+    loaded: LoadedModels
+    max_refits: int
+    at: Moment
+
+
+def play(
+    db: Transaction, using: FormContext, key: str | None, sent: SentResponse
+) -> Turn:
+    """Start the session of a first call; else give its answers to the session.
+
+    `key` is the model of the address. Raises what the service raises, with paths in the
+    resource.
+    """
+    if sent.session_id is None:
+        return begin(db, using, key, sent)
+    versions = None if sent.version is None else frozenset((sent.version,))
+    call = SessionCall(sent.session_id, using.loaded, using.at, versions)
+    kept = answering.find_kept(call._replace(versions=None)) or find(db, call)
+    if isinstance(kept, ErasedSession):
+        raise ClosedError("the session was erased")
+    check_same(kept, key, sent)
+    new = list_new(kept, sent.answers)
+    turn = give(db, call, new) if new else Turn(look(db, call), 0, 0)
+    if not sent.ends:
+        return turn
+    ended = service.stop(db, call._replace(versions=None))
+    assert isinstance(ended, OpenSession), "it was open in this transaction"
+    return turn._replace(opened=ended)
+
+
+def begin(
+    db: Transaction, using: FormContext, key: str | None, sent: SentResponse
+) -> Turn:
+    """Start a session; values that a first call has are known, and free."""
+    if sent.ends:
+        raise refuse("status", "must be in-progress at a first call")
+    known = {}
+    for one in sent.answers:
+        if one.outcome != "value":
+            rule = "must not be there at a first call, which has values known before"
+            raise refuse(one.path, rule)
+        if one.feature in known:
+            raise refuse(f"{one.path}.linkId", "must stand once")
+        known[one.feature] = one
+    identifier = sent.raw.get("identifier")
+    order: dict[str, Any] = {
+        "model": key or sent.form,
+        "budget": sent.budget,
+        "known": {name: one.value for name, one in known.items()},
+    }
+    if isinstance(identifier, dict) and identifier.get("value") is not None:
+        order["client_ref"] = identifier["value"]
+    paths = {"budget": "extension", "model": "questionnaire"}
+    paths |= {"client_ref": "identifier.value"}
+    paths |= {f"known.{name}": one.path for name, one in known.items()}
+    try:
+        request = PredictRequest.model_validate(order)
+    except ValidationError as error:
+        raise renamed(list_refusals(error), paths) from None
+    try:
+        opened = service.start(db, using.loaded, request, using.max_refits, using.at)
+    except RefusedError as error:
+        raise renamed(error.refusals, paths) from None
+    check_units(opened.model.ensemble.catalogue, sent.answers)
+    return Turn(opened, 0, 0)
+
+
+def check_same(opened: OpenSession, key: str | None, sent: SentResponse) -> None:
+    """Refuse a form of another model, and another budget than the session's."""
+    session = opened.session
+    for one in (key, sent.form):
+        names = (session.model_id, opened.model.name)
+        if one is not None and one.partition("@")[0] not in names:
+            raise refuse("questionnaire", "must be the form of the session's model")
+    if sent.budget is None:
+        return
+    limit = session.budget_limit
+    if limit is None or from_micros(limit) != sent.budget:
+        rule = "must be the session's budget; PATCH /predict/{id} changes it"
+        raise refuse("extension", rule)
+
+
+def list_new(opened: OpenSession, answers: list[ItemAnswer]) -> list[ItemAnswer]:
+    """Return the answers that are new or changed.
+
+    Leaves out what a form repeats: a value known from the start, which is no purchase,
+    and an order of what has come in since.
+    """
+    ensemble, state = opened.model.ensemble, opened.state
+    check_units(ensemble.catalogue, answers)
+    taken = {one.feature: one for one in answers_of(ensemble, state, opened.texts)}
+    return [one for one in answers if not is_old(taken.get(one.feature), one)]
+
+
+def is_old(taken: TakenAnswer | None, sent: ItemAnswer) -> bool:
+    if taken is None:
+        return False
+    if taken.outcome in ("known", "value"):
+        same = type(taken.value) is type(sent.value) or isinstance(sent.value, float)
+        is_same = same and taken.value == sent.value
+        return sent.outcome == "ordered" or (sent.outcome == "value" and is_same)
+    return taken.outcome == sent.outcome
+
+
+def give(db: Transaction, call: SessionCall, new: list[ItemAnswer]) -> Turn:
+    """Answer a session; refusals have their paths in the resource."""
+    paths = {}
+    for place, one in enumerate(new):
+        paths[f"answers[{place}].feature"] = f"{one.path}.linkId"
+        paths[f"answers[{place}].value"] = f"{one.path}.answer"
+        paths[f"answers[{place}].outcome"] = f"{one.path}.extension"
+    said = [
+        {"feature": one.feature, "outcome": one.outcome, "value": one.value}
+        for one in new
+    ]
+    try:
+        request = AnswersRequest.model_validate({"answers": said})
+        opened, charged = answering.answer(db, call, request)
+    except ValidationError as error:
+        raise renamed(list_refusals(error), paths) from None
+    except RefusedError as error:
+        raise renamed(error.refusals, paths) from None
+    return Turn(opened, len(new), charged)
+
+
+def look(db: Transaction, call: SessionCall) -> OpenSession:
+    opened = find(db, call)
+    if isinstance(opened, ErasedSession):
+        raise ClosedError("the session was erased")
+    return opened
+
+
+def check_units(catalogue: Catalogue, answers: list[ItemAnswer]) -> None:
+    """Refuse a quantity in another unit than its feature's."""
+    refusals = []
+    for one in answers:
+        idx = catalogue.feature_idxs.get(one.feature)
+        if idx is None or one.unit is None:
+            continue
+        feature = catalogue.features[idx]
+        units = [unit for unit in (feature.ucum, feature.unit) if unit is not None]
+        if units and one.unit not in units:
+            rule = f"must be in {' or '.join(dict.fromkeys(units))}"
+            refusals.append(Refusal(f"{one.path}.answer[0].valueQuantity", rule))
+    if refusals:
+        raise RefusedError(refusals)
+
+
+def list_refusals(error: ValidationError) -> list[Refusal]:
+    return [
+        Refusal(path_text(one["loc"]), rule_text(one["type"], one.get("ctx", {})))
+        for one in error.errors(include_url=False)
+    ]
+
+
+def renamed(refusals: Any, paths: dict[str, str]) -> RefusedError:
+    """Return refusals with their paths in the resource."""
+    return RefusedError(
+        Refusal(paths.get(one.field, one.field), one.rule) for one in refusals
+    )

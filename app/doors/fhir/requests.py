@@ -1,0 +1,245 @@
+"""Reads a QuestionnaireResponse: which session, which answers, what was said at first.
+
+What is wrong is refused with its path in the resource. Values are not repeated.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, NamedTuple
+
+from app.documents.http.sessions import MAX_ANSWERS, SESSION_ID
+from app.documents.text import parse_json
+from app.doors.fhir.shapes import Json, ShapeCheck, refuse
+from app.doors.fhir.vocabulary import (
+    ABSENT,
+    OUTCOMES,
+    SESSION_SYSTEM,
+    to_model_key,
+    url_of,
+)
+
+# Deeper ones are no form of ours, and would be dear to read.
+MAX_DEPTH = 8
+#: Statuses that a caller may send, and whether the session ends after it.
+ENDS = {"in-progress": False, "amended": True, "completed": True, "stopped": True}
+SESSION = re.compile("ses_[0-9a-f]{24}")
+PARAMETER = "questionnaire-response"
+FORM_RULE = "must be `#` and the id of the contained Questionnaire, or a Questionnaire"
+TYPE_RULE = f"must be a QuestionnaireResponse, or Parameters with one as `{PARAMETER}`"
+
+
+class ItemAnswer(NamedTuple):
+    """What an item says of a feature, with the item's path in the resource."""
+
+    path: str
+    feature: str
+    outcome: str
+    value: Any
+    #: of a quantity
+    unit: str | None
+
+
+@dataclass(frozen=True)
+class SentResponse:
+    """A QuestionnaireResponse in our words."""
+
+    raw: Json
+    #: None: a first call
+    session_id: str | None
+    version: int | None
+    #: the model by the Questionnaire's address; None: it says none
+    form: str | None
+    budget: Any
+    ends: bool
+    answers: list[ItemAnswer]
+
+
+def read_response(body: bytes, shapes: ShapeCheck) -> SentResponse:
+    """Read the body of a call; raise RefusedError with what is wrong."""
+    raw = unwrap(parse_json(body, "body"))
+    items = [*walk(raw.get("item"), "item", 0)]
+    shapes.check(raw)
+    form = find_form(raw)
+    extensions = [*map_extensions(raw), *map_extensions(form)]
+    status = raw["status"]
+    if status not in ENDS:
+        raise refuse("status", f"must be one of {', '.join(ENDS)}")
+    read = (read_item(path, item) for path, item in items)
+    answers = [one for one in read if one is not None]
+    return SentResponse(
+        raw,
+        session_id=find_session(form, extensions),
+        version=find_version(extensions),
+        form=find_address(raw, form),
+        budget=find_budget(extensions),
+        ends=ENDS[status],
+        answers=answers,
+    )
+
+
+def unwrap(raw: Any) -> Json:
+    """Return the QuestionnaireResponse of a body, which may be in Parameters."""
+    if isinstance(raw, dict) and raw.get("resourceType") == "Parameters":
+        parameters = raw.get("parameter")
+        found = [
+            one.get("resource")
+            for one in (parameters if isinstance(parameters, list) else [])
+            if isinstance(one, dict) and one.get("name") == PARAMETER
+        ]
+        raw = found[0] if len(found) == 1 else None
+    if not isinstance(raw, dict) or raw.get("resourceType") != "QuestionnaireResponse":
+        raise refuse("resourceType", TYPE_RULE)
+    return raw
+
+
+def walk(items: Any, path: str, depth: int) -> Iterator[tuple[str, Json]]:
+    """Yield every item with its path; those inside items and answers too."""
+    if items is None:
+        return
+    if depth > MAX_DEPTH:
+        raise refuse(path, f"must nest at most {MAX_DEPTH} deep")
+    if not isinstance(items, list) or len(items) > MAX_ANSWERS:
+        raise refuse(path, f"must be a list of at most {MAX_ANSWERS} items")
+    for place, item in enumerate(items):
+        where = f"{path}[{place}]"
+        if not isinstance(item, dict):
+            raise refuse(where, "must be an object")
+        yield where, item
+        yield from walk(item.get("item"), f"{where}.item", depth + 1)
+        answers = item.get("answer")
+        if not isinstance(answers, list):
+            continue
+        for number, answer in enumerate(answers):
+            if isinstance(answer, dict):
+                inner = f"{where}.answer[{number}].item"
+                yield from walk(answer.get("item"), inner, depth + 1)
+
+
+def find_form(raw: Json) -> Json:
+    """Return the contained Questionnaire that a response names; {} for none."""
+    name, contained = raw.get("questionnaire"), raw.get("contained")
+    if contained is not None and not isinstance(contained, list):
+        raise refuse("contained", "must be a list")
+    if not isinstance(name, str):
+        raise refuse("questionnaire", "is required")
+    if not name.startswith("#"):
+        return {}
+    found = [
+        one
+        for one in contained or []
+        if isinstance(one, dict) and one.get("id") == name[1:]
+    ]
+    if len(found) != 1 or found[0].get("resourceType") != "Questionnaire":
+        raise refuse("questionnaire", FORM_RULE)
+    return dict(found[0])
+
+
+def map_extensions(element: Json) -> Iterator[tuple[str, Json]]:
+    """Yield the extensions of an element with their addresses."""
+    extensions = element.get("extension")
+    for one in extensions if isinstance(extensions, list) else []:
+        if isinstance(one, dict) and isinstance(one.get("url"), str):
+            yield one["url"], one
+
+
+def find_session(form: Json, extensions: list[tuple[str, Json]]) -> str | None:
+    """Return the session's id, of the extension or of the contained form."""
+    said = [
+        one.get("valueString") for url, one in extensions if url == url_of("session")
+    ]
+    identifiers = form.get("identifier")
+    said += [
+        one.get("value")
+        for one in (identifiers if isinstance(identifiers, list) else [])
+        if isinstance(one, dict) and one.get("system") == SESSION_SYSTEM
+    ]
+    for one in said:
+        if not isinstance(one, str) or not SESSION.fullmatch(one):
+            rule = f"must have the id of a session, such as {SESSION_ID}"
+            raise refuse("extension", rule)
+    if len(set(said)) > 1:
+        raise refuse("contained", "must be the form of the same session")
+    return said[0] if said else None
+
+
+def find_version(extensions: list[tuple[str, Json]]) -> int | None:
+    for url, one in extensions:
+        if url == url_of("version"):
+            version = one.get("valueInteger")
+            if not isinstance(version, int) or isinstance(version, bool):
+                raise refuse("extension", "must have a version as valueInteger")
+            return version
+    return None
+
+
+def find_address(raw: Json, form: Json) -> str | None:
+    """Return the last part of the address of the form that this one comes from."""
+    address = raw["questionnaire"]
+    if address.startswith("#"):
+        derived = form.get("derivedFrom")
+        address = derived[0] if isinstance(derived, list) and derived else None
+    if not isinstance(address, str):
+        return None
+    name = address.partition("|")[0].rpartition("/")[2]
+    return to_model_key(name) if name else None
+
+
+def find_budget(extensions: list[tuple[str, Json]]) -> Any:
+    """Return the budget as it was sent; None: unlimited."""
+    for url, one in extensions:
+        if url == url_of("budget"):
+            quantity = one.get("valueQuantity")
+            value = quantity.get("value") if isinstance(quantity, dict) else None
+            value = one.get("valueDecimal", value)
+            if value is None:
+                rule = "must have a budget as valueQuantity or valueDecimal"
+                raise refuse("extension", rule)
+            return value
+    return None
+
+
+def read_item(path: str, item: Json) -> ItemAnswer | None:
+    """Return what an item says; None where it is not answered."""
+    answers = item.get("answer") or []
+    name = item["linkId"]
+    if len(answers) > 1:
+        raise refuse(f"{path}.answer", "must be one answer at most")
+    answer = answers[0] if answers else {}
+    keys = [one for one in answer if one.startswith("value")]
+    if keys:
+        value, unit = read_value(answer[keys[0]], f"{path}.answer[0].{keys[0]}")
+        if value is not None:
+            return ItemAnswer(path, name, "value", value, unit)
+    reason = find_reason(item, answer)
+    if reason is None and keys:
+        raise refuse(f"{path}.answer[0].{keys[0]}", "must have a value")
+    if reason is None:
+        return None
+    if reason not in OUTCOMES:
+        raise refuse(f"{path}.extension", f"must be one of {', '.join(OUTCOMES)}")
+    return ItemAnswer(path, name, OUTCOMES[reason], None, None)
+
+
+def read_value(value: Any, path: str) -> tuple[Any, str | None]:
+    """Return a plain value, and the unit of a quantity."""
+    if not isinstance(value, dict):
+        return value, None
+    if path.endswith("valueCoding"):
+        return value.get("code", value.get("display")), None
+    if path.endswith("valueQuantity"):
+        if "comparator" in value:
+            raise refuse(f"{path}.comparator", "must not be there: a value is a number")
+        return value.get("value"), value.get("code") or value.get("unit")
+    raise refuse(path, "must be a number, a boolean, a text, a Coding or a Quantity")
+
+
+def find_reason(item: Json, answer: Json) -> Any:
+    """Return the data-absent-reason of an item, its answer or its value."""
+    values = (one for name, one in answer.items() if "value" in name)
+    elements = (one for one in (item, answer, *values) if isinstance(one, dict))
+    for url, one in chain.from_iterable(map(map_extensions, elements)):
+        if url == ABSENT:
+            return one.get("valueCode")
+    return None

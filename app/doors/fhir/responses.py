@@ -1,0 +1,228 @@
+"""Writes sessions as QuestionnaireResponses, and models as Questionnaires."""
+
+from typing import Any
+
+from app.documents.http import sessions as bodies
+from app.documents.http.questions import Question
+from app.doors.fhir import vocabulary as words
+from app.doors.fhir.vocabulary import extension
+from app.service.sessions.opened import OpenSession
+from core.table.catalogue import Catalogue, Feature
+
+Json = dict[str, Any]
+FORM_ID = "form"
+TYPES = {"number": "decimal", "boolean": "boolean"}
+#: What a response keeps of the one that was sent.
+KEPT = (
+    *("id", "identifier", "basedOn", "partOf", "subject", "encounter", "author"),
+    "source",
+)
+
+
+def show(opened: OpenSession, sent: Json, base: str) -> tuple[Json, bodies.Session]:
+    """Return a session as the response to send back, and as the API shows it."""
+    view = opened.view
+    catalogue = opened.model.ensemble.catalogue
+    answers = view.answers
+    kept = {name: sent[name] for name in KEPT if name in sent}
+    profile = (
+        {"meta": {"profile": [words.RESPONSE_PROFILE]}} if "subject" in kept else {}
+    )
+    response = {
+        "resourceType": "QuestionnaireResponse",
+        **profile,
+        **kept,
+        "contained": [contained_form(view, catalogue, answers, base)],
+        "extension": extensions_of(view),
+        "questionnaire": f"#{FORM_ID}",
+        "status": status_of(view),
+        "authored": f"{view.updated_at:%Y-%m-%dT%H:%M:%S}Z",
+    }
+    if answers:
+        items = {one.name: one for one in catalogue.features}
+        response["item"] = [
+            answered_item(items[one.feature], one, view.budget.unit) for one in answers
+        ]
+    return response, view
+
+
+def status_of(view: bodies.Session) -> str:
+    """Return `completed` where nothing more need be asked and nothing is awaited."""
+    if view.state == "closed":
+        return "completed"
+    is_done = next_of(view) is None and not view.pending
+    return "completed" if is_done else "in-progress"
+
+
+def next_of(view: bodies.Session) -> Question | None:
+    """Return the question to ask: none where the session advises to stop."""
+    return None if view.should_stop or view.state == "closed" else view.question
+
+
+def extensions_of(view: bodies.Session) -> list[Json]:
+    """Return what a response says beside its answers: amounts and chances."""
+    budget = view.budget
+    said = [
+        extension("session", valueString=view.id),
+        extension("version", valueInteger=view.version),
+        extension("spent", valueQuantity=amount(budget.spent, budget.unit)),
+    ]
+    for name, value in (("budget", budget.limit), ("remaining", budget.remaining)):
+        if value is not None:
+            said.append(extension(name, valueQuantity=amount(value, budget.unit)))
+    if view.prediction is not None:
+        said += map(chance_of, view.prediction.classes)
+    if view.stop_words:
+        said.append(extension("stop-reason", valueString=view.stop_words))
+    said += (
+        extension("warning", valueString=f"{one.feature}: {one.detail}")
+        for one in view.warnings
+    )
+    return said
+
+
+def chance_of(one: bodies.ClassProbability) -> Json:
+    parts = [
+        {"url": "label", "valueString": one.label},
+        {"url": "display", "valueString": one.display},
+        {"url": "probability", "valueDecimal": round(one.probability, 6)},
+    ]
+    return extension("chance", extension=parts)
+
+
+def amount(value: float, unit: str) -> Json:
+    return {"value": value, "unit": unit} if unit else {"value": value}
+
+
+def contained_form(
+    view: bodies.Session,
+    catalogue: Catalogue,
+    answers: list[bodies.TakenAnswer],
+    base: str,
+) -> Json:
+    """Return the form so far: an item for each answer, and for the question if any."""
+    features = {one.name: one for one in catalogue.features}
+    items = [item_of(features[one.feature]) for one in answers]
+    question = next_of(view)
+    if question is not None:
+        items.append(asked_item(features, question, view.budget.unit))
+    form = {
+        "resourceType": "Questionnaire",
+        "id": FORM_ID,
+        "extension": [{"url": words.ADAPTIVE, "valueBoolean": True}],
+        "identifier": [{"system": words.SESSION_SYSTEM, "value": view.id}],
+        "title": view.model.name,
+        "derivedFrom": [form_address(view.model.id, base)],
+        "status": "active",
+        "subjectType": ["Patient"],
+    }
+    return form | ({"item": items} if items else {})
+
+
+def form_address(model_id: str, base: str) -> str:
+    return f"{base}/Questionnaire/{words.to_fhir_id(model_id)}"
+
+
+def item_of(feature: Feature) -> Json:
+    """Return a feature as an item: its text, code, unit, limits and options."""
+    item: Json = {"linkId": feature.name}
+    if extensions := [*extensions_of_number(feature)]:
+        item["extension"] = extensions
+    if feature.code is not None and feature.system is not None:
+        code = {"system": words.system_of(feature.system), "code": feature.code}
+        item["code"] = [code | {"display": feature.title}]
+    item |= {"text": feature.text, "type": type_of(feature), "required": False}
+    if feature.type == "category":
+        item["answerOption"] = [option_of(one) for one in feature.categories]
+    return item
+
+
+def type_of(feature: Feature) -> str:
+    """Return the type of an item; a category may be another one where rare ones are."""
+    if feature.type == "category":
+        return "open-choice" if feature.has_other else "choice"
+    return TYPES[feature.type]
+
+
+def extensions_of_number(feature: Feature) -> list[Json]:
+    extensions: list[Json] = []
+    if feature.ucum is not None:
+        unit = {"system": words.UCUM, "code": feature.ucum}
+        unit["display"] = feature.unit or feature.ucum
+        extensions.append({"url": words.UNIT, "valueCoding": unit})
+    elif feature.unit is not None:
+        unit = {"display": feature.unit}
+        extensions.append({"url": words.UNIT, "valueCoding": unit})
+    for url, limit in ((words.LEAST, feature.least), (words.MOST, feature.most)):
+        if limit is not None:
+            extensions.append({"url": url, "valueDecimal": limit})
+    return extensions
+
+
+def option_of(category: str) -> Json:
+    """Return a category as an answer option; a code has single spaces at most."""
+    if category == " ".join(category.split()):
+        return {"valueCoding": {"code": category, "display": category}}
+    return {"valueString": category}
+
+
+def asked_item(features: dict[str, Feature], question: Question, unit: str) -> Json:
+    """Return the item of the question, with its price and why it is asked.
+
+    Both stand in extensions for programs, and in a help text for people.
+    """
+    item = item_of(features[question.feature])
+    price = amount(question.price, unit)
+    item["extension"] = [
+        *item.get("extension", []),
+        extension("price", valueQuantity=price),
+        extension("reason", valueString=question.why),
+    ]
+    name = "help"
+    while name in features:
+        name += "-"
+    coding = {"system": words.ITEM_CONTROLS, "code": "help"}
+    control = {"url": words.ITEM_CONTROL, "valueCodeableConcept": {"coding": [coding]}}
+    cost = f"{question.price:g} {unit}".strip()
+    text = f"Price: {cost}. {question.why}"
+    help_text = {"linkId": name, "text": text, "type": "display"}
+    item["item"] = [help_text | {"extension": [control]}]
+    return item
+
+
+def answered_item(feature: Feature, answer: bodies.TakenAnswer, unit: str) -> Json:
+    """Return the item of an answer: its value, or why there is none."""
+    extensions = [extension("charged", valueQuantity=amount(answer.charged, unit))]
+    item: Json = {"linkId": feature.name, "text": feature.text}
+    reason = words.REASONS.get(answer.outcome)
+    if reason is None and answer.value is not None:
+        item["answer"] = [value_of(feature, answer.value)]
+    else:
+        code = reason or words.REASONS["unknown"]
+        extensions.append({"url": words.ABSENT, "valueCode": code})
+    return item | {"extension": extensions}
+
+
+def value_of(feature: Feature, value: Any) -> Json:
+    if feature.type == "number":
+        return {"valueDecimal": value}
+    if feature.type == "boolean":
+        return {"valueBoolean": value}
+    return option_of(str(value))
+
+
+def template_of(model: Any, base: str) -> Json:
+    """Return a model's form before a session: it has no question yet."""
+    address = form_address(model.id, base)
+    return {
+        "resourceType": "Questionnaire",
+        "id": words.to_fhir_id(model.id),
+        "meta": {"profile": [words.FORM_PROFILE]},
+        "extension": [{"url": words.ADAPTIVE, "valueBoolean": True}],
+        "url": address,
+        "version": str(model.version),
+        "title": model.name,
+        "status": "active",
+        "subjectType": ["Patient"],
+        "date": f"{model.created_at:%Y-%m-%dT%H:%M:%S}Z",
+    }

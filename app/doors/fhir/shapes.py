@@ -1,0 +1,81 @@
+"""Checks resources that come in by the models of `fhir.resources`."""
+
+import json
+from collections import OrderedDict
+from hashlib import sha256
+from threading import Lock
+from typing import Any
+
+from fhir.resources.R4B.questionnaireresponse import (
+    QuestionnaireResponse,
+    QuestionnaireResponseItem,
+)
+from fhir_core.fhirabstractmodel import FHIRAbstractModel
+from pydantic import ValidationError
+
+from app.documents.shape import MAX_REFUSALS, path_text
+from core.errors import Refusal, RefusedError
+
+Json = dict[str, Any]
+
+
+def refuse(path: str, rule: str) -> RefusedError:
+    return RefusedError([Refusal(path, rule)])
+
+
+class ShapeCheck:
+    """Refuses what is no QuestionnaireResponse of R4B.
+
+    A form comes back with all its items at each call. Those that were right before are
+    known by their digests: to check all of them anew took a fifth of a call's time.
+    The contained form is ours and not read but for its name, so it is not checked.
+    """
+
+    def __init__(self, most: int = 4096) -> None:
+        self.most = most
+        self.lock = Lock()
+        self.digests: OrderedDict[bytes, None] = OrderedDict()
+
+    def check(self, raw: Json) -> None:
+        frame = {
+            name: one for name, one in raw.items() if name not in ("contained", "item")
+        }
+        refuse_misfit(QuestionnaireResponse, frame)
+        if "status" not in raw:
+            raise refuse("status", "is required")
+        for place, item in enumerate(raw.get("item") or ()):
+            digest = sha256(json.dumps(item).encode()).digest()
+            if digest not in self.digests:
+                refuse_misfit(QuestionnaireResponseItem, item, ("item", place))
+                self.keep(digest)
+
+    def keep(self, digest: bytes) -> None:
+        with self.lock:
+            self.digests[digest] = None
+            while len(self.digests) > self.most:
+                self.digests.popitem(last=False)
+
+
+def refuse_misfit(
+    model: type[FHIRAbstractModel], raw: Json, where: tuple[str | int, ...] = ()
+) -> None:
+    """Refuse what a class of FHIR does not allow, each by its path."""
+    try:
+        model.model_validate(raw)
+    except ValidationError as error:
+        raise RefusedError(
+            Refusal(path_text((*where, *one["loc"])) or "body", shape_rule(one))
+            for one in error.errors(include_url=False)[:MAX_REFUSALS]
+        ) from None
+    # The library's own checks fail so where a type that is named does not exist.
+    except (LookupError, TypeError, AttributeError):
+        rule = "must be as FHIR R4B defines it"
+        raise refuse(path_text(where) or "body", rule) from None
+
+
+def shape_rule(error: Any) -> str:
+    if error["type"] == "extra_forbidden":
+        return "is no element of FHIR R4B here"
+    if error["type"] == "missing":
+        return "is required"
+    return "must be as FHIR R4B defines it"

@@ -1,0 +1,481 @@
+"""CDS Hooks: cards of prepared sessions, feedback, and who may ask."""
+
+import json
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+from uuid import UUID, uuid4
+
+import jwt
+import pytest
+import sqlalchemy as sa
+from cryptography.hazmat.primitives.asymmetric import ec
+from fastapi.testclient import TestClient
+
+from app.doors.cds.cards import CardPlace, read_id, write_id
+from app.main import create_app
+from app.settings.doors import CdsClient
+from app.settings.settings import Settings
+from tests.app.clinic import Json, Make, Put, clinic, model_json
+
+pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
+
+ISSUER = "https://ehr.example"
+CODES = {
+    "age": {"code": "30525-0", "system": "loinc", "ucum": "a"},
+    "sex": {"code": "46098-0", "system": "loinc"},
+    "chol": {"code": "2093-3", "system": "loinc", "ucum": "mg/dL"},
+    "ecg": {"code": "34534-8", "system": "loinc"},
+}
+
+
+def coded(name: str = "clinic") -> Json:
+    raw = model_json(clinic(), name)
+    for feature in raw["features"]:
+        feature |= CODES.get(feature["name"], {})
+    return raw
+
+
+@pytest.fixture
+def client(client: TestClient) -> TestClient:
+    """A client of a service that has a model with codes."""
+    client.post("/models", json=coded()).raise_for_status()
+    return client
+
+
+def observation(code: str, at: str = "2026-11-01", **more: Any) -> Json:
+    return {
+        "resourceType": "Observation",
+        "status": "final",
+        "code": {"coding": [{"system": "http://loinc.org", "code": code}]},
+        "effectiveDateTime": at,
+        **more,
+    }
+
+
+def quantity(value: float, code: str) -> Json:
+    return {"value": value, "unit": code, "code": code}
+
+
+def bundle(*resources: Json) -> Json:
+    entries = [{"resource": one} for one in resources]
+    return {"resourceType": "Bundle", "type": "searchset", "entry": entries}
+
+
+KNOWN = bundle(
+    observation("30525-0", valueQuantity=quantity(63, "a")),
+    observation("2093-3", "2026-10-01", valueQuantity=quantity(180, "mg/dL")),
+    observation("2093-3", "2026-11-02", valueQuantity=quantity(250, "mg/dL")),
+    observation("2093-3", "2026-11-09", valueQuantity=quantity(6.5, "mmol/L")),
+    observation("46098-0", valueCodeableConcept={"text": "male"}),
+    observation("34534-8", status="preliminary", valueInteger=3),
+)
+
+
+SOME = bundle(observation("2093-3", "2026-11-02", valueQuantity=quantity(250, "mg/dL")))
+
+
+def hook(name: str = "patient-view", **more: Any) -> Json:
+    context = {"userId": "Practitioner/1", "patientId": "1288992"}
+    body = {
+        "hook": name,
+        "hookInstance": str(uuid4()),
+        "context": context | more.pop("context", {}),
+        "prefetch": {"observations": KNOWN},
+    }
+    return body | more
+
+
+def ask(client: TestClient, body: Json, model: str = "clinic", **more: Any) -> Any:
+    return client.post(f"/cds-services/{model}.{body['hook']}", json=body, **more)
+
+
+def cards(client: TestClient, body: Json) -> list[Json]:
+    response = ask(client, body)
+    assert response.status_code == 200, response.text
+    shown: list[Json] = response.json()["cards"]
+    for card in shown:
+        UUID(card["uuid"])
+        assert 0 < len(card["summary"]) < 140
+        assert card["indicator"] in ("info", "warning", "critical")
+        assert card["source"]["label"]
+        assert all(one["type"] == "absolute" for one in card["links"])
+        assert None not in card.values()
+    return shown
+
+
+def session_of(client: TestClient, card: Json) -> Json:
+    session_id = card["links"][0]["url"].rpartition("/")[2]
+    session: Json = client.get(f"/predict/{session_id}").json()
+    return session
+
+
+def test_discovery_lists_two_hooks_of_each_model_with_codes(
+    client: TestClient, put: Put
+) -> None:
+    put(name="uncoded")
+
+    services = client.get("/cds-services").json()["services"]
+
+    assert [(one["hook"], one["id"]) for one in services] == [
+        ("patient-view", "clinic.patient-view"),
+        ("order-select", "clinic.order-select"),
+    ]
+    query = services[0]["prefetch"]["observations"]
+    assert query.startswith("Observation?patient={{context.patientId}}&code=")
+    assert "http://loinc.org|2093-3" in query
+
+
+def test_newest_observations_in_the_right_unit_become_known_values(
+    client: TestClient,
+) -> None:
+    (card,) = cards(client, hook())
+
+    session = session_of(client, card)
+    taken = {
+        one["feature"]: (one["outcome"], one["value"]) for one in session["answers"]
+    }
+    known = {"age": ("known", 63), "chol": ("known", 250), "sex": ("known", "male")}
+    assert taken == known
+    assert session["budget"]["spent"] == 0
+
+
+def test_card_says_chance_next_test_and_its_price(client: TestClient) -> None:
+    (card,) = cards(client, hook(prefetch={"observations": SOME}))
+
+    session = session_of(client, card)
+    question, prediction = session["question"], session["prediction"]
+    assert (
+        f"{prediction['display']}: {prediction['probability']:.0%}" in card["summary"]
+    )
+    assert f"{question['label']} ({question['price']:g} CAD)" in card["summary"]
+    assert question["why"] in card["detail"]
+    assert "chol: 250 (2026-11-02)" in card["detail"]
+    page = client.get(card["links"][0]["url"], headers={"accept": "text/html"})
+    assert page.status_code == 200
+
+
+def test_same_hook_again_has_the_same_session(client: TestClient) -> None:
+    body = hook()
+
+    assert cards(client, body) == cards(client, body)
+    assert len(client.get("/predict").json()["items"]) == 1
+
+
+def drafts(*codes: str) -> Json:
+    requests = [
+        {
+            "resourceType": "ServiceRequest",
+            "id": f"r{place}",
+            "code": {"coding": [{"system": "http://loinc.org", "code": code}]},
+        }
+        for place, code in enumerate(codes)
+    ]
+    selections = [f"ServiceRequest/r{place}" for place in range(len(codes))]
+    return {"selections": selections, "draftOrders": bundle(*requests)}
+
+
+def test_order_of_what_is_known_has_a_warning(client: TestClient) -> None:
+    body = hook("order-select", context=drafts("2093-3", "99999-9"))
+
+    warning, case = cards(client, body)
+
+    assert warning["indicator"] == "warning"
+    assert warning["summary"] == "chol is known already: 250"
+    assert case["indicator"] == "info"
+
+
+def test_order_that_would_change_nothing_has_a_warning(client: TestClient) -> None:
+    raw = coded("small")
+    # Only sex and age are read.
+    raw["hypotheses"] = raw["hypotheses"][:2]
+    client.post("/models", json=raw).raise_for_status()
+    body = hook("order-select", context=drafts("2093-3"), prefetch={})
+
+    shown = ask(client, body, "small").json()["cards"]
+
+    assert "would not change the prediction" in shown[0]["summary"]
+    assert "7.27 CAD" in shown[0]["summary"]
+    session = session_of(client, shown[0])
+    assert (session["budget"]["spent"], session["answers"]) == (0, [])
+
+
+def feed(client: TestClient, card: Json, **more: Any) -> Any:
+    one = {"card": card["uuid"], "outcomeTimestamp": "2026-11-26T12:00:00Z", **more}
+    path = "/cds-services/clinic.patient-view/feedback"
+    return client.post(path, json={"feedback": [one]})
+
+
+def test_accepted_order_is_charged_once(client: TestClient) -> None:
+    (card,) = cards(client, hook(prefetch={}))
+    (suggestion,) = card["suggestions"]
+    accepted = {"acceptedSuggestions": [{"id": suggestion["uuid"]}]}
+    asked = session_of(client, card)["question"]
+
+    for _ in range(2):
+        response = feed(client, card, outcome="accepted", **accepted)
+        assert response.status_code == 200, response.text
+
+    session = session_of(client, card)
+    assert session["pending"] == [asked["feature"]]
+    assert session["budget"]["spent"] == asked["price"]
+    assert len(client.get(f"/predict/{session['id']}/ledger").json()["items"]) == 1
+    code = suggestion["actions"][0]["resource"]["code"]["coding"][0]["code"]
+    assert code == CODES[asked["feature"]]["code"]
+
+
+@pytest.mark.parametrize("code", ["unavailable", "unknown", "refused", None])
+def test_overridden_card_writes_its_reason_and_charges_nothing(
+    client: TestClient, code: str | None
+) -> None:
+    (card,) = cards(client, hook(prefetch={}))
+    feature = session_of(client, card)["question"]["feature"]
+    reasons = {one["code"]: one for one in card["overrideReasons"]}
+    reason = {} if code is None else {"overrideReason": {"reason": reasons[code]}}
+
+    assert feed(client, card, outcome="overridden", **reason).status_code == 200
+
+    session = session_of(client, card)
+    outcomes = {one["feature"]: one["outcome"] for one in session["answers"]}
+    assert outcomes[feature] == (code or "refused")
+    assert session["budget"]["spent"] == 0
+
+
+def test_accepted_card_without_a_suggestion_changes_nothing(client: TestClient) -> None:
+    (card,) = cards(client, hook())
+
+    assert feed(client, card, outcome="accepted").status_code == 200
+
+    assert session_of(client, card)["version"] == 1
+
+
+@pytest.mark.parametrize("idx", [None, 0, 12, 2**24 - 3])
+def test_card_id_is_a_uuid_that_holds_its_place(idx: int | None) -> None:
+    place = CardPlace("ses_3b5d7f90a1c2e4f607182930", idx)
+
+    text = write_id(place)
+
+    assert UUID(text).version == 8
+    assert read_id(text) == read_id(text.upper()) == place
+
+
+BAD = [
+    ({"hook": "order-sign"}, 422),
+    ({"hook": "order-select"}, 422),
+    ({"hookInstance": None}, 422),
+    ({"hookInstance": "a b"}, 422),
+    ({"context": {}}, 422),
+    ({"context": []}, 422),
+    ({"prefetch": []}, 422),
+]
+
+
+@pytest.mark.parametrize(("change", "status"), BAD)
+def test_bad_request_is_refused(client: TestClient, change: Json, status: int) -> None:
+    path = "/cds-services/clinic.patient-view"
+    response = client.post(path, json={**hook(), **change})
+
+    assert response.status_code == status, response.text
+    assert client.get("/predict").json()["items"] == []
+
+
+ODD = [
+    {"observations": None},
+    {"observations": 7, "other": "x"},
+    {"observations": bundle({"resourceType": "Observation"})},
+    {"observations": {"resourceType": "Bundle", "entry": [7, {}, {"resource": []}]}},
+    {"observations": bundle(observation("2093-3", valueQuantity={"value": True}))},
+    {"observations": bundle(observation("2093-3", valueQuantity=[], component=7))},
+    {"observations": bundle(observation("46098-0", valueString="neither"))},
+    {"observations": bundle(observation("2093-3", status="entered-in-error"))},
+    {"observations": bundle({"resourceType": "Observation", "code": {"coding": [7]}})},
+    {"observations": bundle(observation("30525-0", 7, valueQuantity={"value": 1e999}))},
+]
+
+
+@pytest.mark.parametrize("prefetch", ODD[:-1])
+def test_odd_observations_are_left_out(client: TestClient, prefetch: Json) -> None:
+    (card,) = cards(client, hook(prefetch=prefetch))
+
+    assert session_of(client, card)["answers"] == []
+
+
+def test_components_are_read_as_observations(client: TestClient) -> None:
+    code = {"coding": [{"system": "http://loinc.org", "code": "2093-3"}]}
+    part = {"code": code, "valueQuantity": quantity(199, "mg/dL")}
+    panel = bundle(observation("57698-3", component=[part]))
+
+    (card,) = cards(client, hook(prefetch={"observations": panel}))
+
+    assert session_of(client, card)["answers"][0]["value"] == 199
+
+
+@pytest.mark.parametrize(
+    "service", ["clinic", "clinic.order-sign", "nope.patient-view"]
+)
+def test_unknown_service_is_not_found(client: TestClient, service: str) -> None:
+    response = client.post(f"/cds-services/{service}", json=hook())
+
+    assert response.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("card", "status"),
+    [("x", 422), (str(uuid4()), 404), ("00000000-0000-8000-8000-000000000001", 404)],
+)
+def test_feedback_on_an_unknown_card_is_refused(
+    client: TestClient, card: str, status: int
+) -> None:
+    response = feed(client, {"uuid": card}, outcome="overridden")
+
+    assert response.status_code == status
+
+
+class Ehr(NamedTuple):
+    """A client with a key, whose JWK Set is served on loopback."""
+
+    key: Any
+    jwks: str
+
+    def token(self, path: str, key: Any = None, **claims: Any) -> dict[str, str]:
+        now = datetime.now(UTC)
+        said = {
+            "iss": ISSUER,
+            "aud": f"http://askless.test{path}",
+            "iat": now,
+            "exp": now + timedelta(minutes=5),
+            "jti": str(uuid4()),
+        } | claims
+        said = {name: one for name, one in said.items() if one is not None}
+        headers = {"kid": "one", "jku": "http://127.0.0.1:1/evil"}
+        signed = jwt.encode(said, key or self.key, algorithm="ES384", headers=headers)
+        return {"Authorization": f"Bearer {signed}"}
+
+
+@pytest.fixture
+def ehr() -> Iterator[Ehr]:
+    key = ec.generate_private_key(ec.SECP384R1())
+    public = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(key.public_key()))
+    content = json.dumps({"keys": [public | {"kid": "one", "use": "sig"}]}).encode()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield Ehr(key, f"http://127.0.0.1:{server.server_port}/jwks.json")
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def guarded(settings: Settings, ehr: Ehr, monkeypatch: Any) -> Iterator[TestClient]:
+    """A service that asks who calls; it knows the client of `ehr`."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    clients = {ISSUER: CdsClient(jwks=ehr.jwks, tenant="clinic")}
+    change = {"doors": ["cds"], "cds_clients": clients}
+    app = create_app(settings.model_copy(update=change), is_local=False)
+    with TestClient(app, "http://askless.test", raise_server_exceptions=False) as made:
+        yield made
+
+
+PATH = "/cds-services/clinic.patient-view"
+
+
+def test_token_of_a_known_client_reaches_its_tenant_alone(
+    guarded: TestClient, ehr: Ehr, key: Make
+) -> None:
+    ours, theirs = key(tenant="clinic"), key(tenant="theirs")
+    for headers in (ours, theirs):
+        guarded.post("/models", json=coded(), headers=headers).raise_for_status()
+
+    response = guarded.post(PATH, json=hook(), headers=ehr.token(PATH))
+
+    assert response.status_code == 200, response.text
+    assert len(guarded.get("/predict", headers=ours).json()["items"]) == 1
+    assert guarded.get("/predict", headers=theirs).json()["items"] == []
+    listed = guarded.get("/cds-services", headers=ehr.token("/cds-services"))
+    assert len(listed.json()["services"]) == 2
+    card = {"card": response.json()["cards"][0]["uuid"], "outcome": "overridden"}
+    wrong = guarded.post(f"{PATH}/feedback", json={"feedback": [card]}, headers=theirs)
+    assert wrong.status_code == 404
+
+
+def test_token_opens_no_other_address(guarded: TestClient, ehr: Ehr) -> None:
+    assert guarded.get("/predict", headers=ehr.token("/predict")).status_code == 401
+
+
+PAST = datetime.now(UTC) - timedelta(hours=1)
+FORGED: list[Json] = [
+    {"exp": PAST},
+    {"exp": None},
+    {"iat": None},
+    {"jti": None},
+    {"aud": "http://askless.test/cds-services/other.patient-view"},
+    {"aud": None},
+    {"iss": "https://other.example"},
+    {"iss": None},
+    {"iss": ["x"]},
+    {"key": ec.generate_private_key(ec.SECP384R1())},
+]
+
+
+@pytest.mark.parametrize("claims", FORGED)
+def test_token_that_is_not_valid_is_refused(
+    guarded: TestClient, ehr: Ehr, key: Make, claims: Json
+) -> None:
+    ours = key(tenant="clinic")
+    guarded.post("/models", json=coded(), headers=ours).raise_for_status()
+    if claims.get("iss") == ["x"]:
+        token = {"Authorization": "Bearer e30.eyJpc3MiOlsieCJdfQ.e30"}
+    else:
+        token = ehr.token(PATH, **claims)
+
+    response = guarded.post(PATH, json=hook(), headers=token)
+
+    assert response.status_code == 401, response.text
+    assert guarded.get("/predict", headers=ours).json()["items"] == []
+
+
+@pytest.mark.parametrize("token", ["x", "a.b.c", "askl_x", "\xff"])
+def test_what_is_no_token_is_refused(guarded: TestClient, token: str) -> None:
+    headers = {"Authorization": f"Bearer {token}".encode("latin-1")}
+
+    assert guarded.post(PATH, json=hook(), headers=headers).status_code == 401
+
+
+def test_call_without_a_token_is_refused(guarded: TestClient) -> None:
+    assert guarded.get("/cds-services").status_code == 401
+    assert guarded.post(PATH, json=hook()).status_code == 401
+
+
+def test_client_of_no_tenant_is_refused(
+    guarded: TestClient, ehr: Ehr, engine: sa.Engine
+) -> None:
+    del engine
+    assert guarded.post(PATH, json=hook(), headers=ehr.token(PATH)).status_code == 401
+
+
+def test_jwk_set_that_is_away_is_said_to_be_for_now(
+    settings: Settings, ehr: Ehr, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    clients = {ISSUER: CdsClient(jwks="http://127.0.0.1:1/jwks.json")}
+    change = {"doors": ["cds"], "cds_clients": clients}
+    app = create_app(settings.model_copy(update=change), is_local=False)
+    with TestClient(app, "http://askless.test") as client:
+        response = client.post(PATH, json=hook(), headers=ehr.token(PATH))
+
+    assert response.status_code == 503
+    assert response.headers["retry-after"]

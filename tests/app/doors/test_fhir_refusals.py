@@ -1,0 +1,313 @@
+"""Bad input at the door of FHIR: an OperationOutcome, and nothing charged."""
+
+import json
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.main import create_app
+from app.settings.settings import Settings
+from tests.app.clinic import Put, ageless
+from tests.app.doors.filler import (
+    MEDIA_TYPE,
+    Json,
+    absent,
+    asked,
+    call,
+    first,
+    post,
+    said,
+    url_of,
+    validated,
+    with_answer,
+)
+
+pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
+
+
+def refused(response: Any, status: int, code: str, field: str | None = None) -> Json:
+    """Check the status and kind of a refusal; give its first issue."""
+    assert response.status_code == status, response.text
+    outcome = validated(response)
+    assert outcome["resourceType"] == "OperationOutcome"
+    issue: Json = outcome["issue"][0]
+    assert (issue["severity"], issue["code"]) == ("error", code)
+    if field is not None:
+        assert issue["expression"] == [field]
+    return issue
+
+
+@pytest.fixture
+def form(client: TestClient, put: Put) -> Json:
+    """A session's form with its first question open."""
+    return call(client, first(put(), 60))
+
+
+def spent(client: TestClient, form: Json) -> tuple[float, int]:
+    session = client.get(f"/predict/{said(form, 'session')}").json()
+    return session["budget"]["spent"], session["version"]
+
+
+def item(name: str, **value: Any) -> Json:
+    return {"linkId": name, "answer": [value]}
+
+
+FOREIGN = [
+    ({"resourceType": "Patient", "id": "1"}, "resourceType"),
+    ({"resourceType": "Bundle", "type": "batch"}, "resourceType"),
+    ({"resourceType": "Parameters", "parameter": []}, "resourceType"),
+    ({"resourceType": "Parameters", "parameter": [7]}, "resourceType"),
+    ([], "resourceType"),
+    ("x", "resourceType"),
+]
+
+
+@pytest.mark.parametrize(("sent", "field"), FOREIGN)
+def test_foreign_resource_is_refused(client: TestClient, sent: Any, field: str) -> None:
+    refused(post(client, sent), 422, "invalid", field)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"\xff", b'{"a": NaN}', b"[" * 100_000, b'{"a":1,"a":2}']
+)
+def test_what_is_no_json_is_refused(client: TestClient, body: bytes) -> None:
+    path = "/fhir/Questionnaire/$next-question"
+    response = client.post(path, content=body, headers={"content-type": MEDIA_TYPE})
+
+    refused(response, 422, "invalid")
+
+
+WRONG = [
+    ({"item": [item("nope", valueDecimal=1)]}, "item[0].linkId"),
+    ({"item": [item("age", valueString="old")]}, "item[0].answer"),
+    ({"item": [item("sex", valueCoding={"code": "neither"})]}, "item[0].answer"),
+    ({"item": [item("sex", valueCoding={"system": "urn:x"})]}, None),
+    ({"item": [item("age", valueQuantity={"value": 3, "unit": "months"})]}, None),
+    (
+        {"item": [item("age", valueQuantity={"value": 3, "comparator": "<"})]},
+        "item[0].answer[0].valueQuantity.comparator",
+    ),
+    ({"item": [{"linkId": "age", "answer": [{"valueDecimal": 1}] * 2}]}, None),
+    ({"item": [item("age", valueDecimal=1)] * 2}, None),
+    ({"item": [item("age", valueNope=1)]}, "item[0].answer[0].valueNope"),
+    ({"item": [item("age", valueReference={"reference": "Patient/1"})]}, None),
+    ({"item": [item("age", valueDecimal=1, valueInteger=1)]}, None),
+    ({"item": [{"answer": [{"valueDecimal": 1}]}]}, None),
+    ({"item": {"linkId": "age"}}, "item"),
+    ({"item": [7]}, "item[0]"),
+    ({"item": [{"linkId": "age"}] * 1001}, "item"),
+    ({"status": "entered-in-error"}, "status"),
+    ({"status": "nope"}, None),
+    ({"status": None}, None),
+    ({"questionnaire": None}, "questionnaire"),
+    ({"questionnaire": "#other"}, "questionnaire"),
+    ({"questionnaire": "http://x/Questionnaire/other"}, "questionnaire"),
+    ({"contained": 7}, "contained"),
+    ({"contained": [{"resourceType": "Patient", "id": "form"}]}, "questionnaire"),
+    ({"subject": "Patient/1"}, None),
+    ({"nonsense": 1}, "nonsense"),
+]
+
+
+@pytest.mark.parametrize(("change", "field"), WRONG)
+def test_wrong_response_is_refused_and_nothing_is_charged(
+    client: TestClient, form: Json, change: Json, field: str | None
+) -> None:
+    right = with_answer(form, asked(form) or {}, 63)
+    sent = {**right, **change}
+    if "item" in change and isinstance(change["item"], list):
+        sent["item"] = change["item"]
+
+    refused(post(client, sent), 422, "invalid", field)
+
+    assert spent(client, form) == (0, 1)
+
+
+@pytest.mark.parametrize("code", ["asked-wrongly", "as-text", "not-a-number", "", None])
+def test_unknown_reason_is_refused(
+    client: TestClient, form: Json, code: str | None
+) -> None:
+    reason = absent("refused")[0] | {"valueCode": code}
+    sent = form | {"item": [{"linkId": "age", "extension": [reason]}]}
+
+    response = post(client, sent)
+
+    assert response.status_code == (200 if code is None else 422), response.text
+    assert spent(client, form) == (0, 1)
+
+
+def test_refusal_repeats_no_value(client: TestClient, form: Json) -> None:
+    sent = form | {"item": [item("sex", valueString="a secret of the patient")]}
+
+    assert "secret" not in post(client, sent).text
+
+
+def test_form_of_another_session_is_refused(client: TestClient, put: Put) -> None:
+    one, other = (call(client, first(put(), 60)) for _ in range(2))
+    mixed = with_answer(one, asked(one) or {}, 63) | {"contained": other["contained"]}
+
+    refused(post(client, mixed), 422, "invalid", "contained")
+
+    assert spent(client, one) == spent(client, other) == (0, 1)
+
+
+def test_form_of_another_model_is_refused(client: TestClient, put: Put) -> None:
+    form = call(client, first(put(), 60))
+    other = put(ageless(), "ageless")
+    sent = with_answer(form, asked(form) or {}, 63)
+
+    refused(post(client, sent, other), 422, "invalid", "questionnaire")
+
+    assert spent(client, form) == (0, 1)
+
+
+@pytest.mark.parametrize("name", ["nope", "mdl-" + "0" * 24, "clinic@7"])
+def test_unknown_model_is_not_found(client: TestClient, put: Put, name: str) -> None:
+    put()
+    refused(post(client, first(name)), 404, "not-found")
+    refused(post(client, first("clinic"), name), 404, "not-found")
+    refused(client.get(f"/fhir/Questionnaire/{name}"), 404, "not-found")
+
+
+@pytest.mark.parametrize("session_id", ["ses_" + "0" * 24, "ses_x", "\0", "", 7])
+def test_unknown_session_is_refused(
+    client: TestClient, put: Put, session_id: Any
+) -> None:
+    ours = {"url": url_of("session"), "valueString": session_id}
+    response = post(client, first(put(), extension=[ours]))
+
+    is_id = isinstance(session_id, str) and len(session_id) == 28
+    refused(response, *((404, "not-found") if is_id else (422, "invalid")))
+
+
+@pytest.mark.parametrize("budget", [-1, 1e300, "much", True])
+def test_wrong_budget_is_refused(client: TestClient, put: Put, budget: Any) -> None:
+    sent = first(put())
+    sent["extension"] = [{"url": url_of("budget"), "valueDecimal": budget}]
+
+    refused(post(client, sent), 422, "invalid")
+
+
+def test_another_budget_than_the_sessions_is_refused(
+    client: TestClient, form: Json
+) -> None:
+    for one in form["extension"]:
+        if one["url"] == url_of("budget"):
+            one["valueQuantity"]["value"] = 1000
+
+    refused(post(client, form), 422, "invalid", "extension")
+
+
+def test_answer_beyond_the_budget_is_a_broken_business_rule(
+    client: TestClient, put: Put
+) -> None:
+    form = call(client, first(put(), 2))
+    many = [item("age", valueDecimal=63), item("ecg", valueDecimal=1)]
+
+    issue = refused(post(client, form | {"item": many}), 409, "business-rule")
+
+    assert issue["details"]["coding"][0]["code"] == "over-budget"
+    assert spent(client, form) == (0, 1)
+
+
+def test_answer_that_changes_nothing_is_refused(client: TestClient, put: Put) -> None:
+    form = call(client, first(put(ageless(), "ageless"), 60))
+
+    sent = form | {"item": [item("age", valueDecimal=63)]}
+
+    refused(post(client, sent), 409, "business-rule")
+
+
+def test_old_version_with_new_answers_is_a_conflict(
+    client: TestClient, form: Json
+) -> None:
+    one = with_answer(form, asked(form) or {}, 63)
+    other = with_answer(form, asked(form) or {}, 36)
+    call(client, one)
+
+    refused(post(client, other), 412, "conflict")
+
+    assert spent(client, form) == (1, 2)
+
+
+def test_late_order_does_not_undo_its_result(client: TestClient, form: Json) -> None:
+    ordered = with_answer(form, asked(form) or {}, "ordered")
+    call(client, ordered)
+    path = f"/predict/{said(form, 'session')}/answers"
+    answer = {"feature": "age", "outcome": "value", "value": 63}
+    client.post(path, json={"answers": [answer]})
+    del ordered["extension"]
+
+    again = call(client, ordered)
+
+    assert again["item"][0]["answer"] == [{"valueDecimal": 63}]
+
+
+def test_closed_and_erased_sessions_take_no_answer(
+    client: TestClient, form: Json
+) -> None:
+    sent = with_answer(form, asked(form) or {}, 63)
+    client.post(f"/predict/{said(form, 'session')}/stop")
+    refused(post(client, sent), 409, "expired")
+    client.delete(f"/predict/{said(form, 'session')}")
+
+    refused(post(client, sent), 409, "expired")
+    refused(post(client, form), 409, "expired")
+
+
+def test_first_call_has_only_values(client: TestClient, put: Put) -> None:
+    none = [{"linkId": "age", "extension": absent("refused")}]
+
+    refused(post(client, first(put(), item=none)), 422, "invalid", "item[0]")
+    refused(post(client, first(put(), status="completed")), 422, "invalid", "status")
+
+
+def test_deep_nesting_is_refused(client: TestClient, form: Json) -> None:
+    deep: Json = {"linkId": "x"}
+    for _ in range(12):
+        deep = {"linkId": "x", "item": [deep]}
+
+    refused(post(client, form | {"item": [deep]}), 422, "invalid")
+
+
+def test_other_types_of_content_and_methods_are_refused(
+    client: TestClient, put: Put
+) -> None:
+    path = f"/fhir/Questionnaire/{put()}"
+    xml = {"content-type": "application/fhir+xml"}
+
+    wrong = client.post(f"{path}/$next-question", content="<a/>", headers=xml)
+    refused(wrong, 415, "not-supported")
+    refused(client.delete(path), 405, "not-supported")
+    refused(client.get("/fhir/Patient/1"), 404, "not-found")
+    refused(client.get("/fhir/StructureDefinition/nope"), 404, "not-found")
+    assert client.head(f"{path}x").content == b""
+
+
+def test_too_large_body_is_refused(client: TestClient) -> None:
+    response = client.post(
+        "/fhir/Questionnaire/$next-question",
+        content=b" " * 2_000_001,
+        headers={"content-type": MEDIA_TYPE},
+    )
+
+    refused(response, 413, "too-long")
+
+
+def test_door_is_closed_unless_it_is_named(settings: Settings) -> None:
+    app = create_app(settings, is_local=True)
+    with TestClient(app, "http://127.0.0.1") as client:
+        response = client.get("/fhir/metadata")
+
+    assert response.status_code == 404
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_same_key_repeats_the_first_call(client: TestClient, put: Put) -> None:
+    sent, headers = first(put(), 60), {"Idempotency-Key": "one"}
+
+    one, other = (post(client, sent, headers=headers) for _ in range(2))
+
+    assert json.loads(one.content) == json.loads(other.content)
+    assert other.headers["Idempotent-Replayed"] == "true"

@@ -323,7 +323,11 @@ def test_unknown_service_is_not_found(client: TestClient, service: str) -> None:
 
 @pytest.mark.parametrize(
     ("card", "status"),
-    [("x", 422), (str(uuid4()), 404), ("00000000-0000-8000-8000-000000000001", 404)],
+    [
+        ("x", 422),
+        ("6c0e9c0e-3f43-4f0a-9d2a-0d5b1f6a7c11", 404),
+        ("00000000-0000-8000-8000-000000000001", 404),
+    ],
 )
 def test_feedback_on_an_unknown_card_is_refused(
     client: TestClient, card: str, status: int

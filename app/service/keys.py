@@ -116,9 +116,6 @@ def limit_request(wish: Wish, maker: StoredKey, most: Limits) -> Wish:
     return replace(wish, limits=limits, expires_at=min(ends, default=None))
 
 
-find_tenant = keys.find_tenant
-
-
 def get_or_create_tenant(db: Transaction, tenant: str, now: datetime) -> str:
     """Return the id of the tenant with a name; create it if there is none.
 

@@ -17,11 +17,11 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from app.settings.settings import Settings
 from app.store.database.migrate import migrate
-from tests.app.doors.filler import ABSENT, Json, said
+from tests.app.doors.fhir.filler import ABSENT, Json, said
 from tests.app.servers import Server
 
 HERE = Path(__file__).resolve().parent
-HEART = HERE.parents[1] / "pages/heart.json"
+HEART = HERE.parents[2] / "pages/heart.json"
 PACKAGE = "lforms@40.1.3"
 WITHIN_MS = 90_000
 CHROMIUM = shutil.which("chromium")

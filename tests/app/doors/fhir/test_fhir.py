@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from app.doors.fhir.vocabulary import EXTENSIONS
 from tests.app.clinic import Put, clinic
-from tests.app.doors.filler import (
+from tests.app.doors.fhir.filler import (
     Json,
     absent,
     asked,
@@ -24,7 +24,7 @@ from tests.app.doors.filler import (
 
 pytest_plugins = ["tests.app.conftest_http"]
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 HEART = ROOT / "tests/pages/heart.json"
 
 

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from app.main import create_app
 from app.settings.settings import Settings
 from tests.app.clinic import Put, ageless
-from tests.app.doors.filler import (
+from tests.app.doors.fhir.filler import (
     MEDIA_TYPE,
     Json,
     absent,

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.app.clinic import Put
-from tests.app.doors.filler import (
+from tests.app.doors.fhir.filler import (
     MEDIA_TYPE,
     Json,
     absent,

@@ -12,7 +12,7 @@ from app.settings.settings import Settings
 from app.store import keys
 from app.store.database.engine import transaction
 from tests.app.clinic import Make, clinic, model_json
-from tests.app.doors.filler import asked, first, post, said, validated, with_answer
+from tests.app.doors.fhir.filler import asked, first, post, said, validated, with_answer
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
 

@@ -212,18 +212,18 @@ class Settings(BaseSettings):
     doors: list[DoorName] = Field(
         default=[], description="Protocols to speak besides ours, such as `mcp`."
     )
+    mcp_key: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Key in whose name `askless mcp` works; by default its tenant, "
+        "with all rights.",
+    )
     cds_clients: dict[str, CdsClient] = Field(
         default={},
         description="Clients of CDS Hooks by issuer: their `jwks` and `tenant`.",
     )
     cds_budget: float | None = Field(
         default=None, ge=0, description="Budget of the sessions that CDS Hooks prepare."
-    )
-    mcp_key: str | None = Field(
-        default=None,
-        min_length=1,
-        description="Key in whose name `askless mcp` works; by default its tenant, "
-        "with all rights.",
     )
     limit_requests_per_minute: int = Field(
         default=6_000, ge=1, description="Requests a key may send in a minute."

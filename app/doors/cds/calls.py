@@ -13,7 +13,7 @@ from app.doors.cds.cards import (
     read_id,
     useless_card,
 )
-from app.doors.cds.observations import (
+from app.doors.observations import (
     KnownValue,
     find_feature,
     list_resources,

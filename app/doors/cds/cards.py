@@ -6,7 +6,7 @@ So feedback finds the case without a table of cards.
 from typing import Any, NamedTuple
 
 from app.documents.http import sessions as bodies
-from app.doors.cds.observations import KnownValue
+from app.doors.observations import KnownValue
 from core.errors import UselessAnswerError
 from core.table.catalogue import Catalogue, Feature
 from core.table.codes import SYSTEMS

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from app.doors.cds.bodies import UUID, FeedbackRequest, HookRequest
 from app.doors.cds.calls import HookContext, answer, take_feedback
 from app.doors.cds.clients import ClientGuard, base_of, enter
-from app.doors.cds.observations import map_codes
+from app.doors.observations import map_codes
 from app.errors import NotFoundError
 from app.http.plumbing.deps import At, Db, Loaded, OurSettings, ReadDb, require_distinct
 from app.service import models

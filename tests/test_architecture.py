@@ -133,16 +133,7 @@ ARROWS = {
     # Other protocols; only app.main, which opens them, and commands import one.
     "app.doors": (
         *(*LEAVES, "app.doors", "app.http.plumbing", "app.service", "app.documents"),
-        *("app.store.database.transactions", "core"),
-    ),
-    "app.doors.cds": (
-        *(*LEAVES, "app.doors.cds", "app.http.plumbing", "app.service"),
-        *("app.documents", "app.store.database.transactions", "app.settings.doors"),
-        "core",
-    ),
-    "app.doors.fhir": (
-        *(*LEAVES, "app.doors.fhir", "app.http.plumbing", "app.service"),
-        *("app.documents", "app.store.database.transactions", "core"),
+        *("app.settings.doors", "app.store.database.transactions", "core"),
     ),
     "app.main": (
         *(

@@ -28,7 +28,7 @@ class HookRequest(Request):
     hook: Hook
     hook_instance: Id = Field(alias="hookInstance")
     context: Context
-    prefetch: dict[str, Any] = {}
+    prefetch: dict[str, Any] | None = None
 
 
 class OverrideReason(Request):

@@ -1,5 +1,7 @@
 """Plays hooks on the service: prepares sessions, tries orders, takes feedback."""
 
+import json
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from app.documents.http.sessions import AnswersRequest, PredictRequest
@@ -20,6 +22,7 @@ from app.doors.observations import (
     map_codes,
     read_known,
 )
+from app.errors import NotFoundError
 from app.records import Moment, SessionFilter
 from app.service import models
 from app.service import sessions as service
@@ -47,16 +50,14 @@ def answer(
 ) -> list[Json]:
     """Return the cards of a hook: needless orders first, then the case."""
     catalogue = models.find(db, using.loaded, name).ensemble.catalogue
-    known = read_known(body.prefetch, catalogue)
+    patient_id = body.context.patient_id
+    known = read_known(body.prefetch or {}, catalogue, using.at.now, patient_id)
     opened = prepare(db, using, name, body, known)
     view, catalogue = opened.view, opened.model.ensemble.catalogue
     cards = []
     if body.hook == "order-select":
         cards = judge_orders(db, using, opened, body, known)
-    return [
-        *cards,
-        case_card(view, catalogue, known, body.context.patient_id, using.base),
-    ]
+    return [*cards, case_card(view, catalogue, known, patient_id, using.base)]
 
 
 def prepare(
@@ -66,8 +67,14 @@ def prepare(
     body: HookRequest,
     known: dict[str, KnownValue],
 ) -> OpenSession:
-    """Start the session of a hook; called again, the hook has the same one."""
-    reference = f"cds:{name[:60]}:{body.hook_instance}"[:200]
+    """Start the session of a hook; called again, the hook has the same one.
+
+    If other values are known meanwhile, it has another one: a card says what its
+    session rests on, and never shows one patient's session on another's chart.
+    """
+    values = {feature: one.value for feature, one in known.items()}
+    digest = sha256(json.dumps([name, body.hook_instance, values]).encode())
+    reference = f"cds:{digest.hexdigest()[:32]}:{body.hook_instance}"[:200]
     filters = SessionFilter(None, None, reference)
     for session in lists.rows(db, 1, None, using.at, filters).items:
         opened = find(db, SessionCall(session.id, using.loaded, using.at))
@@ -76,7 +83,7 @@ def prepare(
     order = {
         "model": name,
         "budget": using.settings.cds_budget,
-        "known": {feature: one.value for feature, one in known.items()},
+        "known": values,
         "client_ref": reference,
     }
     request = PredictRequest.model_validate(order)
@@ -109,24 +116,29 @@ def judge_orders(
             checks.check(db, call, AnswersRequest.model_validate({"answers": said}))
         except UselessAnswerError as error:
             cards.append(useless_card(opened.view, feature, error, using.base))
-        # The budget is the case's own affair; the case's card says what is left.
-        except OverBudgetError:
+        # That it can't be paid, or that the case has ended, its own card says.
+        except (OverBudgetError, ClosedError):
             continue
     return cards
 
 
-def take_feedback(db: Transaction, using: HookContext, body: FeedbackRequest) -> None:
-    """Write feedback into the cases; what a case has already changes nothing.
+def take_feedback(
+    db: Transaction, using: HookContext, name: str, body: FeedbackRequest
+) -> None:
+    """Write feedback into the cases of a model; what a case has already stays.
 
     An accepted order is `ordered`, and charged; a card that is overridden refuses its
     test, or says of it what the reason says. Cards about no test change nothing.
     """
+    model_name = models.get_head(db, name).name
     for one in body.feedback:
         place = read_id(one.card)
         call = SessionCall(place.session_id, using.loaded, using.at)
         opened = find(db, call)
         if isinstance(opened, ErasedSession):
             raise ClosedError("the session was erased")
+        if opened.model.name != model_name:
+            raise NotFoundError("card")
         outcome = outcome_of(one)
         features = opened.model.ensemble.catalogue.features
         idx = place.feature_idx
@@ -144,7 +156,8 @@ def outcome_of(one: Feedback) -> Outcome | None:
     """Return the outcome that feedback means for its test; None: nothing."""
     if one.outcome == "accepted":
         is_ordered = any(
-            item.get("id") == one.card for item in one.accepted_suggestions
+            str(item.get("id")).lower() == one.card.lower()
+            for item in one.accepted_suggestions
         )
         return "ordered" if is_ordered else None
     reason = one.override_reason.reason if one.override_reason is not None else None

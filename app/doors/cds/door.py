@@ -2,6 +2,7 @@
 
 import re
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 
@@ -9,17 +10,25 @@ from app.doors.cds.bodies import UUID, FeedbackRequest, HookRequest
 from app.doors.cds.calls import HookContext, answer, take_feedback
 from app.doors.cds.clients import ClientGuard, base_of, enter
 from app.doors.observations import map_codes
+from app.doors.patients import tells_of_patient
 from app.errors import NotFoundError
 from app.http.plumbing.deps import At, Db, Loaded, OurSettings, ReadDb, require_distinct
 from app.service import models
 from core.errors import Refusal, RefusedError
 from core.table.catalogue import Catalogue
+from core.table.codes import SYSTEMS
 
 Json = dict[str, Any]
+LOINC = SYSTEMS["loinc"]
 HOOKS = ("patient-view", "order-select")
 # Names of models that may stand in an address as they are.
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 MOST_MODELS = 200
+NEWEST = "&_sort=-date"
+# Panels of LOINC by what they hold: a blood pressure is a component more often than an
+# Observation of its own, and a search by code does not find components.
+BLOOD_PRESSURE = (LOINC, "85354-9")
+PANELS = {BLOOD_PRESSURE: {(LOINC, "8480-6"), (LOINC, "8462-4")}}
 TakesJson = Depends(require_distinct)
 router = APIRouter(prefix="/cds-services", include_in_schema=False)
 
@@ -56,17 +65,28 @@ def discover(db: ReadDb, loaded: Loaded) -> Json:
 
 
 def describe(name: str, title: str, hook: str, catalogue: Catalogue) -> Json:
-    """Return a service of a model, with the Observations that it wants to know."""
-    codes = ",".join(f"{system}|{code}" for system, code in map_codes(catalogue))
-    query = f"Observation?patient={{{{context.patientId}}}}&code={codes}&_sort=-date"
+    """Return a service of a model, with what it wants to know of the patient."""
+    codes = map_codes(catalogue)
+    panels = {one for one, parts in PANELS.items() if not parts.isdisjoint(codes)}
+    wanted = ",".join(map(escape, [*codes, *sorted(panels - codes.keys())]))
+    patient = "{{context.patientId}}"
+    prefetch = {"observations": f"Observation?patient={patient}&code={wanted}{NEWEST}"}
+    if any(tells_of_patient(one) for one in codes.values()):
+        prefetch["patient"] = f"Patient/{patient}"
     return {
         "hook": hook,
         "id": f"{name}.{hook}",
         "title": f"{title}: which test is worth its price",
         "description": "The chance so far, from what is known of the patient, and the "
         "next test that is worth its price.",
-        "prefetch": {"observations": query},
+        "prefetch": prefetch,
     }
+
+
+def escape(coding: tuple[str, str]) -> str:
+    """Return a code with its system as a search of FHIR in an address takes it."""
+    parts = (re.sub(r"([\\,|$])", r"\\\1", one) for one in coding)
+    return quote("|".join(parts), safe=":/|-._~$,")
 
 
 def split(service: str) -> tuple[str, str]:
@@ -106,9 +126,9 @@ def feedback(
     base: Base,
 ) -> Json:
     """Write into the cases what became of their cards."""
-    split(service)
+    name, _ = split(service)
     for place, one in enumerate(body.feedback):
         if not UUID.fullmatch(one.card.lower()):
             raise RefusedError([Refusal(f"feedback[{place}].card", "must be a UUID")])
-    take_feedback(db, HookContext(loaded, settings, at, base), body)
+    take_feedback(db, HookContext(loaded, settings, at, base), name, body)
     return {}

@@ -1,0 +1,164 @@
+"""Which session a hook has, what of a record it knows, and what it may not mix up."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.app.clinic import Json
+from tests.app.doors.fhir.hooks import (
+    PATH,
+    SOME,
+    ask,
+    bundle,
+    cards,
+    coded,
+    drafts,
+    feed,
+    hook,
+    observation,
+    quantity,
+    session_of,
+)
+
+pytest_plugins = ["tests.app.conftest_http"]
+
+
+@pytest.fixture
+def client(client: TestClient) -> TestClient:
+    """A client of a service that has a model with codes."""
+    client.post("/models", json=coded()).raise_for_status()
+    return client
+
+
+def values_of(client: TestClient, card: Json) -> Json:
+    answers = session_of(client, card)["answers"]
+    return {one["feature"]: one["value"] for one in answers}
+
+
+def test_same_hook_fifty_times_at_once_has_one_session(client: TestClient) -> None:
+    body = hook()
+    with ThreadPoolExecutor(50) as pool:
+        answers = [*pool.map(lambda _: ask(client, body), range(50))]
+
+    assert {one.status_code for one in answers} == {200}
+    assert len({one.text for one in answers}) == 1
+    assert len(client.get("/predict").json()["items"]) == 1
+
+
+def test_same_hook_with_other_values_has_a_session_of_its_own(
+    client: TestClient,
+) -> None:
+    body = hook()
+    (one,) = cards(client, body)
+    (other,) = cards(client, body | {"prefetch": {"observations": SOME}})
+
+    assert values_of(client, one) == {"age": 63, "chol": 250, "sex": "male"}
+    assert values_of(client, other) == {"chol": 250}
+    assert "age" not in other["detail"]
+
+
+def test_long_ids_of_two_hooks_are_two(client: TestClient) -> None:
+    shown = [
+        cards(client, hook(hookInstance="a" * 199 + end, prefetch={})) for end in "bc"
+    ]
+
+    assert shown[0][0]["uuid"] != shown[1][0]["uuid"]
+
+
+def test_hook_of_a_stopped_case_still_has_its_card(client: TestClient) -> None:
+    body = hook("order-select", context=drafts("2093-3"), prefetch={})
+    (card,) = cards(client, body)
+    client.post(f"/predict/{session_of(client, card)['id']}/stop").raise_for_status()
+
+    (again,) = cards(client, body)
+
+    assert again["links"] == card["links"]
+    assert "no further test" in again["summary"]
+
+
+PATIENT: Json = {
+    **{"resourceType": "Patient", "id": "1288992"},
+    **{"birthDate": "1950-01-01", "gender": "female"},
+}
+
+
+def test_patient_says_age_and_sex(client: TestClient) -> None:
+    services = client.get("/cds-services").json()["services"]
+    assert services[0]["prefetch"]["patient"] == "Patient/{{context.patientId}}"
+
+    (card,) = cards(client, hook(prefetch={"patient": PATIENT}))
+
+    values = values_of(client, card)
+    assert values["age"] >= 76
+    assert values["sex"] == "female"
+
+
+def test_another_patient_says_nothing(client: TestClient) -> None:
+    (card,) = cards(client, hook(prefetch={"patient": PATIENT | {"id": "1"}}))
+
+    assert values_of(client, card) == {}
+
+
+def recoded(*codes: tuple[str, str]) -> Json:
+    """A model whose first features have these codes, and the others none."""
+    raw = coded("odd")
+    for place, feature in enumerate(raw["features"]):
+        for key in ("code", "system", "ucum"):
+            feature.pop(key, None)
+        if place < len(codes):
+            feature |= dict(zip(("code", "system"), codes[place], strict=True))
+    return raw
+
+
+def test_prefetch_asks_for_panels_and_escapes_codes(client: TestClient) -> None:
+    raw = recoded(("8480-6", "loinc"), ("a&b, c|d", "urn:x?y#z"))
+    client.post("/models", json=raw).raise_for_status()
+
+    services = client.get("/cds-services").json()["services"]
+    prefetch = next(one for one in services if one["id"].startswith("odd"))["prefetch"]
+
+    codes = prefetch["observations"].partition("&code=")[2].partition("&_sort")[0]
+    assert codes == (
+        r"http://loinc.org|8480-6,urn:x%3Fy%23z|a%26b%5C,%20c%5C|d,"
+        "http://loinc.org|85354-9"
+    )
+    assert "patient" not in prefetch
+
+
+def send(client: TestClient, content: str) -> Any:
+    headers = {"content-type": "application/json"}
+    return client.post(PATH, content=content.encode(), headers=headers)
+
+
+def test_observation_whose_time_is_no_text_has_none(client: TestClient) -> None:
+    odd = observation("2093-3", "\ud800", valueQuantity=quantity(250, "mg/dL"))
+
+    response = send(client, json.dumps(hook(prefetch={"observations": odd})))
+
+    assert response.status_code == 200, response.text
+    assert "- chol: 250" in response.json()["cards"][0]["detail"]
+
+
+@pytest.mark.parametrize("number", ["1e999", "NaN", "1" * 400])
+def test_number_that_is_none_is_left_out(client: TestClient, number: str) -> None:
+    one = observation("2093-3", valueQuantity=quantity(77_777, "mg/dL"))
+    content = json.dumps(hook(prefetch={"observations": bundle(one)}))
+
+    response = send(client, content.replace("77777", number))
+
+    assert response.status_code == 200, response.text
+    assert values_of(client, response.json()["cards"][0]) == {}
+
+
+def test_feedback_at_another_models_service_is_not_found(client: TestClient) -> None:
+    client.post("/models", json=coded("other")).raise_for_status()
+    (card,) = cards(client, hook(prefetch={}))
+
+    for model in ("other", "nope"):
+        response = feed(client, card, model, outcome="overridden")
+        assert response.status_code == 404, response.text
+
+    assert session_of(client, card)["answers"] == []

@@ -8,7 +8,9 @@ from app.documents.http.sessions import AnswersRequest, PredictRequest, TakenAns
 from app.documents.shape import path_text, rule_text
 from app.doors.fhir.requests import ItemAnswer, SentResponse
 from app.doors.fhir.shapes import refuse
+from app.errors import NotFoundError
 from app.records import Moment
+from app.service import models
 from app.service import sessions as service
 from app.service.loaded import LoadedModels
 from app.service.sessions import answering
@@ -57,12 +59,13 @@ def play(
     kept = answering.find_kept(call._replace(versions=None)) or find(db, call)
     if isinstance(kept, ErasedSession):
         raise ClosedError("the session was erased")
-    check_same(kept, key, sent)
+    check_same(db, kept, key, sent)
     new = list_new(kept, sent.answers)
     turn = give(db, call, new) if new else Turn(look(db, call), 0, 0)
     if not sent.ends:
         return turn
-    ended = service.stop(db, call._replace(versions=None))
+    # New answers have made another version; else somebody may have answered meanwhile.
+    ended = service.stop(db, call._replace(versions=None) if new else call)
     assert isinstance(ended, OpenSession), "it was open in this transaction"
     return turn._replace(opened=ended)
 
@@ -101,22 +104,36 @@ def begin(
     except RefusedError as error:
         raise renamed(error.refusals, paths) from None
     check_units(opened.model.ensemble.catalogue, sent.answers)
+    check_same(db, opened, key, sent)
     return Turn(opened, 0, 0)
 
 
-def check_same(opened: OpenSession, key: str | None, sent: SentResponse) -> None:
+def check_same(
+    db: Transaction, opened: OpenSession, key: str | None, sent: SentResponse
+) -> None:
     """Refuse a form of another model, and another budget than the session's."""
     session = opened.session
     for one in (key, sent.form):
-        names = (session.model_id, opened.model.name)
-        if one is not None and one.partition("@")[0] not in names:
+        if one not in (None, session.model_id, opened.model.name) and (
+            find_model(db, str(one)) != session.model_id
+        ):
             raise refuse("questionnaire", "must be the form of the session's model")
     if sent.budget is None:
         return
+    if sent.unit not in (None, session.unit):
+        raise refuse("extension", f"must have a budget in {session.unit or 'no unit'}")
     limit = session.budget_limit
     if limit is None or from_micros(limit) != sent.budget:
         rule = "must be the session's budget; PATCH /predict/{id} changes it"
         raise refuse("extension", rule)
+
+
+def find_model(db: Transaction, key: str) -> str | None:
+    """Return the id of the model that a name with a version means."""
+    try:
+        return models.get_head(db, key).id
+    except NotFoundError:
+        return None
 
 
 def list_new(opened: OpenSession, answers: list[ItemAnswer]) -> list[ItemAnswer]:

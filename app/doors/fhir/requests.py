@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from app.documents.http.sessions import MAX_ANSWERS, SESSION_ID
 from app.documents.text import parse_json
@@ -52,6 +53,8 @@ class SentResponse:
     #: the model by the Questionnaire's address; None: it says none
     form: str | None
     budget: Any
+    #: in which the budget was sent; None: unsaid
+    unit: str | None
     ends: bool
     answers: list[ItemAnswer]
 
@@ -60,12 +63,17 @@ def read_response(body: bytes, shapes: ShapeCheck) -> SentResponse:
     """Read the body of a call; raise RefusedError with what is wrong."""
     raw = unwrap(parse_json(body, "body"))
     items = [*walk(raw.get("item"), "item", 0)]
-    shapes.check(raw)
+    try:
+        shapes.check(raw)
+    # References and extensions may hold one another without end.
+    except RecursionError:
+        raise refuse("body", "must nest less deep") from None
     form = find_form(raw)
     extensions = [*map_extensions(raw), *map_extensions(form)]
     status = raw["status"]
     if status not in ENDS:
         raise refuse("status", f"must be one of {', '.join(ENDS)}")
+    budget, unit = find_budget(extensions)
     read = (read_item(path, item) for path, item in items)
     answers = [one for one in read if one is not None]
     return SentResponse(
@@ -73,7 +81,8 @@ def read_response(body: bytes, shapes: ShapeCheck) -> SentResponse:
         session_id=find_session(form, extensions),
         version=find_version(extensions),
         form=find_address(raw, form),
-        budget=find_budget(extensions),
+        budget=budget,
+        unit=unit,
         ends=ENDS[status],
         answers=answers,
     )
@@ -164,40 +173,56 @@ def find_session(form: Json, extensions: list[tuple[str, Json]]) -> str | None:
     return said[0] if said else None
 
 
+def find_one(extensions: list[tuple[str, Json]], name: str) -> Json | None:
+    """Return one of our extensions; refuse two that say different things."""
+    found = [one for url, one in extensions if url == url_of(name)]
+    if any(one != found[0] for one in found):
+        raise refuse("extension", f"must have {name} once")
+    return found[0] if found else None
+
+
 def find_version(extensions: list[tuple[str, Json]]) -> int | None:
-    for url, one in extensions:
-        if url == url_of("version"):
-            version = one.get("valueInteger")
-            if not isinstance(version, int) or isinstance(version, bool):
-                raise refuse("extension", "must have a version as valueInteger")
-            return version
-    return None
+    one = find_one(extensions, "version")
+    if one is None:
+        return None
+    version = one.get("valueInteger")
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise refuse("extension", "must have a version as valueInteger")
+    return version
 
 
 def find_address(raw: Json, form: Json) -> str | None:
-    """Return the last part of the address of the form that this one comes from."""
+    """Return the key of the model whose form this one comes from.
+
+    `Questionnaire/my%20heart|2` is version 2 of the model `my heart`.
+    """
     address = raw["questionnaire"]
     if address.startswith("#"):
         derived = form.get("derivedFrom")
         address = derived[0] if isinstance(derived, list) and derived else None
     if not isinstance(address, str):
         return None
-    name = address.partition("|")[0].rpartition("/")[2]
-    return to_model_key(name) if name else None
+    address, _, version = address.partition("|")
+    name = unquote(address.rpartition("/")[2])
+    key = to_model_key(name)
+    # An id has one version.
+    return (f"{name}@{version}" if version and key == name else key) or None
 
 
-def find_budget(extensions: list[tuple[str, Json]]) -> Any:
-    """Return the budget as it was sent; None: unlimited."""
-    for url, one in extensions:
-        if url == url_of("budget"):
-            quantity = one.get("valueQuantity")
-            value = quantity.get("value") if isinstance(quantity, dict) else None
-            value = one.get("valueDecimal", value)
-            if value is None:
-                rule = "must have a budget as valueQuantity or valueDecimal"
-                raise refuse("extension", rule)
-            return value
-    return None
+def find_budget(extensions: list[tuple[str, Json]]) -> tuple[Any, str | None]:
+    """Return the budget as it was sent, and its unit; None: unlimited."""
+    one = find_one(extensions, "budget")
+    if one is None:
+        return None, None
+    quantity = one.get("valueQuantity")
+    quantity = quantity if isinstance(quantity, dict) else {}
+    value = one.get("valueDecimal", quantity.get("value"))
+    if value is None:
+        rule = "must have a budget as valueQuantity or valueDecimal"
+        raise refuse("extension", rule)
+    if "comparator" in quantity:
+        raise refuse("extension", "must have a budget without comparator")
+    return value, quantity.get("code") or quantity.get("unit")
 
 
 def read_item(path: str, item: Json) -> ItemAnswer | None:

@@ -2,20 +2,23 @@
 
 import csv
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from fastapi.testclient import TestClient
 
 from app.doors.fhir.vocabulary import EXTENSIONS
-from tests.app.clinic import Put, clinic
+from tests.app.clinic import Put, clinic, model_json
 from tests.app.doors.fhir.filler import (
     Json,
     absent,
     asked,
     call,
     first,
+    post,
     said,
     url_of,
     validated,
@@ -306,6 +309,67 @@ def test_form_that_is_fetched_begins_a_session(client: TestClient, put: Put) -> 
     del sent["contained"]
 
     assert asked(call(client, sent)) is not None
+
+
+@pytest.mark.parametrize("name", ["my clinic", "clinic 100%", "a|b?c=d", "me@home"])
+def test_name_in_an_address_is_read_as_addresses_are_written(
+    client: TestClient, put: Put, name: str
+) -> None:
+    model = put(name=name)
+    sent = first(
+        "x", questionnaire=f"http://127.0.0.1/fhir/Questionnaire/{quote(name)}"
+    )
+    del sent["contained"]
+
+    form = call(client, sent)
+    again = call(client, with_answer(form, asked(form) or {}, 63), quote(name))
+
+    session = client.get(f"/predict/{said(again, 'session')}").json()
+    assert (session["model"]["id"], session["budget"]["spent"]) == (model, 1)
+
+
+def test_version_of_an_address_is_that_of_the_model(
+    client: TestClient, put: Put
+) -> None:
+    one = put()
+    raw = model_json(clinic(), "clinic")
+    other = client.post("/models?as_version=true", json=raw).json()["id"]
+
+    for model, version in ((one, 1), (other, 2)):
+        form = call(client, first(f"clinic|{version}"))
+        session = client.get(f"/predict/{said(form, 'session')}").json()
+        assert session["model"]["id"] == model
+        assert call(client, form, f"clinic@{version}") == form
+        assert post(client, form, f"clinic@{3 - version}").status_code == 422
+
+
+def test_one_answer_fifty_times_at_once_is_charged_once(
+    client: TestClient, put: Put
+) -> None:
+    form = call(client, first(put(), 60))
+    sent = with_answer(form, asked(form) or {}, 63)
+
+    with ThreadPoolExecutor(50) as pool:
+        answers = [*pool.map(lambda _: post(client, sent), range(50))]
+
+    assert {one.status_code for one in answers} == {200}
+    assert len({one.text for one in answers}) == 1
+    assert books(client, said(form, "session")) == [("age", None, 1)]
+
+
+def test_fifty_answers_at_once_are_one_and_conflicts(
+    client: TestClient, put: Put
+) -> None:
+    form = call(client, first(put(), 60))
+    item = asked(form) or {}
+
+    with ThreadPoolExecutor(50) as pool:
+        sent = [with_answer(form, item, 20 + place) for place in range(50)]
+        answers = [*pool.map(lambda one: post(client, one), sent)]
+
+    statuses = sorted(one.status_code for one in answers)
+    assert statuses == [200] + [412] * 49
+    assert books(client, said(form, "session")) == [("age", None, 1)]
 
 
 def test_statement_names_the_operation_and_needs_no_key(client: TestClient) -> None:

@@ -263,6 +263,67 @@ def test_first_call_has_only_values(client: TestClient, put: Put) -> None:
     refused(post(client, first(put(), status="completed")), 422, "invalid", "status")
 
 
+def test_version_that_has_passed_ends_no_session(
+    client: TestClient, form: Json
+) -> None:
+    call(client, with_answer(form, asked(form) or {}, 63))
+
+    refused(post(client, form | {"status": "completed"}), 412, "conflict")
+
+    session = client.get(f"/predict/{said(form, 'session')}").json()
+    assert session["state"] == "open"
+
+
+def budget(value: float, **more: Any) -> Json:
+    quantity = {"value": value, **more}
+    return {"url": url_of("budget"), "valueQuantity": quantity}
+
+
+@pytest.mark.parametrize(
+    "extension",
+    [
+        [budget(60, unit="USD")],
+        [budget(60, unit="CAD", code="USD")],
+        [budget(60, comparator="<")],
+        [budget(60), budget(1000)],
+    ],
+)
+def test_budget_that_may_mean_another_is_refused(
+    client: TestClient, put: Put, extension: list[Json]
+) -> None:
+    sent = first(put(), extension=extension)
+
+    refused(post(client, sent), 422, "invalid", "extension")
+
+    assert client.get("/predict").json()["items"] == []
+
+
+def test_budget_in_the_unit_of_prices_is_taken(client: TestClient, put: Put) -> None:
+    form = call(client, first(put(), extension=[budget(60, unit="CAD")] * 2))
+
+    assert said(form, "budget") == 60
+
+
+def test_first_call_names_the_form_of_its_address(client: TestClient, put: Put) -> None:
+    put()
+    put(ageless(), "ageless")
+
+    refused(post(client, first("ageless"), "clinic"), 422, "invalid", "questionnaire")
+
+    assert client.get("/predict").json()["items"] == []
+
+
+@pytest.mark.parametrize("depth", [100, 200, 400])
+def test_references_that_hold_one_another_are_refused(
+    client: TestClient, form: Json, depth: int
+) -> None:
+    subject: Json = {}
+    for _ in range(depth):
+        subject = {"identifier": {"assigner": subject}}
+
+    refused(post(client, form | {"subject": subject}), 422, "invalid")
+
+
 def test_deep_nesting_is_refused(client: TestClient, form: Json) -> None:
     deep: Json = {"linkId": "x"}
     for _ in range(12):

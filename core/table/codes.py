@@ -26,14 +26,13 @@ def check_code_systems(feature: Feature) -> Iterator[tuple[str, str]]:
         missing = "code" if code is None else "system"
         yield missing, "a code and its system are given together"
     elif code is not None and system is not None:
-        if system not in SYSTEMS and not ADDRESS.fullmatch(system):
+        address = SYSTEMS.get(system, system)
+        if not ADDRESS.fullmatch(address):
             yield "system", SYSTEM_RULE
-        elif system == "loinc" and not is_loinc(code):
-            yield (
-                "code",
-                "must be a code of LOINC, such as 2093-3, with its check digit",
-            )
-        elif system == "snomed" and not SNOMED.fullmatch(code):
+        elif address == SYSTEMS["loinc"] and not is_loinc(code):
+            rule = "must be a code of LOINC, such as 2093-3, with its check digit"
+            yield "code", rule
+        elif address == SYSTEMS["snomed"] and not SNOMED.fullmatch(code):
             yield "code", "must be a code of SNOMED CT: 6 to 18 digits"
         elif not CODE.fullmatch(code):
             yield "code", "must be a code: printable characters of ASCII"

@@ -140,7 +140,7 @@ def list_new(opened: OpenSession, answers: list[ItemAnswer]) -> list[ItemAnswer]
     """Return the answers that are new or changed.
 
     Leaves out what a form repeats: a value known from the start, which is no purchase,
-    and an order of what has come in since.
+    and an order of what has come in since. What was known may still be ordered.
     """
     ensemble, state = opened.model.ensemble, opened.state
     check_units(ensemble.catalogue, answers)
@@ -151,11 +151,18 @@ def list_new(opened: OpenSession, answers: list[ItemAnswer]) -> list[ItemAnswer]
 def is_old(taken: TakenAnswer | None, sent: ItemAnswer) -> bool:
     if taken is None:
         return False
-    if taken.outcome in ("known", "value"):
-        same = type(taken.value) is type(sent.value) or isinstance(sent.value, float)
-        is_same = same and taken.value == sent.value
-        return sent.outcome == "ordered" or (sent.outcome == "value" and is_same)
-    return taken.outcome == sent.outcome
+    if taken.outcome not in ("known", "value") or sent.outcome != "value":
+        is_late = (taken.outcome, sent.outcome) == ("value", "ordered")
+        return is_late or taken.outcome == sent.outcome
+    return is_same(taken.value, sent.value)
+
+
+def is_same(taken: Any, sent: Any) -> bool:
+    """Return whether a value is the one that was taken, however JSON writes it."""
+    if isinstance(taken, str) or isinstance(sent, str):
+        return isinstance(sent, str) and sent.strip() == taken
+    # The service refuses a boolean for a number, but takes 1 for true.
+    return taken == sent and (isinstance(taken, bool) or not isinstance(sent, bool))
 
 
 def give(db: Transaction, call: SessionCall, new: list[ItemAnswer]) -> Turn:
@@ -165,6 +172,7 @@ def give(db: Transaction, call: SessionCall, new: list[ItemAnswer]) -> Turn:
         paths[f"answers[{place}].feature"] = f"{one.path}.linkId"
         paths[f"answers[{place}].value"] = f"{one.path}.answer"
         paths[f"answers[{place}].outcome"] = f"{one.path}.extension"
+        paths[one.feature] = one.path
     said = [
         {"feature": one.feature, "outcome": one.outcome, "value": one.value}
         for one in new

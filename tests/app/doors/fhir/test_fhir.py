@@ -228,6 +228,52 @@ def test_values_of_a_first_call_are_known_and_free(
     assert session["budget"]["spent"] == 0.5
 
 
+def test_known_value_that_is_repeated_is_no_purchase(
+    client: TestClient, put: Put
+) -> None:
+    known = [
+        {"linkId": "age", "answer": [{"valueDecimal": 2**60}]},
+        {"linkId": "fbs", "answer": [{"valueBoolean": True}]},
+        {"linkId": "sex", "answer": [{"valueString": "male"}]},
+    ]
+    form = call(client, first(put(), 60, item=known))
+    known[0]["answer"] = [{"valueDecimal": 2.0**60}]
+    known[1]["answer"] = [{"valueInteger": 1}]
+    known[2]["answer"] = [{"valueString": " male "}]
+
+    again = call(client, form | {"item": known, "status": "in-progress"})
+
+    assert again == form
+    assert said(again, "spent") == 0
+
+
+def test_known_value_can_be_ordered_anew(client: TestClient, put: Put) -> None:
+    known = [{"linkId": "age", "answer": [{"valueDecimal": 63}]}]
+    form = call(client, first(put(), 60, item=known))
+
+    form = call(client, form | {"item": []})
+    form = call(client, with_answer(form | {"item": []}, {"linkId": "age"}, "ordered"))
+
+    assert absent("ordered")[0] in form["item"][0]["extension"]
+    assert said(form, "spent") == 1
+
+
+def test_session_at_other_prices_goes_on_at_them(client: TestClient, put: Put) -> None:
+    model = put()
+    prices = {"costs": {"age": 2, "sex": 1.5, "chol": 0.25, "fbs": 4, "ecg": 30}}
+    body = {"model": model, "budget": 60, "prices": prices | {"groups": []}}
+    session = client.post("/predict", json=body).json()
+    ours = {"url": url_of("session"), "valueString": session["id"]}
+    form = call(client, first(model, extension=[ours]))
+    item = asked(form) or {}
+    price = said(item, "price")
+    assert price == session["question"]["price"] != 1
+
+    form = call(client, with_answer(form, item, 63))
+
+    assert said(form, "spent") == said(form["item"][0], "charged") == price
+
+
 def test_client_that_says_completed_ends_the_session(
     client: TestClient, put: Put
 ) -> None:

@@ -1,0 +1,212 @@
+"""Forged tokens and broken JWK Sets, written without a library of tokens."""
+
+import hmac
+import json
+import threading
+import time
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+from fastapi.testclient import TestClient
+
+from app.main import create_app
+from app.settings.doors import CdsClient
+from app.settings.settings import Settings
+from tests.app.clinic import Json, Make
+from tests.app.doors.fhir.hooks import PATH, coded, hook
+
+pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
+
+ISSUER = "https://ehr.example"
+KEY = ec.generate_private_key(ec.SECP384R1())
+PEM = KEY.public_key().public_bytes(
+    serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+)
+SIZE = 48
+
+
+def encode(part: bytes) -> str:
+    return urlsafe_b64encode(part).rstrip(b"=").decode()
+
+
+def number(value: int) -> bytes:
+    return value.to_bytes(SIZE)
+
+
+def jwk() -> Json:
+    point = KEY.public_key().public_numbers()
+    return {
+        **{"kty": "EC", "crv": "P-384", "kid": "one", "use": "sig", "alg": "ES384"},
+        **{"x": encode(number(point.x)), "y": encode(number(point.y))},
+    }
+
+
+def claims(**more: Any) -> Json:
+    now = int(time.time())
+    said = {
+        **{"iss": ISSUER, "aud": f"http://askless.test{PATH}", "jti": str(now)},
+        **{"iat": now, "exp": now + 300},
+    }
+    return said | more
+
+
+def token(alg: Any = "ES384", said: Any = None, **header: Any) -> str:
+    """A token that is signed rightly, by the algorithm that its header names."""
+    head = {"typ": "JWT", "kid": "one", "alg": alg} | header
+    parts = [head, claims() if said is None else said]
+    text = ".".join(encode(json.dumps(one).encode()) for one in parts)
+    if alg == "HS256":
+        signature = hmac.digest(PEM, text.encode(), "sha256")
+    elif alg == "ES384":
+        pair = decode_dss_signature(KEY.sign(text.encode(), ec.ECDSA(hashes.SHA384())))
+        signature = b"".join(map(number, pair))
+    else:
+        signature = b""
+    return f"{text}.{encode(signature)}"
+
+
+def unsigned(header: bytes, said: bytes) -> str:
+    return ".".join(map(encode, (header, said, b"x")))
+
+
+DEEP = b'{"iss": ' + b"[" * 5000 + b"]" * 5000 + b"}"
+
+
+class JwkServer:
+    """Serves what a test says is the JWK Set, on loopback."""
+
+    def __init__(self) -> None:
+        self.status, self.body = 200, json.dumps({"keys": [jwk()]}).encode()
+
+
+@pytest.fixture
+def served() -> Iterator[tuple[JwkServer, str]]:
+    content = JwkServer()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(content.status)
+            self.send_header("Content-Length", str(len(content.body)))
+            self.end_headers()
+            self.wfile.write(content.body)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield content, f"http://127.0.0.1:{server.server_port}/jwks.json"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def guarded(
+    settings: Settings, served: tuple[JwkServer, str], monkeypatch: Any
+) -> Iterator[TestClient]:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    clients = {ISSUER: CdsClient(jwks=served[1], tenant="clinic")}
+    change = {"doors": ["cds"], "cds_clients": clients}
+    app = create_app(settings.model_copy(update=change), is_local=False)
+    with TestClient(app, "http://askless.test", raise_server_exceptions=False) as made:
+        yield made
+
+
+@pytest.fixture
+def sessions(guarded: TestClient, key: Make) -> Any:
+    """Puts a model with codes; counts the sessions of its tenant."""
+    ours = key(tenant="clinic")
+    guarded.post("/models", json=coded(), headers=ours).raise_for_status()
+    return lambda: len(guarded.get("/predict", headers=ours).json()["items"])
+
+
+def ask(client: TestClient, text: str) -> Any:
+    headers = {"Authorization": f"Bearer {text}"}
+    return client.post(PATH, json=hook(), headers=headers)
+
+
+def test_right_token_is_taken(guarded: TestClient, sessions: Any) -> None:
+    assert ask(guarded, token()).status_code == 200
+    assert sessions() == 1
+
+
+FORGED = [
+    pytest.param(lambda: token("none"), id="unsigned"),
+    pytest.param(lambda: token("None"), id="unsigned, in other letters"),
+    pytest.param(lambda: token("HS256"), id="public key as a secret"),
+    pytest.param(lambda: token(["ES384"]), id="algorithm is a list"),
+    pytest.param(lambda: token(kid="two"), id="key that is not there"),
+    pytest.param(lambda: token(kid=7), id="key's name is a number"),
+    pytest.param(lambda: token(kid="../one"), id="key's name is a path"),
+    pytest.param(lambda: token(crit=["x"], x=1), id="critical header"),
+    pytest.param(lambda: token()[:-8] + "AAAAAAAA", id="signature changed"),
+    pytest.param(lambda: token(said=claims(iss=[ISSUER])), id="issuer in a list"),
+    pytest.param(lambda: token(said=claims(iss={"a": 1})), id="issuer is an object"),
+    pytest.param(lambda: token(said=claims(iss=None)), id="issuer is null"),
+    pytest.param(lambda: token(said=claims(iss="\ud800")), id="issuer is half"),
+    pytest.param(lambda: token(said=claims(exp="soon")), id="expiry is no time"),
+    pytest.param(lambda: token(said=claims(exp=1)), id="expired"),
+    pytest.param(lambda: token(said=claims(exp=None)), id="expiry is null"),
+    pytest.param(lambda: token(said=claims(nbf=2**40)), id="not yet"),
+    pytest.param(lambda: token(said=claims(aud="http://askless.test")), id="audience"),
+    pytest.param(lambda: token(said=claims(aud=[])), id="no audience"),
+    pytest.param(lambda: unsigned(b"{}", DEEP), id="claims nest deep"),
+    pytest.param(lambda: unsigned(DEEP, b"{}"), id="header nests deep"),
+    pytest.param(lambda: unsigned(b"\xff", b"\xff"), id="bytes of no text"),
+    pytest.param(lambda: token(said=[]), id="claims are a list"),
+    pytest.param(lambda: token(said="x"), id="claims are a text"),
+]
+
+
+@pytest.mark.parametrize("forge", FORGED)
+def test_forged_token_is_refused(
+    guarded: TestClient, sessions: Any, forge: Any
+) -> None:
+    response = ask(guarded, forge())
+
+    assert response.status_code == 401, response.text
+    assert response.headers["www-authenticate"]
+    assert sessions() == 0
+
+
+BROKEN = [
+    (500, b"{}"),
+    (404, b""),
+    (200, b""),
+    (200, b"<html>"),
+    (200, b"\xff"),
+    (200, b"[]"),
+    (200, b"7"),
+    (200, b"null"),
+    (200, b"{}"),
+    (200, b'{"keys": 7}'),
+    (200, b'{"keys": [7]}'),
+    (200, b'{"keys": []}'),
+    (200, b'{"keys": [{"kty": "EC", "kid": "one"}]}'),
+    (200, b'{"keys": [{"kty": "oct", "kid": "one", "k": "AAAA"}]}'),
+]
+
+
+@pytest.mark.parametrize(("status", "body"), BROKEN)
+def test_broken_jwk_set_opens_nothing(
+    guarded: TestClient,
+    sessions: Any,
+    served: tuple[JwkServer, str],
+    status: int,
+    body: bytes,
+) -> None:
+    served[0].status, served[0].body = status, body
+
+    response = ask(guarded, token())
+
+    assert response.status_code in (401, 503), response.text
+    assert "Traceback" not in response.text
+    assert sessions() == 0

@@ -5,6 +5,7 @@ from typing import Any
 from app.documents.http import sessions as bodies
 from app.documents.http.questions import Question
 from app.doors.fhir import vocabulary as words
+from app.doors.fhir.shapes import other_contained
 from app.doors.fhir.vocabulary import extension
 from app.service.sessions.opened import OpenSession
 from core.table.catalogue import Catalogue, Feature
@@ -32,7 +33,10 @@ def show(opened: OpenSession, sent: Json, base: str) -> tuple[Json, bodies.Sessi
         "resourceType": "QuestionnaireResponse",
         **profile,
         **kept,
-        "contained": [contained_form(view, catalogue, answers, base)],
+        "contained": [
+            contained_form(view, catalogue, answers, base),
+            *(one for one in other_contained(sent) if one.get("id") != FORM_ID),
+        ],
         "extension": extensions_of(view),
         "questionnaire": f"#{FORM_ID}",
         "status": status_of(view),

@@ -23,12 +23,22 @@ def refuse(path: str, rule: str) -> RefusedError:
     return RefusedError([Refusal(path, rule)])
 
 
+def other_contained(raw: Json) -> list[Json]:
+    """Return what a response contains beside forms, such as its author."""
+    contained = raw.get("contained")
+    return [
+        one
+        for one in (contained if isinstance(contained, list) else [])
+        if not isinstance(one, dict) or one.get("resourceType") != "Questionnaire"
+    ]
+
+
 class ShapeCheck:
     """Refuses what is no QuestionnaireResponse of R4B.
 
     A form comes back with all its items at each call. Those that were right before are
     known by their digests: to check all of them anew took a fifth of a call's time.
-    The contained form is ours and not read but for its name, so it is not checked.
+    A contained form is ours and not read but for its name, so it is not checked.
     """
 
     def __init__(self, most: int = 4096) -> None:
@@ -40,6 +50,13 @@ class ShapeCheck:
         frame = {
             name: one for name, one in raw.items() if name not in ("contained", "item")
         }
+        if others := other_contained(raw):
+            frame["contained"] = others
+            # The library takes what names no type for any resource.
+            if not all(
+                isinstance(one, dict) and "resourceType" in one for one in others
+            ):
+                raise refuse("contained", "must be resources with their resourceType")
         refuse_misfit(QuestionnaireResponse, frame)
         if "status" not in raw:
             raise refuse("status", "is required")

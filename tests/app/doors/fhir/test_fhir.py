@@ -334,6 +334,19 @@ def test_client_keeps_its_identifier_which_finds_the_case(
     assert [one["id"] for one in found] == [said(form, "session")]
 
 
+def test_author_that_is_contained_comes_back(client: TestClient, put: Put) -> None:
+    nurse = {"resourceType": "Practitioner", "id": "nurse"}
+    sent = first(put(), 60, author={"reference": "#nurse"})
+    sent["contained"].append(nurse)
+
+    form = call(client, sent)
+    again = call(client, with_answer(form, form["contained"][0]["item"][0], 63))
+
+    for one in (form, again):
+        assert [part["id"] for part in one["contained"]] == ["form", "nurse"]
+        assert one["author"] == {"reference": "#nurse"}
+
+
 def test_form_of_a_model_is_a_questionnaire_without_a_question(
     client: TestClient, put: Put
 ) -> None:

@@ -126,6 +126,22 @@ def test_wrong_response_is_refused_and_nothing_is_charged(
     assert spent(client, form) == (0, 1)
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        *(7, {"id": "x"}, {"resourceType": 7}),
+        {"resourceType": "Nonsense", "id": "x"},
+        {"resourceType": "Patient", "birthDate": "x"},
+    ],
+)
+def test_what_is_contained_beside_the_form_is_checked(
+    client: TestClient, form: Json, odd: Any
+) -> None:
+    sent = form | {"contained": [*form["contained"], odd]}
+
+    refused(post(client, sent), 422, "invalid")
+
+
 @pytest.mark.parametrize("code", ["asked-wrongly", "as-text", "not-a-number", "", None])
 def test_unknown_reason_is_refused(
     client: TestClient, form: Json, code: str | None

@@ -3,13 +3,14 @@
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
+from hashlib import sha256
 
 import sqlalchemy as sa
 
 from app.records import Page, PredictSession, SessionFilter
 from app.store.database.rows import StoredRows, write_cursor
 from app.store.database.tables import challenge_cases, models, outcomes, sessions
-from app.store.database.tenancy import owned, run
+from app.store.database.tenancy import owned, run, tenant_of
 from app.store.database.transactions import Transaction
 
 ROWS = StoredRows("session", "ses", sessions, PredictSession)
@@ -25,6 +26,7 @@ BY_CHANGE = sessions.c.updated_at, sessions.c.id
 IS_LATER = sa.tuple_(*BY_CHANGE) > sa.tuple_(
     sa.bindparam("at", type_=sessions.c.updated_at.type), sa.bindparam("than")
 )
+TURN = sa.text("SELECT pg_advisory_xact_lock(:turn)")
 REFUND = sessions.update().where(IS_IT).values(spent=sessions.c.spent - AMOUNT)
 CHANGING = ("state", "document", "version", "updated_at")
 SAVE = (
@@ -74,6 +76,16 @@ def save_ahead(
 def changed_values(session: PredictSession, amount: int) -> dict[str, object]:
     values = {name: getattr(session, name) for name in CHANGING}
     return {"session_id": session.id, "amount": amount, **values}
+
+
+def lock_ref(db: Transaction, client_ref: str) -> None:
+    """Lock a reference until the transaction ends, so that one session gets it.
+
+    SQLite needs no lock, since it has one writer at a time.
+    """
+    if db.dialect == "postgresql":
+        digest = sha256(f"{client_ref} of {tenant_of(db)}".encode()).digest()
+        db.execute(TURN, {"turn": int.from_bytes(digest[:8], signed=True)})
 
 
 def erase(db: Transaction, seen: PredictSession, now: datetime) -> None:

@@ -23,7 +23,7 @@ from app.doors.observations import (
     read_known,
 )
 from app.errors import NotFoundError
-from app.records import Moment, SessionFilter
+from app.records import Moment
 from app.service import models
 from app.service import sessions as service
 from app.service.loaded import LoadedModels
@@ -75,8 +75,8 @@ def prepare(
     values = {feature: one.value for feature, one in known.items()}
     digest = sha256(json.dumps([name, body.hook_instance, values]).encode())
     reference = f"cds:{digest.hexdigest()[:32]}:{body.hook_instance}"[:200]
-    filters = SessionFilter(None, None, reference)
-    for session in lists.rows(db, 1, None, using.at, filters).items:
+    session = lists.find_referred(db, reference, using.at)
+    if session is not None:
         opened = find(db, SessionCall(session.id, using.loaded, using.at))
         if isinstance(opened, OpenSession):
             return opened

@@ -36,6 +36,18 @@ def rows(
     return Page(tuple(found[:limit]), following)
 
 
+def find_referred(
+    db: Transaction, client_ref: str, at: Moment
+) -> PredictSession | None:
+    """Return the newest session of a reference, which is locked in any case.
+
+    So of callers who start a session where there is none one does.
+    """
+    sessions.lock_ref(db, client_ref)
+    found = rows(db, 1, None, at, SessionFilter(None, None, client_ref)).items
+    return found[0] if found else None
+
+
 class ListedSession(NamedTuple):
     """A session in a list for people."""
 

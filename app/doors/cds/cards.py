@@ -121,7 +121,8 @@ def order(card_id: str, feature: Feature, price: str, patient_id: str) -> Json:
     """Return the suggestion to order a test."""
     assert feature.system is not None, "a code has its system"
     system = SYSTEMS.get(feature.system, feature.system)
-    coding = {"system": system, "code": feature.code, "display": feature.title}
+    # Without a display: a code system has its own words for a code.
+    coding = {"system": system, "code": feature.code}
     text = f"Order: {feature.title} ({price})"
     request = {
         "resourceType": "ServiceRequest",

@@ -13,7 +13,9 @@ from app.doors.observations import map_codes
 from app.doors.patients import tells_of_patient
 from app.errors import NotFoundError
 from app.http.plumbing.deps import At, Db, Loaded, OurSettings, ReadDb, require_distinct
+from app.records import ModelHead
 from app.service import models
+from app.store.database.transactions import Transaction
 from core.errors import Refusal, RefusedError
 from core.table.catalogue import Catalogue
 from core.table.codes import SYSTEMS
@@ -49,19 +51,26 @@ Base = Annotated[str, Depends(get_base)]
 @router.get("")
 def discover(db: ReadDb, loaded: Loaded) -> Json:
     """List the services: two for each model that knows codes of Observations."""
-    heads = models.page(db, MOST_MODELS, None).items
     services: list[Json] = []
-    seen: set[str] = set()
-    for head in heads:
-        if head.name in seen:
-            continue
-        seen.add(head.name)
-        model = models.find(db, loaded, head.name)
-        catalogue = model.ensemble.catalogue
+    for head in list_names(db):
+        name = head.name if PLAIN.fullmatch(head.name) else head.id
+        catalogue = models.find(db, loaded, name).ensemble.catalogue
         if map_codes(catalogue):
-            name = head.name if PLAIN.fullmatch(head.name) else head.id
             services += (describe(name, head.name, hook, catalogue) for hook in HOOKS)
     return {"services": services}
+
+
+def list_names(db: Transaction, most: int = MOST_MODELS) -> list[ModelHead]:
+    """Return the newest version of each name; many versions of one hide no other."""
+    heads: dict[str, ModelHead] = {}
+    after: str | None = None
+    while True:
+        page = models.page(db, most, after)
+        for head in page.items:
+            heads.setdefault(head.name, head)
+        after = page.next
+        if after is None or len(heads) >= most:
+            return [*heads.values()][:most]
 
 
 def describe(name: str, title: str, hook: str, catalogue: Catalogue) -> Json:

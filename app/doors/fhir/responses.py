@@ -133,8 +133,9 @@ def item_of(feature: Feature) -> Json:
     if extensions := [*extensions_of_number(feature)]:
         item["extension"] = extensions
     if feature.code is not None and feature.system is not None:
-        code = {"system": words.system_of(feature.system), "code": feature.code}
-        item["code"] = [code | {"display": feature.title}]
+        # Without a display: a code system has its own words for a code.
+        system = words.system_of(feature.system)
+        item["code"] = [{"system": system, "code": feature.code}]
     item |= {"text": feature.text, "type": type_of(feature), "required": False}
     if feature.type == "category":
         item["answerOption"] = [option_of(one) for one in feature.categories]

@@ -138,8 +138,9 @@ def test_accepted_order_is_charged_once(client: TestClient) -> None:
     assert session["pending"] == [asked["feature"]]
     assert session["budget"]["spent"] == asked["price"]
     assert len(client.get(f"/predict/{session['id']}/ledger").json()["items"]) == 1
-    code = suggestion["actions"][0]["resource"]["code"]["coding"][0]["code"]
-    assert code == CODES[asked["feature"]]["code"]
+    (coding,) = suggestion["actions"][0]["resource"]["code"]["coding"]
+    code = CODES[asked["feature"]]["code"]
+    assert coding == {"system": "http://loinc.org", "code": code}
 
 
 @pytest.mark.parametrize("code", ["unavailable", "unknown", "refused", None])

@@ -5,8 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
+from app.doors.cds.door import list_names
 from tests.app.clinic import Json
 from tests.app.doors.fhir.hooks import (
     PATH,
@@ -22,6 +24,7 @@ from tests.app.doors.fhir.hooks import (
     quantity,
     session_of,
 )
+from tests.app.tenants import transaction
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -38,6 +41,7 @@ def values_of(client: TestClient, card: Json) -> Json:
     return {one["feature"]: one["value"] for one in answers}
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite", "postgresql"])
 def test_same_hook_fifty_times_at_once_has_one_session(client: TestClient) -> None:
     body = hook()
     with ThreadPoolExecutor(50) as pool:
@@ -126,6 +130,36 @@ def test_prefetch_asks_for_panels_and_escapes_codes(client: TestClient) -> None:
         "http://loinc.org|85354-9"
     )
     assert "patient" not in prefetch
+
+
+def test_many_versions_of_a_model_hide_no_other(
+    client: TestClient, engine: sa.Engine
+) -> None:
+    for _ in range(3):
+        client.post("/models?as_version=true", json=coded("other")).raise_for_status()
+
+    with transaction(engine) as db:
+        names = {one.name for one in list_names(db, most=2)}
+
+    assert names == {"clinic", "other"}
+
+
+@pytest.mark.parametrize("name", ["clinic@1", "my clinic", "a/b", "..", "<b>"])
+def test_model_of_any_name_has_services_that_work(
+    client: TestClient, name: str
+) -> None:
+    made = client.post("/models", json=coded(name)).json()
+
+    services = client.get("/cds-services").json()["services"]
+    (service,) = (
+        one["id"]
+        for one in services
+        if one["title"].startswith(f"{name}:") and one["hook"] == "patient-view"
+    )
+    response = client.post(f"/cds-services/{service}", json=hook())
+
+    (card,) = response.json()["cards"]
+    assert session_of(client, card)["model"] == {"id": made["id"], "name": name}
 
 
 def send(client: TestClient, content: str) -> Any:

@@ -105,6 +105,10 @@ EXTENSIONS = {
 }
 
 
+# Those that a call is read for.
+READ = ("session", "version", "budget")
+
+
 def url_of(name: str) -> str:
     """Return the address of one of our extensions."""
     return f"{OURS}/StructureDefinition/{name}"

@@ -108,6 +108,8 @@ WRONG = [
     ({"contained": 7}, "contained"),
     ({"contained": [{"resourceType": "Patient", "id": "form"}]}, "questionnaire"),
     ({"subject": "Patient/1"}, None),
+    ({"extension": {}}, "extension"),
+    ({"extension": 0}, "extension"),
     ({"nonsense": 1}, "nonsense"),
 ]
 
@@ -338,6 +340,19 @@ def test_budget_that_may_mean_another_is_refused(
     refused(post(client, sent), 422, "invalid", "extension")
 
     assert client.get("/predict").json()["items"] == []
+
+
+def test_path_of_a_wrong_extension_counts_those_before_it(
+    client: TestClient, form: Json
+) -> None:
+    wrong = {"url": url_of("version"), "valueInteger": "x"}
+    extensions = [*form["extension"], wrong]
+    place = len(form["extension"])
+
+    sent = form | {"extension": extensions}
+
+    path = f"extension[{place}].valueInteger"
+    refused(post(client, sent), 422, "invalid", path)
 
 
 def test_budget_in_the_unit_of_prices_is_taken(client: TestClient, put: Put) -> None:

@@ -108,7 +108,7 @@ def wrong_places(settings: Settings) -> Iterator[Refusal]:
 
 
 def wrong_callers(settings: Settings) -> Iterator[Refusal]:
-    """Yield refusals of hosts and origins that are none."""
+    """Yield refusals of hosts and origins that are none, and of unnamed audiences."""
     for host in settings.hosts:
         # A Host header has an IPv6 address in brackets.
         name = f"[{host}]" if ":" in host else host
@@ -120,6 +120,10 @@ def wrong_callers(settings: Settings) -> Iterator[Refusal]:
         if match is None or match[1] != match[1].lower() or not host_of(match[1]):
             yield Refusal("ASKLESS_ORIGINS", ORIGINS, repr(origin))
             break
+    # Else the Host header would say it, which whoever has a token for others chooses.
+    if settings.cds_clients and settings.address is None:
+        rule = "needs ASKLESS_ADDRESS: tokens must be meant for it"
+        yield Refusal("ASKLESS_CDS_CLIENTS", rule)
 
 
 def wrong_cluster(settings: Settings) -> Iterator[Refusal]:

@@ -48,6 +48,11 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("ASKLESS_HOSTS", '[""]', "such as api.example.org"),
         ("ASKLESS_DOORS", '["telex"]', "must be one of inference, mcp"),
         ("ASKLESS_DOORS", "mcp", 'must be JSON, such as ["one", "other"]'),
+        (
+            "ASKLESS_CDS_CLIENTS",
+            '{"https://ehr.example": {"jwks": "https://ehr.example/jwks.json"}}',
+            "needs ASKLESS_ADDRESS",
+        ),
         ("ASKLESS_DATASET_PLACES", '["/srv/tables"]', "such as s3://bucket"),
         ("ASKLESS_DATASET_PLACES", '["file:///"]', "such as s3://bucket"),
         ("ASKLESS_DATASET_PLACES", '["s3://"]', "such as s3://bucket"),

@@ -12,9 +12,14 @@ Json = dict[str, Any]
 AGE = "30525-0"
 SEX_AT_BIRTH, SEX = "76689-9", "46098-0"
 YEARS = ("a", "y", "yr", "yrs", "year", "years")
-BIRTH_SEX = "http://hl7.org/fhir/us/core/StructureDefinition/us-core-birthsex"
-# Codes of sex: those of FHIR, and those of HL7 version 3, which US Core has too.
-SEXES = {"male": "m", "female": "f"}
+US_CORE = "http://hl7.org/fhir/us/core/StructureDefinition"
+# What says more exactly than the gender of a Patient what a code asks for.
+EXTENSIONS = {
+    SEX_AT_BIRTH: f"{US_CORE}/us-core-birthsex",
+    SEX: f"{US_CORE}/us-core-sex",
+}
+# Codes of sex: of FHIR, of HL7 version 3, and of SNOMED CT.
+SEXES = (("male", "m", "248153007"), ("female", "f", "248152002"))
 DATE = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?", re.ASCII)
 
 
@@ -76,19 +81,20 @@ def is_in_years(feature: Feature) -> bool:
 def read_sex(feature: Feature, patient: Json) -> str | None:
     """Return the category of a feature that is a patient's sex; None for none.
 
-    The sex assigned at birth is the one of US Core, if the Patient has it; else, and
-    for sex, it is the administrative gender.
+    It is what an extension of US Core says, if the Patient has it, else the
+    administrative gender.
     """
-    said = patient.get("gender")
-    if is_coded(feature, SEX_AT_BIRTH):
-        said = find_birth_sex(patient) or said
+    if not is_coded(feature, SEX_AT_BIRTH, SEX):
+        return None
+    said = find_sex(patient, EXTENSIONS[str(feature.code)]) or patient.get("gender")
     return match_sex(feature, said) if isinstance(said, str) else None
 
 
-def find_birth_sex(patient: Json) -> Any:
+def find_sex(patient: Json, url: str) -> Any:
+    """Return the code of one of a Patient's extensions; None: it has none."""
     extensions = patient.get("extension")
     for one in extensions if isinstance(extensions, list) else []:
-        if isinstance(one, dict) and one.get("url") == BIRTH_SEX:
+        if isinstance(one, dict) and one.get("url") == url:
             return one.get("valueCode")
     return None
 
@@ -98,6 +104,6 @@ def match_sex(feature: Feature, said: str) -> str | None:
     if feature.type != "category" or not is_coded(feature, SEX_AT_BIRTH, SEX):
         return None
     code = said.lower()
-    names = next((pair for pair in SEXES.items() if code in pair), (code,))
+    names = next((codes for codes in SEXES if code in codes), (code,))
     found = [one for one in feature.categories if one.lower() in names]
     return found[0] if len(found) == 1 else None

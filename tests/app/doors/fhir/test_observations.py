@@ -252,20 +252,28 @@ def test_gender_is_the_category_of_its_name(
     assert found.get("sex") == expected
 
 
-def test_sex_at_birth_goes_before_gender_where_it_is_asked() -> None:
-    url = "http://hl7.org/fhir/us/core/StructureDefinition/us-core-birthsex"
-    one = patient(gender="male", extension=[7, {"url": url, "valueCode": "F"}])
+@pytest.mark.parametrize(
+    ("name", "said", "code"),
+    [("us-core-birthsex", "F", "76689-9"), ("us-core-sex", "248152002", "46098-0")],
+)
+def test_extension_of_us_core_goes_before_gender(
+    name: str, said: str, code: str
+) -> None:
+    url = f"http://hl7.org/fhir/us/core/StructureDefinition/{name}"
+    one = patient(gender="male", extension=[7, {"url": url, "valueCode": said}])
+    other = ({"46098-0", "76689-9"} - {code}).pop()
 
-    assert known(one, catalogue=sexed("76689-9", "female", "male"))["sex"] == "female"
-    assert known(one, catalogue=sexed("46098-0", "female", "male"))["sex"] == "male"
+    assert known(one, catalogue=sexed(code, "female", "male"))["sex"] == "female"
+    assert known(one, catalogue=sexed(other, "female", "male"))["sex"] == "male"
 
 
-def test_observations_of_sex_may_use_codes_of_hl7() -> None:
-    concept = {"coding": [{"code": "F", "display": "Female"}]}
+@pytest.mark.parametrize("code", ["F", "248152002"])
+def test_observations_of_sex_may_use_codes_of_hl7_and_snomed(code: str) -> None:
+    concept = {"coding": [{"code": code, "display": "Female (finding)"}]}
 
-    assert known(observation("46098-0", valueCodeableConcept=concept)) == {
-        "sex": "female"
-    }
+    found = known(observation("46098-0", valueCodeableConcept=concept))
+
+    assert found == {"sex": "female"}
 
 
 def age(value: int, at: str | None) -> Json:

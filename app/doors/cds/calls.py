@@ -33,6 +33,8 @@ from app.store.database.transactions import Transaction
 from core.errors import ClosedError, OverBudgetError, UselessAnswerError
 
 Json = dict[str, Any]
+# Of a test that has one of these, an order would bring nothing new.
+HAD = ("known", "value", "ordered")
 
 
 class HookContext(NamedTuple):
@@ -56,7 +58,7 @@ def answer(
     view, catalogue = opened.view, opened.model.ensemble.catalogue
     cards = []
     if body.hook == "order-select":
-        cards = judge_orders(db, using, opened, body, known)
+        cards = judge_orders(db, using, opened, body)
     return [*cards, case_card(view, catalogue, known, patient_id, using.base)]
 
 
@@ -96,26 +98,26 @@ def judge_orders(
     using: HookContext,
     opened: OpenSession,
     body: HookRequest,
-    known: dict[str, KnownValue],
 ) -> list[Json]:
     """Return a card for each selected order that would change nothing."""
-    catalogue = opened.model.ensemble.catalogue
-    codes, cards = map_codes(catalogue), []
+    view, codes = opened.view, map_codes(opened.model.ensemble.catalogue)
+    taken = {one.feature: one for one in view.answers}
+    cards = []
     for resource in list_resources(body.context.draft_orders):
         name = f"{resource.get('resourceType')}/{resource.get('id')}"
         feature = find_feature(resource.get("code"), codes)
         if feature is None or name not in body.context.selections:
             continue
-        if feature.name in known:
-            value = known[feature.name]
-            cards.append(known_card(opened.view, feature, value, using.base))
+        before = taken.get(feature.name)
+        if before is not None and before.outcome in HAD:
+            cards.append(known_card(view, feature, before.value, using.base))
             continue
         call = SessionCall(opened.session.id, using.loaded, using.at)
         said = [{"feature": feature.name, "outcome": "ordered"}]
         try:
             checks.check(db, call, AnswersRequest.model_validate({"answers": said}))
         except UselessAnswerError as error:
-            cards.append(useless_card(opened.view, feature, error, using.base))
+            cards.append(useless_card(view, feature, error, using.base))
         # That it can't be paid, or that the case has ended, its own card says.
         except (OverBudgetError, ClosedError):
             continue

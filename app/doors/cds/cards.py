@@ -135,11 +135,11 @@ def order(card_id: str, feature: Feature, price: str, patient_id: str) -> Json:
     return {"label": text, "uuid": card_id, "actions": [action]}
 
 
-def known_card(
-    view: bodies.Session, feature: Feature, value: KnownValue, base: str
-) -> Json:
-    """Return the card of an order whose result is known."""
-    said = f"{value.value} {feature.unit or ''}".strip()
+def known_card(view: bodies.Session, feature: Feature, value: Any, base: str) -> Json:
+    """Return the card of an order whose result is known or awaited; None: awaited."""
+    if value is None:
+        return needless_card(view, f"{feature.title} is ordered already", base)
+    said = f"{value} {feature.unit or ''}".strip()
     return needless_card(view, f"{feature.title} is known already: {said}", base)
 
 

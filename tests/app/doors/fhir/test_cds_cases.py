@@ -83,6 +83,21 @@ def test_hook_of_a_stopped_case_still_has_its_card(client: TestClient) -> None:
     assert "no further test" in again["summary"]
 
 
+def test_order_of_what_was_ordered_or_has_come_in_has_a_warning(
+    client: TestClient,
+) -> None:
+    body = hook("order-select", context=drafts("2093-3"), prefetch={})
+    (card,) = cards(client, body)
+    path = f"/predict/{session_of(client, card)['id']}/answers"
+    summaries = []
+    for outcome in ({"outcome": "ordered"}, {"outcome": "value", "value": 250}):
+        answers = {"answers": [{"feature": "chol", **outcome}]}
+        client.post(path, json=answers).raise_for_status()
+        summaries.append(cards(client, body)[0]["summary"])
+
+    assert summaries == ["chol is ordered already", "chol is known already: 250"]
+
+
 PATIENT: Json = {
     **{"resourceType": "Patient", "id": "1288992"},
     **{"birthDate": "1950-01-01", "gender": "female"},

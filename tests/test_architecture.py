@@ -224,7 +224,7 @@ ONLY_FROM = {
         for name in ("stump", "tree", "product")
     },
     "narwhals": ("core.estimator.frames",),
-    "jwt": ("app.doors.cds",),
+    "jwt": ("app.doors.tokens",),
     "fhir": ("app.doors.fhir",),
     "fhir_core": ("app.doors.fhir",),
     "jinja2": ("app.pages.environment",),

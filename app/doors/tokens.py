@@ -1,0 +1,65 @@
+"""Reads JSON Web Tokens that others have signed; their keys are in their JWK Sets."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jwt
+from fastapi import HTTPException
+
+from app.errors import UnknownKeyError
+
+# Asymmetric ones alone: with a public key as a secret anybody could sign.
+ALGORITHMS = [
+    f"{kind}{size}" for kind in ("ES", "RS", "PS") for size in (256, 384, 512)
+]
+# How long an issuer's clock may differ from ours.
+LEEWAY_S = 30
+TIMEOUT_S = 5
+
+
+class Issuer:
+    """Somebody who signs tokens. Their JWK Set is fetched again now and then."""
+
+    def __init__(self, name: str, jwks: str) -> None:
+        self.name = name
+        self.keys = jwt.PyJWKClient(jwks, timeout=TIMEOUT_S)
+
+    def read(
+        self, token: str, audience: str, required: Sequence[str]
+    ) -> dict[str, Any]:
+        """Return what a token says that is valid here and now.
+
+        Its own words on where its keys are (`jku`) are not believed. Raises
+        UnknownKeyError, or HTTPException (503) if the keys can't be fetched.
+        """
+        try:
+            claims: dict[str, Any] = jwt.decode(
+                token,
+                self.keys.get_signing_key_from_jwt(token),
+                algorithms=ALGORITHMS,
+                audience=audience,
+                issuer=self.name,
+                leeway=LEEWAY_S,
+                options={"require": ["iss", "aud", "exp", *required]},
+            )
+        except jwt.PyJWKClientConnectionError:
+            detail = "The issuer's JWK Set can't be fetched."
+            raise HTTPException(503, detail, headers={"Retry-After": "2"}) from None
+        # A header or a claim may be anything in JSON, a list too.
+        except (jwt.PyJWTError, LookupError, TypeError, ValueError):
+            raise UnknownKeyError from None
+        return claims
+
+
+def named_issuer(token: str) -> str:
+    """Return whom a token names as its issuer, which is not checked yet.
+
+    Raises UnknownKeyError if it names none.
+    """
+    try:
+        name = jwt.decode(token, options={"verify_signature": False})["iss"]
+    except (jwt.PyJWTError, LookupError, TypeError, ValueError):
+        raise UnknownKeyError from None
+    if not isinstance(name, str):
+        raise UnknownKeyError
+    return name

@@ -22,6 +22,8 @@ Refit = Literal[
 #: What is odd about a value that was given.
 DoubtKind = Literal["unseen_category", "outside_range"]
 EntryKind = Literal["charge", "reversal"]
+#: What a person may do, in one word.
+Role = Literal["clinician", "analyst", "auditor", "integration", "admin"]
 #: Who makes a challenger champion.
 Promotion = Literal["by_person", "by_rule"]
 ChallengeState = Literal["training", "playing", "ended"]
@@ -234,7 +236,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """A key without its secret, of which only the SHA-256 is stored."""
+    """A key without its secret, of which only the SHA-256 is stored.
+
+    The key of a person who signs in has no secret; `subject` is who they are there.
+    """
 
     id: str
     name: str
@@ -245,6 +250,8 @@ class StoredKey:
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     last_used_at: datetime | None = None
+    #: an identity provider, and its name for the person; None: a key with a secret
+    subject: str | None = None
     tenant_id: str = ""
 
 

@@ -1,4 +1,4 @@
-"""Commands of keys: create, list, revoke, directly in the database."""
+"""Commands of keys: create, list, revoke, restore, directly in the database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,12 +14,13 @@ from app.service import keys as service
 from app.settings.environment import read_settings
 from app.settings.home import private_files
 from app.store.database.engine import create_engine, transaction
+from app.store.database.transactions import Transaction
 from core.errors import Refusal, RefusedError
 
 commands = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
-    help="Make, list and revoke the keys that callers of the service need.",
+    help="Make, list, revoke and restore the keys that callers of the service need.",
 )
 FIRST = "default"
 COLUMNS = ("name", "last used", "valid", "scopes")
@@ -106,11 +107,29 @@ def revoke(
     with database() as engine:
         tenant_id = find_tenant(engine, tenant)
         with transaction(engine, tenant_id) as db:
-            if service.find(db, key) is None:
-                rule = "must be a key of this tenant; askless keys list shows them"
-                raise RefusedError([Refusal("KEY", rule)])
+            require_key(db, key)
             service.revoke(db, key, datetime.now(UTC))
     output.print(f"{key} is revoked")
+
+
+@commands.command("restore")
+def restore(
+    key: Annotated[str, typer.Argument(help="The key's id, such as key_9a1b….")],
+    tenant: Tenant = FIRST,
+) -> None:
+    """Let a person sign in again whose key was revoked."""
+    with database() as engine:
+        tenant_id = find_tenant(engine, tenant)
+        with transaction(engine, tenant_id) as db:
+            require_key(db, key)
+            service.restore(db, key)
+    output.print(f"{key} is valid again")
+
+
+def require_key(db: Transaction, key: str) -> None:
+    if service.find(db, key) is None:
+        rule = "must be a key of this tenant; askless keys list shows them"
+        raise RefusedError([Refusal("KEY", rule)])
 
 
 @contextmanager

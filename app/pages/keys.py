@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
@@ -19,7 +20,7 @@ from app.http.plumbing.deps import After, Changes, Now, ReadDb
 from app.pages.callers import FOREIGN, Typed
 from app.pages.frame import errors_of, render, see_other
 from app.pages.inputs import text_in
-from app.records import Caller, StoredAnswer, StoredKey
+from app.records import Caller, Role, StoredAnswer, StoredKey
 from app.service import keys as service
 from app.service import retries
 from app.store.database.transactions import Transaction
@@ -44,19 +45,12 @@ SCOPES = {
     "keys:read": "See keys",
     "keys:write": "Make and revoke keys",
 }
-READS = tuple(f"{noun}:read" for noun in service.NOUNS)
-#: the scopes of people and programs as they mostly are
-ROLES = {
-    "Clinician": ("models:read", "predict:read", "predict:write"),
-    "Analyst": (*READS[:-1], "datasets:write", "train:write", "models:write"),
-    "Auditor": ("models:read", "predict:read", "ledger:read", "keys:read"),
-    "Integration": ("models:read", "predict:read", "predict:write", "ledger:read"),
-}
-DUTIES = {
-    "Clinician": "starts cases and answers them",
-    "Analyst": "uploads tables, trains and compares models",
-    "Auditor": "sees cases, charges and keys, and changes nothing",
-    "Integration": "a program that plays cases and reads what they cost",
+#: the roles that the form offers
+DUTIES: dict[Role, str] = {
+    "clinician": "starts cases and answers them",
+    "analyst": "uploads tables, trains and compares models",
+    "auditor": "sees cases, charges and keys, and changes nothing",
+    "integration": "a program that plays cases and reads what they cost",
 }
 #: what a key of a scope can hardly do without
 NEEDS = {
@@ -92,12 +86,19 @@ def show_keys(
     return render(
         request,
         "keys.html",
-        rows=[(one, service.validity(one, now)) for one in found.items],
+        rows=[
+            (one, service.validity(one, now), provider_of(one)) for one in found.items
+        ],
         next=found.next and f"{ADDRESS}?after={found.next}",
         all_scopes=service.SCOPES,
         may_write=WRITE in caller.scopes,
         notice=NOTICES.get(request.query_params.get("done", "")),
     )
+
+
+def provider_of(key: StoredKey) -> str | None:
+    """Return where a person signs in; None for a key with a secret."""
+    return None if key.subject is None else urlsplit(key.subject.split()[0]).netloc
 
 
 @router.get("/new", dependencies=[needs("keys")])
@@ -129,9 +130,9 @@ def show_form(
         scopes=[(one, SCOPES[one]) for one in service.SCOPES if one in caller.scopes],
         needs=NEEDS,
         roles=[
-            (one, f"{one}: {DUTIES[one]}")
-            for one, scopes in ROLES.items()
-            if caller.scopes >= frozenset(scopes)
+            (one, f"{one.title()}: {duty}")
+            for one, duty in DUTIES.items()
+            if caller.scopes >= frozenset(service.ROLES[one])
         ],
         limits=limits,
         max_days=MAX_DAYS,
@@ -179,10 +180,11 @@ async def create_key(
 def read_key_request(form: FormData, now: datetime) -> service.Wish:
     """Read the requested key from a form; RefusedError names the form's fields."""
     texts = {name: text_in(form, f"limits.{name}") for name in LIMITS}
-    of_role = ROLES.get(text_in(form, "role"), ())
+    of_role = {str(one): scopes for one, scopes in service.ROLES.items()}
+    chosen = of_role.get(text_in(form, "role"), ())
     raw = {
         "name": text_in(form, "name"),
-        "scopes": list(dict.fromkeys((*of_role, *form.getlist("scopes")))),
+        "scopes": list(dict.fromkeys((*chosen, *form.getlist("scopes")))),
         "limits": {name: parse_whole(text) for name, text in texts.items() if text},
         "days": parse_whole(text_in(form, "days")),
     }

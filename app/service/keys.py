@@ -9,7 +9,7 @@ from hmac import compare_digest
 from typing import NamedTuple
 
 from app.errors import ForbiddenError, UnknownKeyError
-from app.records import Caller, Limits, StoredKey
+from app.records import Caller, Limits, Role, StoredKey
 from app.store import keys
 from app.store.database.transactions import Transaction
 from core.errors import Refusal, RefusedError
@@ -19,6 +19,15 @@ retentions, all_tenants = keys.retentions, keys.all_tenants
 set_retention = keys.set_retention
 NOUNS = ("datasets", "train", "models", "predict", "ledger", "keys")
 SCOPES = tuple(f"{noun}:{right}" for noun in NOUNS for right in ("read", "write"))
+READS = tuple(f"{noun}:read" for noun in NOUNS)
+#: the scopes of people and programs as they mostly are
+ROLES: dict[Role, tuple[str, ...]] = {
+    "clinician": ("models:read", "predict:read", "predict:write"),
+    "analyst": (*READS[:-1], "datasets:write", "train:write", "models:write"),
+    "auditor": ("models:read", "predict:read", "ledger:read", "keys:read"),
+    "integration": ("models:read", "predict:read", "predict:write", "ledger:read"),
+    "admin": SCOPES,
+}
 LIMITS = tuple(one.name for one in fields(Limits))
 MARK = "askl"
 MAX_NAME = 200
@@ -125,8 +134,8 @@ def get_or_create_tenant(db: Transaction, tenant: str, now: datetime) -> str:
         raise RefusedError([Refusal("--tenant", NAME_RULE)])
     tenant_id = keys.find_tenant(db, tenant)
     if tenant_id is None:
-        tenant_id = f"ten_{secrets.token_hex(12)}"
-        keys.insert_tenant(db, tenant_id, tenant, now)
+        made = f"ten_{secrets.token_hex(12)}"
+        tenant_id = keys.insert_tenant(db, made, tenant, now)
     return tenant_id
 
 
@@ -135,6 +144,19 @@ def revoke(db: Transaction, key_id: str, now: datetime) -> StoredKey:
     key = keys.get_locked(db, key_id)
     if key.revoked_at is None:
         keys.change(db, key_id, revoked_at=now)
+    return keys.get(db, key_id)
+
+
+def restore(db: Transaction, key_id: str) -> StoredKey:
+    """Let a person sign in again whose key was revoked.
+
+    Raises RefusedError for a key with a secret, which may be in strange hands.
+    """
+    key = keys.get_locked(db, key_id)
+    if key.subject is None:
+        rule = "must be a person's; a key with a secret is made anew"
+        raise RefusedError([Refusal("KEY", rule)])
+    keys.change(db, key_id, revoked_at=None)
     return keys.get(db, key_id)
 
 

@@ -1,24 +1,47 @@
 """Keys and tenants."""
 
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 
 from app.records import DEFAULT_TENANT, StoredKey
 from app.store.database.rows import StoredRows
 from app.store.database.tables import keys, tenants
+from app.store.database.tenancy import owner_values
 from app.store.database.transactions import Transaction
 
 ROWS = StoredRows("key", "key", keys, StoredKey)
 make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page
 find, get = ROWS.find, ROWS.get
 get_locked, change = ROWS.get_locked, ROWS.change
+BY_SUBJECT = ROWS.query.where(keys.c.subject == sa.bindparam("key"))
 
 
 def identify(db: Transaction, key_id: str) -> StoredKey | None:
     """Return a key of any tenant, to identify the tenant of a request."""
     row = db.execute(sa.select(*ROWS.columns).where(keys.c.id == key_id)).first()
     return None if row is None else ROWS.read(row)
+
+
+def find_person(db: Transaction, subject: str) -> StoredKey | None:
+    """Return the key of a person of the transaction's tenant."""
+    return ROWS.first(db, BY_SUBJECT, subject)
+
+
+def insert_person(db: Transaction, key: StoredKey) -> StoredKey:
+    """Store a person's key unless they have one; return the stored one, locked.
+
+    If two are stored at once, the second waits for the first.
+    """
+    values = {column.name: getattr(key, column.name) for column in ROWS.columns}
+    insert = insert_of(db)(keys).on_conflict_do_nothing()
+    db.execute(insert, values | owner_values(db, keys))
+    assert key.subject is not None
+    stored = ROWS.first(db, BY_SUBJECT.with_for_update(), key.subject)
+    assert stored is not None, "keys are never deleted"
+    return stored
 
 
 def touch(db: Transaction, key_id: str, now: datetime) -> None:
@@ -33,9 +56,19 @@ def find_tenant(db: Transaction, name: str) -> str | None:
     return tenant_id
 
 
-def insert_tenant(db: Transaction, tenant_id: str, name: str, now: datetime) -> None:
+def insert_tenant(db: Transaction, tenant_id: str, name: str, now: datetime) -> str:
+    """Store a tenant unless there is one of the name; return the stored one's id."""
     values = {"id": tenant_id, "name": name, "created_at": now}
-    db.execute(tenants.insert(), values | {"is_bootstrapped": True})
+    insert = insert_of(db)(tenants).on_conflict_do_nothing()
+    db.execute(insert, values | {"is_bootstrapped": True})
+    stored = find_tenant(db, name)
+    assert stored is not None, "tenants are never deleted"
+    return stored
+
+
+def insert_of(db: Transaction) -> Any:
+    """Return the insertion of a dialect, which may meet a row that is there."""
+    return postgresql.insert if db.dialect == "postgresql" else sqlite.insert
 
 
 def mark_bootstrapped(db: Transaction) -> bool:

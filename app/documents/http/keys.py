@@ -90,6 +90,11 @@ class Key(Answer):
     last_used_at: datetime | None = Field(
         examples=[None], description="To within five minutes."
     )
+    subject: str | None = Field(
+        examples=[None],
+        description="Of a person who signs in: their identity provider and its name "
+        "for them. Null: a key with a secret.",
+    )
 
 
 class NewKey(Key):

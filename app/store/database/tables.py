@@ -56,6 +56,8 @@ keys = sa.Table(
     sa.Column("expires_at", UtcDateTime),
     sa.Column("revoked_at", UtcDateTime),
     sa.Column("last_used_at", UtcDateTime),
+    sa.Column("subject", sa.String(600)),
+    sa.Index("ix_keys_subject", "tenant_id", "subject", unique=True),
 )
 
 datasets = sa.Table(

@@ -1,0 +1,76 @@
+"""People who sign in where others know them: each has a key, which has no secret.
+
+So what a person does is limited, recorded and revoked as what a program does.
+"""
+
+import secrets
+from datetime import datetime
+from typing import NamedTuple
+
+from app.errors import UnknownKeyError
+from app.records import StoredKey
+from app.service.keys import MAX_NAME, SCOPES, digest_of
+from app.store import keys
+from app.store.database.transactions import Transaction
+from core.errors import Refusal, RefusedError
+
+MAX_SUBJECT = 600
+
+
+class Person(NamedTuple):
+    """Who somebody is at an identity provider, and what they may do here."""
+
+    issuer: str
+    #: the provider's name for the person, which never changes
+    sub: str
+    #: what people call them
+    name: str
+    scopes: tuple[str, ...]
+
+    @property
+    def subject(self) -> str:
+        return f"{self.issuer} {self.sub}"
+
+
+def find_key(db: Transaction, person: Person) -> StoredKey | None:
+    """Return a person's key within the transaction's tenant; None: they have none.
+
+    Raises UnknownKeyError if it was revoked.
+    """
+    key = keys.find_person(db, person.subject)
+    if key is not None and key.revoked_at is not None:
+        raise UnknownKeyError
+    return key
+
+
+def let_in(db: Transaction, person: Person, now: datetime) -> StoredKey:
+    """Return a person's key with the name and rights that they have now.
+
+    One who comes for the first time gets it. Raises UnknownKeyError if it was revoked,
+    and RefusedError for a name that no provider may give.
+    """
+    wished = make_key(person, now)
+    key = keys.insert_person(db, wished)
+    if key.revoked_at is not None:
+        raise UnknownKeyError
+    keys.change(db, key.id, name=wished.name, scopes=wished.scopes, last_used_at=now)
+    return keys.get(db, key.id)
+
+
+def make_key(person: Person, now: datetime) -> StoredKey:
+    """Return a key that no secret opens."""
+    is_printable = person.sub.isprintable() and person.sub.strip() == person.sub
+    if not person.sub or not is_printable or len(person.subject) > MAX_SUBJECT:
+        rule = f"must be printable, with its issuer at most {MAX_SUBJECT} characters"
+        raise RefusedError([Refusal("sub", rule)])
+    shown = "".join(one if one.isprintable() else " " for one in person.name).strip()
+    return StoredKey(
+        id=keys.make_id(),
+        name=(shown or person.sub)[:MAX_NAME],
+        # Of nothing that anybody has.
+        digest=digest_of(secrets.token_urlsafe(32)),
+        scopes=tuple(one for one in SCOPES if one in person.scopes),
+        limits={},
+        created_at=now,
+        subject=person.subject,
+    )

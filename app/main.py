@@ -145,6 +145,16 @@ def telemetry_of(settings: Settings) -> TelemetryConfig:
     }
 
 
+def doors_of(settings: Settings) -> list[str]:
+    """Return the modules of the doors that settings open; signing in comes first."""
+    opened = [DOORS[name] for name in settings.doors]
+    if settings.smart_servers:
+        opened.insert(0, "app.doors.smart.door")
+    if settings.oidc_issuer is not None:
+        opened.insert(0, "app.doors.oidc.door")
+    return opened
+
+
 def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
     """Make the application; `is_local`: it is served on loopback alone."""
     preload_checks()
@@ -173,14 +183,14 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
     # Which checks of readiness failed at the last probe.
     state.failing = ""
     state.folders = local_folders(settings)
-    # Of the doors: the forms of their errors.
-    state.translations = []
+    # Of the doors: the forms of their errors, and where else people may sign in.
+    state.translations, state.sign_in_ways, state.people = [], [], None
     for routes, noun in SCOPED:
         app.include_router(routes.router, dependencies=[needs(noun)])
     for routes in OPEN:
         app.include_router(routes.router)
-    for name in settings.doors:
-        import_module(DOORS[name]).add_to(app)
+    for address in doors_of(settings):
+        import_module(address).add_to(app)
     if settings.origins:
         app.add_middleware(CORSMiddleware, **cors(settings.origins))
     site.add_pages(app)

@@ -43,6 +43,8 @@ CLIENT = tuple(
     )
 )
 
+SIGNING_IN = ("app.doors.entering", "app.doors.flows", "app.doors.tokens")
+
 ARROWS = {
     "core": (),
     "core.errors": (),
@@ -133,7 +135,30 @@ ARROWS = {
     # Other protocols; only app.main, which opens them, and commands import one.
     "app.doors": (
         *(*LEAVES, "app.doors", "app.http.plumbing", "app.service", "app.documents"),
-        *("app.settings.doors", "app.store.database.transactions", "core"),
+        *("app.store.database.transactions", "core"),
+    ),
+    "app.doors.cds": (
+        *(*LEAVES, "app.doors.cds", "app.doors.observations", "app.doors.tokens"),
+        *("app.http.plumbing", "app.service", "app.documents", "app.settings.doors"),
+        *("app.store.database.transactions", "core"),
+    ),
+    "app.doors.fhir": (
+        *(*LEAVES, "app.doors.fhir", "app.http.plumbing", "app.service"),
+        *("app.documents", "app.store.database.transactions", "core"),
+    ),
+    # People come back from signing in elsewhere to pages.
+    "app.doors.entering": (
+        *(*LEAVES, "app.doors.flows", "app.http.plumbing", "app.service"),
+        *("app.pages.callers", "app.pages.frame", "app.pages.sign_in"),
+    ),
+    "app.doors.oidc": (
+        *(*LEAVES, "app.doors.oidc", *SIGNING_IN, "app.http.plumbing", "app.service"),
+        *("app.pages.frame", "app.pages.sign_in", "app.settings.doors"),
+    ),
+    "app.doors.smart": (
+        *(*LEAVES, "app.doors.smart", *SIGNING_IN, "app.doors.observations"),
+        *("app.http.plumbing", "app.service", "app.documents", "app.settings.doors"),
+        "core",
     ),
     "app.main": (
         *(
@@ -191,8 +216,9 @@ SHARED: dict[str, set[str]] = {
         "walks",
     },
     "app.http": {"plumbing"},
-    # Datasets are what trainings are joined from, and what cases become.
-    "app.service": {"limits", "loaded", "sources", "datasets"},
+    # Datasets are what trainings are joined from, and what cases become; people have
+    # keys.
+    "app.service": {"limits", "loaded", "sources", "datasets", "keys"},
     "app.store": {"database"},
 }
 
@@ -225,6 +251,8 @@ ONLY_FROM = {
     },
     "narwhals": ("core.estimator.frames",),
     "jwt": ("app.doors.tokens",),
+    "authlib": ("app.doors.flows",),
+    "joserfc": ("app.doors.flows",),
     "fhir": ("app.doors.fhir",),
     "fhir_core": ("app.doors.fhir",),
     "jinja2": ("app.pages.environment",),

@@ -49,6 +49,7 @@ def render(
         "is_signed_in": caller is not None and caller.key_id is not None,
         "note": request.app.state.settings.page_note,
         "must_ask": request.app.state.guard.must_ask,
+        "ways": request.app.state.sign_in_ways,
         "navigation": navigation(request),
         "pages": request.app.state.page_addresses,
         "form_token": form_token(cookie),

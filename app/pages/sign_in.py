@@ -2,7 +2,7 @@
 
 import re
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -15,6 +15,16 @@ from app.pages.callers import COOKIE, PATH, Typed, cookie_name, set_cookie
 from app.pages.frame import render, see_other
 from app.records import Caller
 from app.service import sign_ins
+
+
+class OtherSignIn(NamedTuple):
+    """Another place to sign in at, which knows people better than by keys."""
+
+    #: its host
+    name: str
+    #: the page of ours that sends a browser there; below it, `/out` to sign out there
+    address: str
+
 
 router = APIRouter(prefix="/ui", include_in_schema=False)
 OUR_PATH = re.compile(r"/ui(?:[/?][!-\[\]-~]*)?")
@@ -30,7 +40,8 @@ def our_path(text: object) -> str:
 @router.get("/sign-in")
 async def show_sign_in(request: Request) -> Response:
     asked = our_path(request.query_params.get("next"))
-    return render(request, "sign_in.html", next=asked)
+    has_left = "signed_out" in request.query_params
+    return render(request, "sign_in.html", next=asked, has_left=has_left)
 
 
 @router.post("/sign-in")
@@ -58,7 +69,7 @@ async def sign_out(request: Request, form: Typed, engine: Engine) -> Response:
     cookie = request.cookies[COOKIE]
     await run_in_threadpool(end_sign_in, engine, cookie)
     request.app.state.guard.cached_keys.pop(cookie_name(cookie), None)
-    response = see_other(f"{PATH}/sign-in")
+    response = see_other(f"{PATH}/sign-in?signed_out=1")
     response.delete_cookie(COOKIE, path=PATH)
     return response
 

@@ -1,6 +1,40 @@
-"""Settings of doors, the other protocols that the service can speak."""
+"""Settings of doors: the other protocols that the service can speak, and whom it knows.
+
+Addresses are of https, or on this machine.
+"""
+
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from app.records import Role
+
+#: where a secret may be sent, or keys fetched from
+TRUSTED = r"^(https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/])\S+$"
+
+
+class Grant(BaseModel):
+    """What the members of a group may do here, and whose models they see."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tenant: str = "default"
+    role: Role
+
+
+class SmartServer(BaseModel):
+    """A record system that launches us by SMART on FHIR, as it registered us."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    client_id: str = Field(min_length=1)
+    #: None: a public client
+    client_secret: str | None = Field(default=None, min_length=1)
+    #: where and as what its users work here
+    tenant: str = "default"
+    role: Literal["clinician", "admin"] = "clinician"
+    #: of the sessions that a launch prepares
+    budget: float | None = Field(default=None, ge=0)
 
 
 class CdsClient(BaseModel):

@@ -13,6 +13,7 @@ from pydantic_settings.exceptions import SettingsError
 from sqlalchemy.exc import ArgumentError
 
 from app.documents.shape import rule_text
+from app.settings.doors import TRUSTED
 from app.settings.hosts import host_of
 from app.settings.places import place_of
 from app.settings.settings import DoorName, Settings
@@ -24,7 +25,12 @@ OF_TESTS = frozenset(("ASKLESS_DATA", "ASKLESS_TEST_POSTGRES_URL"))
 # Variables that Kubernetes sets beside a service called askless.
 OF_KUBERNETES = re.compile(r"ASKLESS_(\w+_)?(SERVICE_(HOST|PORT)\w*|PORT(_\d+_\w+)?)")
 # Their values are or hold secrets.
-SECRET = frozenset(("blobs", "database_url", "mcp_key", "scrape_token"))
+SECRET = frozenset(
+    (
+        *("blobs", "database_url", "mcp_key", "oidc_client_secret", "scrape_token"),
+        "smart_servers",
+    )
+)
 TELEMETRY_ENDPOINTS = (
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
@@ -60,7 +66,7 @@ def read_settings() -> Settings:
     else:
         refusals += [*wrong_places(settings), *wrong_callers(settings)]
         refusals += [*missing_telemetry(settings), *wrong_cluster(settings)]
-        refusals += missing_doors(settings)
+        refusals += [*missing_doors(settings), *wrong_sign_ins(settings)]
     if refusals:
         raise RefusedError(refusals)
     return settings
@@ -165,3 +171,30 @@ def missing_doors(settings: Settings) -> Iterator[Refusal]:
             extra = EXTRAS_OF_DOORS.get(door, door)
             rule = f"{door} needs its extra: pip install 'askless[server,{extra}]'"
             yield Refusal("ASKLESS_DOORS", rule)
+
+
+def wrong_sign_ins(settings: Settings) -> Iterator[Refusal]:
+    """Yield refusals of settings by which nobody could sign in elsewhere."""
+    needing = {
+        "ASKLESS_OIDC_ISSUER": settings.oidc_issuer is not None,
+        "ASKLESS_SMART_SERVERS": bool(settings.smart_servers),
+    }
+    for name in (one for one, is_set in needing.items() if is_set):
+        if find_spec("authlib") is None:
+            rule = "needs its extra: pip install 'askless[server,oidc]'"
+            yield Refusal(name, rule)
+        if settings.address is None:
+            rule = "needs ASKLESS_ADDRESS: where browsers come back to, as registered"
+            yield Refusal(name, rule)
+    if settings.oidc_issuer is not None:
+        if settings.oidc_client_id is None:
+            rule = "must be set where ASKLESS_OIDC_ISSUER is"
+            yield Refusal("ASKLESS_OIDC_CLIENT_ID", rule)
+        if not settings.oidc_groups:
+            rule = 'must let somebody in, such as {"staff": {"role": "clinician"}}'
+            yield Refusal("ASKLESS_OIDC_GROUPS", rule)
+    for address in settings.smart_servers:
+        if not re.fullmatch(TRUSTED, address):
+            rule = "must be by addresses of https, such as https://ehr.example.org/fhir"
+            yield Refusal("ASKLESS_SMART_SERVERS", rule, repr(address))
+            break

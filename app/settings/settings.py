@@ -6,184 +6,19 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.records import Limits, Moment
-from app.settings.doors import CdsClient
+from app.settings.doors import TRUSTED, CdsClient, Grant, SmartServer
 from app.settings.hosts import is_loopback
+from app.settings.service import ServiceSettings
 
 DEMO_NOTE = "Demo on public data. Not medical advice."
 #: Other protocols that the service can speak.
 DoorName = Literal["inference", "mcp", "fhir", "cds"]
 
 
-class Settings(BaseSettings):
+class Settings(ServiceSettings):
     """Everything that differs between one installation and another."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="ASKLESS_",
-        # As compose files write a variable that is not set.
-        env_ignore_empty=True,
-        allow_inf_nan=False,
-        frozen=True,
-    )
-
-    home: Path = Field(
-        default=Path("~/.askless"),
-        description="Folder of the embedded database and of the uploads.",
-    )
-    database_url: str | None = Field(
-        default=None,
-        description="Another database, such as postgresql://user:pw@host/askless.",
-    )
-    blobs: str | None = Field(
-        default=None,
-        description="Where uploads go instead of the folder, such as s3://bucket/x.",
-    )
-    max_upload_bytes: int = Field(
-        default=200_000_000, ge=1, description="Largest upload accepted."
-    )
-    dataset_places: list[str] = Field(
-        default=[],
-        description="Where tables may lie that stay there, such as s3://bucket/x.",
-    )
-    max_columns: int = Field(
-        default=20_000, ge=2, le=1_000_000, description="Most columns of a table."
-    )
-    max_rows: int = Field(
-        default=10_000_000, ge=1, le=2**31 - 1, description="Most rows of a table."
-    )
-    max_cell_bytes: int = Field(
-        default=65_536, ge=1, le=2**31 - 1, description="Longest cell of a table."
-    )
-    parse_memory_bytes: int = Field(
-        default=2_000_000_000,
-        ge=100_000_000,
-        description="Memory that reading and checking one table may take.",
-    )
-    parse_timeout_s: float = Field(
-        default=120.0,
-        ge=1,
-        le=3_600,
-        description="Time that reading and checking one table may take.",
-    )
-    max_parsers: int = Field(
-        default=2,
-        ge=1,
-        le=64,
-        description="Tables that one API process reads at a time.",
-    )
-    max_body_bytes: int = Field(
-        default=2_000_000, ge=1, description="Largest other request body accepted."
-    )
-    receive_timeout_s: float = Field(
-        default=1_800.0,
-        ge=1,
-        le=24 * 3600.0,
-        description="Time that a caller may take to send a request's body.",
-    )
-    scrape_token: str | None = Field(
-        default=None,
-        min_length=16,
-        description="Bearer token of `/metrics`, needed where keys are.",
-    )
-    telemetry: bool = Field(
-        default=False,
-        description="Send traces and metrics; the variables `OTEL_…` say where.",
-    )
-    min_free_bytes: int = Field(
-        default=50_000_000,
-        ge=0,
-        description="Free space of the disk below which `/readyz` says 503.",
-    )
-    drain_s: float = Field(
-        default=0.0,
-        ge=0,
-        le=3_600,
-        description="Seconds served on after SIGTERM, with `/readyz` at 503.",
-    )
-    database_connections: int = Field(
-        default=24,
-        # Eight requests may change something at a time, and others read.
-        ge=10,
-        le=1_000,
-        description="Most connections of an API process to its database, all kept.",
-    )
-    worker_connections: int = Field(
-        default=1,
-        ge=1,
-        le=100,
-        description="The same of each of a worker's three processes; one is enough.",
-    )
-    heartbeat_timeout_s: float = Field(
-        default=20.0,
-        gt=0,
-        le=86_400,
-        description="Silence after which a worker counts as lost.",
-    )
-    step_s: float = Field(
-        default=2.0,
-        gt=0,
-        le=3_600,
-        description="Boosting between two checkpoints, in seconds.",
-    )
-    max_attempts: int = Field(
-        default=3, ge=1, description="Workers a training may lose before it fails."
-    )
-    max_training_s: float = Field(
-        default=24 * 3600.0,
-        gt=0,
-        le=366 * 24 * 3600.0,
-        description="Time from a training's start after which it fails.",
-    )
-    max_training_bytes: int | None = Field(
-        default=None,
-        ge=1,
-        description="Most memory a training may take; by default what there is.",
-    )
-    cluster: str | None = Field(
-        default=None,
-        description="Dask scheduler whose workers train on datasets that stay in "
-        "their place, such as tls://scheduler:8786.",
-    )
-    cluster_ca: Path | None = Field(
-        default=None, description="Authority of the cluster's certificates, as PEM."
-    )
-    cluster_cert: Path | None = Field(
-        default=None, description="Certificate by which the cluster knows us, as PEM."
-    )
-    cluster_key: Path | None = Field(
-        default=None, description="Key of that certificate, as PEM."
-    )
-    shards: int | None = Field(
-        default=None,
-        ge=1,
-        le=64,
-        description="Workers of the cluster that share a training; by default all.",
-    )
-    max_refits: int = Field(
-        default=16,
-        ge=0,
-        description="Price lists of one model at which it is trained anew.",
-    )
-    idempotency_s: float = Field(
-        default=24 * 3600.0,
-        gt=0,
-        le=366 * 24 * 3600.0,
-        description="How long an answer is kept under its `Idempotency-Key`.",
-    )
-    session_ttl_s: float = Field(
-        default=7 * 24 * 3600.0,
-        gt=0,
-        le=10 * 366 * 24 * 3600.0,
-        description="Idle time after which one expires.",
-    )
-    session_waiting_ttl_s: float = Field(
-        default=90 * 24 * 3600.0,
-        gt=0,
-        le=10 * 366 * 24 * 3600.0,
-        description="The same of one that waits for results that were ordered.",
-    )
 
     authentication: bool = Field(
         default=False,
@@ -225,6 +60,42 @@ class Settings(BaseSettings):
     cds_budget: float | None = Field(
         default=None, ge=0, description="Budget of the sessions that CDS Hooks prepare."
     )
+    oidc_issuer: str | None = Field(
+        default=None,
+        pattern=TRUSTED,
+        description="OpenID Connect provider that people sign in at, by its address.",
+    )
+    oidc_client_id: str | None = Field(
+        default=None, min_length=1, description="What the provider calls this service."
+    )
+    oidc_client_secret: str | None = Field(
+        default=None,
+        min_length=1,
+        description="The secret that goes with it; without one PKCE alone protects.",
+    )
+    oidc_scope: str = Field(
+        default="openid profile email",
+        pattern=r"^openid( \S+)*$",
+        description="What to ask the provider for, as it names that.",
+    )
+    oidc_claim: str = Field(
+        default="groups",
+        min_length=1,
+        description="Claim that says what groups a person is in.",
+    )
+    oidc_groups: dict[str, Grant] = Field(
+        default={},
+        description="Groups by name: the `tenant` and `role` of their members.",
+    )
+    oidc_audience: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Audience of access tokens for `/mcp`; by default its address.",
+    )
+    smart_servers: dict[str, SmartServer] = Field(
+        default={},
+        description="Record systems that may launch us, by the address of their FHIR.",
+    )
     limit_requests_per_minute: int = Field(
         default=6_000, ge=1, description="Requests a key may send in a minute."
     )
@@ -250,6 +121,12 @@ class Settings(BaseSettings):
         """The limits of a key that has none of its own."""
         names = (one.name for one in fields(Limits))
         return Limits(**{name: getattr(self, f"limit_{name}") for name in names})
+
+    @property
+    def site(self) -> str:
+        """The address that people open, which those that they sign in at know."""
+        assert self.address is not None, "checked with the settings"
+        return self.address.rstrip("/")
 
     @property
     def page_note(self) -> str | None:
@@ -280,9 +157,13 @@ class Settings(BaseSettings):
         return self.blobs or f"file://{self.home_dir / 'uploads'}"
 
     def must_ask(self, *, is_local: bool) -> bool:
-        """Return whether keys are required: always, except on loopback alone."""
+        """Return whether keys are required: always, except on loopback alone.
+
+        Where people sign in, keys are required on loopback too.
+        """
         is_named = not all(is_loopback(host) for host in self.hosts)
-        return self.authentication or not is_local or is_named
+        must_sign_in = self.oidc_issuer is not None or bool(self.smart_servers)
+        return self.authentication or not is_local or is_named or must_sign_in
 
     def moment_at(self, now: datetime) -> Moment:
         """Return a time with how long sessions may be idle then, or wait."""

@@ -25,20 +25,26 @@ preload("tests.app.preloaded")
 class Server:
     """One address, served by one process after another."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    def __init__(self, settings: Settings, *, knows_address: bool = False) -> None:
         # With the protocol named, asyncio switches off Nagle's algorithm.
         kind = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self.listener = socket.socket(*kind)
         self.listener.bind(("127.0.0.1", 0))
         self.listener.listen(512)
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        known = {"address": self.url} if knows_address else {}
+        self.settings = settings.model_copy(update=known)
         self.process = self.start()
 
     def start(self) -> ForkServerProcess:
         process = CONTEXT.Process(target=serve, args=(self.listener, self.settings))
         process.start()
         return process
+
+    def restart(self, settings: Settings) -> None:
+        """Start the next process with other settings."""
+        self.settings = settings
+        self.kill()
 
     def kill(self) -> None:
         """End the server as a power failure would, and start the next one."""

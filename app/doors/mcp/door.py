@@ -5,15 +5,18 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter, FastAPI, Request
+from mcp.server.auth.handlers.metadata import ProtectedResourceMetadataHandler
 from mcp.server.auth.middleware.bearer_auth import (
     AuthenticatedUser,
     BearerAuthBackend,
     RequireAuthMiddleware,
 )
 from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.auth.routes import build_resource_metadata_url, cors_middleware
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from pydantic import SkipValidation
+from mcp.shared.auth import ProtectedResourceMetadata
+from pydantic import AnyHttpUrl, SkipValidation
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -23,6 +26,7 @@ from app.doors.mcp.server import make_server
 from app.errors import UnknownKeyError
 from app.http.plumbing.auth import ANYBODY, CALLER, caller_of
 from app.records import Caller
+from app.service.keys import MARK
 
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -35,21 +39,27 @@ class Address(NamedTuple):
 
 
 class KeyToken(AccessToken):
-    """A key as the protocol's access token, with the caller that it belongs to."""
+    """A token that was checked, with the caller that it belongs to."""
 
     caller: SkipValidation[Caller]
 
 
-class KeyVerifier(TokenVerifier):
-    """Knows keys as the API does: scopes, expiry, revocation, rate of requests."""
+class CallerVerifier(TokenVerifier):
+    """Knows keys as the API does: scopes, expiry, revocation, rate of requests.
+
+    Where people sign in at an identity provider, it knows its access tokens, too.
+    """
 
     def __init__(self, app: FastAPI) -> None:
         self.state = app.state
 
     async def verify_token(self, token: str) -> KeyToken | None:
-        """Return a key's token; raise HTTPException (429) for too many requests."""
+        """Return a token's caller; raise HTTPException (429) for too many requests."""
         try:
-            caller = await self.state.guard.admit(lambda: self.state.engine, token)
+            if self.state.people is None or token.startswith(f"{MARK}_"):
+                caller = await self.state.guard.admit(lambda: self.state.engine, token)
+            else:
+                caller = await self.state.people.find_caller(token)
         except UnknownKeyError:
             return None
         return KeyToken(
@@ -66,7 +76,10 @@ class Door:
 
     def __init__(self, app: FastAPI) -> None:
         self.state = app.state
-        self.require_key = RequireAuthMiddleware(self.serve, [])
+        metadata_url = None
+        if self.state.people is not None:
+            metadata_url = build_resource_metadata_url(resource_url(app))
+        self.require_key = RequireAuthMiddleware(self.serve, [], metadata_url)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["route"] = Address(PATH)
@@ -108,6 +121,28 @@ def security_of(settings: Any, *, is_local: bool) -> TransportSecuritySettings:
     )
 
 
+def resource_url(app: FastAPI) -> AnyHttpUrl:
+    return AnyHttpUrl(f"{app.state.settings.site}{PATH}")
+
+
+def resource_route(app: FastAPI) -> Route:
+    """Return the route where agents learn where those they work for sign in."""
+    # From texts: as the type has them, issuers get a slash that they don't have.
+    metadata = ProtectedResourceMetadata.model_validate(
+        {
+            "resource": str(resource_url(app)),
+            "authorization_servers": [app.state.people.address],
+            "resource_name": "Askless",
+        }
+    )
+    path = build_resource_metadata_url(resource_url(app)).path
+    assert path is not None
+    handle = ProtectedResourceMetadataHandler(metadata).handle
+    methods = ["GET", "OPTIONS"]
+    endpoint = cors_middleware(handle, methods)
+    return Route(path, endpoint, methods=methods, include_in_schema=False)
+
+
 def add_to(app: FastAPI) -> None:
     """Add `/mcp` to the application; it is served while the application lives."""
     state = app.state
@@ -124,9 +159,12 @@ def add_to(app: FastAPI) -> None:
         async with state.mcp.run():
             yield
 
-    guarded = AuthenticationMiddleware(Door(app), BearerAuthBackend(KeyVerifier(app)))
+    backend = BearerAuthBackend(CallerVerifier(app))
+    guarded = AuthenticationMiddleware(Door(app), backend)
     router = APIRouter(lifespan=live)
     # Without sessions there are neither streams (GET) nor ends of sessions (DELETE).
     route = Route(PATH, guarded, methods=["POST"], include_in_schema=False)
     router.routes.append(route)
+    if state.people is not None:
+        router.routes.append(resource_route(app))
     app.include_router(router)

@@ -1,0 +1,88 @@
+"""Lets in people who come back from signing in elsewhere, or shows them why not."""
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import sqlalchemy as sa
+from fastapi import Request
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
+
+from app.doors.flows import FlowError, forget
+from app.errors import UnknownKeyError
+from app.http.plumbing.auth import Guard
+from app.http.plumbing.deps import changing, reading
+from app.pages.callers import set_cookie
+from app.pages.frame import render, see_other
+from app.pages.sign_in import keep_sign_in
+from app.records import Caller, Limits, StoredKey
+from app.service import keys, people, sign_ins
+from core.errors import RefusedError
+
+REVOKED = "Your access was revoked. Whoever runs this service can restore it."
+
+
+class Entitled(NamedTuple):
+    """A person, and the tenant they belong to."""
+
+    tenant: str
+    person: people.Person
+
+
+def find_key(engine: sa.Engine, found: Entitled) -> StoredKey:
+    """Return the key of a person; one who comes for the first time gets it now.
+
+    Raises UnknownKeyError if it was revoked.
+    """
+    with reading(engine, None) as db:
+        tenant_id = keys.find_tenant(db, found.tenant)
+    key = None
+    if tenant_id is not None:
+        with reading(engine, tenant_id) as db:
+            key = people.find_key(db, found.person)
+    return key or renew_key(engine, found)
+
+
+def renew_key(engine: sa.Engine, found: Entitled) -> StoredKey:
+    """Return a person's key with the rights that they have now; make what is missing.
+
+    Raises UnknownKeyError if it was revoked.
+    """
+    now = datetime.now(UTC)
+    with changing(engine, None) as db:
+        tenant_id = keys.get_or_create_tenant(db, found.tenant, now)
+    nobody = Caller(tenant_id, None, frozenset(), Limits())
+    with changing(engine, nobody) as db:
+        return people.let_in(db, found.person, now)
+
+
+async def let_in(request: Request, found: Entitled) -> Caller:
+    """Return the caller that a person is, with the rights that they have now.
+
+    Raises FlowError if they may not come in.
+    """
+    state = request.app.state
+    guard: Guard = state.guard
+    try:
+        key = await run_in_threadpool(renew_key, state.engine, found)
+    except UnknownKeyError:
+        raise FlowError(403, REVOKED) from None
+    except RefusedError as error:
+        raise FlowError(502, str(error)) from None
+    return keys.caller_of(key, guard.limits, datetime.now(UTC))
+
+
+async def open_page(request: Request, caller: Caller, address: str) -> Response:
+    """Sign a browser in, and open a page."""
+    cookie = await run_in_threadpool(keep_sign_in, request.app.state.engine, caller)
+    done = see_other(address)
+    set_cookie(request, done, cookie, int(sign_ins.LASTS.total_seconds()))
+    forget(request, done)
+    return done
+
+
+def show_failure(request: Request, error: FlowError) -> Response:
+    """Show why a sign-in failed, with the ways to try again."""
+    page = render(request, "sign_in.html", error.status, next="/ui", said=error.words)
+    forget(request, page)
+    return page

@@ -1,0 +1,1 @@
+"""Signing in by OpenID Connect: groups of the provider become tenant and role."""

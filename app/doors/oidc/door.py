@@ -1,0 +1,77 @@
+"""Pages that send people to their identity provider, and take them back."""
+
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import Response
+
+from app.doors.entering import let_in, open_page, show_failure
+from app.doors.flows import AuthServer, Flow, FlowError
+from app.doors.oidc.grants import NoGrantError, entitle
+from app.doors.oidc.people import NO_GROUP, Provider
+from app.pages.frame import see_other
+from app.pages.sign_in import OtherSignIn, our_path
+
+router = APIRouter(prefix="/ui/sign-in/oidc", include_in_schema=False)
+CALLBACK = "/ui/sign-in/oidc/callback"
+NOWHERE = "{} has no page to sign out at. Its sign-in may end with the browser."
+
+
+def add_to(app: FastAPI) -> None:
+    """Let people sign in at the provider of the settings, on pages and for agents."""
+    settings = app.state.settings
+    issuer, client_id = settings.oidc_issuer, settings.oidc_client_id
+    assert issuer is not None
+    assert client_id is not None
+    metadata_url = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
+    secret, scope = settings.oidc_client_secret, settings.oidc_scope
+    server = AuthServer(metadata_url, client_id, secret, scope, issuer)
+    app.state.oidc_flow = flow = Flow("oidc", server)
+    audience = settings.oidc_audience or f"{settings.site}/mcp"
+    app.state.people = Provider(app, flow, audience)
+    app.state.sign_in_ways.append(OtherSignIn(flow.host, router.prefix))
+    app.include_router(router)
+
+
+@router.get("")
+async def begin(request: Request) -> Response:
+    """Send the browser to the provider; it comes back to the page that it wanted."""
+    flow: Flow = request.app.state.oidc_flow
+    callback = f"{request.app.state.settings.site}{CALLBACK}"
+    kept = {"next": our_path(request.query_params.get("next"))}
+    try:
+        return await flow.begin(request, callback, kept)
+    except FlowError as error:
+        return show_failure(request, error)
+
+
+@router.get("/out")
+async def leave(request: Request) -> Response:
+    """Send the browser to where the provider signs people out."""
+    flow: Flow = request.app.state.oidc_flow
+    try:
+        address = (await flow.metadata()).get("end_session_endpoint")
+        if not isinstance(address, str):
+            raise FlowError(404, NOWHERE.format(flow.host))
+        return see_other(f"{address}?{urlencode({'client_id': flow.server.client_id})}")
+    except FlowError as error:
+        return show_failure(request, error)
+
+
+@router.get("/callback")
+async def finish(request: Request) -> Response:
+    """Sign in whom the provider knows, with the rights of their groups."""
+    flow: Flow = request.app.state.oidc_flow
+    try:
+        done = await flow.finish(request)
+        claims = done.claims
+        settings = request.app.state.settings
+        if settings.oidc_claim.partition(".")[0] not in claims:
+            claims = {**await flow.read_userinfo(done.token, claims["sub"]), **claims}
+        found = entitle(claims, settings.oidc_claim, settings.oidc_groups)
+        caller = await let_in(request, found)
+        return await open_page(request, caller, our_path(done.kept.get("next")))
+    except NoGrantError:
+        return show_failure(request, FlowError(403, NO_GROUP))
+    except FlowError as error:
+        return show_failure(request, error)

@@ -1,0 +1,50 @@
+"""Reads from claims who a person is, and what the settings grant their groups."""
+
+from typing import Any
+
+from app.doors.entering import Entitled
+from app.service.keys import ROLES
+from app.service.people import Person
+from app.settings.doors import Grant
+
+Json = dict[str, Any]
+NAMES = ("name", "preferred_username", "email")
+
+
+class NoGrantError(Exception):
+    """None of a person's groups may do anything here."""
+
+
+def find_claim(claims: Json, name: str) -> Any:
+    """Return a claim; dots lead into nested ones unless one has the whole name."""
+    if name in claims:
+        return claims[name]
+    value: Any = claims
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def list_groups(claims: Json, claim: str) -> list[str]:
+    """Return the groups that a claim names: a list of texts, or one."""
+    found = find_claim(claims, claim)
+    names = found if isinstance(found, list) else [found]
+    return [one for one in names if isinstance(one, str)]
+
+
+def entitle(claims: Json, claim: str, grants: dict[str, Grant]) -> Entitled:
+    """Return a person with all rights of their groups within one tenant.
+
+    The tenant is that of the group which the settings name first. Raises NoGrantError.
+    """
+    groups = set(list_groups(claims, claim))
+    found = [grant for group, grant in grants.items() if group in groups]
+    if not found:
+        raise NoGrantError
+    tenant = found[0].tenant
+    roles = [ROLES[one.role] for one in found if one.tenant == tenant]
+    scopes = tuple(dict.fromkeys(scope for role in roles for scope in role))
+    named = [claims[one] for one in NAMES if isinstance(claims.get(one), str)]
+    name = named[0] if named else ""
+    person = Person(str(claims.get("iss")), str(claims.get("sub")), name, scopes)
+    return Entitled(tenant, person)

@@ -1,0 +1,261 @@
+"""People sign in at a real provider: what they may do, and who may not come in."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from app.main import create_app
+from app.service import keys
+from app.settings.doors import Grant
+from app.settings.settings import Settings
+from app.store.database.engine import transaction
+from tests.app.doors.oidc.provider import SITE, Provider, host_of
+from tests.pages.site import token_of
+
+BEGIN = "/ui/sign-in/oidc"
+CALLBACK = f"{BEGIN}/callback"
+
+
+def come_back(client: TestClient, provider: Provider, name: str, **begin: str) -> Any:
+    """Sign in at the provider; return the response to coming back."""
+    sent = client.get(BEGIN, params=begin)
+    assert sent.status_code == 302, sent.text
+    return client.get(provider.sign_in(sent.headers["location"], name, SITE))
+
+
+def rows_of(app: FastAPI) -> list[Any]:
+    query = "SELECT k.id, k.name, k.subject, t.id AS tenant_id, t.name AS tenant"
+    with transaction(app.state.engine, None, is_read=True) as db:
+        query = f"{query} FROM keys k JOIN tenants t ON t.id = k.tenant_id"
+        return list(db.execute(sa.text(query)).all())
+
+
+@pytest.fixture
+def elsewhere(
+    app: FastAPI, settings: Settings, provider: Provider
+) -> Iterator[TestClient]:
+    """Another browser, at another replica."""
+    del app
+    made = create_app(provider.settings_of(settings), is_local=False)
+    with TestClient(made, SITE, follow_redirects=False) as client:
+        yield client
+
+
+def test_a_group_becomes_tenant_and_role(
+    app: FastAPI, client: TestClient, provider: Provider
+) -> None:
+    page = client.get("/ui/sign-in?next=/ui/models")
+    done = come_back(client, provider, "ada", next="/ui/models")
+
+    assert f"Sign in at {host_of(provider.url)}" in page.text
+    assert "/ui/sign-in/oidc?next=/ui/models" in page.text
+    assert done.status_code == 303
+    assert done.headers["location"] == "/ui/models"
+    assert client.get("/ui/models").status_code == 200
+    # A clinician sees no keys.
+    assert client.get("/ui/keys").status_code == 403
+    (row,) = rows_of(app)
+    assert row.name == "Ada Lovelace"
+    assert row.subject == f"{provider.url} ada"
+    assert row.tenant == "cardiology"
+
+
+def test_signing_in_again_takes_the_same_key_with_the_rights_of_today(
+    app: FastAPI, client: TestClient, provider: Provider
+) -> None:
+    come_back(client, provider, "ada")
+    grants = app.state.settings.oidc_groups
+    app.state.settings = app.state.settings.model_copy(
+        update={
+            "oidc_groups": grants | {"heart": Grant(tenant="cardiology", role="admin")}
+        }
+    )
+    client.cookies.clear()
+    come_back(client, provider, "ada")
+
+    assert client.get("/ui/keys").status_code == 200
+    assert len(rows_of(app)) == 1
+
+
+def test_an_administrator_sees_who_signed_in(
+    client: TestClient, provider: Provider
+) -> None:
+    come_back(client, provider, "grace")
+
+    page = client.get("/ui/keys").text
+
+    assert "Grace Hopper" in page
+    assert f"signs in at {host_of(provider.url)}" in page
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("alan", "You are in no group that may do anything here."),
+        ("nobody", "did not let you in."),
+    ],
+)
+def test_who_may_not_come_in_is_told_why(
+    app: FastAPI, client: TestClient, provider: Provider, name: str, words: str
+) -> None:
+    done = come_back(client, provider, name)
+
+    assert done.status_code == 403
+    assert words in done.text
+    assert rows_of(app) == []
+    assert client.get("/ui").status_code == 303
+
+
+def test_who_was_revoked_stays_out_until_restored(
+    app: FastAPI, client: TestClient, provider: Provider
+) -> None:
+    come_back(client, provider, "ada")
+    (row,) = rows_of(app)
+    with transaction(app.state.engine, row.tenant_id) as db:
+        keys.revoke(db, row.id, datetime.now(UTC))
+    # As if some seconds had passed.
+    app.state.guard.cached_keys.clear()
+    outside = client.get("/ui")
+    again = come_back(client, provider, "ada")
+    with transaction(app.state.engine, row.tenant_id) as db:
+        keys.restore(db, row.id)
+    restored = come_back(client, provider, "ada")
+
+    assert outside.status_code == 303
+    assert again.status_code == 403
+    assert "Your access was revoked." in again.text
+    assert restored.status_code == 303
+    assert client.get("/ui").status_code == 200
+
+
+def test_what_one_browser_began_no_other_ends(
+    client: TestClient, elsewhere: TestClient, provider: Provider
+) -> None:
+    sent = client.get(BEGIN).headers["location"]
+    back = provider.sign_in(sent, "ada", SITE)
+
+    stolen = elsewhere.get(back)
+
+    assert stolen.status_code == 400
+    assert "began in another window" in stolen.text
+    assert elsewhere.get("/ui").status_code == 303
+    # The one whose it is may still end it, once.
+    assert client.get(back).status_code == 303
+    assert client.get(back).status_code == 400
+
+
+def test_another_replica_ends_what_one_began(
+    client: TestClient, elsewhere: TestClient, provider: Provider
+) -> None:
+    sent = client.get(BEGIN).headers["location"]
+    elsewhere.cookies.update(client.cookies)
+
+    done = elsewhere.get(provider.sign_in(sent, "ada", SITE))
+
+    assert done.status_code == 303
+
+
+@pytest.mark.parametrize("cookie", ["", "!", "bnVsbA==", "W10=", "eyJhIjogMX0="])
+def test_a_cookie_that_is_not_ours_ends_nothing(
+    client: TestClient, cookie: str
+) -> None:
+    headers = {"Cookie": f"askless_flow={cookie}"}
+    done = client.get(f"{CALLBACK}?code=x&state=y", headers=headers)
+
+    assert done.status_code == 400
+
+
+@pytest.mark.parametrize(
+    "query", ["", "?code=x", "?state=x", "?error=a&error_description=b"]
+)
+def test_whoever_was_not_sent_comes_back_to_nothing(
+    client: TestClient, query: str
+) -> None:
+    done = client.get(f"{CALLBACK}{query}")
+
+    assert done.status_code in (400, 403)
+    assert "Sign in" in done.text
+
+
+def test_only_a_page_of_ours_opens_after_it(
+    client: TestClient, provider: Provider
+) -> None:
+    done = come_back(client, provider, "ada", next="https://evil.example/ui")
+
+    assert done.headers["location"] == "/ui"
+
+
+def test_the_cookies_are_safe_over_https(app: FastAPI, provider: Provider) -> None:
+    with TestClient(app, "https://askless.test", follow_redirects=False) as client:
+        sent = client.get(BEGIN)
+        back = provider.sign_in(sent.headers["location"], "ada", SITE)
+        done = client.get(back.replace("http:", "https:", 1))
+
+    kept = sent.headers["set-cookie"]
+    assert kept.startswith("__Host-askless_flow=")
+    assert {"Secure", "HttpOnly", "Path=/", "SameSite=lax"} <= set(kept.split("; "))
+    # It ends with the flow.
+    assert '__Host-askless_flow=""; ' in "; ".join(done.headers.get_list("set-cookie"))
+
+
+def test_signing_out_here_leads_to_signing_out_there(
+    client: TestClient, provider: Provider
+) -> None:
+    come_back(client, provider, "ada")
+    form = {"form_token": token_of(client.get("/ui").text)}
+    done = client.post("/ui/sign-out", data=form)
+    page = client.get(done.headers["location"]).text
+    there = client.get(f"{BEGIN}/out")
+
+    assert client.get("/ui").status_code == 303
+    assert f"You may be signed in at {host_of(provider.url)} still." in page
+    assert f'href="{BEGIN}/out"' in page
+    assert there.headers["location"] == f"{provider.url}/session/end?client_id=askless"
+
+
+def test_keys_are_asked_for_on_loopback_too(
+    settings: Settings, provider: Provider
+) -> None:
+    app = create_app(provider.settings_of(settings), is_local=True)
+    with TestClient(app, "http://127.0.0.1", follow_redirects=False) as client:
+        assert client.get("/models").status_code == 401
+        assert client.get("/ui").status_code == 303
+
+
+def test_a_provider_that_is_away_is_told_apart(
+    settings: Settings, provider: Provider
+) -> None:
+    more = {"oidc_issuer": "http://127.0.0.1:9"}
+    app = create_app(provider.settings_of(settings, **more), is_local=False)
+    with TestClient(app, SITE, follow_redirects=False) as client:
+        done = client.get(BEGIN)
+
+    assert done.status_code == 503
+    assert "127.0.0.1:9 can&#39;t be reached." in done.text
+
+
+def test_metadata_of_another_issuer_are_not_believed(
+    settings: Settings, provider: Provider
+) -> None:
+    more = {"oidc_issuer": provider.url.replace("127.0.0.1", "localhost")}
+    app = create_app(provider.settings_of(settings, **more), is_local=False)
+    with TestClient(app, SITE, follow_redirects=False) as client:
+        done = client.get(BEGIN)
+
+    assert done.status_code == 502
+    assert "failed. The log of this service says why." in done.text
+
+
+def test_a_wrong_secret_lets_nobody_in(settings: Settings, provider: Provider) -> None:
+    more = {"oidc_client_secret": "another"}
+    app = create_app(provider.settings_of(settings, **more), is_local=False)
+    with TestClient(app, SITE, follow_redirects=False) as client:
+        done = come_back(client, provider, "ada")
+
+        assert done.status_code == 502
+        assert client.get("/ui").status_code == 303

@@ -139,8 +139,8 @@ ARROWS = {
     ),
     "app.doors.cds": (
         *(*LEAVES, "app.doors.cds", "app.doors.observations", "app.doors.tokens"),
-        *("app.http.plumbing", "app.service", "app.documents", "app.settings.doors"),
-        *("app.store.database.transactions", "core"),
+        *("app.doors.patients", "app.http.plumbing", "app.service", "app.documents"),
+        *("app.settings.doors", "app.store.database.transactions", "core"),
     ),
     "app.doors.fhir": (
         *(*LEAVES, "app.doors.fhir", "app.http.plumbing", "app.service"),

@@ -46,7 +46,7 @@ class Issuer:
             detail = "The issuer's JWK Set can't be fetched."
             raise HTTPException(503, detail, headers={"Retry-After": "2"}) from None
         # A header or a claim may be anything in JSON, a list too.
-        except (jwt.PyJWTError, LookupError, TypeError, ValueError):
+        except (jwt.PyJWTError, ArithmeticError, LookupError, TypeError, ValueError):
             raise UnknownKeyError from None
         return claims
 
@@ -58,7 +58,7 @@ def named_issuer(token: str) -> str:
     """
     try:
         name = jwt.decode(token, options={"verify_signature": False})["iss"]
-    except (jwt.PyJWTError, LookupError, TypeError, ValueError):
+    except (jwt.PyJWTError, ArithmeticError, LookupError, TypeError, ValueError):
         raise UnknownKeyError from None
     if not isinstance(name, str):
         raise UnknownKeyError

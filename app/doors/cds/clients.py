@@ -1,12 +1,14 @@
 """Identifies clients by their JSON Web Tokens, whose keys their JWK Sets have."""
 
+import time
 from typing import Annotated, NamedTuple
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
-from app.doors.tokens import Issuer, named_issuer
+from app.doors.cds.replays import Replays
+from app.doors.tokens import LEEWAY_S, Issuer, named_issuer
 from app.errors import ForbiddenError, UnknownKeyError
 from app.http.plumbing.auth import CALLER, READING, authenticate
 from app.http.plumbing.deps import reading
@@ -35,16 +37,22 @@ class ClientGuard:
             name: KnownClient(one.tenant, Issuer(name, one.jwks))
             for name, one in clients.items()
         }
+        self.replays = Replays()
 
     def verify(self, token: str, audience: str) -> str:
         """Return the name of the tenant of a token's client.
 
-        Raises UnknownKeyError, or HTTPException (503), as `Issuer.read` does.
+        Raises UnknownKeyError, also for a token that was used before, or HTTPException
+        (503) as `Issuer.read` does.
         """
-        client = self.clients.get(named_issuer(token))
+        name = named_issuer(token)
+        client = self.clients.get(name)
         if client is None:
             raise UnknownKeyError
-        client.issuer.read(token, audience, CLAIMS)
+        claims = client.issuer.read(token, audience, CLAIMS)
+        expiry = float(claims["exp"]) + LEEWAY_S
+        if not self.replays.use(name, claims["jti"], expiry, time.time()):
+            raise UnknownKeyError
         return client.tenant
 
 

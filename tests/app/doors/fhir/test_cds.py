@@ -334,6 +334,16 @@ def test_token_of_a_known_client_reaches_its_tenant_alone(
     assert wrong.status_code == 404
 
 
+def test_token_opens_an_address_once(guarded: TestClient, ehr: Ehr, key: Make) -> None:
+    key(tenant="clinic")
+    token = ehr.token("/cds-services")
+
+    first = guarded.get("/cds-services", headers=token)
+    again = guarded.get("/cds-services", headers=token)
+
+    assert (first.status_code, again.status_code) == (200, 401)
+
+
 def test_token_opens_no_other_address(guarded: TestClient, ehr: Ehr) -> None:
     assert guarded.get("/predict", headers=ehr.token("/predict")).status_code == 401
 

@@ -1,0 +1,1 @@
+"""SMART on FHIR: a record system launches us with a patient and their results."""

@@ -1,0 +1,269 @@
+"""A record system launches us: the sequence of the specification, and its opposites."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+import sqlalchemy as sa
+from cryptography.hazmat.primitives.asymmetric import ec
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from app.main import create_app
+from app.service import keys
+from app.settings.doors import SmartServer
+from app.settings.settings import Settings
+from app.store.database.engine import transaction
+from tests.app.clinic import Make
+from tests.app.doors.fhir.hooks import coded
+from tests.app.doors.smart.ehr import (
+    CLIENT,
+    PATIENT,
+    SECRET,
+    Ehr,
+    Json,
+    observation,
+    running,
+)
+
+pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
+
+SITE = "http://askless.test"
+LAUNCH = "/ui/smart/launch/clinic"
+NOW = datetime.now(UTC)
+
+
+def ago(**span: float) -> str:
+    return (NOW - timedelta(**span)).isoformat()
+
+
+@pytest.fixture
+def engine_name() -> str:
+    return "sqlite"
+
+
+@pytest.fixture
+def ehr() -> Iterator[Ehr]:
+    with running(f"{SITE}/ui/smart/callback") as made:
+        yield made
+
+
+@pytest.fixture
+def app(settings: Settings, ehr: Ehr) -> FastAPI:
+    """An application that the record system may launch."""
+    server = SmartServer(
+        client_id=CLIENT, client_secret=SECRET, tenant="clinic", budget=60
+    )
+    change = {"address": SITE, "smart_servers": {ehr.base: server}}
+    return create_app(settings.model_copy(update=change), is_local=False)
+
+
+@pytest.fixture
+def client(app: FastAPI, key: Make) -> Iterator[TestClient]:
+    """A browser; the clinic has a model with codes."""
+    with TestClient(app, SITE, follow_redirects=False) as made:
+        headers = key(tenant="clinic")
+        made.post("/models", json=coded(), headers=headers).raise_for_status()
+        yield made
+
+
+def come_back(client: TestClient, ehr: Ehr) -> Any:
+    """Launch, go through the record system, and return the response to coming back."""
+    sent = client.get(LAUNCH, params=ehr.begin())
+    assert sent.status_code == 302, sent.text
+    there = httpx.get(sent.headers["location"], trust_env=False)
+    assert there.status_code == 302, there.text
+    return client.get(there.headers["location"])
+
+
+def sessions_of(app: FastAPI) -> int:
+    with transaction(app.state.engine, None, is_read=True) as db:
+        return int(db.execute(sa.text("SELECT count(*) FROM sessions")).scalar() or 0)
+
+
+def known_of(client: TestClient, done: Any, key: Make) -> Json:
+    """What the session that a launch opened knows."""
+    assert done.status_code == 303, done.text
+    session = done.headers["location"].rpartition("/")[2]
+    told = client.get(f"/predict/{session}", headers=key(tenant="clinic")).json()
+    assert {one["outcome"] for one in told["answers"]} <= {"known"}
+    assert told["client_ref"] == f"Patient/{PATIENT}"
+    assert (told["budget"]["limit"], told["budget"]["spent"]) == (60, 0)
+    return {one["feature"]: one["value"] for one in told["answers"]}
+
+
+def test_a_launch_opens_a_session_with_what_the_last_day_found(
+    app: FastAPI, client: TestClient, ehr: Ehr, key: Make
+) -> None:
+    ehr.observations = [observation("2093-3", 250, "mg/dL", ago(hours=3))]
+
+    done = come_back(client, ehr)
+
+    known = known_of(client, done, key)
+    years = NOW.year - 1963 - ((NOW.month, NOW.day) < (2, 1))
+    assert known == {"chol": 250, "age": years, "sex": "male"}
+    page = client.get(done.headers["location"])
+    assert page.status_code == 200
+    # The person has a key, and the session is theirs.
+    with transaction(app.state.engine, None, is_read=True) as db:
+        query = (
+            "SELECT k.name, k.subject FROM keys k JOIN sessions s ON s.key_id = k.id"
+        )
+        assert db.execute(sa.text(query)).one() == ("Dr. Seven", f"{ehr.url} dr-7")
+    # A clinician of the record system sees no keys.
+    assert client.get("/ui/keys").status_code == 403
+    assert ehr.asked[0] == f"Patient/{PATIENT}?"
+    asked = httpx.QueryParams(ehr.asked[1].partition("?")[2])
+    assert asked["patient"] == PATIENT
+    assert "http://loinc.org|2093-3" in asked["code"].split(",")
+    since = datetime.fromisoformat(asked["date"].removeprefix("ge"))
+    assert timedelta(hours=23.9) < datetime.now(UTC) - since < timedelta(hours=24.1)
+
+
+def test_what_is_older_wrong_or_anothers_is_not_known(
+    client: TestClient, ehr: Ehr, key: Make
+) -> None:
+    other = {"subject": {"reference": "Patient/p-2"}}
+    ehr.observations = [
+        observation("2093-3", 251, "mg/dL", ago(hours=25)),
+        observation("2093-3", 252, "mg/dL", ago(hours=2), status="entered-in-error"),
+        observation("2093-3", 253, "mg/dL", ago(hours=2), **other),
+        observation("2093-3", 254, "mmol/L", ago(hours=2)),
+        observation("2093-3", 255, "mg/dL", "yesterday"),
+        observation("2093-3", 256, "mg/dL", "9999-12-31"),
+        observation("2093-3", 257, "mg/dL", "2990-01-01"),
+        observation("2093-3", 258, "mg/dL", f"{NOW:%Y-%m-%d}"),
+    ]
+    ehr.lies[f"Patient/{PATIENT}"] = ({"resourceType": "Patient", "id": "p-2"},)
+
+    # The one of today is left.
+    assert known_of(client, come_back(client, ehr), key) == {"chol": 258}
+
+
+def test_what_was_not_granted_is_not_asked_for(
+    client: TestClient, ehr: Ehr, key: Make
+) -> None:
+    ehr.lies["token"] = {"scope": "launch openid fhirUser patient/Patient.r"}
+
+    known = known_of(client, come_back(client, ehr), key)
+
+    assert set(known) == {"age", "sex"}
+    assert ehr.asked == [f"Patient/{PATIENT}?"]
+
+
+def test_results_come_in_pages_of_the_same_record_system(
+    client: TestClient, ehr: Ehr, key: Make
+) -> None:
+    result = observation("2093-3", 250, "mg/dL", ago(hours=3))
+    bundle = {"resourceType": "Bundle", "entry": [], "link": []}
+    following = {"relation": "next", "url": f"{ehr.base}/more?page=2"}
+    foreign = {"relation": "next", "url": "http://127.0.0.1:9/fhir/more"}
+    ehr.lies["Observation"] = (bundle | {"link": [following]},)
+    ehr.lies["more"] = (bundle | {"entry": [{"resource": result}], "link": [foreign]},)
+
+    assert known_of(client, come_back(client, ehr), key)["chol"] == 250
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {},
+        {"iss": "https://evil.example/fhir", "launch": "x"},
+        {"launch": "x"},
+        {"iss": "{base}"},
+    ],
+)
+def test_only_a_record_system_of_the_settings_launches(
+    client: TestClient, ehr: Ehr, query: dict[str, str]
+) -> None:
+    asked = {name: value.format(base=ehr.base) for name, value in query.items()}
+
+    refused = client.get(LAUNCH, params=asked)
+
+    assert refused.status_code == 403
+    assert "Only a record system that this service knows can launch it." in refused.text
+
+
+OTHER_KEY = ec.generate_private_key(ec.SECP256R1())
+
+
+@pytest.mark.parametrize(
+    ("lies", "status", "words"),
+    [
+        ({"error": "access_denied"}, 403, "did not let you in."),
+        ({"claims": {"nonce": "other"}}, 502, "failed."),
+        ({"claims": {"iss": "https://evil.example"}}, 502, "failed."),
+        ({"claims": {"aud": "somebody"}}, 502, "failed."),
+        ({"claims": {"aud": ["somebody"]}}, 502, "failed."),
+        ({"claims": {"exp": 1_000_000_000}}, 502, "failed."),
+        ({"claims": {"sub": "a\nb"}}, 502, "sub"),
+        ({"signing": (OTHER_KEY, "ES256")}, 502, "failed."),
+        ({"signing": (None, "none")}, 502, "failed."),
+        ({"token": {"id_token": "x"}}, 502, "failed."),
+        ({"token": {"id_token": None}}, 502, "failed."),
+        ({"token": {"patient": None}}, 422, "named no patient"),
+        ({"token": {"patient": "../Patient?x"}}, 422, "named no patient"),
+        ({"configuration": {"token_endpoint": "http://127.0.0.1:9/"}}, 503, "reached"),
+        ({"configuration": {"jwks_uri": "http://127.0.0.1:9/"}}, 503, "reached"),
+        ({"configuration": {"issuer": None}}, 502, "failed."),
+        ({f"Patient/{PATIENT}": ({}, 403)}, 502, "did not give the patient"),
+        ({"Observation": ([], 200)}, 502, "did not give the patient"),
+    ],
+)
+def test_what_a_record_system_says_is_checked(
+    app: FastAPI, client: TestClient, ehr: Ehr, lies: Json, status: int, words: str
+) -> None:
+    ehr.lies = lies
+
+    refused = come_back(client, ehr)
+
+    assert refused.status_code == status, refused.text
+    assert words in refused.text
+    assert sessions_of(app) == 0
+    assert client.get("/ui").status_code == 303
+
+
+def test_an_unknown_model_is_named(client: TestClient, ehr: Ehr) -> None:
+    sent = client.get("/ui/smart/launch/nope", params=ehr.begin())
+    there = httpx.get(sent.headers["location"], trust_env=False)
+
+    refused = client.get(there.headers["location"])
+
+    assert refused.status_code == 404
+    assert "There is no model nope here." in refused.text
+
+
+def test_a_launch_comes_back_once_and_to_its_browser(
+    app: FastAPI, client: TestClient, ehr: Ehr
+) -> None:
+    sent = client.get(LAUNCH, params=ehr.begin())
+    back = httpx.get(sent.headers["location"], trust_env=False).headers["location"]
+    kept = dict(client.cookies)
+    client.cookies.clear()
+
+    assert client.get(back).status_code in (400, 403)
+    client.cookies.update(kept)
+    assert client.get(back).status_code == 303
+    client.cookies.update(kept)
+    # The code is used up.
+    assert client.get(back).status_code == 502
+    assert sessions_of(app) == 1
+
+
+def test_who_was_revoked_opens_no_session(
+    app: FastAPI, client: TestClient, ehr: Ehr
+) -> None:
+    come_back(client, ehr)
+    with transaction(app.state.engine, None, is_read=True) as db:
+        query = "SELECT id, tenant_id FROM keys WHERE subject IS NOT NULL"
+        row = db.execute(sa.text(query)).one()
+    with transaction(app.state.engine, row.tenant_id) as db:
+        keys.revoke(db, row.id, datetime.now(UTC))
+
+    refused = come_back(client, ehr)
+
+    assert refused.status_code == 403
+    assert "Your access was revoked." in refused.text
+    assert sessions_of(app) == 1

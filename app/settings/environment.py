@@ -89,8 +89,12 @@ def refuse_value(error: dict[str, object]) -> Refusal:
     assert isinstance(place, tuple)
     assert isinstance(context, dict)
     name = str(place[0])
+    # A field of a setting in JSON is named, too.
+    within = [one for one in place[1:] if isinstance(one, str)]
+    field = ".".join([PREFIX + name.upper(), *within])
     found = "" if name in SECRET else describe(error["input"])
-    return Refusal(PREFIX + name.upper(), rule_text(kind, context), found)
+    rule = rule_text(kind, context).removesuffix(" of this request")
+    return Refusal(field, rule, found)
 
 
 def wrong_places(settings: Settings) -> Iterator[Refusal]:

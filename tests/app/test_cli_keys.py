@@ -1,11 +1,16 @@
 """`askless keys`: what an operator does at the database itself."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from app.service import people
+from app.settings.settings import Settings
+from app.store.database.engine import create_engine
 from tests.app.conftest import Finished
+from tests.app.tenants import transaction
 
 Run = Callable[..., Finished]
 
@@ -30,6 +35,31 @@ def test_a_key_is_made_listed_and_revoked(run: Run) -> None:
     assert made.out.strip() not in listed.out
     assert f"{key} is revoked" in revoked.out
     assert "revoked" in after.out
+
+
+def test_a_person_is_restored_and_a_key_with_a_secret_is_not(
+    run: Run, tmp_path: Path
+) -> None:
+    made = run("keys", "create", "clinic")
+    lost = "key_" + made.out.split("_")[1]
+    engine = create_engine(Settings(home=tmp_path).url)
+    with transaction(engine) as db:
+        now = datetime.now(UTC)
+        who = people.Person("https://id.example.org", "7", "Ada", ("predict:read",))
+        person = people.let_in(db, who, now).id
+    engine.dispose()
+    for key in (lost, person):
+        run("keys", "revoke", key)
+
+    refused = run("keys", "restore", lost)
+    restored = run("keys", "restore", person)
+
+    assert (refused.code, refused.out) == (2, "")
+    assert "a key with a secret is made anew" in refused.err
+    assert f"{person} is valid again" in restored.out
+    listed = run("keys", "list").out
+    assert listed.count("revoked on") == 1
+    assert "Ada" in listed
 
 
 def test_keys_of_another_tenant_are_not_seen(run: Run) -> None:
@@ -57,6 +87,7 @@ def test_keys_of_another_tenant_are_not_seen(run: Run) -> None:
         (("create", "a", "--tenant", "x" * 201), "--tenant"),
         (("list", "--tenant", "nobody"), "--tenant"),
         (("revoke", "key_none"), "KEY"),
+        (("restore", "key_none"), "KEY"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(

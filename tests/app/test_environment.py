@@ -65,6 +65,10 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("ASKLESS_CLUSTER", "tls://scheduler:port", "such as tls://scheduler:8786"),
         ("ASKLESS_CLUSTER", "http://127.0.0.1:80", "such as tls://scheduler:8786"),
         ("ASKLESS_CLUSTER", "tcp://scheduler:8786", "must be tls:// beyond this"),
+        ("ASKLESS_OIDC_ISSUER", "http://login.example.org", "must"),
+        ("ASKLESS_OIDC_ISSUER", "login.example.org", "must"),
+        ("ASKLESS_OIDC_SCOPE", "profile", "must"),
+        ("ASKLESS_OIDC_GROUPS", "staff", "must be JSON"),
     ],
 )
 def test_setting_that_makes_no_sense_is_named(
@@ -101,6 +105,88 @@ def test_setting_that_is_right_or_not_ours_is_taken(
     monkeypatch.setenv(name, text)
 
     assert read_settings().step_s == 2.0
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "field", "rule"),
+    [
+        ("OIDC_GROUPS", '{"a": {"role": "boss"}}', "a.role", "must be one of"),
+        ("OIDC_GROUPS", '{"a": {"tenant": "b"}}', "a.role", "is required"),
+        ("OIDC_GROUPS", '{"a": {"role": "admin", "x": 1}}', "a.x", "is no field"),
+        ("SMART_SERVERS", '{"https://a": {"x": "SECRET"}}', "https://a.x", "is no"),
+        ("SMART_SERVERS", '{"a": {"client_id": ""}}', "a.client_id", "must"),
+    ],
+)
+def test_field_of_a_setting_that_makes_no_sense_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, text: str, field: str, rule: str
+) -> None:
+    monkeypatch.setenv(f"ASKLESS_{name}", text)
+
+    with pytest.raises(RefusedError) as caught:
+        read_settings()
+
+    refusal = caught.value.refusals[-1]
+    assert refusal.field == f"ASKLESS_{name}.{field}"
+    assert rule in refusal.rule
+    assert "SECRET" not in str(refusal)
+
+
+SIGNING_IN = {
+    "ASKLESS_ADDRESS": "https://askless.example.org",
+    "ASKLESS_OIDC_ISSUER": "https://login.example.org",
+    "ASKLESS_OIDC_CLIENT_ID": "askless",
+    "ASKLESS_OIDC_GROUPS": '{"staff": {"role": "clinician"}}',
+    "ASKLESS_SMART_SERVERS": '{"https://a.org/fhir": {"client_id": "askless"}}',
+}
+
+
+@pytest.mark.parametrize(
+    ("without", "field", "rule"),
+    [
+        ("", "", ""),
+        ("ASKLESS_ADDRESS", "ASKLESS_OIDC_ISSUER", "needs ASKLESS_ADDRESS"),
+        ("ASKLESS_ADDRESS", "ASKLESS_SMART_SERVERS", "needs ASKLESS_ADDRESS"),
+        ("ASKLESS_OIDC_CLIENT_ID", "ASKLESS_OIDC_CLIENT_ID", "must be set"),
+        ("ASKLESS_OIDC_GROUPS", "ASKLESS_OIDC_GROUPS", "must let somebody in"),
+    ],
+)
+def test_signing_in_elsewhere_needs_all_its_settings(
+    monkeypatch: pytest.MonkeyPatch, without: str, field: str, rule: str
+) -> None:
+    for name, text in SIGNING_IN.items():
+        if name != without:
+            monkeypatch.setenv(name, text)
+    if not without:
+        assert read_settings().must_ask(is_local=True)
+        return
+
+    with pytest.raises(RefusedError) as caught:
+        read_settings()
+
+    found = {one.field: one.rule for one in caught.value.refusals}
+    assert rule in found[field]
+
+
+def test_record_system_without_https_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, text in SIGNING_IN.items():
+        monkeypatch.setenv(name, text.replace("https://a.org", "http://a.org"))
+
+    with pytest.raises(RefusedError, match="ASKLESS_SMART_SERVERS: must be by"):
+        read_settings()
+
+
+def test_signing_in_without_its_extra_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, text in SIGNING_IN.items():
+        monkeypatch.setenv(name, text)
+    # As if the package were not installed.
+    monkeypatch.setitem(sys.modules, "authlib", None)
+
+    with pytest.raises(RefusedError, match=r"pip install 'askless\[server,oidc\]'"):
+        read_settings()
 
 
 def test_door_without_its_extra_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ and keeps what it was asked. What a test puts into `lies` it says instead of the
 
 import json
 import socket
+import sys
 import threading
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Iterator
@@ -188,3 +189,18 @@ def running(callback: str) -> Iterator[Ehr]:
         server.should_exit = True
         thread.join()
         listener.close()
+
+
+def main() -> None:
+    """Serve a record system until Ctrl-C: PORT, and the SITE that it launches."""
+    port, site = int(sys.argv[1]), sys.argv[2]
+    ehr = Ehr(f"http://127.0.0.1:{port}", f"{site}/ui/smart/callback")
+    at = datetime.now(UTC).isoformat()
+    ehr.observations = [observation("2093-3", 250, "mg/dL", at)]
+    address = f"{site}/ui/smart/launch/heart-cleveland"
+    print(f"Open {address}?{urlencode(ehr.begin())}")  # noqa: T201
+    uvicorn.run(make_app(ehr), port=port, log_level="warning")
+
+
+if __name__ == "__main__":
+    main()

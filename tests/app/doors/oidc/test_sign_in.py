@@ -107,6 +107,8 @@ def test_who_may_not_come_in_is_told_why(
 
     assert done.status_code == 403
     assert words in done.text
+    # Otherwise the provider would send the same person again.
+    assert f'href="{BEGIN}/out"' in done.text
     assert rows_of(app) == []
     assert client.get("/ui").status_code == 303
 
@@ -213,7 +215,7 @@ def test_signing_out_here_leads_to_signing_out_there(
     there = client.get(f"{BEGIN}/out")
 
     assert client.get("/ui").status_code == 303
-    assert f"You may be signed in at {host_of(provider.url)} still." in page
+    assert f"You may still be signed in at {host_of(provider.url)}." in page
     assert f'href="{BEGIN}/out"' in page
     assert there.headers["location"] == f"{provider.url}/session/end?client_id=askless"
 

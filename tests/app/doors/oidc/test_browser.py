@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 from app.settings.settings import Settings
 from tests.app.doors.oidc.provider import Provider, host_of
 from tests.app.servers import Server
+from tests.pages.audit import audit
 from tests.pages.conftest import CHROMIUM, WITHIN_MS, launch
 
 
@@ -35,19 +36,36 @@ def page(server: Server) -> Iterator[Page]:
         browser.close()
 
 
-def test_a_person_signs_in_and_out(page: Page, server: Server) -> None:
-    provider = str(server.settings.oidc_issuer)
-
+def sign_in(page: Page, server: Server, name: str) -> None:
     page.goto("/ui/keys")
-    page.get_by_role("link", name=f"Sign in at {host_of(provider)}").click()
-    page.get_by_placeholder("Enter any login").fill("grace")
+    host = host_of(str(server.settings.oidc_issuer))
+    page.get_by_role("link", name=f"Sign in at {host}").click()
+    page.get_by_placeholder("Enter any login").fill(name)
     page.get_by_placeholder("and password").fill("any")
     page.get_by_role("button", name="Sign-in").click()
     page.get_by_role("button", name="Continue").click()
+
+
+def test_a_person_signs_in_and_out(page: Page, server: Server) -> None:
+    provider = str(server.settings.oidc_issuer)
+
+    sign_in(page, server, "grace")
 
     expect(page).to_have_url(f"{server.url}/ui/keys")
     expect(page.get_by_role("rowheader", name="Grace Hopper")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_text("You have signed out here.")).to_be_visible()
+    audit(page)
     page.get_by_role("link", name="Sign out there, too").click()
     expect(page).to_have_url(f"{provider}/session/end?client_id=askless")
+
+
+def test_who_may_not_come_in_comes_as_somebody_else(page: Page, server: Server) -> None:
+    sign_in(page, server, "alan")
+
+    expect(page.get_by_text("You are in no group")).to_be_visible()
+    audit(page)
+    page.get_by_role("link", name="sign out at").click()
+    page.get_by_role("button", name="Yes, sign me out").click()
+    sign_in(page, server, "grace")
+    expect(page).to_have_url(f"{server.url}/ui/keys")

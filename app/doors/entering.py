@@ -4,13 +4,13 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 import sqlalchemy as sa
-from fastapi import Request
+from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from app.doors.flows import FlowError, forget
 from app.errors import UnknownKeyError
-from app.http.plumbing.auth import Guard
+from app.http.plumbing.auth import Guard, note_use
 from app.http.plumbing.deps import changing, reading
 from app.pages.callers import set_cookie
 from app.pages.frame import render, see_other
@@ -40,7 +40,10 @@ def find_key(engine: sa.Engine, found: Entitled) -> StoredKey:
     if tenant_id is not None:
         with reading(engine, tenant_id) as db:
             key = people.find_key(db, found.person)
-    return key or renew_key(engine, found)
+    if key is None:
+        return renew_key(engine, found)
+    note_use(engine, key)
+    return key
 
 
 def renew_key(engine: sa.Engine, found: Entitled) -> StoredKey:
@@ -81,8 +84,14 @@ async def open_page(request: Request, caller: Caller, address: str) -> Response:
     return done
 
 
-def show_failure(request: Request, error: FlowError) -> Response:
+def show_failures(app: FastAPI) -> None:
+    """Have a page for what goes wrong when somebody signs in elsewhere."""
+    app.add_exception_handler(FlowError, show_failure)
+
+
+async def show_failure(request: Request, error: Exception) -> Response:
     """Show why a sign-in failed, with the ways to try again."""
+    assert isinstance(error, FlowError)
     page = render(request, "sign_in.html", error.status, next="/ui", said=error.words)
     forget(request, page)
     return page

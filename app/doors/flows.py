@@ -119,7 +119,7 @@ class Flow:
             urlsafe_b64encode(json.dumps(session).encode()).decode(),
             max_age=LASTS_S,
             path="/",
-            secure=request.url.scheme == "https",
+            secure=is_safe(request),
             httponly=True,
             samesite="lax",
         )
@@ -188,8 +188,13 @@ STALE = "This sign-in began in another window or too long ago. Please sign in ag
 
 def cookie_name(request: Request) -> str:
     """Return the cookie's name; the prefix keeps other hosts of a domain from it."""
-    is_safe = request.url.scheme == "https"
-    return "__Host-askless_flow" if is_safe else "askless_flow"
+    return "__Host-askless_flow" if is_safe(request) else "askless_flow"
+
+
+def is_safe(request: Request) -> bool:
+    """Return whether browsers come by https; a proxy may hide that from a request."""
+    site: str = request.app.state.settings.site
+    return site.startswith("https:")
 
 
 def read_cookie(request: Request) -> Json:
@@ -211,5 +216,4 @@ def kept_of(request: Request) -> dict[str, str]:
 def forget(request: Request, response: Response) -> None:
     """Remove the cookie: a flow ends once."""
     name = cookie_name(request)
-    is_safe = request.url.scheme == "https"
-    response.delete_cookie(name, path="/", secure=is_safe, httponly=True)
+    response.delete_cookie(name, path="/", secure=is_safe(request), httponly=True)

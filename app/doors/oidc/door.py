@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import Response
 
-from app.doors.entering import let_in, open_page, show_failure
+from app.doors.entering import let_in, open_page, show_failures
 from app.doors.flows import AuthServer, Flow, FlowError
 from app.doors.oidc.grants import NoGrantError, entitle
 from app.doors.oidc.people import NO_GROUP, Provider
@@ -30,6 +30,7 @@ def add_to(app: FastAPI) -> None:
     audience = settings.oidc_audience or f"{settings.site}/mcp"
     app.state.people = Provider(app, flow, audience)
     app.state.sign_in_ways.append(OtherSignIn(flow.host, router.prefix))
+    show_failures(app)
     app.include_router(router)
 
 
@@ -39,39 +40,31 @@ async def begin(request: Request) -> Response:
     flow: Flow = request.app.state.oidc_flow
     callback = f"{request.app.state.settings.site}{CALLBACK}"
     kept = {"next": our_path(request.query_params.get("next"))}
-    try:
-        return await flow.begin(request, callback, kept)
-    except FlowError as error:
-        return show_failure(request, error)
+    return await flow.begin(request, callback, kept)
 
 
 @router.get("/out")
 async def leave(request: Request) -> Response:
     """Send the browser to where the provider signs people out."""
     flow: Flow = request.app.state.oidc_flow
-    try:
-        address = (await flow.metadata()).get("end_session_endpoint")
-        if not isinstance(address, str):
-            raise FlowError(404, NOWHERE.format(flow.host))
-        return see_other(f"{address}?{urlencode({'client_id': flow.server.client_id})}")
-    except FlowError as error:
-        return show_failure(request, error)
+    address = (await flow.metadata()).get("end_session_endpoint")
+    if not isinstance(address, str):
+        raise FlowError(404, NOWHERE.format(flow.host))
+    return see_other(f"{address}?{urlencode({'client_id': flow.server.client_id})}")
 
 
 @router.get("/callback")
 async def finish(request: Request) -> Response:
     """Sign in whom the provider knows, with the rights of their groups."""
     flow: Flow = request.app.state.oidc_flow
+    settings = request.app.state.settings
+    done = await flow.finish(request)
+    claims = done.claims
+    if settings.oidc_claim.partition(".")[0] not in claims:
+        claims = {**await flow.read_userinfo(done.token, claims["sub"]), **claims}
     try:
-        done = await flow.finish(request)
-        claims = done.claims
-        settings = request.app.state.settings
-        if settings.oidc_claim.partition(".")[0] not in claims:
-            claims = {**await flow.read_userinfo(done.token, claims["sub"]), **claims}
         found = entitle(claims, settings.oidc_claim, settings.oidc_groups)
-        caller = await let_in(request, found)
-        return await open_page(request, caller, our_path(done.kept.get("next")))
     except NoGrantError:
-        return show_failure(request, FlowError(403, NO_GROUP))
-    except FlowError as error:
-        return show_failure(request, error)
+        raise FlowError(403, NO_GROUP) from None
+    caller = await let_in(request, found)
+    return await open_page(request, caller, our_path(done.kept.get("next")))

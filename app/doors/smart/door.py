@@ -9,7 +9,7 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from app.documents.http.sessions import PredictRequest
-from app.doors.entering import Entitled, let_in, open_page, show_failure
+from app.doors.entering import Entitled, let_in, open_page, show_failures
 from app.doors.flows import AuthServer, Finished, Flow, FlowError, kept_of
 from app.doors.observations import read_known
 from app.doors.smart.results import Records
@@ -44,6 +44,7 @@ def add_to(app: FastAPI) -> None:
     servers = {url.rstrip("/"): one for url, one in settings.smart_servers.items()}
     app.state.smart_servers = servers
     app.state.smart_flows = {url: make_flow(url, one) for url, one in servers.items()}
+    show_failures(app)
     app.include_router(router)
 
 
@@ -65,28 +66,20 @@ async def launch(
 ) -> Response:
     """Send the browser on to the record system that opened this page."""
     base = iss.rstrip("/")
-    settings = request.app.state.settings
-    try:
-        flow = find_flow(request, base if launch else "")
-        kept = {"base": base, "model": model}
-        callback = f"{settings.site}{CALLBACK}"
-        return await flow.begin(request, callback, kept, aud=iss, launch=launch)
-    except FlowError as error:
-        return show_failure(request, error)
+    flow = find_flow(request, base if launch else "")
+    callback = f"{request.app.state.settings.site}{CALLBACK}"
+    kept = {"base": base, "model": model}
+    return await flow.begin(request, callback, kept, aud=iss, launch=launch)
 
 
 @router.get("/callback")
 async def finish(request: Request) -> Response:
     """Sign in whom the record system knows; open a session with what it knows."""
-    try:
-        base = kept_of(request).get("base", "")
-        flow = find_flow(request, base)
-        done = await flow.finish(request)
-        caller = await let_in(request, entitle(request, base, done))
-        address = await open_session(request, base, done, caller)
-        return await open_page(request, caller, address)
-    except FlowError as error:
-        return show_failure(request, error)
+    base = kept_of(request).get("base", "")
+    done = await find_flow(request, base).finish(request)
+    caller = await let_in(request, entitle(request, base, done))
+    address = await open_session(request, base, done, caller)
+    return await open_page(request, caller, address)
 
 
 def entitle(request: Request, base: str, done: Finished) -> Entitled:

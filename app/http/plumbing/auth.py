@@ -107,17 +107,10 @@ class Guard:
         return cached.key
 
     def read_key(self, engine: sa.Engine, token: str) -> StoredKey:
-        """Read a key from the database; record its use every `USE_NOTED_EVERY`."""
-        now = datetime.now(UTC)
+        """Read a key from the database, and note its use."""
         with transaction(engine, None, is_read=True) as db:
             key = keys.identify(db, token)
-        if key.last_used_at is None or now - key.last_used_at > USE_NOTED_EVERY:
-            try:
-                with transaction(engine, None) as db:
-                    keys.note_use(db, key.id, now)
-            # A database that is full, or takes no changes, can still be read.
-            except (OperationalError, InternalError):
-                LOGGER.exception("key.use_not_noted")
+        note_use(engine, key)
         return key
 
     def count_request(self, caller: Caller) -> None:
@@ -134,6 +127,18 @@ class Guard:
             detail = f"This key may send {per_minute} requests a minute."
             headers = {"Retry-After": str(math.ceil(wait_s))}
             raise HTTPException(429, detail, headers=headers)
+
+
+def note_use(engine: sa.Engine, key: StoredKey) -> None:
+    """Write when a key was used, every `USE_NOTED_EVERY`."""
+    now = datetime.now(UTC)
+    if key.last_used_at is None or now - key.last_used_at > USE_NOTED_EVERY:
+        try:
+            with transaction(engine, None) as db:
+                keys.note_use(db, key.id, now)
+        # A database that is full, or takes no changes, can still be read.
+        except (OperationalError, InternalError):
+            LOGGER.exception("key.use_not_noted")
 
 
 def keep_recent(kept: OrderedDict[Any, Any], name: object, value: object) -> None:

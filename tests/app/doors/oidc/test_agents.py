@@ -129,6 +129,23 @@ def test_an_agent_may_what_its_person_may(
     assert [tuple(one) for one in names] == [("ada", f"{provider.url} ada")]
 
 
+def test_an_agents_use_is_noted(
+    app: FastAPI, client: TestClient, provider: Provider
+) -> None:
+    hers = agent(client, provider.token_of("ada", MCP)["access_token"])
+    hers.do("list_models")
+    used = sa.text("UPDATE keys SET last_used_at = NULL")
+    with transaction(app.state.engine, None) as db:
+        db.execute(used)
+    # As if some seconds had passed.
+    app.state.guard.cached_keys.clear()
+
+    hers.do("list_models")
+
+    with transaction(app.state.engine, None, is_read=True) as db:
+        assert db.execute(sa.text("SELECT last_used_at FROM keys")).scalar() is not None
+
+
 def test_keys_open_it_still(app: FastAPI, client: TestClient) -> None:
     with owned(app.state.engine) as db:
         made = keys.create(db, keys.Wish("agent"), datetime.now(UTC))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -192,14 +193,24 @@ def test_only_a_page_of_ours_opens_after_it(
     assert done.headers["location"] == "/ui"
 
 
-def test_the_cookies_are_safe_over_https(app: FastAPI, provider: Provider) -> None:
-    with TestClient(app, "https://askless.test", follow_redirects=False) as client:
+def test_the_cookie_is_safe_where_browsers_come_by_https(
+    settings: Settings, provider_folder: Path
+) -> None:
+    site = "https://askless.test"
+    provider = Provider(provider_folder, site)
+    app = create_app(provider.settings_of(settings), is_local=False)
+    with TestClient(app, site, follow_redirects=False) as client:
         sent = client.get(BEGIN)
-        back = provider.sign_in(sent.headers["location"], "ada", SITE)
-        done = client.get(back.replace("http:", "https:", 1))
+        done = client.get(provider.sign_in(sent.headers["location"], "ada", site))
+    # A proxy that ends TLS.
+    with TestClient(app, "http://askless.test", follow_redirects=False) as client:
+        proxied = client.get(BEGIN)
+    provider.close()
 
     kept = sent.headers["set-cookie"]
     assert kept.startswith("__Host-askless_flow=")
+    assert proxied.headers["set-cookie"].startswith("__Host-askless_flow=")
+    assert done.status_code == 303
     assert {"Secure", "HttpOnly", "Path=/", "SameSite=lax"} <= set(kept.split("; "))
     # It ends with the flow.
     assert '__Host-askless_flow=""; ' in "; ".join(done.headers.get_list("set-cookie"))

@@ -15,6 +15,11 @@ ALGORITHMS = [
 # How long an issuer's clock may differ from ours.
 LEEWAY_S = 30
 TIMEOUT_S = 5
+# A header, a claim or a key may be anything in JSON: a list, Infinity, very deep.
+UNREADABLE = (
+    *(jwt.PyJWTError, ArithmeticError, LookupError, RecursionError),
+    *(TypeError, ValueError),
+)
 
 
 class Issuer:
@@ -45,8 +50,7 @@ class Issuer:
         except jwt.PyJWKClientConnectionError:
             detail = "The issuer's JWK Set can't be fetched."
             raise HTTPException(503, detail, headers={"Retry-After": "2"}) from None
-        # A header or a claim may be anything in JSON, a list too.
-        except (jwt.PyJWTError, ArithmeticError, LookupError, TypeError, ValueError):
+        except UNREADABLE:
             raise UnknownKeyError from None
         return claims
 
@@ -58,7 +62,7 @@ def named_issuer(token: str) -> str:
     """
     try:
         name = jwt.decode(token, options={"verify_signature": False})["iss"]
-    except (jwt.PyJWTError, ArithmeticError, LookupError, TypeError, ValueError):
+    except UNREADABLE:
         raise UnknownKeyError from None
     if not isinstance(name, str):
         raise UnknownKeyError

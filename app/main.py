@@ -141,7 +141,11 @@ def telemetry_of(settings: Settings) -> TelemetryConfig:
         "metrics": settings.telemetry,
         "auto_configure": settings.telemetry,
         "logs": False,
-        "exclude": lambda scope: scope.get("path") in operations.PROBES,
+        # Probes are too many; the addresses of signing in hold codes and launches.
+        "exclude": lambda scope: (
+            scope.get("path") in operations.PROBES
+            or str(scope.get("path")).startswith(("/ui/sign-in/", "/ui/smart/"))
+        ),
     }
 
 

@@ -22,7 +22,7 @@ Refit = Literal[
 #: What is odd about a value that was given.
 DoubtKind = Literal["unseen_category", "outside_range"]
 EntryKind = Literal["charge", "reversal"]
-#: What a person may do, in one word.
+#: What a person or a program may do, in one word.
 Role = Literal["clinician", "analyst", "auditor", "integration", "admin"]
 #: Who makes a challenger champion.
 Promotion = Literal["by_person", "by_rule"]

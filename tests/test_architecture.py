@@ -135,7 +135,7 @@ ARROWS = {
     # Other protocols; only app.main, which opens them, and commands import one.
     "app.doors": (
         *(*LEAVES, "app.doors", "app.http.plumbing", "app.service", "app.documents"),
-        *("app.store.database.transactions", "core"),
+        *("app.settings.doors", "app.store.database.transactions", "core"),
     ),
     "app.doors.cds": (
         *(*LEAVES, "app.doors.cds", "app.doors.observations", "app.doors.tokens"),
@@ -157,6 +157,7 @@ ARROWS = {
     ),
     "app.doors.smart": (
         *(*LEAVES, "app.doors.smart", *SIGNING_IN, "app.doors.observations"),
+        "app.doors.fetching",
         *("app.http.plumbing", "app.service", "app.documents", "app.settings.doors"),
         "core",
     ),

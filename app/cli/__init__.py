@@ -46,7 +46,7 @@ COMMANDS = {
     ),
     "keys": CommandEntry(
         *("keys", "commands"),
-        "Make, list and revoke the keys that callers of the service need.",
+        "Make, list, revoke and restore the keys that callers of the service need.",
     ),
     "tenants": CommandEntry(
         *("tenants", "commands"),

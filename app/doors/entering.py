@@ -1,7 +1,7 @@
 """Lets in people who come back from signing in elsewhere, or shows them why not."""
 
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from fastapi import FastAPI, Request
@@ -12,9 +12,9 @@ from app.doors.flows import FlowError, forget
 from app.errors import UnknownKeyError
 from app.http.plumbing.auth import Guard, note_use
 from app.http.plumbing.deps import changing, reading
-from app.pages.callers import set_cookie
+from app.pages.callers import COOKIE, set_cookie
 from app.pages.frame import render, see_other
-from app.pages.sign_in import keep_sign_in
+from app.pages.sign_in import end_sign_in, keep_sign_in
 from app.records import Caller, Limits, StoredKey
 from app.service import keys, people, sign_ins
 from core.errors import RefusedError
@@ -22,11 +22,21 @@ from core.errors import RefusedError
 REVOKED = "Your access was revoked. Whoever runs this service can restore it."
 
 
+# What people are called, as claims have it.
+NAMES = ("name", "preferred_username", "email")
+
+
 class Entitled(NamedTuple):
     """A person, and the tenant they belong to."""
 
     tenant: str
     person: people.Person
+
+
+def name_of(claims: dict[str, Any]) -> str:
+    """Return what claims call a person; "" if they don't."""
+    named = [claims[one] for one in NAMES if isinstance(claims.get(one), str)]
+    return named[0] if named else ""
 
 
 def find_key(engine: sa.Engine, found: Entitled) -> StoredKey:
@@ -76,8 +86,11 @@ async def let_in(request: Request, found: Entitled) -> Caller:
 
 
 async def open_page(request: Request, caller: Caller, address: str) -> Response:
-    """Sign a browser in, and open a page."""
-    cookie = await run_in_threadpool(keep_sign_in, request.app.state.engine, caller)
+    """Sign a browser in, and open a page; who was signed in is so no more."""
+    engine = request.app.state.engine
+    if COOKIE in request.cookies:
+        await end_sign_in(request, request.cookies[COOKIE])
+    cookie = await run_in_threadpool(keep_sign_in, engine, caller)
     done = see_other(address)
     set_cookie(request, done, cookie, int(sign_ins.LASTS.total_seconds()))
     forget(request, done)
@@ -90,8 +103,14 @@ def show_failures(app: FastAPI) -> None:
 
 
 async def show_failure(request: Request, error: Exception) -> Response:
-    """Show why a sign-in failed, with the ways to try again."""
+    """Show why a sign-in failed, with the ways to try again.
+
+    Whom a provider knows and we don't may leave there, to come as somebody else.
+    """
     assert isinstance(error, FlowError)
-    page = render(request, "sign_in.html", error.status, next="/ui", said=error.words)
+    here, ways = request.url.path, request.app.state.sign_in_ways
+    leave = [one for one in ways if here.startswith(one.address)]
+    more = {"leave": leave if error.status == 403 else [], "said": error.words}
+    page = render(request, "sign_in.html", error.status, next="/ui", **more)
     forget(request, page)
     return page

@@ -4,29 +4,33 @@ What must come back is kept in a cookie of the browser that was sent. So no othe
 browser can end what this one began, and any replica can.
 """
 
-import json
 import logging
+import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from hashlib import sha256
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx2
-from authlib.integrations.base_client import MismatchingStateError, OAuthError
+from authlib.integrations.base_client import OAuthError
 from authlib.integrations.starlette_client import OAuth
 from fastapi import Request
 from fastapi.responses import Response
-from joserfc.errors import JoseError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from app.doors.fetching import TIMEOUT_S, FetchError, fetch_json
 from app.doors.tokens import ALGORITHMS
 from app.logs import log
+from app.settings.doors import TRUSTED
 
 Json = dict[str, Any]
 LASTS_S = 600
-TIMEOUT_S = 10
-# What was kept for the one who began, beside what the protocol needs.
-OURS = "ours"
-ALGORITHM_NAMES = "id_token_signing_alg_values_supported"
+# After these metadata and keys of a server are fetched again.
+FRESH_S = 300
+MOST_BYTES = 1_000_000
+STALE = "This sign-in began in another window or too long ago. Please sign in again."
+Endpoint = Annotated[str, Field(pattern=TRUSTED)]
 
 
 class FlowError(Exception):
@@ -36,6 +40,34 @@ class FlowError(Exception):
         super().__init__(words)
         self.status = status
         self.words = words
+
+
+class Metadata(BaseModel):
+    """What we take of an authorization server's metadata; nothing else reaches us."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    issuer: str
+    authorization_endpoint: Endpoint
+    token_endpoint: Endpoint
+    jwks_uri: Endpoint
+    userinfo_endpoint: Endpoint | None = None
+    end_session_endpoint: Endpoint | None = None
+    id_token_signing_alg_values_supported: list[str] = ["RS256"]
+    authorization_response_iss_parameter_supported: bool = False
+
+
+class Kept(BaseModel):
+    """What a browser keeps until it comes back."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    #: the flow that began
+    flow: str
+    nonce: str
+    code_verifier: str
+    #: of the one who began it
+    ours: dict[str, str]
 
 
 class Finished(NamedTuple):
@@ -58,65 +90,94 @@ class AuthServer(NamedTuple):
     #: None: a public client
     client_secret: str | None
     scope: str
+    #: where browsers come back to, for this server alone
+    callback: str
     #: who must have issued its tokens; None: whoever its metadata name
     issuer: str | None = None
 
 
+class Known(NamedTuple):
+    """A server's metadata, Authlib's client of it, and when they were fetched."""
+
+    metadata: Metadata
+    client: Any
+    at: float
+
+
 class Flow:
-    """The flow with one authorization server; its metadata are fetched at first use."""
+    """The flow with one authorization server; its name is ours alone."""
 
     def __init__(self, name: str, server: AuthServer) -> None:
         self.name = name
         self.server = server
-        options = {"scope": server.scope, "code_challenge_method": "S256"}
-        if server.client_secret is None:
-            options["token_endpoint_auth_method"] = "none"
-        self.app = OAuth().register(
-            name,
-            client_id=server.client_id,
-            client_secret=server.client_secret,
-            server_metadata_url=server.metadata_url,
-            client_kwargs={**options, "timeout": TIMEOUT_S},
-        )
+        self.known: Known | None = None
 
     @property
     def host(self) -> str:
         """The server's name for people."""
         return urlsplit(self.server.metadata_url).netloc
 
-    async def metadata(self) -> Json:
-        """Return the server's metadata; raise FlowError if they are not its own."""
+    async def learn(self) -> Known:
+        """Return what is known of the server; raise FlowError if it can't be used."""
+        if self.known is None or time.monotonic() - self.known.at > FRESH_S:
+            metadata = await self.fetch_metadata()
+            self.known = Known(metadata, self.make_client(metadata), time.monotonic())
+        return self.known
+
+    async def fetch_metadata(self) -> Metadata:
         try:
-            found: Json = await self.app.load_server_metadata()
-        except (httpx2.HTTPError, ValueError):
+            async with httpx2.AsyncClient() as client:
+                said = await fetch_json(client, self.server.metadata_url, MOST_BYTES)
+        except FetchError:
             raise self.unreachable() from None
-        issuer = self.server.issuer
-        if issuer is not None and found.get("issuer") != issuer:
-            self.app.server_metadata.clear()
+        try:
+            metadata = Metadata.model_validate(said)
+        except ValidationError as error:
+            place = ".".join(str(one) for one in error.errors()[0]["loc"])
+            raise self.failed(f"metadata.{place}") from None
+        if self.server.issuer not in (None, metadata.issuer):
             raise self.failed("other_issuer")
-        signed_by = found.get(ALGORITHM_NAMES) or []
-        found[ALGORITHM_NAMES] = [one for one in signed_by if one in ALGORITHMS]
-        return found
+        return metadata
+
+    def make_client(self, metadata: Metadata) -> Any:
+        """Return Authlib's client of the server, which knows no more than we took."""
+        options = {"scope": self.server.scope, "code_challenge_method": "S256"}
+        if self.server.client_secret is None:
+            options["token_endpoint_auth_method"] = "none"
+        said = metadata.model_dump(exclude_none=True)
+        algorithms = metadata.id_token_signing_alg_values_supported
+        said["id_token_signing_alg_values_supported"] = [
+            one for one in algorithms if one in ALGORITHMS
+        ]
+        return OAuth().register(
+            self.name,
+            client_id=self.server.client_id,
+            client_secret=self.server.client_secret,
+            client_kwargs={**options, "timeout": TIMEOUT_S},
+            **said,
+        )
 
     async def begin(
-        self, request: Request, callback: str, kept: Mapping[str, str], **asked: str
+        self, request: Request, kept: Mapping[str, str], **asked: str
     ) -> Response:
         """Send the browser to sign in; `asked` are further parameters of the server."""
-        await self.metadata()
-        session: Json = {OURS: dict(kept)}
+        client = (await self.learn()).client
+        session: Json = {}
         request.scope["session"] = session
-        try:
-            response: Response = await self.app.authorize_redirect(
-                request, callback, **asked
-            )
-        except (RuntimeError, ValueError):
-            raise self.failed("no_endpoint") from None
-        for name in session.keys() - {OURS}:
-            # Where it was sent, which is long.
-            session[name]["data"].pop("url", None)
+        response: Response = await client.authorize_redirect(
+            request, self.server.callback, **asked
+        )
+        ((key, entry),) = session.items()
+        state, data = key.removeprefix(self.state_key("")), entry["data"]
+        ours = Kept(
+            flow=self.name,
+            nonce=data["nonce"],
+            code_verifier=data["code_verifier"],
+            ours=dict(kept),
+        )
         response.set_cookie(
-            cookie_name(request),
-            urlsafe_b64encode(json.dumps(session).encode()).decode(),
+            cookie_name(request, state),
+            urlsafe_b64encode(ours.model_dump_json().encode()).decode(),
             max_age=LASTS_S,
             path="/",
             secure=is_safe(request),
@@ -126,48 +187,57 @@ class Flow:
         response.headers["Cache-Control"] = "no-store"
         return response
 
+    def state_key(self, state: str) -> str:
+        """Return the name under which Authlib keeps a state."""
+        return f"_state_{self.name}_{state}"
+
     async def finish(self, request: Request) -> Finished:
         """Exchange the code that a browser brought back; raise FlowError."""
-        request.scope["session"] = read_cookie(request)
-        metadata = await self.metadata()
-        issuer = metadata.get("issuer")
-        if request.query_params.get("iss", issuer) != issuer:
+        query = request.query_params
+        kept = read_cookie(request)
+        if kept is None or kept.flow != self.name:
+            raise FlowError(400, STALE)
+        if "error" in query:
+            raise FlowError(403, f"{self.host} did not let you in.")
+        known = await self.learn()
+        metadata = known.metadata
+        must_say = metadata.authorization_response_iss_parameter_supported
+        if query.get("iss", None if must_say else metadata.issuer) != metadata.issuer:
             raise self.failed("other_issuer")
+        data = {"nonce": kept.nonce, "code_verifier": kept.code_verifier}
+        data["redirect_uri"] = self.server.callback
+        key = self.state_key(query["state"])
+        request.scope["session"] = {key: {"data": data, "exp": time.time() + LASTS_S}}
         wanted = {
-            "iss": {"essential": True, "values": [issuer]},
+            "iss": {"essential": True, "values": [metadata.issuer]},
             "aud": {"essential": True, "value": self.server.client_id},
         }
         try:
-            token: Json = await self.app.authorize_access_token(
+            token: Json = await known.client.authorize_access_token(
                 request, claims_options=wanted
             )
-        except MismatchingStateError:
-            raise FlowError(400, STALE) from None
-        except OAuthError as error:
-            if "error" in request.query_params:
-                words = f"{self.host} did not let you in."
-                raise FlowError(403, words) from None
-            raise self.failed(str(error.error)) from None
+            claims = dict(token["userinfo"])
         except httpx2.HTTPError:
             raise self.unreachable() from None
-        # What the server says may be no token of its own, or no JSON.
-        except (JoseError, LookupError, TypeError, ValueError, RuntimeError) as error:
+        except OAuthError as error:
+            raise self.failed(str(error.error)) from None
+        # What a server says is no token: Authlib and its libraries raise many kinds.
+        except Exception as error:
             raise self.failed(type(error).__name__) from None
-        if "userinfo" not in token:
-            raise self.failed("no_id_token")
-        return Finished(dict(token["userinfo"]), token, kept_of(request))
+        return Finished(claims, token, kept.ours)
 
     async def read_userinfo(self, token: Json, sub: str) -> Json:
         """Return what the server says of a person beyond their ID token."""
-        metadata = await self.metadata()
-        if "userinfo_endpoint" not in metadata:
+        known = await self.learn()
+        if known.metadata.userinfo_endpoint is None:
             return {}
         try:
-            said: Json = dict(await self.app.userinfo(token=token))
+            said = dict(await known.client.userinfo(token=token))
         except httpx2.HTTPError:
             raise self.unreachable() from None
-        except (TypeError, ValueError):
-            raise self.failed("no_userinfo") from None
+        # As above.
+        except Exception as error:
+            raise self.failed(type(error).__name__) from None
         if said.get("sub") != sub:
             raise self.failed("other_userinfo")
         return said
@@ -178,17 +248,20 @@ class Flow:
 
     def failed(self, why: str) -> FlowError:
         """Log why a server's words can't be used; return what the person is told."""
+        # Its metadata or keys may be others by now.
+        self.known = None
         log("sign_in.failed", logging.WARNING, host=self.host, why=why[:100])
         words = f"Signing in at {self.host} failed. The log of this service says why."
         return FlowError(502, words)
 
 
-STALE = "This sign-in began in another window or too long ago. Please sign in again."
+def cookie_name(request: Request, state: str) -> str:
+    """Return the cookie of a state; the prefix keeps other hosts of a domain from it.
 
-
-def cookie_name(request: Request) -> str:
-    """Return the cookie's name; the prefix keeps other hosts of a domain from it."""
-    return "__Host-askless_flow" if is_safe(request) else "askless_flow"
+    Each has its own, so that windows don't meet.
+    """
+    prefix = "__Host-" if is_safe(request) else ""
+    return f"{prefix}askless_flow_{sha256(state.encode()).hexdigest()[:16]}"
 
 
 def is_safe(request: Request) -> bool:
@@ -197,23 +270,21 @@ def is_safe(request: Request) -> bool:
     return site.startswith("https:")
 
 
-def read_cookie(request: Request) -> Json:
-    """Return what a browser kept; nothing for a cookie that is not ours."""
-    text = request.cookies.get(cookie_name(request), "")
+def read_cookie(request: Request) -> Kept | None:
+    """Return what a browser kept of the state that it brings back; None: nothing."""
+    state = request.query_params.get("state")
+    if not state:
+        return None
     try:
-        kept = json.loads(urlsafe_b64decode(text))
+        text = request.cookies.get(cookie_name(request, state), "")
+        return Kept.model_validate_json(urlsafe_b64decode(text))
     except ValueError:
-        return {}
-    is_ours = isinstance(kept, dict) and all(isinstance(v, dict) for v in kept.values())
-    return kept if is_ours else {}
-
-
-def kept_of(request: Request) -> dict[str, str]:
-    """Return what was kept for the one who began, before the flow has ended."""
-    return dict(read_cookie(request).get(OURS, {}))
+        return None
 
 
 def forget(request: Request, response: Response) -> None:
-    """Remove the cookie: a flow ends once."""
-    name = cookie_name(request)
-    response.delete_cookie(name, path="/", secure=is_safe(request), httponly=True)
+    """Remove the cookie of the state that a browser brought back: a flow ends once."""
+    state = request.query_params.get("state")
+    if state:
+        name = cookie_name(request, state)
+        response.delete_cookie(name, path="/", secure=is_safe(request), httponly=True)

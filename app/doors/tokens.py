@@ -1,5 +1,6 @@
 """Reads JSON Web Tokens that others have signed; their keys are in their JWK Sets."""
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ ALGORITHMS = [
 # How long an issuer's clock may differ from ours.
 LEEWAY_S = 30
 TIMEOUT_S = 5
+# How long a JWK Set is not asked for that could not be fetched.
+AWAY_S = 30
 # A header, a claim or a key may be anything in JSON: a list, Infinity, very deep.
 UNREADABLE = (
     *(jwt.PyJWTError, ArithmeticError, LookupError, RecursionError),
@@ -22,12 +25,31 @@ UNREADABLE = (
 )
 
 
+class KeySet(jwt.PyJWKClient):
+    """A JWK Set that is fetched now and then, and not soon again where that failed.
+
+    Otherwise anybody could have us wait for a server that is slow: a token of a key
+    that is not known asks for the set again.
+    """
+
+    away_until = 0.0
+
+    def fetch_data(self) -> Any:
+        if time.monotonic() < self.away_until:
+            raise jwt.PyJWKClientConnectionError("was away some seconds ago")
+        try:
+            return super().fetch_data()
+        except UNREADABLE:
+            self.away_until = time.monotonic() + AWAY_S
+            raise
+
+
 class Issuer:
-    """Somebody who signs tokens. Their JWK Set is fetched again now and then."""
+    """Somebody who signs tokens."""
 
     def __init__(self, name: str, jwks: str) -> None:
         self.name = name
-        self.keys = jwt.PyJWKClient(jwks, timeout=TIMEOUT_S)
+        self.keys = KeySet(jwks, timeout=TIMEOUT_S)
 
     def read(
         self, token: str, audience: str, required: Sequence[str]
@@ -37,6 +59,8 @@ class Issuer:
         Its own words on where its keys are (`jku`) are not believed. Raises
         UnknownKeyError, or HTTPException (503) if the keys can't be fetched.
         """
+        if named_issuer(token) != self.name:
+            raise UnknownKeyError
         try:
             claims: dict[str, Any] = jwt.decode(
                 token,
@@ -47,9 +71,11 @@ class Issuer:
                 leeway=LEEWAY_S,
                 options={"require": ["iss", "aud", "exp", *required]},
             )
+            # A number as long as you like is one in JSON.
+            float(claims["exp"])
         except jwt.PyJWKClientConnectionError:
             detail = "The issuer's JWK Set can't be fetched."
-            raise HTTPException(503, detail, headers={"Retry-After": "2"}) from None
+            raise HTTPException(503, detail, headers={"Retry-After": "30"}) from None
         except UNREADABLE:
             raise UnknownKeyError from None
         return claims

@@ -11,9 +11,16 @@ from starlette.concurrency import run_in_threadpool
 from app.errors import UnknownKeyError
 from app.http.plumbing.auth import Guard
 from app.http.plumbing.deps import Engine, changing
-from app.pages.callers import COOKIE, PATH, Typed, cookie_name, set_cookie
+from app.pages.callers import (
+    COOKIE,
+    PATH,
+    Typed,
+    cookie_name,
+    find_caller,
+    set_cookie,
+)
 from app.pages.frame import render, see_other
-from app.records import Caller
+from app.records import Caller, StoredKey
 from app.service import sign_ins
 
 
@@ -28,13 +35,15 @@ class OtherSignIn(NamedTuple):
 
 router = APIRouter(prefix="/ui", include_in_schema=False)
 OUR_PATH = re.compile(r"/ui(?:[/?][!-\[\]-~]*)?")
+# It may have to fit into a cookie.
+MAX_PATH = 1000
 WRONG = "must be a key that is valid: it begins with askl_"
 
 
 def our_path(text: object) -> str:
     """Return the page to open after signing in; only one of this site."""
     is_ours = isinstance(text, str) and OUR_PATH.fullmatch(text) and ".." not in text
-    return str(text) if is_ours else PATH
+    return str(text) if is_ours and len(str(text)) <= MAX_PATH else PATH
 
 
 @router.get("/sign-in")
@@ -67,9 +76,12 @@ async def sign_in(request: Request, form: Typed, engine: Engine) -> Response:
 async def sign_out(request: Request, form: Typed, engine: Engine) -> Response:
     del form
     cookie = request.cookies[COOKIE]
-    await run_in_threadpool(end_sign_in, engine, cookie)
-    request.app.state.guard.cached_keys.pop(cookie_name(cookie), None)
-    response = see_other(f"{PATH}/sign-in?signed_out=1")
+    await find_caller(request.app.state.guard, engine, cookie)
+    key = await end_sign_in(request, cookie)
+    # Who signs in elsewhere may be signed in there still.
+    is_person = key is not None and key.subject is not None
+    address = f"{PATH}/sign-in?signed_out=1" if is_person else f"{PATH}/sign-in"
+    response = see_other(address)
     response.delete_cookie(COOKIE, path=PATH)
     return response
 
@@ -80,6 +92,14 @@ def keep_sign_in(engine: Any, caller: Caller) -> str:
         return sign_ins.sign_in(db, caller.key_id, datetime.now(UTC))
 
 
-def end_sign_in(engine: Any, cookie: str) -> None:
-    with changing(engine, None) as db:
-        sign_ins.sign_out(db, cookie)
+async def end_sign_in(request: Request, cookie: str) -> StoredKey | None:
+    """Sign a browser out; return whose key it was, if this process knows it."""
+
+    def end() -> None:
+        with changing(request.app.state.engine, None) as db:
+            sign_ins.sign_out(db, cookie)
+
+    await run_in_threadpool(end)
+    guard: Guard = request.app.state.guard
+    cached = guard.cached_keys.pop(cookie_name(cookie), None)
+    return None if cached is None else cached.key

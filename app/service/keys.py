@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from app.errors import ForbiddenError, UnknownKeyError
 from app.records import Caller, Limits, Role, StoredKey
-from app.store import keys
+from app.store import keys, sign_ins
 from app.store.database.transactions import Transaction
 from core.errors import Refusal, RefusedError
 
@@ -144,6 +144,8 @@ def revoke(db: Transaction, key_id: str, now: datetime) -> StoredKey:
     key = keys.get_locked(db, key_id)
     if key.revoked_at is None:
         keys.change(db, key_id, revoked_at=now)
+        # Restored, a person signs in anew.
+        sign_ins.remove_of(db, key_id)
     return keys.get(db, key_id)
 
 

@@ -20,7 +20,8 @@ MAX_SUBJECT = 600
 class Person(NamedTuple):
     """Who somebody is at an identity provider, and what they may do here."""
 
-    issuer: str
+    #: the provider's address, from our settings
+    provider: str
     #: the provider's name for the person, which never changes
     sub: str
     #: what people call them
@@ -29,14 +30,15 @@ class Person(NamedTuple):
 
     @property
     def subject(self) -> str:
-        return f"{self.issuer} {self.sub}"
+        return f"{self.provider} {self.sub}"
 
 
 def find_key(db: Transaction, person: Person) -> StoredKey | None:
     """Return a person's key within the transaction's tenant; None: they have none.
 
-    Raises UnknownKeyError if it was revoked.
+    Raises UnknownKeyError if it was revoked, and RefusedError as `let_in` does.
     """
+    require_subject(person)
     key = keys.find_person(db, person.subject)
     if key is not None and key.revoked_at is not None:
         raise UnknownKeyError
@@ -57,12 +59,17 @@ def let_in(db: Transaction, person: Person, now: datetime) -> StoredKey:
     return keys.get(db, key.id)
 
 
-def make_key(person: Person, now: datetime) -> StoredKey:
-    """Return a key that no secret opens."""
+def require_subject(person: Person) -> None:
+    """Refuse a name that no provider may give, or that no database takes."""
     is_printable = person.sub.isprintable() and person.sub.strip() == person.sub
     if not person.sub or not is_printable or len(person.subject) > MAX_SUBJECT:
-        rule = f"must be printable, with its issuer at most {MAX_SUBJECT} characters"
+        rule = f"must be printable, with its provider at most {MAX_SUBJECT} characters"
         raise RefusedError([Refusal("sub", rule)])
+
+
+def make_key(person: Person, now: datetime) -> StoredKey:
+    """Return a key that no secret opens."""
+    require_subject(person)
     shown = "".join(one if one.isprintable() else " " for one in person.name).strip()
     return StoredKey(
         id=keys.make_id(),

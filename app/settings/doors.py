@@ -3,14 +3,24 @@
 Addresses are of https, or on this machine.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.records import Role
 
 #: where a secret may be sent, or keys fetched from
-TRUSTED = r"^(https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/])\S+$"
+TRUSTED = (
+    r"^(https://[^\s@/?#]+|http://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?)([/?]\S*)?$"
+)
+#: the name of a tenant
+Tenant = Annotated[
+    str, Field(pattern=r"^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]{0,198}\S)?$")
+]
+
+
+#: a record system's part of an address
+ServerName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=40)]
 
 
 class Grant(BaseModel):
@@ -18,7 +28,7 @@ class Grant(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tenant: str = "default"
+    tenant: Tenant = "default"
     role: Role
 
 
@@ -27,11 +37,13 @@ class SmartServer(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    #: the address of its FHIR
+    fhir: str = Field(pattern=TRUSTED)
     client_id: str = Field(min_length=1)
     #: None: a public client
     client_secret: str | None = Field(default=None, min_length=1)
     #: where and as what its users work here
-    tenant: str = "default"
+    tenant: Tenant = "default"
     role: Literal["clinician", "admin"] = "clinician"
     #: of the sessions that a launch prepares
     budget: float | None = Field(default=None, ge=0)

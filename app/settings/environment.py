@@ -13,7 +13,6 @@ from pydantic_settings.exceptions import SettingsError
 from sqlalchemy.exc import ArgumentError
 
 from app.documents.shape import rule_text
-from app.settings.doors import TRUSTED
 from app.settings.hosts import host_of
 from app.settings.places import place_of
 from app.settings.settings import DoorName, Settings
@@ -194,11 +193,9 @@ def wrong_sign_ins(settings: Settings) -> Iterator[Refusal]:
         if settings.oidc_client_id is None:
             rule = "must be set where ASKLESS_OIDC_ISSUER is"
             yield Refusal("ASKLESS_OIDC_CLIENT_ID", rule)
+        if settings.oidc_audience == settings.oidc_client_id:
+            rule = "must not be the client's id: that is whom ID tokens are meant for"
+            yield Refusal("ASKLESS_OIDC_AUDIENCE", rule)
         if not settings.oidc_groups:
             rule = 'must let somebody in, such as {"staff": {"role": "clinician"}}'
             yield Refusal("ASKLESS_OIDC_GROUPS", rule)
-    for address in settings.smart_servers:
-        if not re.fullmatch(TRUSTED, address):
-            rule = "must be by addresses of https, such as https://ehr.example.org/fhir"
-            yield Refusal("ASKLESS_SMART_SERVERS", rule, repr(address))
-            break

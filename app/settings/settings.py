@@ -8,7 +8,13 @@ from typing import Literal
 from pydantic import Field
 
 from app.records import Limits, Moment
-from app.settings.doors import TRUSTED, CdsClient, Grant, SmartServer
+from app.settings.doors import (
+    TRUSTED,
+    CdsClient,
+    Grant,
+    ServerName,
+    SmartServer,
+)
 from app.settings.hosts import is_loopback
 from app.settings.service import ServiceSettings
 
@@ -92,9 +98,9 @@ class Settings(ServiceSettings):
         min_length=1,
         description="Audience of access tokens for `/mcp`; by default its address.",
     )
-    smart_servers: dict[str, SmartServer] = Field(
+    smart_servers: dict[ServerName, SmartServer] = Field(
         default={},
-        description="Record systems that may launch us, by the address of their FHIR.",
+        description="Record systems that may launch us, by names of yours.",
     )
     limit_requests_per_minute: int = Field(
         default=6_000, ge=1, description="Requests a key may send in a minute."

@@ -1,4 +1,8 @@
-"""People who sign in at an identity provider have keys, which name who they are."""
+"""People who sign in at an identity provider have keys, which name who they are.
+
+Without the column nobody is known any more: upgraded again, people get new keys, and
+who was revoked must be revoked again.
+"""
 
 import sqlalchemy as sa
 from alembic import op

@@ -113,8 +113,11 @@ def test_setting_that_is_right_or_not_ours_is_taken(
         ("OIDC_GROUPS", '{"a": {"role": "boss"}}', "a.role", "must be one of"),
         ("OIDC_GROUPS", '{"a": {"tenant": "b"}}', "a.role", "is required"),
         ("OIDC_GROUPS", '{"a": {"role": "admin", "x": 1}}', "a.x", "is no field"),
-        ("SMART_SERVERS", '{"https://a": {"x": "SECRET"}}', "https://a.x", "is no"),
-        ("SMART_SERVERS", '{"a": {"client_id": ""}}', "a.client_id", "must"),
+        ("OIDC_GROUPS", '{"a": {"role": "admin", "tenant": ""}}', "a.tenant", "must"),
+        ("SMART_SERVERS", '{"a": {"x": "SECRET"}}', "a.x", "is no"),
+        ("SMART_SERVERS", '{"a": {"fhir": "http://a.org/r4"}}', "a.fhir", "must"),
+        ("SMART_SERVERS", '{"a": {"fhir": "https://u@a.org"}}', "a.fhir", "must"),
+        ("SMART_SERVERS", '{"A b": {}}', "A b.[key]", "must"),
     ],
 )
 def test_field_of_a_setting_that_makes_no_sense_is_named(
@@ -125,10 +128,9 @@ def test_field_of_a_setting_that_makes_no_sense_is_named(
     with pytest.raises(RefusedError) as caught:
         read_settings()
 
-    refusal = caught.value.refusals[-1]
-    assert refusal.field == f"ASKLESS_{name}.{field}"
-    assert rule in refusal.rule
-    assert "SECRET" not in str(refusal)
+    found = {one.field: one.rule for one in caught.value.refusals}
+    assert rule in found[f"ASKLESS_{name}.{field}"]
+    assert "SECRET" not in str(caught.value)
 
 
 SIGNING_IN = {
@@ -136,7 +138,7 @@ SIGNING_IN = {
     "ASKLESS_OIDC_ISSUER": "https://login.example.org",
     "ASKLESS_OIDC_CLIENT_ID": "askless",
     "ASKLESS_OIDC_GROUPS": '{"staff": {"role": "clinician"}}',
-    "ASKLESS_SMART_SERVERS": '{"https://a.org/fhir": {"client_id": "askless"}}',
+    "ASKLESS_SMART_SERVERS": '{"a": {"fhir": "https://a.org/r4", "client_id": "x"}}',
 }
 
 
@@ -167,13 +169,14 @@ def test_signing_in_elsewhere_needs_all_its_settings(
     assert rule in found[field]
 
 
-def test_record_system_without_https_is_refused(
+def test_audience_of_id_tokens_is_none_of_access_tokens(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, text in SIGNING_IN.items():
-        monkeypatch.setenv(name, text.replace("https://a.org", "http://a.org"))
+        monkeypatch.setenv(name, text)
+    monkeypatch.setenv("ASKLESS_OIDC_AUDIENCE", "askless")
 
-    with pytest.raises(RefusedError, match="ASKLESS_SMART_SERVERS: must be by"):
+    with pytest.raises(RefusedError, match="ASKLESS_OIDC_AUDIENCE: must not be"):
         read_settings()
 
 

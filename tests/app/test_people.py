@@ -49,7 +49,7 @@ def test_no_secret_opens_it(engine: sa.Engine) -> None:
 def test_two_providers_may_call_two_people_the_same(engine: sa.Engine) -> None:
     with transaction(engine) as db:
         first = people.let_in(db, ADA, NOW)
-        other = people.let_in(db, ADA._replace(issuer="https://b.example"), NOW)
+        other = people.let_in(db, ADA._replace(provider="https://b.example"), NOW)
 
     assert first.id != other.id
 

@@ -1,13 +1,12 @@
 """Pages that send people to their identity provider, and take them back."""
 
-from urllib.parse import urlencode
-
+import httpx2
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import Response
 
 from app.doors.entering import let_in, open_page, show_failures
 from app.doors.flows import AuthServer, Flow, FlowError
-from app.doors.oidc.grants import NoGrantError, entitle
+from app.doors.oidc.grants import NoGrantError, entitle, find_claim
 from app.doors.oidc.people import NO_GROUP, Provider
 from app.pages.frame import see_other
 from app.pages.sign_in import OtherSignIn, our_path
@@ -23,12 +22,16 @@ def add_to(app: FastAPI) -> None:
     issuer, client_id = settings.oidc_issuer, settings.oidc_client_id
     assert issuer is not None
     assert client_id is not None
-    metadata_url = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
-    secret, scope = settings.oidc_client_secret, settings.oidc_scope
-    server = AuthServer(metadata_url, client_id, secret, scope, issuer)
+    server = AuthServer(
+        metadata_url=f"{issuer.rstrip('/')}/.well-known/openid-configuration",
+        client_id=client_id,
+        client_secret=settings.oidc_client_secret,
+        scope=settings.oidc_scope,
+        callback=f"{settings.site}{CALLBACK}",
+        issuer=issuer,
+    )
     app.state.oidc_flow = flow = Flow("oidc", server)
-    audience = settings.oidc_audience or f"{settings.site}/mcp"
-    app.state.people = Provider(app, flow, audience)
+    app.state.people = Provider(app, flow)
     app.state.sign_in_ways.append(OtherSignIn(flow.host, router.prefix))
     show_failures(app)
     app.include_router(router)
@@ -38,19 +41,19 @@ def add_to(app: FastAPI) -> None:
 async def begin(request: Request) -> Response:
     """Send the browser to the provider; it comes back to the page that it wanted."""
     flow: Flow = request.app.state.oidc_flow
-    callback = f"{request.app.state.settings.site}{CALLBACK}"
     kept = {"next": our_path(request.query_params.get("next"))}
-    return await flow.begin(request, callback, kept)
+    return await flow.begin(request, kept)
 
 
 @router.get("/out")
 async def leave(request: Request) -> Response:
     """Send the browser to where the provider signs people out."""
     flow: Flow = request.app.state.oidc_flow
-    address = (await flow.metadata()).get("end_session_endpoint")
-    if not isinstance(address, str):
+    address = (await flow.learn()).metadata.end_session_endpoint
+    if address is None:
         raise FlowError(404, NOWHERE.format(flow.host))
-    return see_other(f"{address}?{urlencode({'client_id': flow.server.client_id})}")
+    query = {"client_id": flow.server.client_id}
+    return see_other(str(httpx2.URL(address).copy_merge_params(query)))
 
 
 @router.get("/callback")
@@ -59,11 +62,12 @@ async def finish(request: Request) -> Response:
     flow: Flow = request.app.state.oidc_flow
     settings = request.app.state.settings
     done = await flow.finish(request)
-    claims = done.claims
-    if settings.oidc_claim.partition(".")[0] not in claims:
-        claims = {**await flow.read_userinfo(done.token, claims["sub"]), **claims}
+    claims, claim = done.claims, settings.oidc_claim
+    if find_claim(claims, claim) is None:
+        said = await flow.read_userinfo(done.token, claims["sub"])
+        claims = {**claims, **said, "iss": claims["iss"], "sub": claims["sub"]}
     try:
-        found = entitle(claims, settings.oidc_claim, settings.oidc_groups)
+        found = entitle(claims, claim, settings.oidc_groups)
     except NoGrantError:
         raise FlowError(403, NO_GROUP) from None
     caller = await let_in(request, found)

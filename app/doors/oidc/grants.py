@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from app.doors.entering import Entitled
+from app.doors.entering import Entitled, name_of
 from app.service.keys import ROLES
 from app.service.people import Person
 from app.settings.doors import Grant
 
 Json = dict[str, Any]
-NAMES = ("name", "preferred_username", "email")
 
 
 class NoGrantError(Exception):
@@ -44,7 +43,6 @@ def entitle(claims: Json, claim: str, grants: dict[str, Grant]) -> Entitled:
     tenant = found[0].tenant
     roles = [ROLES[one.role] for one in found if one.tenant == tenant]
     scopes = tuple(dict.fromkeys(scope for role in roles for scope in role))
-    named = [claims[one] for one in NAMES if isinstance(claims.get(one), str)]
-    name = named[0] if named else ""
+    name = name_of(claims)
     person = Person(str(claims.get("iss")), str(claims.get("sub")), name, scopes)
     return Entitled(tenant, person)

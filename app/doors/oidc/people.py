@@ -4,29 +4,42 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
+from typing import Any
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, HTTPException
+from pydantic import AnyHttpUrl
 from starlette.concurrency import run_in_threadpool
 
 from app.doors.entering import Entitled, find_key
 from app.doors.flows import Flow, FlowError
 from app.doors.oidc.grants import NoGrantError, entitle
 from app.doors.tokens import Issuer
+from app.errors import UnknownKeyError
 from app.http.plumbing.auth import RECHECK_S, CachedKey, Guard, keep_recent
 from app.records import Caller, StoredKey
 from app.service import keys
+from app.service.sign_ins import LASTS
+from core.errors import RefusedError
 
 NO_GROUP = "You are in no group that may do anything here."
+# Tokens that are checked at a time. One may wait for the provider's keys.
+MOST_CHECKED = 4
 
 
 class Provider:
     """The identity provider of the settings, as doors for programs see it."""
 
-    def __init__(self, app: FastAPI, flow: Flow, audience: str) -> None:
+    def __init__(self, app: FastAPI, flow: Flow) -> None:
         self.state = app.state
         self.flow = flow
-        self.audience = audience
+        # As the metadata of `/mcp` write it.
+        self.audience: str = app.state.settings.oidc_audience or str(
+            AnyHttpUrl(f"{app.state.settings.site}/mcp")
+        )
         self.issuer: Issuer | None = None
+        self.jwks = ""
+        self.places: CapacityLimiter | None = None
 
     @property
     def address(self) -> str:
@@ -38,28 +51,45 @@ class Provider:
         Raises UnknownKeyError, or HTTPException: 403 for a person in no group, 429 for
         too many requests, 503 where the provider can't be reached.
         """
-        issuer = await self.find_issuer()
-        claims = await run_in_threadpool(issuer.read, token, self.audience, ["sub"])
+        claims = await self.read(token)
         settings = self.state.settings
         try:
             found = entitle(claims, settings.oidc_claim, settings.oidc_groups)
+            key = await self.find_key(token, found)
         except NoGrantError:
             raise HTTPException(403, NO_GROUP) from None
-        key = await self.find_key(token, found)
+        except RefusedError:
+            raise UnknownKeyError from None
         guard: Guard = self.state.guard
         caller = keys.caller_of(key, guard.limits, datetime.now(UTC))
-        # A token may be for less than the person may do on pages.
+        # A token may be for less than the person may do on pages, or for more.
         caller = replace(caller, scopes=frozenset(found.person.scopes))
         guard.count_request(caller)
         return caller
 
+    async def read(self, token: str) -> dict[str, Any]:
+        """Return what a token says, as `find_caller` does.
+
+        One that is older than a sign-in lasts is refused: its groups may have changed.
+        """
+        issuer = await self.find_issuer()
+        if self.places is None:
+            self.places = CapacityLimiter(MOST_CHECKED)
+        claims: dict[str, Any] = await to_thread.run_sync(
+            issuer.read, token, self.audience, ["sub", "iat"], limiter=self.places
+        )
+        age_s = time.time() - float(claims["iat"])
+        if age_s > LASTS.total_seconds():
+            raise UnknownKeyError
+        return claims
+
     async def find_issuer(self) -> Issuer:
-        if self.issuer is None:
-            try:
-                metadata = await self.flow.metadata()
-            except FlowError as error:
-                raise HTTPException(503, error.words) from None
-            self.issuer = Issuer(self.address, str(metadata.get("jwks_uri")))
+        try:
+            jwks = (await self.flow.learn()).metadata.jwks_uri
+        except FlowError as error:
+            raise HTTPException(503, error.words) from None
+        if self.issuer is None or self.jwks != jwks:
+            self.issuer, self.jwks = Issuer(self.address, jwks), jwks
         return self.issuer
 
     async def find_key(self, token: str, found: Entitled) -> StoredKey:
@@ -69,8 +99,7 @@ class Provider:
         name = sha256(b"person " + token.encode()).digest()
         cached = guard.cached_keys.get(name)
         if cached is None or time.monotonic() - cached.at > RECHECK_S:
-            engine = self.state.engine
-            key = await run_in_threadpool(find_key, engine, found)
+            key = await run_in_threadpool(find_key, self.state.engine, found)
             cached = CachedKey(key, time.monotonic())
             keep_recent(guard.cached_keys, name, cached)
         return cached.key

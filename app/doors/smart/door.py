@@ -1,7 +1,7 @@
 """The launch by a record system: sign in there, take its results, open a session."""
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from fastapi import APIRouter, FastAPI, Request
@@ -9,8 +9,15 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from app.documents.http.sessions import PredictRequest
-from app.doors.entering import Entitled, let_in, open_page, show_failures
-from app.doors.flows import AuthServer, Finished, Flow, FlowError, kept_of
+from app.documents.shape import read_shape
+from app.doors.entering import (
+    Entitled,
+    let_in,
+    name_of,
+    open_page,
+    show_failures,
+)
+from app.doors.flows import AuthServer, Finished, Flow, FlowError
 from app.doors.observations import read_known
 from app.doors.smart.results import Records
 from app.errors import ConflictError, NotFoundError
@@ -25,75 +32,93 @@ from core.errors import RefusedError
 from core.table.catalogue import Catalogue
 
 Json = dict[str, Any]
-router = APIRouter(prefix="/ui/smart", include_in_schema=False)
-# As registered with each record system.
-CALLBACK = "/ui/smart/callback"
+router = APIRouter(prefix="/ui/smart/{server}", include_in_schema=False)
 # Version 2 of the scopes; `launch`: the patient whom the record shows.
 SCOPE = "launch openid fhirUser patient/Patient.r patient/Observation.rs"
-# What people are called, as ID tokens have it.
-NAMES = ("name", "preferred_username", "email", "fhirUser")
 PATIENT = re.compile(r"[A-Za-z0-9.-]{1,64}")
 UNKNOWN = "Only a record system that this service knows can launch it."
 NO_PATIENT = "The record system named no patient. Please open one, and launch again."
 NO_MODEL = "There is no model {} here. Whoever set up the launch can name another."
 
 
+class Ehr(NamedTuple):
+    """A record system of the settings, and how people sign in there."""
+
+    setting: SmartServer
+    #: the address of its FHIR
+    base: str
+    flow: Flow
+
+
 def add_to(app: FastAPI) -> None:
     """Let the record systems of the settings launch us."""
     settings = app.state.settings
-    servers = {url.rstrip("/"): one for url, one in settings.smart_servers.items()}
-    app.state.smart_servers = servers
-    app.state.smart_flows = {url: make_flow(url, one) for url, one in servers.items()}
+    app.state.ehrs = {
+        name: make_ehr(name, one, settings.site)
+        for name, one in settings.smart_servers.items()
+    }
     show_failures(app)
     app.include_router(router)
 
 
-def make_flow(base: str, server: SmartServer) -> Flow:
-    url = f"{base}/.well-known/smart-configuration"
-    return Flow("smart", AuthServer(url, server.client_id, server.client_secret, SCOPE))
+def make_ehr(name: str, setting: SmartServer, site: str) -> Ehr:
+    """Return a record system. Browsers come back to an address for it alone.
+
+    So no record system can have us send it what another one gave.
+    """
+    base = setting.fhir.rstrip("/")
+    server = AuthServer(
+        metadata_url=f"{base}/.well-known/smart-configuration",
+        client_id=setting.client_id,
+        client_secret=setting.client_secret,
+        scope=SCOPE,
+        callback=f"{site}/ui/smart/{name}/callback",
+    )
+    return Ehr(setting, base, Flow(f"smart-{name}", server))
 
 
-def find_flow(request: Request, base: str) -> Flow:
-    flows: dict[str, Flow] = request.app.state.smart_flows
-    if base not in flows:
+def find_ehr(request: Request, name: str) -> Ehr:
+    ehrs: dict[str, Ehr] = request.app.state.ehrs
+    if name not in ehrs:
         raise FlowError(403, UNKNOWN)
-    return flows[base]
+    return ehrs[name]
 
 
 @router.get("/launch/{model}")
 async def launch(
-    model: str, request: Request, iss: str = "", launch: str = ""
+    server: str, model: str, request: Request, iss: str = "", launch: str = ""
 ) -> Response:
     """Send the browser on to the record system that opened this page."""
-    base = iss.rstrip("/")
-    flow = find_flow(request, base if launch else "")
-    callback = f"{request.app.state.settings.site}{CALLBACK}"
-    kept = {"base": base, "model": model}
-    return await flow.begin(request, callback, kept, aud=iss, launch=launch)
+    ehr = find_ehr(request, server)
+    if iss.rstrip("/") != ehr.base or not launch:
+        raise FlowError(403, UNKNOWN)
+    return await ehr.flow.begin(request, {"model": model}, aud=iss, launch=launch)
 
 
 @router.get("/callback")
-async def finish(request: Request) -> Response:
+async def finish(server: str, request: Request) -> Response:
     """Sign in whom the record system knows; open a session with what it knows."""
-    base = kept_of(request).get("base", "")
-    done = await find_flow(request, base).finish(request)
-    caller = await let_in(request, entitle(request, base, done))
-    address = await open_session(request, base, done, caller)
+    ehr = find_ehr(request, server)
+    done = await ehr.flow.finish(request)
+    caller = await let_in(request, find_person(ehr, done))
+    address = await open_session(request, ehr, done, caller)
     return await open_page(request, caller, address)
 
 
-def entitle(request: Request, base: str, done: Finished) -> Entitled:
-    """Return the person who launched us, with the role of their record system."""
-    server: SmartServer = request.app.state.smart_servers[base]
-    claims = done.claims
-    named = [claims[one] for one in NAMES if isinstance(claims.get(one), str)]
-    name = named[0] if named else ""
-    person = Person(str(claims["iss"]), str(claims["sub"]), name, ROLES[server.role])
-    return Entitled(server.tenant, person)
+def find_person(ehr: Ehr, done: Finished) -> Entitled:
+    """Return who launched us, with the role of their record system.
+
+    They are known by its address, and not by whom it calls the issuer: so nobody there
+    is anybody of another provider.
+    """
+    claims, setting = done.claims, ehr.setting
+    name = name_of(claims) or str(claims.get("fhirUser", ""))
+    person = Person(ehr.base, str(claims["sub"]), name, ROLES[setting.role])
+    return Entitled(setting.tenant, person)
 
 
 async def open_session(
-    request: Request, base: str, done: Finished, caller: Caller
+    request: Request, ehr: Ehr, done: Finished, caller: Caller
 ) -> str:
     """Start a session with the patient's results; return its page's address."""
     patient = done.token.get("patient")
@@ -103,14 +128,13 @@ async def open_session(
     catalogue = await run_in_threadpool(find_catalogue, request, caller, name)
     scope = done.token.get("scope")
     granted = scope if isinstance(scope, str) else SCOPE
-    records = Records(base, str(done.token.get("access_token")), granted)
+    records = Records(ehr.base, str(done.token.get("access_token")), granted)
     now = state.clock()
     found = await records.fetch_results(patient, catalogue, now)
     known = read_known(found, catalogue, now, patient)
-    server: SmartServer = state.smart_servers[base]
     order = {
         "model": name,
-        "budget": server.budget,
+        "budget": ehr.setting.budget,
         "known": {feature: one.value for feature, one in known.items()},
         "client_ref": f"Patient/{patient}",
     }
@@ -132,10 +156,10 @@ def start(request: Request, caller: Caller, order: Json) -> str:
     engine: sa.Engine = state.engine
     most = state.settings.max_refits
     try:
-        body = PredictRequest.model_validate(order)
+        body = read_shape(PredictRequest, order, "")
         with changing(engine, caller) as db:
             opened = service.start(db, state.loaded, body, most, moment_of(request))
     # The person's limits, or a budget that this model does not allow.
-    except (ConflictError, RefusedError, ValueError) as error:
+    except (ConflictError, RefusedError) as error:
         raise FlowError(422, str(error)) from None
     return f"/ui/sessions/{opened.session.id}"

@@ -1,5 +1,6 @@
 """Fetches from a record system what it knows of a patient since yesterday."""
 
+import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
@@ -7,16 +8,20 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from app.doors.fetching import FetchError, fetch_json
 from app.doors.flows import FlowError
-from app.doors.observations import list_resources, map_codes
+from app.doors.observations import find_time, list_resources, map_codes, seconds
 from core.table.catalogue import Catalogue
 
 Json = dict[str, Any]
 SPAN = timedelta(days=1)
-TIMEOUT_S = 10
+CLOCKS = timedelta(minutes=5)
 MOST_PAGES = 10
+SCOPE = re.compile(r"(?:patient|user|system)/(\w+|\*)\.(read|\*|c?r?u?d?s?)(?:\?.*)?")
 # A moment in FHIR is a whole day where it has no time.
 DAY = len("2026-01-31")
+# Where the day of UTC ends last, and where it begins first.
+WEST_S, EAST_S = 36 * 3600, 14 * 3600
 
 
 class Records:
@@ -25,16 +30,22 @@ class Records:
     def __init__(self, base: str, token: str, scope: str) -> None:
         self.base = base
         self.host = urlsplit(base).netloc
+        self.origin = f"{urlsplit(base).scheme}://{self.host}"
         self.headers = {
             "Accept": "application/fhir+json",
-            "Authorization": f"Bearer {token}",
+            # What is no token of HTTP is refused there.
+            "Authorization": f"Bearer {token}".encode("ascii", "replace").decode(),
         }
         self.scopes = scope.split()
 
-    def may_read(self, kind: str) -> bool:
-        """Return whether the record system has granted a kind of resource."""
-        kinds = {one.partition("/")[2].partition(".")[0] for one in self.scopes}
-        return bool({kind, "*"} & kinds)
+    def may(self, right: str, kind: str) -> bool:
+        """Return whether the record system grants to read (r) or search (s) a kind.
+
+        Scopes are those of version 2 or 1: `patient/Patient.rs`, `patient/*.read`.
+        """
+        granted = [SCOPE.fullmatch(scope) for scope in self.scopes]
+        rights = [one[2] for one in granted if one and one[1] in (kind, "*")]
+        return any(one in ("read", "*") or right in one for one in rights)
 
     async def fetch_results(
         self, patient: str, catalogue: Catalogue, now: datetime
@@ -44,14 +55,12 @@ class Records:
         What was not granted is not asked for. Raises FlowError.
         """
         found: Json = {}
-        async with httpx2.AsyncClient(
-            headers=self.headers, timeout=TIMEOUT_S
-        ) as client:
-            if self.may_read("Patient"):
+        async with httpx2.AsyncClient(headers=self.headers) as client:
+            if self.may("r", "Patient"):
                 url = f"{self.base}/Patient/{patient}"
                 found["patient"] = await self.fetch(client, url)
             codes = [f"{system}|{code}" for system, code in map_codes(catalogue)]
-            if codes and self.may_read("Observation"):
+            if codes and self.may("s", "Observation"):
                 query = {"patient": patient, "code": ",".join(codes), "_count": "200"}
                 query |= {
                     "date": f"ge{now - SPAN:%Y-%m-%dT%H:%M:%SZ}",
@@ -83,35 +92,26 @@ class Records:
             if isinstance(one, dict) and one.get("relation") == "next":
                 url = str(one.get("url"))
                 # Its token is for nobody else.
-                if urlsplit(url)[:2] == urlsplit(self.base)[:2]:
+                if url.startswith(f"{self.origin}/"):
                     yield url
 
     async def fetch(self, client: httpx2.AsyncClient, url: str) -> Json:
         """Return a resource; raise FlowError if there is none."""
         try:
-            response = await client.get(url)
-            found = response.raise_for_status().json()
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError):
-            found = None
-        if not isinstance(found, dict):
+            return await fetch_json(client, url)
+        except FetchError:
             words = f"{self.host} did not give the patient's results."
-            raise FlowError(502, f"{words} Please launch again.")
-        return found
+            raise FlowError(502, f"{words} Please launch again.") from None
 
 
 def is_recent(resource: Json, now: datetime) -> bool:
     """Return whether a result is of the last day; record systems may give others.
 
-    One of a whole day counts until its end, as searches of FHIR have it. One of days to
-    come is wrong.
+    One of a whole day may be of any moment of it, wherever on earth that was. One of
+    the future is wrong, but for clocks that differ.
     """
-    at = str(resource.get("effectiveDateTime") or resource.get("issued"))
-    try:
-        taken = datetime.fromisoformat(at)
-        if len(at) == DAY:
-            taken += timedelta(days=1)
-    except (ValueError, OverflowError):
-        return False
-    if taken.tzinfo is None:
-        taken = taken.replace(tzinfo=now.tzinfo)
-    return now - SPAN <= taken <= now + SPAN
+    at = find_time(resource)
+    since, latest = (now - SPAN).timestamp(), (now + CLOCKS).timestamp()
+    if len(at) == DAY:
+        return since <= seconds(at) + WEST_S and seconds(at) - EAST_S <= latest
+    return len(at) > DAY and since <= seconds(at) <= latest

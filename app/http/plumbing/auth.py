@@ -98,7 +98,8 @@ class Guard:
 
     async def find_key(self, engine: Callable[[], sa.Engine], token: str) -> StoredKey:
         """Return the key of a token, read again after `RECHECK_S`."""
-        digest = sha256(token.encode()).digest()
+        # Those of pages and of people are kept under other names.
+        digest = sha256(b"key " + token.encode()).digest()
         cached = self.cached_keys.get(digest)
         if cached is None or time.monotonic() - cached.at > RECHECK_S:
             key = await run_in_threadpool(self.read_key, engine(), token)

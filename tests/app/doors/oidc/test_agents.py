@@ -4,7 +4,7 @@ import asyncio
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -20,6 +20,7 @@ from mcp.shared.auth import OAuthClientMetadata
 from pydantic import AnyUrl
 
 from app.doors import tokens
+from app.doors.oidc import people as oidc_people
 from app.main import create_app
 from app.service import keys
 from app.settings.settings import Settings
@@ -121,9 +122,10 @@ def test_an_agent_may_what_its_person_may(
     # A clinician plays cases, and reads no ledger.
     assert hers.do("list_models") == {"items": [], "next": None}
     assert "ledger:read" in hers.refusal("ledger")
-    # The API is for keys.
-    headers = {"Authorization": f"Bearer {token}"}
-    assert client.get("/models", headers=headers).status_code == 401
+    # The API is for keys, however the token is named.
+    for word in ("", "person ", "cookie ", "key "):
+        headers = {"Authorization": f"Bearer {word}{token}"}
+        assert client.get("/models", headers=headers).status_code == 401
     with transaction(app.state.engine, None, is_read=True) as db:
         names = db.execute(sa.text("SELECT name, subject FROM keys")).all()
     assert [tuple(one) for one in names] == [("ada", f"{provider.url} ada")]
@@ -193,6 +195,17 @@ def test_a_token_that_has_expired_is_refused(
 
     # As if the day had passed.
     monkeypatch.setattr(tokens, "LEEWAY_S", -86_400)
+
+    assert agent(client, token).send("tools/list").status_code == 401
+
+
+def test_a_token_that_is_older_than_a_sign_in_is_refused(
+    client: TestClient, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = provider.token_of("ada", MCP)["access_token"]
+
+    # As if half a day had passed, and the provider gave it for a year.
+    monkeypatch.setattr(oidc_people, "LASTS", timedelta(seconds=-1))
 
     assert agent(client, token).send("tools/list").status_code == 401
 

@@ -74,7 +74,9 @@ class Ehr:
             "id_token_signing_alg_values_supported": ["ES256", "none"],
         } | self.lies.get("configuration", {})
 
-    def jwks(self) -> Json:
+    def jwks(self) -> Any:
+        if "jwks" in self.lies:
+            return self.lies["jwks"]
         public = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(self.key.public_key()))
         return {"keys": [public | {"kid": "one", "use": "sig", "alg": "ES256"}]}
 
@@ -194,10 +196,10 @@ def running(callback: str) -> Iterator[Ehr]:
 def main() -> None:
     """Serve a record system until Ctrl-C: PORT, and the SITE that it launches."""
     port, site = int(sys.argv[1]), sys.argv[2]
-    ehr = Ehr(f"http://127.0.0.1:{port}", f"{site}/ui/smart/callback")
+    ehr = Ehr(f"http://127.0.0.1:{port}", f"{site}/ui/smart/clinic/callback")
     at = datetime.now(UTC).isoformat()
     ehr.observations = [observation("2093-3", 250, "mg/dL", at)]
-    address = f"{site}/ui/smart/launch/heart-cleveland"
+    address = f"{site}/ui/smart/clinic/launch/heart-cleveland"
     print(f"Open {address}?{urlencode(ehr.begin())}")  # noqa: T201
     uvicorn.run(make_app(ehr), port=port, log_level="warning")
 

@@ -1,5 +1,6 @@
 """A record system launches us: the sequence of the specification, and its opposites."""
 
+import logging
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,8 +12,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from app import logs
 from app.main import create_app
-from app.service import keys
+from app.service import keys, people
 from app.settings.doors import SmartServer
 from app.settings.settings import Settings
 from app.store.database.engine import transaction
@@ -31,7 +33,7 @@ from tests.app.doors.smart.ehr import (
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
 
 SITE = "http://askless.test"
-LAUNCH = "/ui/smart/launch/clinic"
+LAUNCH = "/ui/smart/ehr/launch/clinic"
 NOW = datetime.now(UTC)
 
 
@@ -46,17 +48,16 @@ def engine_name() -> str:
 
 @pytest.fixture
 def ehr() -> Iterator[Ehr]:
-    with running(f"{SITE}/ui/smart/callback") as made:
+    with running(f"{SITE}/ui/smart/ehr/callback") as made:
         yield made
 
 
 @pytest.fixture
 def app(settings: Settings, ehr: Ehr) -> FastAPI:
     """An application that the record system may launch."""
-    server = SmartServer(
-        client_id=CLIENT, client_secret=SECRET, tenant="clinic", budget=60
-    )
-    change = {"address": SITE, "smart_servers": {ehr.base: server}}
+    known = {"client_id": CLIENT, "client_secret": SECRET, "tenant": "clinic"}
+    server = SmartServer(fhir=ehr.base, budget=60, **known)
+    change = {"address": SITE, "smart_servers": {"ehr": server}}
     return create_app(settings.model_copy(update=change), is_local=False)
 
 
@@ -111,7 +112,7 @@ def test_a_launch_opens_a_session_with_what_the_last_day_found(
         query = (
             "SELECT k.name, k.subject FROM keys k JOIN sessions s ON s.key_id = k.id"
         )
-        assert db.execute(sa.text(query)).one() == ("Dr. Seven", f"{ehr.url} dr-7")
+        assert db.execute(sa.text(query)).one() == ("Dr. Seven", f"{ehr.base} dr-7")
     # A clinician of the record system sees no keys.
     assert client.get("/ui/keys").status_code == 403
     assert ehr.asked[0] == f"Patient/{PATIENT}?"
@@ -186,6 +187,9 @@ def test_only_a_record_system_of_the_settings_launches(
     assert "Only a record system that this service knows can launch it." in refused.text
 
 
+DEEP: Any = []
+for _ in range(400):
+    DEEP = [DEEP]
 OTHER_KEY = ec.generate_private_key(ec.SECP256R1())
 
 
@@ -199,6 +203,8 @@ OTHER_KEY = ec.generate_private_key(ec.SECP256R1())
         ({"claims": {"aud": ["somebody"]}}, 502, "failed."),
         ({"claims": {"exp": 1_000_000_000}}, 502, "failed."),
         ({"claims": {"sub": "a\nb"}}, 502, "sub"),
+        ({"claims": {"sub": "\ud800"}}, 502, "sub"),
+        ({"claims": {"sub": "a\0"}}, 502, "sub"),
         ({"signing": (OTHER_KEY, "ES256")}, 502, "failed."),
         ({"signing": (None, "none")}, 502, "failed."),
         ({"token": {"id_token": "x"}}, 502, "failed."),
@@ -207,7 +213,10 @@ OTHER_KEY = ec.generate_private_key(ec.SECP256R1())
         ({"token": {"patient": "../Patient?x"}}, 422, "named no patient"),
         ({"configuration": {"token_endpoint": "http://127.0.0.1:9/"}}, 503, "reached"),
         ({"configuration": {"jwks_uri": "http://127.0.0.1:9/"}}, 503, "reached"),
-        ({"configuration": {"issuer": None}}, 502, "failed."),
+        ({"jwks": [[]]}, 502, "failed."),
+        ({"jwks": {"keys": []}}, 502, "failed."),
+        ({"token": {"access_token": "\u4e2d"}}, 502, "did not give the patient"),
+        ({"Observation": (DEEP,)}, 502, "did not give the patient"),
         ({f"Patient/{PATIENT}": ({}, 403)}, 502, "did not give the patient"),
         ({"Observation": ([], 200)}, 502, "did not give the patient"),
     ],
@@ -226,7 +235,7 @@ def test_what_a_record_system_says_is_checked(
 
 
 def test_an_unknown_model_is_named(client: TestClient, ehr: Ehr) -> None:
-    sent = client.get("/ui/smart/launch/nope", params=ehr.begin())
+    sent = client.get("/ui/smart/ehr/launch/nope", params=ehr.begin())
     there = httpx.get(sent.headers["location"], trust_env=False)
 
     refused = client.get(there.headers["location"])
@@ -243,7 +252,7 @@ def test_a_launch_comes_back_once_and_to_its_browser(
     kept = dict(client.cookies)
     client.cookies.clear()
 
-    assert client.get(back).status_code in (400, 403)
+    assert client.get(back).status_code == 400
     client.cookies.update(kept)
     assert client.get(back).status_code == 303
     client.cookies.update(kept)
@@ -267,3 +276,107 @@ def test_who_was_revoked_opens_no_session(
     assert refused.status_code == 403
     assert "Your access was revoked." in refused.text
     assert sessions_of(app) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"issuer": None},
+        {"token_endpoint": "http://evil.example/token"},
+        {"authorization_endpoint": ["x"]},
+        {"authorization_endpoint": "https://ehr@evil.example/"},
+        {"id_token_signing_alg_values_supported": 5},
+    ],
+)
+def test_metadata_that_can_t_be_used_send_nobody(
+    client: TestClient, ehr: Ehr, said: Json
+) -> None:
+    ehr.lies["configuration"] = said
+    refused = client.get(LAUNCH, params=ehr.begin())
+    ehr.lies = {}
+
+    assert refused.status_code == 502
+    # Mended, they can be used at once.
+    assert come_back(client, ehr).status_code == 303
+
+
+def test_metadata_change_nothing_of_ours(client: TestClient, ehr: Ehr) -> None:
+    """The protection that the record system would have us leave out stays."""
+    ehr.lies["configuration"] = {
+        "code_challenge_method": None,
+        "client_id": "other",
+        "scope": "launch",
+        "verify": False,
+    }
+
+    assert come_back(client, ehr).status_code == 303
+
+
+def test_nobody_at_a_record_system_is_anybody_elsewhere(
+    app: FastAPI, client: TestClient, ehr: Ehr
+) -> None:
+    issuer = "https://login.example.org"
+    with transaction(app.state.engine, None) as db:
+        tenant = keys.get_or_create_tenant(db, "clinic", NOW)
+    with transaction(app.state.engine, tenant) as db:
+        grace = people.Person(issuer, "grace", "Grace", keys.SCOPES)
+        admin = people.let_in(db, grace, NOW)
+    ehr.lies = {"configuration": {"issuer": issuer}}
+    ehr.lies["claims"] = {"iss": issuer, "sub": "grace"}
+
+    assert come_back(client, ehr).status_code == 303
+
+    with transaction(app.state.engine, tenant) as db:
+        assert people.find_key(db, grace) == admin
+    assert client.get("/ui/keys").status_code == 403
+
+
+def test_two_record_systems_don_t_meet(settings: Settings, ehr: Ehr) -> None:
+    """What one has begun can't be ended at the address of another."""
+    with running(f"{SITE}/ui/smart/other/callback") as other:
+        known = {"client_id": CLIENT, "client_secret": SECRET}
+        both = {
+            name: SmartServer(fhir=one.base, **known)
+            for name, one in (("ehr", ehr), ("other", other))
+        }
+        change = {"address": SITE, "smart_servers": both}
+        app = create_app(settings.model_copy(update=change), is_local=False)
+        with TestClient(app, SITE, follow_redirects=False) as browser:
+            launch = LAUNCH.replace("/ehr/", "/other/")
+            assert browser.get(launch, params=ehr.begin()).status_code == 403
+            sent = browser.get(LAUNCH, params=ehr.begin())
+            back = httpx.get(sent.headers["location"], trust_env=False)
+            moved = back.headers["location"].replace("/ehr/", "/other/")
+
+            assert browser.get(moved).status_code == 400
+
+
+def test_two_launches_at_once_both_come_back(client: TestClient, ehr: Ehr) -> None:
+    sent = [client.get(LAUNCH, params=ehr.begin()) for _ in range(2)]
+    there = [httpx.get(one.headers["location"], trust_env=False) for one in sent]
+    # Nor does a link of somebody else end one under way.
+    assert client.get("/ui/smart/ehr/callback?error=x&state=y").status_code == 400
+
+    done = [client.get(one.headers["location"]) for one in there]
+
+    assert [one.status_code for one in done] == [303, 303]
+
+
+def test_no_patient_and_no_code_is_logged(
+    client: TestClient, ehr: Ehr, capfd: pytest.CaptureFixture[str]
+) -> None:
+    levels = {name: logging.getLogger(name).level for name in ("", "httpx2")}
+    handlers = logging.getLogger().handlers[:]
+    logs.configure()
+    try:
+        done = come_back(client, ehr)
+    finally:
+        logging.getLogger().handlers[:] = handlers
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+
+    assert done.status_code == 303
+    logged = capfd.readouterr().err
+    assert "/ui/smart/{server}/callback" in logged
+    assert PATIENT not in logged
+    assert "code=" not in logged

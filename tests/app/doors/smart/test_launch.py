@@ -380,3 +380,34 @@ def test_no_patient_and_no_code_is_logged(
     assert "/ui/smart/{server}/callback" in logged
     assert PATIENT not in logged
     assert "code=" not in logged
+
+
+def test_the_session_is_as_over_predict(
+    client: TestClient, ehr: Ehr, key: Make
+) -> None:
+    """The same questions, answers and charges, until it ends."""
+    ehr.observations = [observation("2093-3", 250, "mg/dL", ago(hours=3))]
+    done, headers = come_back(client, ehr), key(tenant="clinic")
+    ours = done.headers["location"].rpartition("/")[2]
+    order = {"model": "clinic", "budget": 60, "known": known_of(client, done, key)}
+    twin = client.post("/predict", json=order, headers=headers).json()["id"]
+
+    def answer(session: str, feature: str) -> None:
+        said = {"answers": [{"feature": feature, "outcome": "refused"}]}
+        url = f"/predict/{session}/answers"
+        client.post(url, json=said, headers=headers).raise_for_status()
+
+    n_asked = 0
+    while True:
+        views = [
+            client.get(f"/predict/{one}", headers=headers).json()
+            for one in (ours, twin)
+        ]
+        for name in ("question", "prediction", "budget", "answers", "should_stop"):
+            assert views[0][name] == views[1][name], name
+        if views[0]["question"] is None:
+            break
+        for session in (ours, twin):
+            answer(session, views[0]["question"]["feature"])
+        n_asked += 1
+    assert n_asked > 1

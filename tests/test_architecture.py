@@ -43,7 +43,10 @@ CLIENT = tuple(
     )
 )
 
-SIGNING_IN = ("app.doors.entering", "app.doors.flows", "app.doors.tokens")
+SIGNING_IN = (
+    *("app.doors.auth_servers", "app.doors.entering", "app.doors.flows"),
+    "app.doors.tokens",
+)
 
 ARROWS = {
     "core": (),
@@ -148,7 +151,8 @@ ARROWS = {
     ),
     # People come back from signing in elsewhere to pages.
     "app.doors.entering": (
-        *(*LEAVES, "app.doors.flows", "app.http.plumbing", "app.service"),
+        *(*LEAVES, "app.doors.auth_servers", "app.doors.flows"),
+        *("app.http.plumbing", "app.service"),
         *("app.pages.callers", "app.pages.frame", "app.pages.sign_in"),
     ),
     "app.doors.oidc": (
@@ -252,8 +256,7 @@ ONLY_FROM = {
     },
     "narwhals": ("core.estimator.frames",),
     "jwt": ("app.doors.tokens",),
-    "authlib": ("app.doors.flows",),
-    "joserfc": ("app.doors.flows",),
+    "authlib": ("app.doors.auth_servers", "app.doors.flows"),
     "fhir": ("app.doors.fhir",),
     "fhir_core": ("app.doors.fhir",),
     "jinja2": ("app.pages.environment",),

@@ -8,7 +8,8 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from app.doors.flows import FlowError, forget
+from app.doors.auth_servers import AWAY, FlowError
+from app.doors.flows import forget
 from app.errors import UnknownKeyError
 from app.http.plumbing.auth import Guard, note_use
 from app.http.plumbing.deps import changing, reading
@@ -90,7 +91,10 @@ async def open_page(request: Request, caller: Caller, address: str) -> Response:
     engine = request.app.state.engine
     if COOKIE in request.cookies:
         await end_sign_in(request, request.cookies[COOKIE])
-    cookie = await run_in_threadpool(keep_sign_in, engine, caller)
+    try:
+        cookie = await run_in_threadpool(keep_sign_in, engine, caller)
+    except UnknownKeyError:
+        raise FlowError(403, REVOKED) from None
     done = see_other(address)
     set_cookie(request, done, cookie, int(sign_ins.LASTS.total_seconds()))
     forget(request, done)
@@ -112,5 +116,7 @@ async def show_failure(request: Request, error: Exception) -> Response:
     leave = [one for one in ways if here.startswith(one.address)]
     more = {"leave": leave if error.status == 403 else [], "said": error.words}
     page = render(request, "sign_in.html", error.status, next="/ui", **more)
-    forget(request, page)
+    # Reloaded, the page may go on where a server was away.
+    if error.status != AWAY:
+        forget(request, page)
     return page

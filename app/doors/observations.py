@@ -128,16 +128,22 @@ def is_of_another(resource: Json, patient_id: str | None) -> bool:
 
 
 def find_time(resource: Json) -> str:
-    """Return when an Observation was true of the patient, as it says it; "": unsaid."""
+    """Return when an Observation was true of the patient, as it says it; "": unsaid.
+
+    When it was issued counts only where it says nothing of that, readable or not.
+    """
     period = resource.get("effectivePeriod")
     period = period if isinstance(period, dict) else {}
     for at in (
         *(resource.get("effectiveDateTime"), resource.get("effectiveInstant")),
-        *(period.get("end"), period.get("start"), resource.get("issued")),
+        *(period.get("end"), period.get("start")),
     ):
         if isinstance(at, str) and seconds(at) > NEVER:
             return at
-    return ""
+    issued = resource.get("issued")
+    is_said = any(name.startswith("effective") for name in resource)
+    is_time = isinstance(issued, str) and seconds(issued) > NEVER
+    return str(issued) if is_time and not is_said else ""
 
 
 def seconds(at: str) -> float:

@@ -39,9 +39,9 @@ class KeySet(jwt.PyJWKClient):
             raise jwt.PyJWKClientConnectionError("was away some seconds ago")
         try:
             return super().fetch_data()
-        except UNREADABLE:
+        except UNREADABLE as error:
             self.away_until = time.monotonic() + AWAY_S
-            raise
+            raise jwt.PyJWKClientConnectionError("is no JWK Set") from error
 
 
 class Issuer:
@@ -72,7 +72,8 @@ class Issuer:
                 options={"require": ["iss", "aud", "exp", *required]},
             )
             # A number as long as you like is one in JSON.
-            float(claims["exp"])
+            for name in ("exp", "iat"):
+                float(claims.get(name, 0))
         except jwt.PyJWKClientConnectionError:
             detail = "The issuer's JWK Set can't be fetched."
             raise HTTPException(503, detail, headers={"Retry-After": "30"}) from None

@@ -98,7 +98,11 @@ def show_keys(
 
 def provider_of(key: StoredKey) -> str | None:
     """Return where a person signs in; None for a key with a secret."""
-    return None if key.subject is None else urlsplit(key.subject.split()[0]).netloc
+    if key.subject is None:
+        return None
+    provider = urlsplit(key.subject.split()[0])
+    # A record system has a name of ours, and no host.
+    return provider.netloc or provider.path
 
 
 @router.get("/new", dependencies=[needs("keys")])

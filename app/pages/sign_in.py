@@ -78,9 +78,11 @@ async def sign_out(request: Request, form: Typed, engine: Engine) -> Response:
     cookie = request.cookies[COOKIE]
     await find_caller(request.app.state.guard, engine, cookie)
     key = await end_sign_in(request, cookie)
-    # Who signs in elsewhere may be signed in there still.
-    is_person = key is not None and key.subject is not None
-    address = f"{PATH}/sign-in?signed_out=1" if is_person else f"{PATH}/sign-in"
+    # Who signs in at the provider may be signed in there still.
+    issuer = request.app.state.settings.oidc_issuer
+    subject = "" if key is None or key.subject is None else key.subject
+    is_elsewhere = issuer is not None and subject.startswith(f"{issuer} ")
+    address = f"{PATH}/sign-in?signed_out=1" if is_elsewhere else f"{PATH}/sign-in"
     response = see_other(address)
     response.delete_cookie(COOKIE, path=PATH)
     return response

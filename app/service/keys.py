@@ -149,6 +149,13 @@ def revoke(db: Transaction, key_id: str, now: datetime) -> StoredKey:
     return keys.get(db, key_id)
 
 
+def require_valid(db: Transaction, caller: Caller) -> None:
+    """Raise UnknownKeyError if a caller's key was revoked; lock it if not."""
+    key = None if caller.key_id is None else keys.get_locked(db, caller.key_id)
+    if key is not None and key.revoked_at is not None:
+        raise UnknownKeyError
+
+
 def restore(db: Transaction, key_id: str) -> StoredKey:
     """Let a person sign in again whose key was revoked.
 

@@ -20,7 +20,7 @@ MAX_SUBJECT = 600
 class Person(NamedTuple):
     """Who somebody is at an identity provider, and what they may do here."""
 
-    #: the provider's address, from our settings
+    #: the provider's address, or our name of a record system
     provider: str
     #: the provider's name for the person, which never changes
     sub: str

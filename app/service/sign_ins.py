@@ -18,7 +18,12 @@ def digest_of(cookie: str) -> str:
 
 
 def sign_in(db: Transaction, key_id: str, now: datetime) -> str:
-    """Sign a browser in and return its cookie; remove expired sign-ins."""
+    """Sign a browser in and return its cookie; remove expired sign-ins.
+
+    Raises UnknownKeyError if the key was revoked meanwhile.
+    """
+    if keys.get_locked(db, key_id).revoked_at is not None:
+        raise UnknownKeyError
     sign_ins.remove_before(db, now)
     cookie = secrets.token_urlsafe(32)
     sign_ins.insert(db, digest_of(cookie), key_id, now, now + LASTS)

@@ -9,16 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.records import Role
 
-#: where a secret may be sent, or keys fetched from
+#: where a secret may be sent, or keys fetched from: https, or this machine
 TRUSTED = (
-    r"^(https://[^\s@/?#]+|http://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?)([/?]\S*)?$"
+    r"^(https://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])|http://(127\.0\.0\.1|localhost))"
+    r"(:[0-9]{1,5})?([/?][!-~]*)?$"
 )
-#: the name of a tenant
-Tenant = Annotated[
-    str, Field(pattern=r"^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]{0,198}\S)?$")
-]
-
-
 #: a record system's part of an address
 ServerName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=40)]
 
@@ -28,7 +23,7 @@ class Grant(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tenant: Tenant = "default"
+    tenant: str = "default"
     role: Role
 
 
@@ -43,7 +38,7 @@ class SmartServer(BaseModel):
     #: None: a public client
     client_secret: str | None = Field(default=None, min_length=1)
     #: where and as what its users work here
-    tenant: Tenant = "default"
+    tenant: str = "default"
     role: Literal["clinician", "admin"] = "clinician"
     #: of the sessions that a launch prepares
     budget: float | None = Field(default=None, ge=0)
@@ -55,6 +50,6 @@ class CdsClient(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     #: where its JWK Set is
-    jwks: str = Field(pattern=r"^https?://[^\s]+$")
+    jwks: str = Field(pattern=TRUSTED)
     #: the tenant whose models it may ask
     tenant: str = "default"

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from typing import get_args
 
@@ -37,6 +37,7 @@ TELEMETRY_ENDPOINTS = (
 )
 DATABASE = "must be a URL of postgresql:// or sqlite:///"
 HOSTS = "must be names or addresses without a port, such as api.example.org"
+TENANTS = "must name tenants by 1 to 200 characters that can be printed"
 # Packages of doors, which their extras bring.
 PACKAGES_OF_DOORS: dict[DoorName, str] = {"mcp": "mcp", "fhir": "fhir", "cds": "jwt"}
 # Extras that are not called as their door.
@@ -66,6 +67,7 @@ def read_settings() -> Settings:
         refusals += [*wrong_places(settings), *wrong_callers(settings)]
         refusals += [*missing_telemetry(settings), *wrong_cluster(settings)]
         refusals += [*missing_doors(settings), *wrong_sign_ins(settings)]
+        refusals += wrong_tenants(settings)
     if refusals:
         raise RefusedError(refusals)
     return settings
@@ -193,9 +195,24 @@ def wrong_sign_ins(settings: Settings) -> Iterator[Refusal]:
         if settings.oidc_client_id is None:
             rule = "must be set where ASKLESS_OIDC_ISSUER is"
             yield Refusal("ASKLESS_OIDC_CLIENT_ID", rule)
-        if settings.oidc_audience == settings.oidc_client_id:
+        audience = settings.oidc_audience or f"{settings.address}/mcp"
+        if audience == settings.oidc_client_id:
             rule = "must not be the client's id: that is whom ID tokens are meant for"
             yield Refusal("ASKLESS_OIDC_AUDIENCE", rule)
         if not settings.oidc_groups:
             rule = 'must let somebody in, such as {"staff": {"role": "clinician"}}'
             yield Refusal("ASKLESS_OIDC_GROUPS", rule)
+
+
+def wrong_tenants(settings: Settings) -> Iterator[Refusal]:
+    """Yield refusals of settings that name a tenant as none can be called."""
+    named: dict[str, Iterable[str]] = {
+        "ASKLESS_CDS_CLIENTS": (one.tenant for one in settings.cds_clients.values()),
+        "ASKLESS_OIDC_GROUPS": (one.tenant for one in settings.oidc_groups.values()),
+        "ASKLESS_SMART_SERVERS": (
+            one.tenant for one in settings.smart_servers.values()
+        ),
+    }
+    for field, tenants in named.items():
+        if not all(0 < len(one) <= 200 and one.isprintable() for one in tenants):
+            yield Refusal(field, TENANTS)

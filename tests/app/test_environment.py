@@ -1,5 +1,6 @@
 """Settings that make no sense are refused by name, before anything is started."""
 
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -113,7 +114,6 @@ def test_setting_that_is_right_or_not_ours_is_taken(
         ("OIDC_GROUPS", '{"a": {"role": "boss"}}', "a.role", "must be one of"),
         ("OIDC_GROUPS", '{"a": {"tenant": "b"}}', "a.role", "is required"),
         ("OIDC_GROUPS", '{"a": {"role": "admin", "x": 1}}', "a.x", "is no field"),
-        ("OIDC_GROUPS", '{"a": {"role": "admin", "tenant": ""}}', "a.tenant", "must"),
         ("SMART_SERVERS", '{"a": {"x": "SECRET"}}', "a.x", "is no"),
         ("SMART_SERVERS", '{"a": {"fhir": "http://a.org/r4"}}', "a.fhir", "must"),
         ("SMART_SERVERS", '{"a": {"fhir": "https://u@a.org"}}', "a.fhir", "must"),
@@ -169,12 +169,28 @@ def test_signing_in_elsewhere_needs_all_its_settings(
     assert rule in found[field]
 
 
-def test_audience_of_id_tokens_is_none_of_access_tokens(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("tenant", ["", "a\u200bb", "x" * 201])
+def test_tenants_of_settings_are_names(
+    monkeypatch: pytest.MonkeyPatch, tenant: str
 ) -> None:
     for name, text in SIGNING_IN.items():
         monkeypatch.setenv(name, text)
-    monkeypatch.setenv("ASKLESS_OIDC_AUDIENCE", "askless")
+    groups = {"staff": {"role": "admin", "tenant": tenant}}
+    monkeypatch.setenv("ASKLESS_OIDC_GROUPS", json.dumps(groups))
+
+    with pytest.raises(RefusedError, match="ASKLESS_OIDC_GROUPS: must name tenants"):
+        read_settings()
+
+
+@pytest.mark.parametrize("client_id", ["askless", "https://askless.example.org/mcp"])
+def test_audience_of_id_tokens_is_none_of_access_tokens(
+    monkeypatch: pytest.MonkeyPatch, client_id: str
+) -> None:
+    for name, text in SIGNING_IN.items():
+        monkeypatch.setenv(name, text)
+    monkeypatch.setenv("ASKLESS_OIDC_CLIENT_ID", client_id)
+    if client_id == "askless":
+        monkeypatch.setenv("ASKLESS_OIDC_AUDIENCE", client_id)
 
     with pytest.raises(RefusedError, match="ASKLESS_OIDC_AUDIENCE: must not be"):
         read_settings()

@@ -1,11 +1,13 @@
 """Pages that send people to their identity provider, and take them back."""
 
-import httpx2
+from urllib.parse import urlencode
+
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import Response
 
+from app.doors.auth_servers import AuthServer, FlowError, Registration
 from app.doors.entering import let_in, open_page, show_failures
-from app.doors.flows import AuthServer, Flow, FlowError
+from app.doors.flows import Flow
 from app.doors.oidc.grants import NoGrantError, entitle, find_claim
 from app.doors.oidc.people import NO_GROUP, Provider
 from app.pages.frame import see_other
@@ -22,7 +24,7 @@ def add_to(app: FastAPI) -> None:
     issuer, client_id = settings.oidc_issuer, settings.oidc_client_id
     assert issuer is not None
     assert client_id is not None
-    server = AuthServer(
+    registration = Registration(
         metadata_url=f"{issuer.rstrip('/')}/.well-known/openid-configuration",
         client_id=client_id,
         client_secret=settings.oidc_client_secret,
@@ -30,9 +32,9 @@ def add_to(app: FastAPI) -> None:
         callback=f"{settings.site}{CALLBACK}",
         issuer=issuer,
     )
-    app.state.oidc_flow = flow = Flow("oidc", server)
-    app.state.people = Provider(app, flow)
-    app.state.sign_in_ways.append(OtherSignIn(flow.host, router.prefix))
+    app.state.oidc_flow = flow = Flow(AuthServer("oidc", registration))
+    app.state.people = Provider(app, flow.server)
+    app.state.sign_in_ways.append(OtherSignIn(flow.server.host, router.prefix))
     show_failures(app)
     app.include_router(router)
 
@@ -49,11 +51,11 @@ async def begin(request: Request) -> Response:
 async def leave(request: Request) -> Response:
     """Send the browser to where the provider signs people out."""
     flow: Flow = request.app.state.oidc_flow
-    address = (await flow.learn()).metadata.end_session_endpoint
+    address = (await flow.server.learn()).metadata.end_session_endpoint
     if address is None:
-        raise FlowError(404, NOWHERE.format(flow.host))
-    query = {"client_id": flow.server.client_id}
-    return see_other(str(httpx2.URL(address).copy_merge_params(query)))
+        raise FlowError(404, NOWHERE.format(flow.server.host))
+    query = urlencode({"client_id": flow.server.registration.client_id})
+    return see_other(f"{address}{'&' if '?' in address else '?'}{query}")
 
 
 @router.get("/callback")

@@ -11,10 +11,10 @@ from fastapi import FastAPI, HTTPException
 from pydantic import AnyHttpUrl
 from starlette.concurrency import run_in_threadpool
 
+from app.doors.auth_servers import AWAY_S, AuthServer, FlowError
 from app.doors.entering import Entitled, find_key
-from app.doors.flows import Flow, FlowError
 from app.doors.oidc.grants import NoGrantError, entitle
-from app.doors.tokens import Issuer
+from app.doors.tokens import Issuer, named_issuer
 from app.errors import UnknownKeyError
 from app.http.plumbing.auth import RECHECK_S, CachedKey, Guard, keep_recent
 from app.records import Caller, StoredKey
@@ -30,9 +30,9 @@ MOST_CHECKED = 4
 class Provider:
     """The identity provider of the settings, as doors for programs see it."""
 
-    def __init__(self, app: FastAPI, flow: Flow) -> None:
+    def __init__(self, app: FastAPI, server: AuthServer) -> None:
         self.state = app.state
-        self.flow = flow
+        self.server = server
         # As the metadata of `/mcp` write it.
         self.audience: str = app.state.settings.oidc_audience or str(
             AnyHttpUrl(f"{app.state.settings.site}/mcp")
@@ -72,6 +72,9 @@ class Provider:
 
         One that is older than a sign-in lasts is refused: its groups may have changed.
         """
+        # Before anything is fetched for a stranger.
+        if named_issuer(token) != self.address:
+            raise UnknownKeyError
         issuer = await self.find_issuer()
         if self.places is None:
             self.places = CapacityLimiter(MOST_CHECKED)
@@ -85,11 +88,12 @@ class Provider:
 
     async def find_issuer(self) -> Issuer:
         try:
-            jwks = (await self.flow.learn()).metadata.jwks_uri
+            jwks = (await self.server.learn()).metadata.jwks_uri
+            if self.issuer is None or self.jwks != jwks:
+                self.issuer, self.jwks = Issuer(self.address, jwks), jwks
         except FlowError as error:
-            raise HTTPException(503, error.words) from None
-        if self.issuer is None or self.jwks != jwks:
-            self.issuer, self.jwks = Issuer(self.address, jwks), jwks
+            headers = {"Retry-After": str(AWAY_S)}
+            raise HTTPException(503, error.words, headers=headers) from None
         return self.issuer
 
     async def find_key(self, token: str, found: Entitled) -> StoredKey:

@@ -10,22 +10,24 @@ from starlette.concurrency import run_in_threadpool
 
 from app.documents.http.sessions import PredictRequest
 from app.documents.shape import read_shape
+from app.doors.auth_servers import AuthServer, FlowError, Registration
 from app.doors.entering import (
+    REVOKED,
     Entitled,
     let_in,
     name_of,
     open_page,
     show_failures,
 )
-from app.doors.flows import AuthServer, Finished, Flow, FlowError
+from app.doors.flows import Finished, Flow
 from app.doors.observations import read_known
 from app.doors.smart.results import Records
-from app.errors import ConflictError, NotFoundError
+from app.errors import ConflictError, NotFoundError, UnknownKeyError
 from app.http.plumbing.deps import changing, moment_of, reading
 from app.records import Caller
-from app.service import models
+from app.service import keys, models
 from app.service import sessions as service
-from app.service.keys import ROLES
+from app.service.keys import MAX_NAME, ROLES
 from app.service.people import Person
 from app.settings.doors import SmartServer
 from core.errors import RefusedError
@@ -44,6 +46,7 @@ NO_MODEL = "There is no model {} here. Whoever set up the launch can name anothe
 class Ehr(NamedTuple):
     """A record system of the settings, and how people sign in there."""
 
+    name: str
     setting: SmartServer
     #: the address of its FHIR
     base: str
@@ -67,14 +70,14 @@ def make_ehr(name: str, setting: SmartServer, site: str) -> Ehr:
     So no record system can have us send it what another one gave.
     """
     base = setting.fhir.rstrip("/")
-    server = AuthServer(
+    registration = Registration(
         metadata_url=f"{base}/.well-known/smart-configuration",
         client_id=setting.client_id,
         client_secret=setting.client_secret,
         scope=SCOPE,
         callback=f"{site}/ui/smart/{name}/callback",
     )
-    return Ehr(setting, base, Flow(f"smart-{name}", server))
+    return Ehr(name, setting, base, Flow(AuthServer(f"smart-{name}", registration)))
 
 
 def find_ehr(request: Request, name: str) -> Ehr:
@@ -90,6 +93,8 @@ async def launch(
 ) -> Response:
     """Send the browser on to the record system that opened this page."""
     ehr = find_ehr(request, server)
+    if len(model) > MAX_NAME:
+        raise FlowError(404, NO_MODEL.format(f"{model[:MAX_NAME]}…"))
     if iss.rstrip("/") != ehr.base or not launch:
         raise FlowError(403, UNKNOWN)
     return await ehr.flow.begin(request, {"model": model}, aud=iss, launch=launch)
@@ -108,12 +113,12 @@ async def finish(server: str, request: Request) -> Response:
 def find_person(ehr: Ehr, done: Finished) -> Entitled:
     """Return who launched us, with the role of their record system.
 
-    They are known by its address, and not by whom it calls the issuer: so nobody there
-    is anybody of another provider.
+    They are known by its name of ours, and not by whom it calls the issuer: so nobody
+    there is anybody of another provider.
     """
     claims, setting = done.claims, ehr.setting
     name = name_of(claims) or str(claims.get("fhirUser", ""))
-    person = Person(ehr.base, str(claims["sub"]), name, ROLES[setting.role])
+    person = Person(f"smart:{ehr.name}", str(claims["sub"]), name, ROLES[setting.role])
     return Entitled(setting.tenant, person)
 
 
@@ -158,7 +163,11 @@ def start(request: Request, caller: Caller, order: Json) -> str:
     try:
         body = read_shape(PredictRequest, order, "")
         with changing(engine, caller) as db:
+            # While the results were fetched.
+            keys.require_valid(db, caller)
             opened = service.start(db, state.loaded, body, most, moment_of(request))
+    except UnknownKeyError:
+        raise FlowError(403, REVOKED) from None
     # The person's limits, or a budget that this model does not allow.
     except (ConflictError, RefusedError) as error:
         raise FlowError(422, str(error)) from None

@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
 from pydantic import AnyUrl
 
-from app.doors import tokens
+from app.doors import auth_servers, tokens
 from app.doors.oidc import people as oidc_people
 from app.main import create_app
 from app.service import keys
@@ -237,13 +237,30 @@ def test_an_agent_calls_no_more_often_than_a_key(
     assert codes == [200, 200, 429]
 
 
-def test_a_provider_that_is_away_is_told_apart(
+def test_an_outage_keeps_nobody_out_whose_keys_are_known(
+    app: FastAPI,
+    client: TestClient,
+    provider: Provider,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hers = agent(client, provider.token_of("ada", MCP)["access_token"])
+    assert hers.send("tools/list").status_code == 200
+    server = app.state.people.server
+    # As if five minutes had passed, and the provider were away.
+    monkeypatch.setattr(auth_servers, "FRESH_S", 0)
+    away = server.registration._replace(metadata_url="http://127.0.0.1:9/x")
+    monkeypatch.setattr(server, "registration", away)
+
+    assert hers.send("tools/list").status_code == 200
+    assert server.away_until > 0
+
+
+def test_nothing_is_fetched_for_tokens_of_others(
     settings: Settings, provider: Provider
 ) -> None:
-    token = provider.token_of("ada", MCP)["access_token"]
     more = {"oidc_issuer": "http://127.0.0.1:9", "doors": ["mcp"]}
     app = create_app(provider.settings_of(settings, **more), is_local=False)
     with TestClient(app, SITE) as client:
-        refused = agent(client, token).send("tools/list")
-
-    assert refused.status_code == 503
+        for token in ("x", provider.token_of("ada", MCP)["access_token"]):
+            assert agent(client, token).send("tools/list").status_code == 401
+    assert app.state.people.server.away_until == 0

@@ -12,8 +12,9 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from app.errors import UnknownKeyError
 from app.main import create_app
-from app.service import keys
+from app.service import keys, sign_ins
 from app.settings.doors import Grant
 from app.settings.settings import Settings
 from app.store.database.engine import transaction
@@ -206,9 +207,10 @@ def test_whoever_was_not_sent_comes_back_to_nothing(
 def test_only_a_page_of_ours_opens_after_it(
     client: TestClient, provider: Provider
 ) -> None:
-    done = come_back(client, provider, "ada", next="https://evil.example/ui")
+    for page in ("https://evil.example/ui", "/ui/../x", f"/ui/{'x' * 2_000}"):
+        done = come_back(client, provider, "ada", next=page)
 
-    assert done.headers["location"] == "/ui"
+        assert done.headers["location"] == "/ui"
 
 
 def test_the_cookie_is_safe_where_browsers_come_by_https(
@@ -318,3 +320,32 @@ def test_who_came_by_a_key_is_not_sent_elsewhere(
     done = client.post("/ui/sign-out", data=form)
 
     assert done.headers["location"] == "/ui/sign-in"
+
+
+def test_the_page_to_sign_out_at_may_have_a_query(
+    app: FastAPI, client: TestClient
+) -> None:
+    client.get(BEGIN)
+    server = app.state.oidc_flow.server
+    for address, whole in (
+        ("https://a.example/out?p=1", "https://a.example/out?p=1&client_id=askless"),
+        (None, None),
+    ):
+        changed = {"end_session_endpoint": address}
+        metadata = server.known.metadata.model_copy(update=changed)
+        server.known = server.known._replace(metadata=metadata)
+        left = client.get(f"{BEGIN}/out")
+
+        assert left.headers.get("location") == whole
+        assert left.status_code == (303 if whole else 404)
+
+
+def test_who_is_revoked_between_does_not_come_in(
+    app: FastAPI, client: TestClient, provider: Provider
+) -> None:
+    come_back(client, provider, "ada")
+    (row,) = rows_of(app)
+    with transaction(app.state.engine, row.tenant_id) as db:
+        keys.revoke(db, row.id, datetime.now(UTC))
+        with pytest.raises(UnknownKeyError):
+            sign_ins.sign_in(db, row.id, datetime.now(UTC))

@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 from base64 import b64decode, urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -56,6 +56,8 @@ class Ehr:
         #: what was asked of its FHIR
         self.asked: list[str] = []
         self.lies: Json = {}
+        #: what happens while the patient is fetched, and is answered
+        self.during_patient: Callable[[], Json] | None = None
 
     def begin(self) -> dict[str, str]:
         """Return what the record system opens our address with."""
@@ -169,6 +171,8 @@ def make_app(ehr: Ehr) -> FastAPI:
         if path in ehr.lies:
             return JSONResponse(*ehr.lies[path])
         if path == f"Patient/{PATIENT}":
+            if ehr.during_patient is not None:
+                return ehr.during_patient()
             birth = {"birthDate": "1963-02-01", "gender": "male"}
             return {"resourceType": "Patient", "id": PATIENT, **birth}
         entries = [{"resource": one} for one in ehr.observations]

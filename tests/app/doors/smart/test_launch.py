@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from app import logs
+from app.doors import auth_servers, flows
 from app.main import create_app
 from app.service import keys, people
 from app.settings.doors import SmartServer
@@ -112,7 +113,7 @@ def test_a_launch_opens_a_session_with_what_the_last_day_found(
         query = (
             "SELECT k.name, k.subject FROM keys k JOIN sessions s ON s.key_id = k.id"
         )
-        assert db.execute(sa.text(query)).one() == ("Dr. Seven", f"{ehr.base} dr-7")
+        assert db.execute(sa.text(query)).one() == ("Dr. Seven", "smart:ehr dr-7")
     # A clinician of the record system sees no keys.
     assert client.get("/ui/keys").status_code == 403
     assert ehr.asked[0] == f"Patient/{PATIENT}?"
@@ -285,18 +286,25 @@ def test_who_was_revoked_opens_no_session(
         {"token_endpoint": "http://evil.example/token"},
         {"authorization_endpoint": ["x"]},
         {"authorization_endpoint": "https://ehr@evil.example/"},
+        {"authorization_endpoint": "https://[bad/x"},
+        {"authorization_endpoint": "https://[:::]/x"},
+        {"jwks_uri": "https://a:port/x"},
         {"id_token_signing_alg_values_supported": 5},
     ],
 )
 def test_metadata_that_can_t_be_used_send_nobody(
-    client: TestClient, ehr: Ehr, said: Json
+    client: TestClient, ehr: Ehr, said: Json, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ehr.lies["configuration"] = said
     refused = client.get(LAUNCH, params=ehr.begin())
     ehr.lies = {}
+    again = client.get(LAUNCH, params=ehr.begin())
+    # As if half a minute had passed.
+    monkeypatch.setattr(auth_servers, "AWAY_S", 0)
+    server = client.app.state.ehrs["ehr"].flow.server  # type: ignore[attr-defined]
+    server.away_until = 0.0
 
-    assert refused.status_code == 502
-    # Mended, they can be used at once.
+    assert (refused.status_code, again.status_code) == (502, 502)
     assert come_back(client, ehr).status_code == 303
 
 
@@ -307,6 +315,8 @@ def test_metadata_change_nothing_of_ours(client: TestClient, ehr: Ehr) -> None:
         "client_id": "other",
         "scope": "launch",
         "verify": False,
+        "userinfo_endpoint": None,
+        "authorization_response_iss_parameter_supported": None,
     }
 
     assert come_back(client, ehr).status_code == 303
@@ -411,3 +421,61 @@ def test_the_session_is_as_over_predict(
             answer(session, views[0]["question"]["feature"])
         n_asked += 1
     assert n_asked > 1
+
+
+def test_what_says_who_answers_must_say_so(client: TestClient, ehr: Ehr) -> None:
+    """RFC 9207: where its metadata promise `iss`, an answer without it is another's."""
+    ehr.lies["configuration"] = {"authorization_response_iss_parameter_supported": True}
+    sent = client.get(LAUNCH, params=ehr.begin())
+    back = httpx.get(sent.headers["location"], trust_env=False).headers["location"]
+
+    assert client.get(f"{back}&iss=https://evil.example").status_code == 502
+    again = client.get(LAUNCH, params=ehr.begin())
+    back = httpx.get(again.headers["location"], trust_env=False).headers["location"]
+    assert client.get(f"{back}&iss={ehr.url}").status_code == 303
+    # The first one's words did not have the metadata fetched again.
+    assert client.get(LAUNCH, params=ehr.begin()).status_code == 302
+
+
+def test_few_launches_are_under_way_at_once(client: TestClient, ehr: Ehr) -> None:
+    for _ in range(9):
+        client.get(LAUNCH, params=ehr.begin())
+
+    under_way = [name for name in client.cookies if name.startswith("askless_flow_")]
+    assert len(under_way) == flows.MOST_AT_ONCE
+    long = LAUNCH.replace("clinic", "x" * 9_000)
+    assert client.get(long, params=ehr.begin()).status_code == 404
+
+
+def test_who_is_revoked_while_results_are_fetched_opens_nothing(
+    app: FastAPI, client: TestClient, ehr: Ehr
+) -> None:
+    def revoke() -> Json:
+        with transaction(app.state.engine, None, is_read=True) as db:
+            query = "SELECT id, tenant_id FROM keys WHERE subject IS NOT NULL"
+            row = db.execute(sa.text(query)).one()
+        with transaction(app.state.engine, row.tenant_id) as db:
+            keys.revoke(db, row.id, datetime.now(UTC))
+        return {"resourceType": "Patient", "id": PATIENT}
+
+    ehr.during_patient = revoke
+
+    refused = come_back(client, ehr)
+
+    assert refused.status_code == 403
+    assert "Your access was revoked." in refused.text
+    assert sessions_of(app) == 0
+
+
+def test_an_outage_ends_no_launch(
+    client: TestClient, ehr: Ehr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that says 503 may be loaded again."""
+    monkeypatch.setattr(auth_servers, "FRESH_S", 0)
+    sent = client.get(LAUNCH, params=ehr.begin())
+    back = httpx.get(sent.headers["location"], trust_env=False).headers["location"]
+    ehr.lies["configuration"] = {"token_endpoint": "http://127.0.0.1:9/"}
+    assert client.get(back).status_code == 503
+    ehr.lies = {}
+
+    assert client.get(back).status_code == 303

@@ -36,6 +36,20 @@ NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
             },
             False,
         ),
+        (
+            {
+                "effectiveDateTime": "2020-01-01T10:00:00+0000",
+                "issued": "2026-11-26T11:00:00Z",
+            },
+            False,
+        ),
+        (
+            {
+                "effectiveTiming": {"event": ["2020-01-01"]},
+                "issued": "2026-11-26T11:00:00Z",
+            },
+            False,
+        ),
         # A day may be of any place on earth.
         ({"effectiveDateTime": "2026-11-27"}, True),
         ({"effectiveDateTime": "2026-11-26"}, True),

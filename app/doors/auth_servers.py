@@ -104,6 +104,9 @@ class AuthServer:
         if self.is_fresh():
             assert self.known is not None
             return self.known
+        if self.known is not None and self.lock.locked():
+            # Somebody asks anew already, and may have to wait.
+            return self.known
         async with self.lock:
             # Another may have learnt it, or failed, meanwhile.
             if not self.is_fresh() and time.monotonic() > self.away_until:

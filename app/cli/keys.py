@@ -104,11 +104,8 @@ def revoke(
     tenant: Tenant = FIRST,
 ) -> None:
     """End a key's validity, within seconds in every process."""
-    with database() as engine:
-        tenant_id = find_tenant(engine, tenant)
-        with transaction(engine, tenant_id) as db:
-            require_key(db, key)
-            service.revoke(db, key, datetime.now(UTC))
+    with changing(tenant, key) as db:
+        service.revoke(db, key, datetime.now(UTC))
     output.print(f"{key} is revoked")
 
 
@@ -118,18 +115,21 @@ def restore(
     tenant: Tenant = FIRST,
 ) -> None:
     """Let a person sign in again whose key was revoked."""
-    with database() as engine:
-        tenant_id = find_tenant(engine, tenant)
-        with transaction(engine, tenant_id) as db:
-            require_key(db, key)
-            service.restore(db, key)
+    with changing(tenant, key) as db:
+        service.restore(db, key)
     output.print(f"{key} is valid again")
 
 
-def require_key(db: Transaction, key: str) -> None:
-    if service.find(db, key) is None:
-        rule = "must be a key of this tenant; askless keys list shows them"
-        raise RefusedError([Refusal("KEY", rule)])
+@contextmanager
+def changing(tenant: str, key: str) -> Iterator[Transaction]:
+    """Open a transaction of a tenant; refuse a key that is not its own."""
+    with database() as engine:
+        tenant_id = find_tenant(engine, tenant)
+        with transaction(engine, tenant_id) as db:
+            if service.find(db, key) is None:
+                rule = "must be a key of this tenant; askless keys list shows them"
+                raise RefusedError([Refusal("KEY", rule)])
+            yield db
 
 
 @contextmanager

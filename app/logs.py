@@ -32,7 +32,7 @@ def configure() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    # Of the libraries for HTTP also since addresses may name a patient.
+    # Libraries for HTTP log addresses, which may name a patient.
     for noisy in ("alembic", "authlib", "httpx", "httpx2", "mcp", "uvicorn.access"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 

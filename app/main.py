@@ -187,7 +187,7 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
     # Which checks of readiness failed at the last probe.
     state.failing = ""
     state.folders = local_folders(settings)
-    # Of the doors: the forms of their errors, and where else people may sign in.
+    # Doors add the forms of their errors, and where else people may sign in.
     state.translations, state.sign_in_ways, state.people = [], [], None
     for routes, noun in SCOPED:
         app.include_router(routes.router, dependencies=[needs(noun)])

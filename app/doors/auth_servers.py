@@ -1,4 +1,4 @@
-"""What authorization servers say of themselves, and how they know us."""
+"""Learns how authorization servers can be used, from what they say of themselves."""
 
 import logging
 import time
@@ -42,7 +42,7 @@ class FlowError(Exception):
 
 
 class Metadata(BaseModel):
-    """What we take of an authorization server's metadata; nothing else reaches us."""
+    """The part of an authorization server's metadata that we read, and no more."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -87,7 +87,7 @@ class AuthServer:
         self.registration = registration
         self.known: Known | None = None
         self.lock = anyio.Lock()
-        # What failed last, and until when it is not tried again.
+        # The last failure, and the time until which we do not try again.
         self.trouble: FlowError | None = None
         self.away_until = 0.0
 
@@ -144,7 +144,7 @@ class AuthServer:
             raise self.failed(f"metadata.{place}") from None
         if self.registration.issuer not in (None, metadata.issuer):
             raise self.failed("other_issuer")
-        # On this machine alone, and not because somebody elsewhere says so.
+        # A server elsewhere must not send us to an address of this machine.
         addresses = [str(one) for one in metadata.model_dump().values()]
         if url.startswith("https:") and any(
             one.startswith("http:") for one in addresses

@@ -23,7 +23,7 @@ from core.errors import RefusedError
 REVOKED = "Your access was revoked. Whoever runs this service can restore it."
 
 
-# What people are called, as claims have it.
+# The claims that may hold a person's name, the best first.
 NAMES = ("name", "preferred_username", "email")
 
 

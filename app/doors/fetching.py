@@ -9,7 +9,7 @@ import anyio
 import httpx2
 from anyio import to_thread
 
-# Of a step, and of a whole answer.
+# The longest that one step may take, and a whole answer.
 TIMEOUT_S = 10
 WHOLE_S = 30
 MOST_BYTES = 5_000_000

@@ -26,7 +26,7 @@ STALE = "This sign-in began in another window or too long ago. Please sign in ag
 
 
 class Kept(BaseModel):
-    """What a browser keeps until it comes back."""
+    """The content of the cookie that a browser keeps until it comes back."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -39,7 +39,7 @@ class Kept(BaseModel):
 
 
 class Finished(NamedTuple):
-    """What a sign-in came to."""
+    """A sign-in that has succeeded."""
 
     #: of the ID token, which is checked
     claims: Json
@@ -122,7 +122,7 @@ class Flow:
             raise self.server.unreachable() from None
         except OAuthError as error:
             raise self.server.failed(str(error.error)) from None
-        # What a server says is no token: Authlib and its libraries raise many kinds.
+        # Authlib and its libraries raise many kinds for an answer that is no token.
         except Exception as error:
             raise self.server.failed(type(error).__name__) from None
         return Finished(claims, token, kept.ours)
@@ -136,7 +136,7 @@ class Flow:
             said = dict(await known.client.userinfo(token=token))
         except httpx2.HTTPError:
             raise self.server.unreachable() from None
-        # As above.
+        # Here, too, an odd answer raises one of many kinds.
         except Exception as error:
             raise self.server.failed(type(error).__name__) from None
         if said.get("sub") != sub:

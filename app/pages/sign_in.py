@@ -78,7 +78,7 @@ async def sign_out(request: Request, form: Typed, engine: Engine) -> Response:
     cookie = request.cookies[COOKIE]
     await find_caller(request.app.state.guard, engine, cookie)
     key = await end_sign_in(request, cookie)
-    # Who signs in at the provider may be signed in there still.
+    # A person may still be signed in at the provider.
     issuer = request.app.state.settings.oidc_issuer
     subject = "" if key is None or key.subject is None else key.subject
     is_elsewhere = issuer is not None and subject.startswith(f"{issuer} ")

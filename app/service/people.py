@@ -18,7 +18,7 @@ MAX_SUBJECT = 600
 
 
 class Person(NamedTuple):
-    """Who somebody is at an identity provider, and what they may do here."""
+    """A person as an identity provider knows them, with their rights here."""
 
     #: the provider's address, or our name of a record system
     provider: str
@@ -74,7 +74,7 @@ def make_key(person: Person, now: datetime) -> StoredKey:
     return StoredKey(
         id=keys.make_id(),
         name=(shown or person.sub)[:MAX_NAME],
-        # Of nothing that anybody has.
+        # Nobody has a secret with this digest.
         digest=digest_of(secrets.token_urlsafe(32)),
         scopes=tuple(one for one in SCOPES if one in person.scopes),
         limits={},

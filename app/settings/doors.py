@@ -19,7 +19,7 @@ ServerName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_lengt
 
 
 class Grant(BaseModel):
-    """What the members of a group may do here, and whose models they see."""
+    """The tenant and the role that the members of a group get."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -7,7 +7,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class ServiceSettings(BaseSettings):
-    """What an installation stores where, and how much it does at a time."""
+    """Settings of where an installation stores things, and how much it does at once."""
 
     model_config = SettingsConfigDict(
         env_prefix="ASKLESS_",

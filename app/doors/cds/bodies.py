@@ -15,7 +15,7 @@ class Request(BaseModel):
 
 
 class Context(Request):
-    """What was opened or ordered."""
+    """The patient whose record was opened, and the orders that were selected."""
 
     patient_id: Id = Field(alias="patientId")
     selections: list[str] = Field(default=[], max_length=1000)
@@ -36,7 +36,7 @@ class OverrideReason(Request):
 
 
 class Feedback(Request):
-    """What became of a card."""
+    """A clinician's decision on a card."""
 
     card: str = Field(max_length=200)
     outcome: Literal["accepted", "overridden"]

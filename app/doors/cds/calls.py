@@ -33,7 +33,7 @@ from app.store.database.transactions import Transaction
 from core.errors import ClosedError, OverBudgetError, UselessAnswerError
 
 Json = dict[str, Any]
-# Of a test that has one of these, an order would bring nothing new.
+# A test with one of these outcomes need not be ordered again.
 HAD = ("known", "value", "ordered")
 
 
@@ -146,7 +146,7 @@ def take_feedback(
         idx = place.feature_idx
         if outcome is None or idx is None or idx >= len(features):
             continue
-        # What came in since says more than what was thought of the card.
+        # An answer that came in since counts more than the feedback.
         if opened.state.outcomes[idx] is not None:
             continue
         said = [{"feature": features[idx].name, "outcome": outcome}]

@@ -25,7 +25,7 @@ REASON_SYSTEM = "https://askless.example/fhir/override-reason"
 
 
 class CardPlace(NamedTuple):
-    """What a card is about: a session, and a feature or none."""
+    """The session that a card is about, and the feature if there is one."""
 
     session_id: str
     feature_idx: int | None

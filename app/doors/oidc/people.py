@@ -33,7 +33,7 @@ class Provider:
     def __init__(self, app: FastAPI, server: AuthServer) -> None:
         self.state = app.state
         self.server = server
-        # As the metadata of `/mcp` write it.
+        # It must be written as the metadata of `/mcp` write it.
         self.audience: str = app.state.settings.oidc_audience or str(
             AnyHttpUrl(f"{app.state.settings.site}/mcp")
         )

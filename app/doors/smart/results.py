@@ -20,7 +20,7 @@ MOST_PAGES = 10
 SCOPE = re.compile(r"(?:patient|user|system)/(\w+|\*)\.(read|\*|c?r?u?d?s?)(?:\?.*)?")
 # A moment in FHIR is a whole day where it has no time.
 DAY = len("2026-01-31")
-# Where the day of UTC ends last, and where it begins first.
+# A day ends so long after it began in UTC, and begins so long before.
 WEST_S, EAST_S = 36 * 3600, 14 * 3600
 
 
@@ -33,7 +33,7 @@ class Records:
         self.origin = f"{urlsplit(base).scheme}://{self.host}"
         self.headers = {
             "Accept": "application/fhir+json",
-            # What is no token of HTTP is refused there.
+            # A token that HTTP can't carry is changed here and refused there.
             "Authorization": f"Bearer {token}".encode("ascii", "replace").decode(),
         }
         self.scopes = scope.split()

@@ -12,10 +12,7 @@ ARG EXTRAS=
 RUN python -c "import sys, tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; print(*p['dependencies'], *(one for extra in sys.argv[1:] for one in p['optional-dependencies'][extra]), sep='\n')" server ${EXTRAS} > wanted.txt \
  && pip --python /opt/askless/bin/python install --requirement wanted.txt --constraint requirements.lock
 COPY LICENSE ./
-COPY core core
-COPY app app
 COPY askless askless
-COPY migrations migrations
 RUN pip --python /opt/askless/bin/python install --no-deps .
 
 FROM ${PYTHON_IMAGE}
@@ -39,8 +36,8 @@ ENV PATH=/opt/askless/bin:$PATH \
 # Compiled once here: a container on the same kind of processor copies what it needs
 # (its root may be read-only), any other compiles at its start. Whole seconds, since
 # layers keep no smaller parts of a file's time and numba compares it.
-RUN find /opt/askless/lib -path '*/site-packages/core/*' -exec touch --date=@1700000000 {} + \
- && python -m compileall -q /opt/askless/lib/python*/site-packages/core \
+RUN find /opt/askless/lib -path '*/site-packages/askless/core/*' -exec touch --date=@1700000000 {} + \
+ && python -m compileall -q /opt/askless/lib/python*/site-packages/askless/core \
  && NUMBA_CACHE_DIR=/opt/kernels askless compile-kernels
 COPY --chmod=755 docker-entrypoint.sh /usr/local/bin/
 USER 10001:10001

@@ -7,28 +7,28 @@ from askless.extras import import_or_explain
 if TYPE_CHECKING:
     from askless.client import AsyncClient as AsyncClient
     from askless.client import Client as Client
+    from askless.client.problems import JobFailed as JobFailed
+    from askless.client.problems import ProblemError as ProblemError
+    from askless.client.problems import ServiceUnreachable as ServiceUnreachable
+    from askless.client.problems import TrainingFailed as TrainingFailed
+    from askless.client.problems import UnansweredError as UnansweredError
+    from askless.core.errors import RefusedError as RefusedError
     from askless.estimator import (
         BudgetedBoostingClassifier as BudgetedBoostingClassifier,
     )
     from askless.estimator import one_hot_groups as one_hot_groups
     from askless.models import load_model as load_model
-    from askless.problems import JobFailed as JobFailed
-    from askless.problems import ProblemError as ProblemError
-    from askless.problems import ServiceUnreachable as ServiceUnreachable
-    from askless.problems import TrainingFailed as TrainingFailed
-    from askless.problems import UnansweredError as UnansweredError
-    from core.errors import RefusedError as RefusedError
 
 PLACES = {
     "AsyncClient": "askless.client",
     "BudgetedBoostingClassifier": "askless.estimator",
     "Client": "askless.client",
-    "JobFailed": "askless.problems",
-    "ProblemError": "askless.problems",
-    "RefusedError": "core.errors",
-    "ServiceUnreachable": "askless.problems",
-    "TrainingFailed": "askless.problems",
-    "UnansweredError": "askless.problems",
+    "JobFailed": "askless.client.problems",
+    "ProblemError": "askless.client.problems",
+    "RefusedError": "askless.core.errors",
+    "ServiceUnreachable": "askless.client.problems",
+    "TrainingFailed": "askless.client.problems",
+    "UnansweredError": "askless.client.problems",
     "load_model": "askless.models",
     "one_hot_groups": "askless.estimator",
 }

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from sklearn.utils.validation import check_is_fitted
 
-from app.documents import files
-from core.estimator import classifier
-from core.estimator.one_hot import one_hot_groups as one_hot_groups
+from askless.app.documents import files
+from askless.core.estimator import classifier
+from askless.core.estimator.one_hot import one_hot_groups as one_hot_groups
 
 
 class BudgetedBoostingClassifier(classifier.BudgetedBoostingClassifier):  # noqa: D101  # below

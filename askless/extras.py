@@ -19,7 +19,7 @@ def import_or_explain(module: str, user: str) -> ModuleType:
 def main() -> None:
     """Run the command `askless`."""
     try:
-        run = import_or_explain("app.cli", "The command askless").main
+        run = import_or_explain("askless.app.cli", "The command askless").main
     except ImportError as error:
         sys.exit(str(error))
     run()

@@ -21,17 +21,17 @@ from mlflow.models.model import ModelInfo
 from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema
 from mlflow.types.schema import AnyType
 
-from app.batch.budgets import parse_budget
-from app.batch.held_rows import predict_held
-from app.batch.orders import read_predict
-from app.documents.files import load_model as read_model
-from app.documents.files import model_text
+from askless.app.batch.budgets import parse_budget
+from askless.app.batch.held_rows import predict_held
+from askless.app.batch.orders import read_predict
+from askless.app.documents.files import load_model as read_model
+from askless.app.documents.files import model_text
+from askless.core.estimator.frames import frame_columns
+from askless.core.model.model import Model as BudgetedModel
+from askless.core.table.catalogue import Feature
+from askless.core.table.cells import FALSE_WORDS, TRUE_WORDS, parse_number
+from askless.core.table.prices import from_micros
 from askless.models import LoadedModel
-from core.estimator.frames import frame_columns
-from core.model.model import Model as BudgetedModel
-from core.table.catalogue import Feature
-from core.table.cells import FALSE_WORDS, TRUE_WORDS, parse_number
-from core.table.prices import from_micros
 
 FLAVOUR = "askless"
 MODEL_FILE = "MODEL.json"

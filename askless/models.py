@@ -9,15 +9,15 @@ from warnings import warn
 import numpy as np
 import numpy.typing as npt
 
-from app.documents.files import load_model as read_model
-from core.arrays import IntArray
-from core.estimator import frames
-from core.estimator.matching import match_names
-from core.estimator.predictions import BudgetedPredictor, ErrorCurve, Served
-from core.model.model import Model
-from core.model.rows import check_rows
-from core.simulation.outcomes import TableRows
-from core.table.cells import parse_number
+from askless.app.documents.files import load_model as read_model
+from askless.core.arrays import IntArray
+from askless.core.estimator import frames
+from askless.core.estimator.matching import match_names
+from askless.core.estimator.predictions import BudgetedPredictor, ErrorCurve, Served
+from askless.core.model.model import Model
+from askless.core.model.rows import check_rows
+from askless.core.simulation.outcomes import TableRows
+from askless.core.table.cells import parse_number
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from askless.connection import Connection, Json, join_path, select_known
-from askless.links import Call
+from askless.client.connection import Connection, Json, join_path, select_known
+from askless.client.links import Call
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from app.uploads import read_table
-from core.arrays import FloatArray, IntArray
-from core.table.catalogue import UNSEEN, Catalogue, Feature
-from core.table.dataset import ClassLabel, Dataset
+from askless.app.uploads import read_table
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
+from askless.core.table.dataset import ClassLabel, Dataset
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
 TARGET = "label"

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from core.model.ensemble import Ensemble
-from core.table.binning import Binned, bin_values
-from core.table.dataset import Dataset
-from core.training.algorithms import make_ensemble
-from core.training.boosting import boost, initial_weights
-from core.training.params import BoostParams
-from core.training.rounds import Round
+from askless.core.model.ensemble import Ensemble
+from askless.core.table.binning import Binned, bin_values
+from askless.core.table.dataset import Dataset
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.boosting import boost, initial_weights
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Round
 
 
 def boost_rounds(

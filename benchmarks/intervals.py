@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from core.arrays import FloatArray
+from askless.core.arrays import FloatArray
 
 LEVEL = 0.95
 N_BOOTSTRAPS = 1000

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from app.terminal.demo import (
+from askless.app.terminal.demo import (
     AIM,
     BUDGET,
     count_asked_of,
@@ -14,7 +14,7 @@ from app.terminal.demo import (
     play,
     train_apart,
 )
-from app.words.wording import money
+from askless.app.words.wording import money
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "session.svg"
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from askless.core.arrays import FloatArray
 from benchmarks.intervals import interval
-from core.arrays import FloatArray
 
 STYLE = {
     "svg.hashsalt": "askless",

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.model.hypotheses import Hypothesis, Stump
-from core.training.learner import Choice, Learner, choose_candidate, make_stump
+from askless.core.model.hypotheses import Hypothesis, Stump
+from askless.core.training.learner import Choice, Learner, choose_candidate, make_stump
 
 
 @dataclass(frozen=True, slots=True)

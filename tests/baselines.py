@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from core.model.ensemble import Ensemble
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import Dataset
-from core.training import baselines
-from core.training.algorithms import make_ensemble
-from core.training.params import BoostParams
+from askless.core.model.ensemble import Ensemble
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.dataset import Dataset
+from askless.core.training import baselines
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.params import BoostParams
 from tests.conftest import IS_COMPILED
 from tests.small import make_dataset
 

@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from core.model.ensemble import Cascade, Ensemble, Stage
-from core.model.hypotheses import Stump
-from core.model.votes import hypothesis_votes
-from core.session import machine
-from core.session.state import StopRule
-from core.table.catalogue import Catalogue, Feature
-from core.table.dataset import Dataset
-from core.training.algorithms import make_ensemble
-from core.training.cascade import grow_cascade
-from core.training.params import BoostParams
+from askless.core.model.ensemble import Cascade, Ensemble, Stage
+from askless.core.model.hypotheses import Stump
+from askless.core.model.votes import hypothesis_votes
+from askless.core.session import machine
+from askless.core.session.state import StopRule
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.dataset import Dataset
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.cascade import grow_cascade
+from askless.core.training.params import BoostParams
 from tests import strategies
 from tests.sessions import observe
 from tests.small import ensemble_of, make_dataset

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from core.session.policy import Policy, Step
-from core.session.position import Position
+from askless.core.session.policy import Policy, Step
+from askless.core.session.position import Position
 
 
 class Cheapest(Policy):

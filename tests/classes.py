@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.model.hypotheses import Stump
-from core.table.catalogue import Catalogue, Feature
-from core.training.params import BoostParams
+from askless.core.model.hypotheses import Stump
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.training.params import BoostParams
 from tests.small import ensemble_of
 
 LEARNERS = ("stump", "tree", "product")

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
-from core.model.ensemble import Ensemble
-from core.model.hypotheses import Stump
-from core.table.catalogue import Catalogue, Feature
-from core.table.dataset import ClassLabel, Dataset
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.hypotheses import Stump
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.dataset import ClassLabel, Dataset
 from tests.panels import shorten
 from tests.small import ensemble_of
 
@@ -84,7 +84,7 @@ def file_of(nodeid: str) -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread() -> Iterator[None]:
-    """What `app/processes/threads.py` sets for the processes of the command.
+    """What `askless/app/processes/threads.py` sets for the processes of the command.
 
     In fits of a few rows BLAS's threads only wait for one another.
     """

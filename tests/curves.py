@@ -1,6 +1,6 @@
 """Small curves."""
 
-from core.model.model import Curve
+from askless.core.model.model import Curve
 from tests.small import MICROS
 
 

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from app.documents.model import model_from_json, model_to_json
-from core.model.model import Model
+from askless.app.documents.model import model_from_json, model_to_json
+from askless.core.model.model import Model
 
 
 def document_of(model: Model) -> dict[str, Any]:

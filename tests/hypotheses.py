@@ -2,8 +2,8 @@
 
 import math
 
-from core.session import machine
-from core.table.catalogue import Catalogue, Feature
+from askless.core.session import machine
+from askless.core.table.catalogue import Catalogue, Feature
 from tests import twins
 from tests.sessions import NEVER, answer_from_row, observe
 from tests.small import ensemble_of

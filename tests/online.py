@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.table.binning import bin_values
-from core.table.catalogue import Catalogue, Feature
-from core.table.dataset import Dataset
-from core.table.prices import MICROS_PER_UNIT
-from core.training.boosting import sign_rows
-from core.training.online import (
+from askless.core.arrays import FloatArray
+from askless.core.table.binning import bin_values
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.dataset import Dataset
+from askless.core.table.prices import MICROS_PER_UNIT
+from askless.core.training.boosting import sign_rows
+from askless.core.training.online import (
     OnlineBooster,
 )
-from core.training.params import BoostParams
+from askless.core.training.params import BoostParams
 from tests.small import make_dataset
 
 PARAMS = BoostParams("online", rounds=12, half_life=500)

@@ -2,8 +2,8 @@
 
 import math
 
-from core.model.ensemble import Ensemble
-from core.session.state import State
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.state import State
 from tests import naive_panels as naive
 
 STATUSES = {None: "open", "known": "known", "value": "known", "ordered": "coming"}

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from core import kernels
-from core.model.blends import Blend, KernelRidge, LogisticRidge, Trees
-from core.model.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns
-from core.model.ensemble import Ensemble
-from core.model.panels import Panel, PanelLadder
-from core.model.routes import MAIN, Route, Split
-from core.model.stopping import Stopping, StoppingRule
-from core.panels import blending, search, sets, trees
-from core.panels.effort import EFFORTS
-from core.panels.rows import PanelRows
-from core.panels.trees import make_growth
+from askless.core import kernels
+from askless.core.model.blends import Blend, KernelRidge, LogisticRidge, Trees
+from askless.core.model.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.panels import Panel, PanelLadder
+from askless.core.model.routes import MAIN, Route, Split
+from askless.core.model.stopping import Stopping, StoppingRule
+from askless.core.panels import blending, search, sets, trees
+from askless.core.panels.effort import EFFORTS
+from askless.core.panels.rows import PanelRows
+from askless.core.panels.trees import make_growth
 from tests.small import random_dataset
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from core.table.binning import bin_values
-from core.table.dataset import Dataset
-from core.training.boosting import boost, initial_weights
-from core.training.params import BoostParams
-from core.training.rounds import Round
+from askless.core.table.binning import bin_values
+from askless.core.table.dataset import Dataset
+from askless.core.training.boosting import boost, initial_weights
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Round
 from tests import naive_boosting, twins
 
 

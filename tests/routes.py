@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from core import kernels
-from core.model.blends import Blend, LogisticRidge, Trees
-from core.model.columns import NUMBER_CODE, Columns
-from core.model.panels import Panel
-from core.table.catalogue import Catalogue, Feature
-from core.table.dataset import Dataset
+from askless.core import kernels
+from askless.core.model.blends import Blend, LogisticRidge, Trees
+from askless.core.model.columns import NUMBER_CODE, Columns
+from askless.core.model.panels import Panel
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.dataset import Dataset
 from tests.small import MICROS, make_dataset
 
 

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from core.selection.params import SelectionParams
-from core.selection.search import (
+from askless.core.selection.params import SelectionParams
+from askless.core.selection.search import (
     Selection,
     select,
 )
-from core.selection.subset import make_subset
-from core.selection.table import make_table
-from core.table.catalogue import Catalogue, Feature
+from askless.core.selection.subset import make_subset
+from askless.core.selection.table import make_table
+from askless.core.table.catalogue import Catalogue, Feature
 from tests.small import finish, table_of
 
 LEARNERS = ("knn", "stump")

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.kernels.draws import draw
-from core.model.ensemble import Ensemble
-from core.model.hypotheses import Stump
-from core.session import machine
-from core.session.policies import POLICIES
-from core.session.position import Position
-from core.session.state import Answer, Outcome, State, StopRule
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import ClassLabel
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.kernels.draws import draw
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.hypotheses import Stump
+from askless.core.session import machine
+from askless.core.session.policies import POLICIES
+from askless.core.session.position import Position
+from askless.core.session.state import Answer, Outcome, State, StopRule
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.dataset import ClassLabel
 from tests.small import ensemble_of
 
 CLASSES = (ClassLabel("0", "no"), ClassLabel("1", "yes"))

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from core.table.binning import bin_values
-from core.training.boosting import initial_weights
-from core.training.params import BoostParams
-from core.training.rules import RULES
+from askless.core.table.binning import bin_values
+from askless.core.training.boosting import initial_weights
+from askless.core.training.params import BoostParams
+from askless.core.training.rules import RULES
 from tests import strategies
 from tests.small import make_dataset
 

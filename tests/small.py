@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from core.model.ensemble import Ensemble
-from core.model.hypotheses import Hypothesis
-from core.pipeline.spec import TrainingSpec
-from core.pipeline.train import train as train_checked
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.check import CheckedTable
-from core.table.dataset import ClassLabel, Dataset
-from core.table.spec import TableSpec
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.hypotheses import Hypothesis
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.train import train as train_checked
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.check import CheckedTable
+from askless.core.table.dataset import ClassLabel, Dataset
+from askless.core.table.spec import TableSpec
 
 MICROS = 1_000_000
 Yielded = TypeVar("Yielded")

@@ -8,10 +8,10 @@ read a feature twice on a path, as no training would make them.
 import numpy as np
 from hypothesis import strategies as st
 
-from core.model.ensemble import N_KNOTS, Calibration, Ensemble
-from core.model.hypotheses import LEAF, Hypothesis, Product, Stump, Tree
-from core.table.catalogue import UNSEEN, Catalogue, Feature, Group
-from core.table.dataset import Dataset, count_outputs
+from askless.core.model.ensemble import N_KNOTS, Calibration, Ensemble
+from askless.core.model.hypotheses import LEAF, Hypothesis, Product, Stump, Tree
+from askless.core.table.catalogue import UNSEEN, Catalogue, Feature, Group
+from askless.core.table.dataset import Dataset, count_outputs
 from tests.small import MICROS, classes_of
 
 AMOUNTS = (0, 1, 500_000, MICROS, 2_100_000, 3 * MICROS, 7_270_000)

@@ -4,10 +4,10 @@ import io
 
 from rich.console import Console
 
-from app.terminal.ask import Conversation, run_session
-from core.model.ensemble import Ensemble
-from core.session import machine
-from core.session.state import State
+from askless.app.terminal.ask import Conversation, run_session
+from askless.core.model.ensemble import Ensemble
+from askless.core.session import machine
+from askless.core.session.state import State
 
 
 def play(

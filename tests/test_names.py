@@ -11,7 +11,7 @@ from pathlib import Path
 
 from typer.core import TyperGroup
 
-from app.cli import COMMANDS, load_command
+from askless.app.cli import COMMANDS, load_command
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
@@ -27,6 +27,7 @@ BUILD = [
     ".ci/run",
 ]
 TOPS = "core|app|askless|tests|benchmarks|migrations"
+DOTTED_TOPS = "askless|tests|benchmarks"
 # What stands after a first word of ours without being a module: files of users.
 SUFFIXES = ("db", "dump")
 
@@ -37,7 +38,7 @@ COMMAND = re.compile(
 )
 EXEC_FORM = re.compile(r'\["askless", (?P<words>[^\]]+)\]')
 MODULE = re.compile(r"python[\d.]* -m ([\w.]+)")
-DOTTED = re.compile(rf"(?<![\w./-])((?:{TOPS})(?:\.[A-Za-z_]\w*)+)(?![\w/])")
+DOTTED = re.compile(rf"(?<![\w./-])((?:{DOTTED_TOPS})(?:\.[A-Za-z_]\w*)+)(?![\w/])")
 ROOTED = re.compile(rf"(?<![\w./:-])((?:{TOPS}|docs|\.ci)/[\w./*-]*\w[/*]?)")
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 MAKE = re.compile(r"(?:^ +|[`&] ?)make ([a-z][a-z-]*)", re.MULTILINE)
@@ -133,7 +134,8 @@ def layout() -> list[str]:
 
 def test_layout_shows_what_there_is() -> None:
     packages = {
-        f"{p.parent.relative_to(ROOT)}/" for p in ROOT.glob("core/*/__init__.py")
+        f"{p.parent.relative_to(ROOT)}/"
+        for p in ROOT.glob("askless/core/*/__init__.py")
     }
 
     assert [path for path in layout() if not is_path(path)] == []
@@ -179,11 +181,11 @@ def test_commands_are_recognised() -> None:
 
 def test_names_are_recognised() -> None:
     known = {
-        "core.warm.warm_up": True,
-        "core.kernels.warm_up": False,
+        "askless.core.warm.warm_up": True,
+        "askless.core.kernels.warm_up": False,
         "app.client": False,
         "askless.Client": True,
-        "app.cli": True,
+        "askless.app.cli": True,
     }
 
     assert {dotted: is_name(dotted) for dotted in known} == known

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.model.ensemble import Ensemble
-from core.model.hypotheses import LEAF, Hypothesis, Product, Stump
-from core.table.catalogue import Catalogue
-from core.table.dataset import Dataset
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.hypotheses import LEAF, Hypothesis, Product, Stump
+from askless.core.table.catalogue import Catalogue
+from askless.core.table.dataset import Dataset
 from tests import naive, naive_hypotheses, naive_sessions
 
 

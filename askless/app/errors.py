@@ -1,7 +1,7 @@
-"""Exceptions of the application; `app.http.plumbing.errors` gives each its status."""
+"""Exceptions of the application; `http/plumbing/errors.py` has their statuses."""
 
-from app.records import StoredAnswer
-from core.errors import Refusal, RefusedError
+from askless.app.records import StoredAnswer
+from askless.core.errors import Refusal, RefusedError
 
 # Letters of what was asked for that an error repeats.
 MOST_ECHOED = 100

@@ -15,8 +15,8 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from app import logs
-from app.http import (
+from askless.app import logs
+from askless.app.http import (
     challenges,
     datasets,
     jobs,
@@ -28,26 +28,26 @@ from app.http import (
     sessions,
     trainings,
 )
-from app.http.plumbing import contract
-from app.http.plumbing.auth import Guard, needs
-from app.http.plumbing.deps import MAX_WRITERS
-from app.http.plumbing.edge import Edge
-from app.http.plumbing.errors import HANDLERS
-from app.http.plumbing.gate import Gate
-from app.http.plumbing.methods import HeadAsGet
-from app.http.plumbing.metrics import Metrics
-from app.http.plumbing.translating import TranslatedProblems
-from app.pages import site
-from app.pages.errors import ProblemPages
-from app.service.jobs.table_jobs import preload_checks
-from app.service.loaded import LoadedModels
-from app.service.models import preload_check
-from app.settings.home import local_folders
-from app.settings.settings import DoorName, Settings
-from app.store.blobs import Blobs
-from app.store.database.engine import create_engine
-from app.uploads.parsing import reader_of
-from core.warm import warm_up
+from askless.app.http.plumbing import contract
+from askless.app.http.plumbing.auth import Guard, needs
+from askless.app.http.plumbing.deps import MAX_WRITERS
+from askless.app.http.plumbing.edge import Edge
+from askless.app.http.plumbing.errors import HANDLERS
+from askless.app.http.plumbing.gate import Gate
+from askless.app.http.plumbing.methods import HeadAsGet
+from askless.app.http.plumbing.metrics import Metrics
+from askless.app.http.plumbing.translating import TranslatedProblems
+from askless.app.pages import site
+from askless.app.pages.errors import ProblemPages
+from askless.app.service.jobs.table_jobs import preload_checks
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.models import preload_check
+from askless.app.settings.home import local_folders
+from askless.app.settings.settings import DoorName, Settings
+from askless.app.store.blobs import Blobs
+from askless.app.store.database.engine import create_engine
+from askless.app.uploads.parsing import reader_of
+from askless.core.warm import warm_up
 
 DESCRIPTION = """Predict from few features. A session asks for one feature at a time,
 each with its price, predicts after every answer, and never charges more than its
@@ -73,10 +73,10 @@ OPEN = (operations,)
 # Modules of doors, whose `add_to` adds one to the application. A door that no setting
 # opens is not imported, and needs no package.
 DOORS: dict[DoorName, str] = {
-    "inference": "app.doors.inference.door",
-    "mcp": "app.doors.mcp.door",
-    "fhir": "app.doors.fhir.door",
-    "cds": "app.doors.cds.door",
+    "inference": "askless.app.doors.inference.door",
+    "mcp": "askless.app.doors.mcp.door",
+    "fhir": "askless.app.doors.fhir.door",
+    "cds": "askless.app.doors.cds.door",
 }
 
 
@@ -153,9 +153,9 @@ def doors_of(settings: Settings) -> list[str]:
     """Return the modules of the doors that settings open; signing in comes first."""
     opened = [DOORS[name] for name in settings.doors]
     if settings.smart_servers:
-        opened.insert(0, "app.doors.smart.door")
+        opened.insert(0, "askless.app.doors.smart.door")
     if settings.oidc_issuer is not None:
-        opened.insert(0, "app.doors.oidc.door")
+        opened.insert(0, "askless.app.doors.oidc.door")
     return opened
 
 

@@ -13,11 +13,11 @@ from types import FrameType
 
 import uvicorn
 
-from app.http.plumbing.connections import BoundedProtocol
-from app.logs import log
-from app.main import create_app
-from app.settings.hosts import is_loopback
-from app.settings.settings import Settings
+from askless.app.http.plumbing.connections import BoundedProtocol
+from askless.app.logs import log
+from askless.app.main import create_app
+from askless.app.settings.hosts import is_loopback
+from askless.app.settings.settings import Settings
 
 RESTART_AFTER_S = 1.0
 STOP_WITHIN_S = 20.0

@@ -6,15 +6,15 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import httpx
 
-from askless.challenges import ChallengeCalls
-from askless.connection import Connection, Json, join_path, to_python
-from askless.datasets import DatasetCalls
-from askless.jobs import JobCalls
-from askless.keys import KeyCalls
-from askless.ledger import LedgerCalls
-from askless.links import Awaited, AwaitedLink, Call, Link, Waiting, WaitingLink
-from askless.questions import Value
-from askless.sessions import AsyncPredictionSession, PredictionSession
+from askless.client.challenges import ChallengeCalls
+from askless.client.connection import Connection, Json, join_path, to_python
+from askless.client.datasets import DatasetCalls
+from askless.client.jobs import JobCalls
+from askless.client.keys import KeyCalls
+from askless.client.ledger import LedgerCalls
+from askless.client.links import Awaited, AwaitedLink, Call, Link, Waiting, WaitingLink
+from askless.client.questions import Value
+from askless.client.sessions import AsyncPredictionSession, PredictionSession
 from askless.stored_models import ModelCalls, StoredModel, model_ref
 
 # The service closes connections that are silent for 5 s: none may be used just then.

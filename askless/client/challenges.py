@@ -2,8 +2,8 @@
 
 from datetime import date
 
-from askless.connection import Connection, Json
-from askless.links import Call
+from askless.client.connection import Connection, Json
+from askless.client.links import Call
 from askless.stored_models import StoredModel, model_path
 
 

@@ -17,8 +17,8 @@ from uuid import uuid4
 
 import httpx
 
-from askless.links import Link
-from askless.problems import ProblemError, ServiceUnreachable
+from askless.client.links import Link
+from askless.client.problems import ProblemError, ServiceUnreachable
 
 Json = dict[str, Any]
 

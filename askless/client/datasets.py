@@ -7,8 +7,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from askless.connection import Connection, Json, join_path, select_known
-from askless.links import Call
+from askless.client.connection import Connection, Json, join_path, select_known
+from askless.client.links import Call
 
 BYTES = "application/octet-stream"
 

@@ -8,10 +8,10 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from askless.connection import Connection, Json, join_path, to_python
-from askless.links import Call
-from askless.orders import Order, Table, send_order
-from askless.problems import JobFailed, TrainingFailed
+from askless.client.connection import Connection, Json, join_path, to_python
+from askless.client.links import Call
+from askless.client.orders import Order, Table, send_order
+from askless.client.problems import JobFailed, TrainingFailed
 from askless.stored_models import StoredModel, model_path, stored_model
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from askless.connection import Connection, Json, join_path
-from askless.links import Call
+from askless.client.connection import Connection, Json, join_path
+from askless.client.links import Call
 
 
 class KeyCalls:

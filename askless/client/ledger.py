@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from datetime import date
 
-from askless.connection import Connection, Json, join_path
-from askless.links import Call
+from askless.client.connection import Connection, Json, join_path
+from askless.client.links import Call
 
 Filters = Mapping[str, str | date]
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from askless.connection import Connection, Json
-from askless.datasets import StoredDataset, open_form
+from askless.client.connection import Connection, Json
+from askless.client.datasets import StoredDataset, open_form
 
 #: A table is a file, or was uploaded before; a training takes several of these.
 Table = str | Path | StoredDataset | Sequence[StoredDataset]

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, Unpack
 
-from askless.connection import Json, to_python
-from askless.links import Awaited, Call, Waiting
+from askless.client.connection import Json, to_python
+from askless.client.links import Awaited, Call, Waiting
 
 Value = bool | int | float | str
 Outcome = Literal["value", "ordered", "unavailable", "refused", "unknown"]

@@ -3,10 +3,10 @@
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar, Unpack
 
-from askless.connection import Connection, Json, select_known
-from askless.links import Awaited, Call, Change, Waiting
-from askless.problems import UnansweredError
-from askless.questions import (
+from askless.client.connection import Connection, Json, select_known
+from askless.client.links import Awaited, Call, Change, Waiting
+from askless.client.problems import UnansweredError
+from askless.client.questions import (
     AnyQuestion,
     AsyncQuestion,
     Flags,

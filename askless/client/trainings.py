@@ -1,4 +1,4 @@
-"""Names of `askless.jobs` that used to be here."""
+"""Names of `askless.client.jobs` that used to be here."""
 
-from askless.jobs import TrainingProgress as TrainingProgress
-from askless.jobs import Watcher as Watcher
+from askless.client.jobs import TrainingProgress as TrainingProgress
+from askless.client.jobs import Watcher as Watcher

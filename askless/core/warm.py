@@ -6,25 +6,25 @@ from itertools import product
 
 import numpy as np
 
-from core.model.ensemble import Ensemble
-from core.panels.ladders import fit_ladder
-from core.pipeline.learning import Learning, LearntRows
-from core.pipeline.spec import TrainingSpec
-from core.pipeline.train import train
-from core.session import machine
-from core.session.policies import served_by
-from core.session.state import Answer
-from core.simulation.curves import evaluate
-from core.table.binning import bin_values
-from core.table.catalogue import Catalogue, Feature
-from core.table.check import CheckedTable
-from core.table.dataset import ClassLabel, Dataset
-from core.table.spec import TableSpec
-from core.training.algorithms import make_ensemble
-from core.training.boosting import boost, initial_weights
-from core.training.params import BoostParams
-from core.training.rounds import Round
-from core.work import end_of
+from askless.core.model.ensemble import Ensemble
+from askless.core.panels.ladders import fit_ladder
+from askless.core.pipeline.learning import Learning, LearntRows
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.train import train
+from askless.core.session import machine
+from askless.core.session.policies import served_by
+from askless.core.session.state import Answer
+from askless.core.simulation.curves import evaluate
+from askless.core.table.binning import bin_values
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.check import CheckedTable
+from askless.core.table.dataset import ClassLabel, Dataset
+from askless.core.table.spec import TableSpec
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.boosting import boost, initial_weights
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Round
+from askless.core.work import end_of
 
 PARAMS = (
     BoostParams(rounds=3, learner="stump"),

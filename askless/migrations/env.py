@@ -6,9 +6,9 @@ import sqlalchemy as sa
 from alembic import context
 from sqlalchemy import event, pool
 
-from app.settings.environment import read_settings
-from app.store.database.migrate import oldest_code, schema_state
-from app.store.schema import all_tables
+from askless.app.settings.environment import read_settings
+from askless.app.store.database.migrate import oldest_code, schema_state
+from askless.app.store.schema import all_tables
 
 ADVISORY_LOCK = 830_411
 

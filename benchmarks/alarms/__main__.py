@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from askless.core.model.figures import wilson_interval
 from benchmarks.alarms.years import Looked, Year, look_weekly
 from benchmarks.documents import fill
-from core.model.figures import wilson_interval
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "learning.md"
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.model.alarms import (
+from askless.core.arrays import FloatArray
+from askless.core.model.alarms import (
     LEAST_CASES,
     Alarm,
     Evidence,
@@ -14,8 +14,8 @@ from core.model.alarms import (
     OutcomeEvidence,
     find_alarms,
 )
-from core.model.drift import stability_index
-from core.model.figures import wilson_interval
+from askless.core.model.drift import stability_index
+from askless.core.model.figures import wilson_interval
 
 N_WEEKS, WEEKS_SEEN = 52, 13
 # Of the features one half are numbers, the others categories of so many values.

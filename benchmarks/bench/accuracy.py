@@ -14,15 +14,15 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
+from askless.core.arrays import FloatArray
+from askless.core.simulation.curves import evaluate
+from askless.core.table.dataset import Dataset
+from askless.core.training.params import BoostParams
 from benchmarks import intervals
 from benchmarks.bench.runs import in_child
 from benchmarks.bench.scale import SEED, Scale
 from benchmarks.data import load
 from benchmarks.engine import train_ensemble
-from core.arrays import FloatArray
-from core.simulation.curves import evaluate
-from core.table.dataset import Dataset
-from core.training.params import BoostParams
 
 SETS = ("vehicle", "glass", "splice", "led")
 LEARNERS = ("stump", "tree", "product")

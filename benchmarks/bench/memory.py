@@ -5,11 +5,11 @@ import gc
 from pathlib import Path
 from typing import Any
 
+from askless.core.warm import warm_up
 from benchmarks.bench.parties import Seat
 from benchmarks.bench.runs import in_child, sum_up
 from benchmarks.bench.scale import Scale, Shape
 from benchmarks.made import make_table
-from core.warm import warm_up
 
 WARM_ROWS = 20_000
 

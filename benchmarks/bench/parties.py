@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from askless.core.table.binning import bin_values
+from askless.core.table.dataset import Dataset
+from askless.core.training.params import BoostParams
 from benchmarks.bench.runs import timed
 from benchmarks.bench.scale import BINS, SEED, THREADS, Shape
 from benchmarks.engine import boost_rounds
 from benchmarks.made import make_table
-from core.table.binning import bin_values
-from core.table.dataset import Dataset
-from core.training.params import BoostParams
 
 
 class Askless:

@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
+from askless.core.model.ensemble import Ensemble
+from askless.core.session import machine
+from askless.core.session.state import Answer
+from askless.core.simulation.curves import evaluate
+from askless.core.table.dataset import Dataset
+from askless.core.table.prices import MICROS_PER_UNIT
+from askless.core.training.params import BoostParams
 from benchmarks.bench.runs import sum_up, take_turns, timed
 from benchmarks.bench.scale import Scale
 from benchmarks.engine import train_ensemble
 from benchmarks.made import make_table
-from core.model.ensemble import Ensemble
-from core.session import machine
-from core.session.state import Answer
-from core.simulation.curves import evaluate
-from core.table.dataset import Dataset
-from core.table.prices import MICROS_PER_UNIT
-from core.training.params import BoostParams
 
 POLICIES: tuple[str, ...] = ("ordered", "sample")
 TRAINING_ROWS = 4_000

@@ -35,10 +35,10 @@ def measure_start(scale: Scale) -> dict[str, Any]:
 
 def first_round() -> dict[str, float]:
     """When each step was done, by the clock that all processes share."""
+    from askless.core.training.params import BoostParams
+    from askless.core.warm import warm_up
     from benchmarks.engine import boost_rounds
     from benchmarks.made import make_table
-    from core.training.params import BoostParams
-    from core.warm import warm_up
 
     table = make_table(ROWS, FEATURES)
     imported = time.monotonic()

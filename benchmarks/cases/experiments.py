@@ -10,19 +10,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.panels.chances import LEAST_CHANCE
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.train import train
+from askless.core.simulation.simulate import class_probabilities, walk
+from askless.core.table.check import CheckedTable
+from askless.core.table.dataset import Dataset
+from askless.core.table.silent import SILENT
+from askless.core.table.spec import TableSpec
+from askless.core.training.params import BoostParams
+from askless.core.work import end_of
 from benchmarks.data import MICROS, load, read_prices
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.ensemble import Ensemble
-from core.panels.chances import LEAST_CHANCE
-from core.pipeline.spec import TrainingSpec
-from core.pipeline.train import train
-from core.simulation.simulate import class_probabilities, walk
-from core.table.check import CheckedTable
-from core.table.dataset import Dataset
-from core.table.silent import SILENT
-from core.table.spec import TableSpec
-from core.training.params import BoostParams
-from core.work import end_of
 
 MOST_ROWS = 1500
 #: Budgets at which a model is measured, as shares of the price of all features.

@@ -9,20 +9,20 @@ from pathlib import Path
 
 import numpy as np
 
+from askless.core.model.certificates import EARLY_RULES
+from askless.core.model.ensemble import Ensemble
+from askless.core.pipeline.certificates import UnseenRows, list_traces
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.train import train
+from askless.core.session.traces import find_stops
+from askless.core.table.check import CheckedTable
+from askless.core.table.dataset import Dataset
+from askless.core.table.spec import TableSpec
+from askless.core.training.params import BoostParams
+from askless.core.work import end_of
 from benchmarks import data
 from benchmarks.certificates.repetitions import Population
 from benchmarks.documents import fill, percent
-from core.model.certificates import EARLY_RULES
-from core.model.ensemble import Ensemble
-from core.pipeline.certificates import UnseenRows, list_traces
-from core.pipeline.spec import TrainingSpec
-from core.pipeline.train import train
-from core.session.traces import find_stops
-from core.table.check import CheckedTable
-from core.table.dataset import Dataset
-from core.table.spec import TableSpec
-from core.training.params import BoostParams
-from core.work import end_of
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "certificates.md"
 

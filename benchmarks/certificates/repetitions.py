@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.model.certificates import N_STRATA, Certification, Level
-from core.session.certificates import find_rule
-from core.session.traces import Stops
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.model.certificates import N_STRATA, Certification, Level
+from askless.core.session.certificates import find_rule
+from askless.core.session.traces import Stops
 
 DELTA = 0.1
 

@@ -19,12 +19,12 @@ import anyio
 import numpy as np
 from mcp import Client
 
-from app.documents.files import model_text
-from app.terminal.demo import demo_training, load_demo
+from askless.app.documents.files import model_text
+from askless.app.terminal.demo import demo_training, load_demo
+from askless.core.model.figures import wilson_interval
 from benchmarks.documents import keep_rows
 from benchmarks.doors.answers import opened
 from benchmarks.doors.patients import Patient, read_patients
-from core.model.figures import wilson_interval
 
 N_FOLDS = 5
 BUDGETS = (30.0, 60.0, 120.0, None)

@@ -17,10 +17,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from app.main import create_app
-from app.settings.settings import Settings
-from app.store.database.migrate import migrate
-from core.warm import warm_up
+from askless.app.main import create_app
+from askless.app.settings.settings import Settings
+from askless.app.store.database.migrate import migrate
+from askless.core.warm import warm_up
 
 ROOT = Path(__file__).resolve().parents[2]
 Json = dict[str, Any]

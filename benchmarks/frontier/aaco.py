@@ -12,11 +12,11 @@ from itertools import chain, compress, product
 import lightgbm
 import numpy as np
 
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.table.dataset import Dataset
 from benchmarks.frontier.draws import Draw
 from benchmarks.frontier.measures import Method, find_losses, measure
 from benchmarks.frontier.rivals import BASE, lay, make_shop
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.table.dataset import Dataset
 
 MOST_OFFERS = 13
 N_FOLDS, SEED, TINY = 4, 11, 1e-9

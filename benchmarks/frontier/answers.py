@@ -9,19 +9,19 @@ from dataclasses import replace
 
 import numpy as np
 
+from askless.core import kernels
+from askless.core.arrays import FloatArray
+from askless.core.model.blends import to_chances
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.ladders import LogitCache
+from askless.core.session.policies import POLICIES
+from askless.core.session.policies.panels import PanelPolicy
+from askless.core.session.position import Position
+from askless.core.session.walks import Cases, open_session
+from askless.core.simulation.simulate import class_probabilities, walk
 from benchmarks.frontier import rivals
 from benchmarks.frontier.draws import Draw
 from benchmarks.frontier.measures import Method, find_losses
-from core import kernels
-from core.arrays import FloatArray
-from core.model.blends import to_chances
-from core.model.ensemble import Ensemble
-from core.session.ladders import LogitCache
-from core.session.policies import POLICIES
-from core.session.policies.panels import PanelPolicy
-from core.session.position import Position
-from core.session.walks import Cases, open_session
-from core.simulation.simulate import class_probabilities, walk
 
 # Refits of the bar; where there are more answers, to every so manieth.
 MOST_REFITS = 25

@@ -10,11 +10,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from askless.core.table.catalogue import Catalogue, Group
+from askless.core.table.dataset import ClassLabel, Dataset
+from askless.core.table.prices import total_cost
 from benchmarks import data
 from benchmarks.data import MICROS, Table
-from core.table.catalogue import Catalogue, Group
-from core.table.dataset import ClassLabel, Dataset
-from core.table.prices import total_cost
 
 SEED = 11
 N_TRAIN, N_TEST = 1000, 4000

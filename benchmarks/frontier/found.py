@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from askless.core.arrays import FloatArray
 from benchmarks.frontier.draws import PROTOCOLS
 from benchmarks.frontier.jobs import Line, Lines
 from benchmarks.frontier.parties import BAR_RULES, EVERYWHERE, RULES
 from benchmarks.intervals import Interval, interval
-from core.arrays import FloatArray
 
 # A mean error below counts as this much, so that ratios exist.
 LEAST_ERROR = 1e-4

@@ -14,20 +14,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.panels import PanelLadder
+from askless.core.model.routes import MAIN
+from askless.core.panels.effort import EFFORTS
+from askless.core.panels.ladders import fit_ladder
+from askless.core.simulation.simulate import class_votes, walk
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.dataset import ClassLabel, Dataset
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.params import BoostParams
+from askless.core.work import end_of
 from benchmarks.data import MICROS
 from benchmarks.documents import keep_rows
-from core.arrays import FloatArray, IntArray
-from core.model.ensemble import Ensemble
-from core.model.panels import PanelLadder
-from core.model.routes import MAIN
-from core.panels.effort import EFFORTS
-from core.panels.ladders import fit_ladder
-from core.simulation.simulate import class_votes, walk
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import ClassLabel, Dataset
-from core.training.algorithms import make_ensemble
-from core.training.params import BoostParams
-from core.work import end_of
 
 N_TEST = 4000
 

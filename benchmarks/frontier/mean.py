@@ -16,18 +16,18 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
+from askless.core.model.ensemble import Ensemble
+from askless.core.panels.ladders import fit_ladder
+from askless.core.session.state import Aim
+from askless.core.simulation.simulate import class_probabilities, walk
+from askless.core.table.catalogue import Catalogue, Group
+from askless.core.table.dataset import ClassLabel, Dataset
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.params import BoostParams
+from askless.core.work import end_of
 from benchmarks import data
 from benchmarks.data import MICROS, Table
 from benchmarks.documents import keep_rows
-from core.model.ensemble import Ensemble
-from core.panels.ladders import fit_ladder
-from core.session.state import Aim
-from core.simulation.simulate import class_probabilities, walk
-from core.table.catalogue import Catalogue, Group
-from core.table.dataset import ClassLabel, Dataset
-from core.training.algorithms import make_ensemble
-from core.training.params import BoostParams
-from core.work import end_of
 
 LEVELS = {
     "heart_cleveland": (75, 130),

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from core.arrays import FloatArray, IntArray
+from askless.core.arrays import FloatArray, IntArray
 
 Method = dict[str, Any]
 

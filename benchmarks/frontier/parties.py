@@ -10,19 +10,19 @@ from dataclasses import replace
 
 import numpy as np
 
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.routes import MAIN
+from askless.core.panels.ladders import fit_ladder
+from askless.core.session.walks import Walks
+from askless.core.simulation.simulate import class_probabilities, class_votes, walk
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.params import BoostParams
+from askless.core.work import end_of
 from benchmarks.engine import train_ensemble
 from benchmarks.frontier import answers, rivals
 from benchmarks.frontier.aaco import play_aaco
 from benchmarks.frontier.draws import Draw, draw, load
 from benchmarks.frontier.measures import Method, measure
-from core.model.ensemble import Ensemble
-from core.model.routes import MAIN
-from core.panels.ladders import fit_ladder
-from core.session.walks import Walks
-from core.simulation.simulate import class_probabilities, class_votes, walk
-from core.training.algorithms import make_ensemble
-from core.training.params import BoostParams
-from core.work import end_of
 
 ROUNDS = 400
 RULES = ("adaboost_bt", "adaboost_bt_greedy", "adaboost_bt_smoothed", "speedboost")

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from askless.core.arrays import FloatArray
 from benchmarks.documents import Rows, minus, percent
 from benchmarks.frontier.draws import PROTOCOLS
 from benchmarks.frontier.jobs import Lines
 from benchmarks.frontier.refused import SHARES
-from core.arrays import FloatArray
 
 FIGURES = (
     *("ours_error", "ours_loss", "refit_error", "refit_loss", "forward_error"),

@@ -13,20 +13,20 @@ from pathlib import Path
 
 import numpy as np
 
+from askless.core.arrays import FloatArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.panels.ladders import fit_ladder
+from askless.core.panels.purchases import Shop
+from askless.core.session import machine
+from askless.core.session.answers import find_paid, list_revealed
+from askless.core.session.state import Answer, State, StopRule
+from askless.core.table.prices import total_cost
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.params import BoostParams, EffortName
+from askless.core.work import end_of
 from benchmarks.frontier.draws import Draw, draw, load
 from benchmarks.frontier.rivals import Set
 from benchmarks.frontier.yardsticks import End, Record, Yardsticks
-from core.arrays import FloatArray
-from core.model.ensemble import Ensemble
-from core.panels.ladders import fit_ladder
-from core.panels.purchases import Shop
-from core.session import machine
-from core.session.answers import find_paid, list_revealed
-from core.session.state import Answer, State, StopRule
-from core.table.prices import total_cost
-from core.training.algorithms import make_ensemble
-from core.training.params import BoostParams, EffortName
-from core.work import end_of
 
 # To be deleted where rivals select in another way.
 FORWARD = Path(__file__).resolve().parents[2] / "build" / "frontier" / "forward"

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.table.dataset import Dataset
 from benchmarks.frontier import rivals
 from benchmarks.frontier.draws import Draw
 from benchmarks.frontier.measures import find_losses
 from benchmarks.frontier.rivals import QUICK, Fit, Set
-from core.arrays import FloatArray, IntArray
-from core.table.dataset import Dataset
 
 Record = dict[str, object]
 

@@ -9,19 +9,19 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
+from askless.core.arrays import BoolArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.train import train
+from askless.core.simulation.off_policy import MEASURES, estimate_policy
+from askless.core.table.check import CheckedTable
+from askless.core.table.dataset import Dataset
+from askless.core.table.spec import TableSpec
+from askless.core.training.params import BoostParams
+from askless.core.work import end_of
 from benchmarks.documents import keep_rows
 from benchmarks.made import make_table
 from benchmarks.off_policy.cases import Log
-from core.arrays import BoolArray
-from core.model.ensemble import Ensemble
-from core.pipeline.spec import TrainingSpec
-from core.pipeline.train import train
-from core.simulation.off_policy import MEASURES, estimate_policy
-from core.table.check import CheckedTable
-from core.table.dataset import Dataset
-from core.table.spec import TableSpec
-from core.training.params import BoostParams
-from core.work import end_of
 
 DOCUMENT = "learning"
 

@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.model.ensemble import Ensemble
-from core.session import machine
-from core.session.explorations import uniforms_at
-from core.session.state import Answer, Exploration, State, StopRule
-from core.simulation.off_policy import JudgedCases, judge_cases
-from core.simulation.replays import LoggedCase, ReplayTerms, replay
-from core.simulation.trails import CaseTrail, trail_case
-from core.table.dataset import Dataset
+from askless.core.arrays import FloatArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.session import machine
+from askless.core.session.explorations import uniforms_at
+from askless.core.session.state import Answer, Exploration, State, StopRule
+from askless.core.simulation.off_policy import JudgedCases, judge_cases
+from askless.core.simulation.replays import LoggedCase, ReplayTerms, replay
+from askless.core.simulation.trails import CaseTrail, trail_case
+from askless.core.table.dataset import Dataset
 
 
 class Draw(NamedTuple):

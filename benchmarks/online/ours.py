@@ -4,18 +4,18 @@ import time
 
 import numpy as np
 
+from askless.core.model.ensemble import Ensemble
+from askless.core.simulation.curves import evaluate
+from askless.core.table.catalogue import Catalogue
+from askless.core.table.dataset import ClassLabel, Dataset
+from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.boosting import sign_rows
+from askless.core.training.online import OnlineBooster
+from askless.core.training.params import BoostParams
 from benchmarks.data import MICROS
 from benchmarks.online.kept import Kept, Record
 from benchmarks.online.peers import N_SEEDS, N_STUMPS
 from benchmarks.online.streams import N_ROWS, STREAMS, Stream
-from core.model.ensemble import Ensemble
-from core.simulation.curves import evaluate
-from core.table.catalogue import Catalogue
-from core.table.dataset import ClassLabel, Dataset
-from core.training.algorithms import ALGORITHMS
-from core.training.boosting import sign_rows
-from core.training.online import OnlineBooster
-from core.training.params import BoostParams
 
 #: Prices are drawn from so many units; of half of all a session may spend.
 PRICES, SHARE = (1, 10), 0.5

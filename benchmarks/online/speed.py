@@ -5,13 +5,13 @@ import time
 import numpy as np
 from river import ensemble
 
+from askless.core.training.boosting import sign_rows
+from askless.core.training.online import OnlineBooster
+from askless.core.training.params import BoostParams
 from benchmarks.data import MICROS
 from benchmarks.online.kept import Kept, Record
 from benchmarks.online.peers import Peer
 from benchmarks.online.streams import Stream
-from core.training.boosting import sign_rows
-from core.training.online import OnlineBooster
-from core.training.params import BoostParams
 
 N_ROWS, N_FEATURES, N_STUMPS, N_TIMES = 20_000, 50, 100, 5
 #: river learns so few rows a second that these are enough.

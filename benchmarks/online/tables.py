@@ -2,16 +2,16 @@
 
 import numpy as np
 
+from askless.core.model.ensemble import Ensemble
+from askless.core.simulation.curves import evaluate
+from askless.core.table.binned_table import code_table
+from askless.core.table.dataset import Dataset
+from askless.core.training.algorithms import grow_ensemble, make_ensemble
+from askless.core.training.params import BoostParams
 from benchmarks import data
 from benchmarks.data import MICROS, MissingDataError, Table
 from benchmarks.engine import train_ensemble
 from benchmarks.online.kept import Kept, Record
-from core.model.ensemble import Ensemble
-from core.simulation.curves import evaluate
-from core.table.binned_table import code_table
-from core.table.dataset import Dataset
-from core.training.algorithms import grow_ensemble, make_ensemble
-from core.training.params import BoostParams
 
 NAMES = ("ocr49", "splice", "spambase")
 ROUNDS, N_DRAWS = 300, 3

@@ -1,13 +1,23 @@
 """The product's own baselines (001, section 7; 003): a pruned tree, bagging, a forest.
 
-As `core.pipeline.train` trains them and `core.simulation` asks them, on rows and
-costs of `huang`'s repetitions; their out-of-bag error beside the error on test rows.
+As `askless.core.pipeline.train` trains them and `askless.core.simulation` asks them, on
+rows and costs of `huang`'s repetitions; their out-of-bag error beside the error on test
+rows.
 """
 
 from functools import partial
 
 import numpy as np
 
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.train import train
+from askless.core.simulation.curves import evaluate
+from askless.core.table.check import CheckedTable
+from askless.core.table.spec import TableSpec
+from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.baselines import BASELINES
+from askless.core.training.params import BoostParams
+from askless.core.work import end_of
 from benchmarks.data import MICROS
 from benchmarks.documents import Rows, percent, plus_minus, signed
 from benchmarks.intervals import Interval, interval
@@ -17,15 +27,6 @@ from benchmarks.papers.results import (
 )
 from benchmarks.papers.runs import Record
 from benchmarks.papers.sets import draw, plan
-from core.pipeline.spec import TrainingSpec
-from core.pipeline.train import train
-from core.simulation.curves import evaluate
-from core.table.check import CheckedTable
-from core.table.spec import TableSpec
-from core.training.algorithms import ALGORITHMS
-from core.training.baselines import BASELINES
-from core.training.params import BoostParams
-from core.work import end_of
 
 # Those whose trees are soon grown.
 TITLES = ("splice", "census", "breast cancer", "ecoli", "heart")

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.model.ensemble import Ensemble
-from core.model.votes import class_scores, full_votes
-from core.table.dataset import Dataset
+from askless.core.arrays import FloatArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.votes import class_scores, full_votes
+from askless.core.table.dataset import Dataset
 
 
 def margins(ensemble: Ensemble, dataset: Dataset) -> FloatArray:

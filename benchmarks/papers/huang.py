@@ -8,18 +8,18 @@ from functools import partial
 
 import numpy as np
 
+from askless.core.model.ensemble import Ensemble
+from askless.core.simulation.curves import evaluate
+from askless.core.table.binning import Binned, bin_values
+from askless.core.table.dataset import Dataset
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Round
 from benchmarks.data import MICROS
 from benchmarks.engine import boost_rounds
 from benchmarks.papers import sets
 from benchmarks.papers.runs import Record
 from benchmarks.papers.sets import SETS, Draw
-from core.model.ensemble import Ensemble
-from core.simulation.curves import evaluate
-from core.table.binning import Binned, bin_values
-from core.table.dataset import Dataset
-from core.training.algorithms import make_ensemble
-from core.training.params import BoostParams
-from core.training.rounds import Round
 
 TITLES = tuple(SETS)
 BUDGETS = tuple(range(2, 41, 2))

@@ -7,6 +7,8 @@ from functools import partial
 
 import numpy as np
 
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.params import BoostParams
 from benchmarks.documents import Rows, percent
 from benchmarks.engine import boost_rounds
 from benchmarks.papers.corollary3 import (
@@ -18,8 +20,6 @@ from benchmarks.papers.results import Sets
 from benchmarks.papers.reyzin import TITLES, means, sample_rows
 from benchmarks.papers.runs import Record
 from benchmarks.papers.sets import draw, plan
-from core.training.algorithms import make_ensemble
-from core.training.params import BoostParams
 
 ROUNDS = (10, 100, 500)
 DRAWS = (11, 31, 101, 301, 1001, 3001)

@@ -8,6 +8,12 @@ from functools import partial
 
 import numpy as np
 
+from askless.core.model.ensemble import Ensemble
+from askless.core.simulation.curves import evaluate
+from askless.core.table.binned_table import code_table
+from askless.core.table.dataset import Dataset
+from askless.core.training.algorithms import grow_ensemble, make_ensemble
+from askless.core.training.params import BoostParams
 from benchmarks.data import MICROS
 from benchmarks.documents import Rows, percent, plus_minus
 from benchmarks.engine import train_ensemble
@@ -16,12 +22,6 @@ from benchmarks.papers.results import Sets
 from benchmarks.papers.reyzin import ROUNDS, TITLES
 from benchmarks.papers.runs import Record
 from benchmarks.papers.sets import draw, plan
-from core.model.ensemble import Ensemble
-from core.simulation.curves import evaluate
-from core.table.binned_table import code_table
-from core.table.dataset import Dataset
-from core.training.algorithms import grow_ensemble, make_ensemble
-from core.training.params import BoostParams
 
 #: Features that a case may read; None: no limit.
 BUDGETS = (4, 16, 64, None)

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
+from askless.core.arrays import FloatArray
 from benchmarks import plots
 from benchmarks.papers import margins, reyzin, search
 from benchmarks.papers import selection_findings as selection
@@ -15,7 +16,6 @@ from benchmarks.papers.results import SetResults, Sets, pick
 from benchmarks.papers.reyzin_tables import unread
 from benchmarks.papers.trees import SIZES
 from benchmarks.plots import Line, draw_panels
-from core.arrays import FloatArray
 
 #: Key, label, colour and dashes of a line.
 Styles = Sequence[tuple[str, str, str, str]]

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from askless.core.arrays import FloatArray
 from benchmarks import data
 from benchmarks.data import MissingDataError
 from benchmarks.intervals import Interval, interval
 from benchmarks.papers.runs import Record
-from core.arrays import FloatArray
 
 One = TypeVar("One")
 

@@ -9,18 +9,18 @@ from functools import partial
 
 import numpy as np
 
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.kernels.jit import kernel
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.votes import hypothesis_votes
+from askless.core.session.policies.sample import uniforms
+from askless.core.simulation.curves import evaluate
+from askless.core.table.dataset import Dataset
+from askless.core.training.params import BoostParams
 from benchmarks.data import MICROS
 from benchmarks.engine import train_ensemble
 from benchmarks.papers import sets
 from benchmarks.papers.runs import Record
-from core.arrays import FloatArray, IntArray
-from core.kernels.jit import kernel
-from core.model.ensemble import Ensemble
-from core.model.votes import hypothesis_votes
-from core.session.policies.sample import uniforms
-from core.simulation.curves import evaluate
-from core.table.dataset import Dataset
-from core.training.params import BoostParams
 
 TITLES = ("census", "splice", "ocr17", "ocr49")
 ROUNDS = 500

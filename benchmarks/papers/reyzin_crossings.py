@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from askless.core.arrays import FloatArray, IntArray
 from benchmarks.intervals import (
     interval,
     of_one_more,
@@ -15,7 +16,6 @@ from benchmarks.intervals import (
 )
 from benchmarks.papers.results import SetResults, reference
 from benchmarks.papers.reyzin import find_marks
-from core.arrays import FloatArray, IntArray
 
 LEVELS = (100, 50, 25, 10)
 SAMPLES, READ = "samples_needed", "percent_of_features_used"

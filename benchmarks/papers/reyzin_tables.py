@@ -4,12 +4,12 @@ from functools import partial
 
 import numpy as np
 
+from askless.core.arrays import FloatArray
 from benchmarks.documents import Rows, percent, plus_minus, signed
 from benchmarks.intervals import Interval, interval
 from benchmarks.papers.results import SetResults, Sets
 from benchmarks.papers.reyzin import COUNTS, find_marks
 from benchmarks.papers.reyzin_crossings import LEVELS, READ, SAMPLES, compare_tables
-from core.arrays import FloatArray
 
 SHOWN = (11, 31, 101, 311, 1001, 2501)
 COUNTS_SHOWN = (4, 16, 64)

@@ -12,6 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from askless.core.arrays import FloatArray
+from askless.core.model.votes import hypothesis_votes
+from askless.core.table.binning import bin_values
+from askless.core.table.dataset import Dataset
+from askless.core.training.params import BoostParams
 from benchmarks import data
 from benchmarks.documents import Rows, percent, signed
 from benchmarks.engine import boost_rounds
@@ -19,11 +24,6 @@ from benchmarks.intervals import Interval, interval
 from benchmarks.made import make_table
 from benchmarks.papers.results import SetResults, Sets, pick
 from benchmarks.papers.runs import Measurement, Record
-from core.arrays import FloatArray
-from core.model.votes import hypothesis_votes
-from core.table.binning import bin_values
-from core.table.dataset import Dataset
-from core.training.params import BoostParams
 
 MADE = "made"
 SETS = ("ocr49", "adult_onehot", MADE)

@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
+from askless.core.arrays import FloatArray
+from askless.core.selection.neighbours import neighbour_credits
+from askless.core.selection.params import N_NEIGHBOURS, SelectionParams
+from askless.core.selection.search import select
+from askless.core.selection.subset import make_subset
+from askless.core.selection.table import make_table
+from askless.core.table.dataset import Dataset
+from askless.core.work import end_of
 from benchmarks import data
 from benchmarks.papers import selection_paths as paths
 from benchmarks.papers.runs import Measurement, Record
 from benchmarks.papers.selection_paths import Variant
-from core.arrays import FloatArray
-from core.selection.neighbours import neighbour_credits
-from core.selection.params import N_NEIGHBOURS, SelectionParams
-from core.selection.search import select
-from core.selection.subset import make_subset
-from core.selection.table import make_table
-from core.table.dataset import Dataset
-from core.work import end_of
 
 # Our sets: those of table 1 in its order, with their names in the reference file, then
 # two more; and the features that matter, where a set was made so.

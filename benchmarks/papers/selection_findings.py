@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from askless.core.arrays import FloatArray
 from benchmarks.intervals import percentiles, resamples
 from benchmarks.papers.results import Sets, pick, reference
 from benchmarks.papers.runs import Record
 from benchmarks.papers.selection import PAPER
-from core.arrays import FloatArray
 
 ONCE, TWICE = "credit_approval", "australian"
 OWN_MAKING = "hard"

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.selection import boosting, search
-from core.selection.params import N_NEIGHBOURS, SelectionParams
-from core.selection.search import SelectionStep
-from core.selection.subset import extend, make_subset
-from core.selection.table import TIE, SelectionTable, make_table
-from core.table.dataset import Dataset
+from askless.core.selection import boosting, search
+from askless.core.selection.params import N_NEIGHBOURS, SelectionParams
+from askless.core.selection.search import SelectionStep
+from askless.core.selection.subset import extend, make_subset
+from askless.core.selection.table import TIE, SelectionTable, make_table
+from askless.core.table.dataset import Dataset
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from askless.core.arrays import FloatArray
+from askless.core.table.catalogue import Feature
+from askless.core.table.dataset import Dataset
 from benchmarks import data
 from benchmarks.data import MICROS, Table
 from benchmarks.papers.runs import Measurement, Record
-from core.arrays import FloatArray
-from core.table.catalogue import Feature
-from core.table.dataset import Dataset
 
 MAX_COST = 2.0
 SEED = 2015

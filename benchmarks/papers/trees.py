@@ -12,6 +12,8 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.table.dataset import Dataset
 from benchmarks.data import MICROS
 from benchmarks.documents import Rows, percent, signed
 from benchmarks.intervals import Interval, rise_at_end
@@ -23,8 +25,6 @@ from benchmarks.papers.results import (
 )
 from benchmarks.papers.runs import Record
 from benchmarks.papers.sets import SETS, draw, plan
-from core.arrays import FloatArray, IntArray
-from core.table.dataset import Dataset
 
 TITLES = tuple(SETS)
 SIZES = (1, 3, 5, 7, 11, 15, 21, 31, 45, 63, 91, 127, 181, 255, 361)

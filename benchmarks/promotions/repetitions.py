@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from core.arrays import BoolArray, FloatArray
-from core.model.figures import wilson_interval
-from core.simulation.sequences import find_crossing
+from askless.core.arrays import BoolArray, FloatArray
+from askless.core.model.figures import wilson_interval
+from askless.core.simulation.sequences import find_crossing
 
 
 class Pair(NamedTuple):

@@ -48,7 +48,7 @@ def measure(folder: Path, n_rows: int) -> dict[str, object]:
     command = [
         sys.executable,
         "-m",
-        "app.cli",
+        "askless.app.cli",
         "train",
         str(table),
         "--spec",

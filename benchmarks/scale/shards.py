@@ -8,7 +8,7 @@ the workers of a cluster, which is started here, with TLS. Other work on the mac
 counts in the times: let it be idle.
 """
 
-import app.processes.threads  # noqa: I001  # sets threads before numpy is imported
+import askless.app.processes.threads  # noqa: I001  # sets threads before numpy is imported
 
 import argparse
 import os
@@ -27,23 +27,23 @@ import pyarrow as pa
 import pyarrow.parquet
 from distributed import LocalCluster, Security
 
-from app.cluster.engine import Cluster
-from app.cluster.group import Traffic
-from app.cluster.layout import find_shard_ends
-from app.settings.places import ClusterPlace
-from app.cluster.processes import ProcessKind, ShardProcesses
-from app.cluster.reading import deal_rows
-from app.cluster.worker_lines import take_shards
-from app.uploads.streams import open_table
-from core.kernels import count_threads
-from core.table.binning import Binned, bin_values
-from core.table.catalogue import Catalogue, Feature
-from core.table.dataset import ClassLabel, Dataset
-from core.training.boosting import boost, initial_weights
-from core.training.params import BoostParams
-from core.training.rounds import Round
+from askless.app.cluster.engine import Cluster
+from askless.app.cluster.group import Traffic
+from askless.app.cluster.layout import find_shard_ends
+from askless.app.cluster.processes import ProcessKind, ShardProcesses
+from askless.app.cluster.reading import deal_rows
+from askless.app.cluster.worker_lines import take_shards
+from askless.app.settings.places import ClusterPlace
+from askless.app.uploads.streams import open_table
+from askless.core.kernels import count_threads
+from askless.core.table.binning import Binned, bin_values
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.dataset import ClassLabel, Dataset
+from askless.core.training.boosting import boost, initial_weights
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Round
 
-__all__ = ["app"]
+__all__ = ["askless"]
 N_FEATURES = 50
 N_TURNS = 12
 ROUNDS_A_TURN = 8

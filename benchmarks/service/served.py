@@ -21,12 +21,12 @@ def main(job: str) -> None:
     import uvicorn
 
     try:
-        from app.settings.settings import Settings
+        from askless.app.settings.settings import Settings
     except ImportError:
-        from app.settings import Settings
+        from askless.app.settings import Settings
     settings = Settings()
     if job == "work":
-        from app.worker import run
+        from askless.app.worker import run
 
         run(settings)
         return
@@ -35,8 +35,8 @@ def main(job: str) -> None:
 
         app = create_bare(settings.url)
     else:
-        from app.main import create_app
-        from app.store.database.migrate import migrate
+        from askless.app.main import create_app
+        from askless.app.store.database.migrate import migrate
 
         migrate(settings.url)
         from inspect import signature
@@ -55,12 +55,12 @@ def main(job: str) -> None:
 
 def train() -> str:
     """Train the demo's model; its document."""
-    from app.terminal.demo import demo_training, load_demo
+    from askless.app.terminal.demo import demo_training, load_demo
 
     try:
-        from app.documents.files import model_text
+        from askless.app.documents.files import model_text
     except ImportError:
-        from app.documents import model_text
+        from askless.app.documents import model_text
     training = demo_training(*load_demo())
     while True:
         try:

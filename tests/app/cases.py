@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from app.documents.files import model_text
-from core.model.model import Model
+from askless.app.documents.files import model_text
+from askless.core.model.model import Model
 from tests.app.clinic import clinic
 
 N_ROWS = 97

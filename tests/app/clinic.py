@@ -8,12 +8,12 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.documents.model import model_to_json
-from core.model.ensemble import Ensemble
-from core.model.hypotheses import Stump
-from core.model.model import Model
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import ClassLabel
+from askless.app.documents.model import model_to_json
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.hypotheses import Stump
+from askless.core.model.model import Model
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.dataset import ClassLabel
 from tests.sessions import CLASSES
 from tests.small import ensemble_of
 

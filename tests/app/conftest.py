@@ -17,12 +17,12 @@ from uuid import uuid4
 import pytest
 import sqlalchemy as sa
 
-from app import cli
-from app.settings.settings import Settings
-from app.store.blobs import Blobs
-from app.store.database.engine import create_engine
-from app.store.database.migrate import migrate
-from core.warm import warm_up
+from askless.app import cli
+from askless.app.settings.settings import Settings
+from askless.app.store.blobs import Blobs
+from askless.app.store.database.engine import create_engine
+from askless.app.store.database.migrate import migrate
+from askless.core.warm import warm_up
 from tests.app.jobs import Jobs
 
 # Files whose statements, locks or transactions differ between the engines, or which

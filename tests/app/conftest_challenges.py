@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.worker.errands import Errands
+from askless.app.worker.errands import Errands
 from tests.app.clinic import Train
 from tests.app.jobs import Jobs
 from tests.app.signs import NAME, SPEC, TABLE, Refresh, Work

@@ -14,9 +14,9 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.main import create_app
-from app.settings.settings import Settings
-from core.model.ensemble import Ensemble
+from askless.app.main import create_app
+from askless.app.settings.settings import Settings
+from askless.core.model.ensemble import Ensemble
 from tests.app.clinic import (
     Answer,
     Json,

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from app.service import keys
-from app.store.database.engine import transaction
+from askless.app.service import keys
+from askless.app.store.database.engine import transaction
 from tests.app.clinic import Make
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from app.settings.settings import Settings
+from askless.app.settings.settings import Settings
 from tests.app.servers import Server
 
 

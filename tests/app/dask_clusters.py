@@ -11,7 +11,7 @@ from pathlib import Path
 
 from distributed import Client, Security
 
-from app.settings.places import ClusterPlace
+from askless.app.settings.places import ClusterPlace
 from tests.app.jobs import wait
 
 LOCAL = "127.0.0.1"

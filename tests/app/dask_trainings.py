@@ -10,19 +10,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from app.cluster import worker_lines
-from app.cluster.group import ShardGroup
-from app.cluster.layout import on_cluster
-from app.cluster.messages import Order
-from app.cluster.worker_lines import WorkerLine
-from app.documents.files import model_text
-from app.processes.parts import choose_runner
-from app.settings.places import ClusterPlace
-from app.uploads.checking import read_training
-from app.uploads.streams import open_table
-from core.arrays import IntArray
-from core.pipeline.spec import TrainingSpec
-from core.pipeline.train import train
+from askless.app.cluster import worker_lines
+from askless.app.cluster.group import ShardGroup
+from askless.app.cluster.layout import on_cluster
+from askless.app.cluster.messages import Order
+from askless.app.cluster.worker_lines import WorkerLine
+from askless.app.documents.files import model_text
+from askless.app.processes.parts import choose_runner
+from askless.app.settings.places import ClusterPlace
+from askless.app.uploads.checking import read_training
+from askless.app.uploads.streams import open_table
+from askless.core.arrays import IntArray
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.train import train
 from tests.app.dask_clusters import DaskCluster
 from tests.small import finish
 

@@ -12,22 +12,22 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from app.documents.files import model_text
-from app.documents.spec import read_spec
-from app.documents.text import parse_spec
-from app.records import JobEvent, StoredJob
-from app.service import datasets, sources
-from app.service.jobs import queue, training_runs, trainings
-from app.settings.settings import Settings
-from app.store import models
-from app.store.blobs import Blobs
-from app.store.jobs import checkpoints
-from app.uploads import read_columns
-from app.uploads.parsing import reader_of
-from app.worker.computing import Computer
-from app.worker.watching import Worker
-from core.pipeline.check import check_training
-from core.pipeline.train import train
+from askless.app.documents.files import model_text
+from askless.app.documents.spec import read_spec
+from askless.app.documents.text import parse_spec
+from askless.app.records import JobEvent, StoredJob
+from askless.app.service import datasets, sources
+from askless.app.service.jobs import queue, training_runs, trainings
+from askless.app.settings.settings import Settings
+from askless.app.store import models
+from askless.app.store.blobs import Blobs
+from askless.app.store.jobs import checkpoints
+from askless.app.uploads import read_columns
+from askless.app.uploads.parsing import reader_of
+from askless.app.worker.computing import Computer
+from askless.app.worker.watching import Worker
+from askless.core.pipeline.check import check_training
+from askless.core.pipeline.train import train
 from tests.app.tenants import transaction
 from tests.small import finish
 

@@ -6,9 +6,9 @@ that has started them can't be forked safely.
 
 import scipy.optimize  # noqa: F401
 
-import app.main
-import app.uploads.parsing  # noqa: F401
-from core.session import machine
+import askless.app.main
+import askless.app.uploads.parsing  # noqa: F401
+from askless.core.session import machine
 from tests.app.clinic import clinic
 
 machine.forecast(clinic(), machine.start(clinic(), None))

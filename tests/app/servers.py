@@ -14,9 +14,9 @@ from threading import Barrier
 import httpx
 import uvicorn
 
-from app.main import create_app
-from app.processes.child import FORKSERVER, preload
-from app.settings.settings import Settings
+from askless.app.main import create_app
+from askless.app.processes.child import FORKSERVER, preload
+from askless.app.settings.settings import Settings
 
 CONTEXT = FORKSERVER
 preload("tests.app.preloaded")

@@ -33,7 +33,7 @@ def serving(home: Path, **settings: str) -> Iterator[str]:
     )
     with (home / "server.log").open("wb") as log:
         server = subprocess.Popen(
-            [sys.executable, "-m", "app.cli", "serve", "--port", "0"],
+            [sys.executable, "-m", "askless.app.cli", "serve", "--port", "0"],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.PIPE,

@@ -4,9 +4,9 @@ from contextlib import AbstractContextManager
 
 import sqlalchemy as sa
 
-from app.records import DEFAULT_TENANT
-from app.store.database import engine as engines
-from app.store.database.transactions import Transaction
+from askless.app.records import DEFAULT_TENANT
+from askless.app.store.database import engine as engines
+from askless.app.store.database.transactions import Transaction
 
 
 def transaction(

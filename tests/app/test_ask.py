@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
-from app.cli.models import parse_known
-from app.terminal.lines import find_category, hint
-from core.errors import RefusedError
-from core.model.hypotheses import Stump
-from core.table.catalogue import UNSEEN, Catalogue, Feature, Group
+from askless.app.cli.models import parse_known
+from askless.app.terminal.lines import find_category, hint
+from askless.core.errors import RefusedError
+from askless.core.model.hypotheses import Stump
+from askless.core.table.catalogue import UNSEEN, Catalogue, Feature, Group
 from tests.app.clinic import model_json
 from tests.small import ensemble_of
 from tests.talks import play
@@ -246,7 +246,7 @@ class Terminal:
     def __init__(self, *words):
         self.end, far = os.openpty()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "app.cli", *map(str, words)],
+            [sys.executable, "-m", "askless.app.cli", *map(str, words)],
             stdin=far,
             stdout=far,
             stderr=far,

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from app.cli.models import parse_known
-from core.errors import RefusedError, UselessAnswerError
-from core.table.catalogue import Feature
+from askless.app.cli.models import parse_known
+from askless.core.errors import RefusedError, UselessAnswerError
+from askless.core.table.catalogue import Feature
 from tests.app.clinic import ageless
 from tests.app.test_ask import AGE, voters
 from tests.small import MICROS

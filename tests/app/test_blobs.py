@@ -10,8 +10,8 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from app.settings.settings import Settings
-from app.store.blobs import Blobs
+from askless.app.settings.settings import Settings
+from askless.app.store.blobs import Blobs
 from tests.app.clinic import form
 
 pytest_plugins = ["tests.app.conftest_http"]

@@ -9,16 +9,16 @@ import pytest
 from fastapi.testclient import TestClient
 from rich.console import Console
 
-from app.documents.model import model_from_json
-from app.documents.spec import read_spec
-from app.documents.state import state_from_json, state_to_json
-from app.terminal.transcript import print_certificate, print_end
-from core.errors import RefusedError
-from core.model.certificates import Certification, EarlyRule, Level
-from core.model.ensemble import Ensemble
-from core.model.model import Model
-from core.session import machine
-from core.session.state import StopRule
+from askless.app.documents.model import model_from_json
+from askless.app.documents.spec import read_spec
+from askless.app.documents.state import state_from_json, state_to_json
+from askless.app.terminal.transcript import print_certificate, print_end
+from askless.core.errors import RefusedError
+from askless.core.model.certificates import Certification, EarlyRule, Level
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Model
+from askless.core.session import machine
+from askless.core.session.state import StopRule
 from tests.app.clinic import UNIT, Answer, Put, Start, clinic
 from tests.documents import document_of, through_json
 from tests.sessions import answer_from_row, observe

@@ -4,12 +4,12 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from app.service.sessions import challenges
-from app.service.sessions.cases import ClosedCase
-from app.store.challenges import StoredPlay
-from app.store.database.tables import challenge_cases, models
-from app.worker.errands import Errands
-from core.simulation.silent_play import Rivals
+from askless.app.service.sessions import challenges
+from askless.app.service.sessions.cases import ClosedCase
+from askless.app.store.challenges import StoredPlay
+from askless.app.store.database.tables import challenge_cases, models
+from askless.app.worker.errands import Errands
+from askless.core.simulation.silent_play import Rivals
 from tests.app.clinic import Train
 from tests.app.jobs import Jobs
 from tests.app.signs import NAME, SPEC, TABLE, Play, Refresh, Work, standing

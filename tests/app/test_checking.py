@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from app.uploads import read_table
-from app.uploads.checking import check_both
-from core.errors import RefusedError
+from askless.app.uploads import read_table
+from askless.app.uploads.checking import check_both
+from askless.core.errors import RefusedError
 
 TABLE = (
     ",id,age, sex ,lab_a,lab_b,done,y\n"

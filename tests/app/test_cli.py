@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from app.documents import files
-from core.session import machine
-from core.session.probability import decide
-from core.session.state import StopRule
-from core.simulation.simulate import class_probabilities, walk
+from askless.app.documents import files
+from askless.core.session import machine
+from askless.core.session.probability import decide
+from askless.core.session.state import StopRule
+from askless.core.simulation.simulate import class_probabilities, walk
 from tests.sessions import observe
 
 pytest_plugins = ["tests.app.conftest_small"]

@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from app.batch.budgets import parse_budget
-from app.cli import models
-from app.documents import files
-from core.model.hypotheses import Stump
-from core.table.catalogue import UNSEEN, Catalogue, Feature
+from askless.app.batch.budgets import parse_budget
+from askless.app.cli import models
+from askless.app.documents import files
+from askless.core.model.hypotheses import Stump
+from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
 from tests.small import ensemble_of
 from tests.talks import play
 

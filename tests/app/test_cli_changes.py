@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from app.cli.changes import load_changed
-from app.documents import files
+from askless.app.cli.changes import load_changed
+from askless.app.documents import files
 
 SPEC = {"target": "y", "algorithm": "auto", "params": {"rounds": 20, "leaves": 4}}
 LINES = ["a,y", *(f"{row % 10},{'pq'[row % 10 > 4]}" for row in range(40))]

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from app.cli import demo
-from app.documents.model import model_from_json
-from app.records import DEFAULT_TENANT, SessionFilter
-from app.service import keys, models
-from app.service.jobs import trainings
-from app.settings.home import DEMO_KEY
-from app.settings.settings import Settings
-from app.store import datasets, sessions
-from app.store.database.engine import create_engine, transaction
-from app.terminal.demo import describe_counts, pick_cases
+from askless.app.cli import demo
+from askless.app.documents.model import model_from_json
+from askless.app.records import DEFAULT_TENANT, SessionFilter
+from askless.app.service import keys, models
+from askless.app.service.jobs import trainings
+from askless.app.settings.home import DEMO_KEY
+from askless.app.settings.settings import Settings
+from askless.app.store import datasets, sessions
+from askless.app.store.database.engine import create_engine, transaction
+from askless.app.terminal.demo import describe_counts, pick_cases
 from tests.app.conftest import Finished
 from tests.pages.site import heart
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.service import people
-from app.settings.settings import Settings
-from app.store.database.engine import create_engine
+from askless.app.service import people
+from askless.app.settings.settings import Settings
+from askless.app.store.database.engine import create_engine
 from tests.app.conftest import Finished
 from tests.app.tenants import transaction
 

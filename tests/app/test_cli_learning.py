@@ -8,7 +8,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from app.documents.files import load_model
+from askless.app.documents.files import load_model
 from tests.app.learners import SPEC, as_csv, make_rows
 
 

@@ -8,11 +8,11 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import event
 
-from app.cli.refreshing import RefreshDesk
-from app.records import DEFAULT_TENANT
-from app.service.sessions import monitor
-from app.service.sessions.refreshes import StatedRule
-from app.settings.settings import Settings
+from askless.app.cli.refreshing import RefreshDesk
+from askless.app.records import DEFAULT_TENANT
+from askless.app.service.sessions import monitor
+from askless.app.service.sessions.refreshes import StatedRule
+from askless.app.settings.settings import Settings
 from tests.app.conftest import Finished
 from tests.app.jobs import Jobs
 from tests.app.signs import NAME, Work

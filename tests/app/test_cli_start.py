@@ -7,7 +7,7 @@ import sys
 import pytest
 from numba.core import event
 
-from app.cli import COMMANDS, load_command, options
+from askless.app.cli import COMMANDS, load_command, options
 
 # What takes long to import.
 DEAR = {"numpy", "numba", "pydantic", "pyarrow", "sqlalchemy", "fastapi"}
@@ -29,7 +29,7 @@ def test_help_and_version_import_nothing_dear(words):
     code = f"""
 import sys
 sys.argv = ["askless", *{words}]
-from app.cli import main
+from askless.app.cli import main
 try:
     main()
 except SystemExit:
@@ -42,7 +42,7 @@ except SystemExit:
 
 
 def test_command_starts_without_what_few_of_them_need():
-    found = modules_of("from app.cli import models, tables")
+    found = modules_of("from askless.app.cli import models, tables")
 
     assert {"sklearn", "scipy.optimize", "scipy.stats", "sqlalchemy"} & found == set()
 
@@ -79,7 +79,9 @@ def test_command_says_the_sentence_of_the_table(name):
 )
 def test_shell_completes_commands_and_options(words, expected):
     place = str(len(words.split()) - 1)
-    code = "import sys; sys.argv[0] = 'askless'; import app.cli; app.cli.main()"
+    code = (
+        "import sys; sys.argv[0] = 'askless'; from askless.app import cli; cli.main()"
+    )
     asked = {"COMP_WORDS": words, "COMP_CWORD": place}
 
     done = subprocess.run(

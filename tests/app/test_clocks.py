@@ -7,13 +7,13 @@ from io import BytesIO
 import pytest
 import sqlalchemy as sa
 
-from app.records import DEFAULT_TENANT, StoredAnswer
-from app.service import keys, operations, retries
-from app.service.jobs import queue
-from app.store.database.engine import create_engine, transaction
-from app.store.database.tables import sessions
-from app.store.retries import idempotency_keys
-from app.worker.errands import ORPHAN_AGE, Errands
+from askless.app.records import DEFAULT_TENANT, StoredAnswer
+from askless.app.service import keys, operations, retries
+from askless.app.service.jobs import queue
+from askless.app.store.database.engine import create_engine, transaction
+from askless.app.store.database.tables import sessions
+from askless.app.store.retries import idempotency_keys
+from askless.app.worker.errands import ORPHAN_AGE, Errands
 from tests.app.clinic import Start
 from tests.app.jobs import Jobs, Spec, now
 

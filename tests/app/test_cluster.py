@@ -11,18 +11,23 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from app.cluster.group import Member, ShardsLostError, Traffic
-from app.cluster.handover import Handover
-from app.cluster.messages import Letter, Order, ShardFailedError
-from app.cluster.processes import USUAL, ProcessKind, ProcessLine, ShardProcesses
-from core.arrays import FloatArray, IntArray
-from core.table.binning import Binned, bin_values
-from core.table.dataset import Dataset
-from core.training.boosting import boost, initial_weights
-from core.training.feature_sampling import SearchName
-from core.training.params import BoostParams
-from core.training.rounds import Round
-from core.training.rules import RULES
+from askless.app.cluster.group import Member, ShardsLostError, Traffic
+from askless.app.cluster.handover import Handover
+from askless.app.cluster.messages import Letter, Order, ShardFailedError
+from askless.app.cluster.processes import (
+    USUAL,
+    ProcessKind,
+    ProcessLine,
+    ShardProcesses,
+)
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.table.binning import Binned, bin_values
+from askless.core.table.dataset import Dataset
+from askless.core.training.boosting import boost, initial_weights
+from askless.core.training.feature_sampling import SearchName
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Round
+from askless.core.training.rules import RULES
 from tests.app.jobs import is_alive, wait
 from tests.shards import (
     PARAMS,

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.settings import places
-from app.settings.places import ClusterPlace
-from core.errors import RefusedError
+from askless.app.settings import places
+from askless.app.settings.places import ClusterPlace
+from askless.core.errors import RefusedError
 from tests.app.dask_clusters import write_certificates
 
 

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.documents.files import model_text
-from core.model.model import Curve, Model
+from askless.app.documents.files import model_text
+from askless.core.model.model import Curve, Model
 from tests.app.clinic import clinic
 from tests.small import MICROS
 

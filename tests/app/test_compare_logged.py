@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.batch.logged import make_trail
-from app.documents.cases import describe_case, write_case
-from app.documents.files import model_text
-from core.model.hypotheses import Stump
-from core.model.model import Model
-from core.session import machine
-from core.session.state import Answer, StopRule
-from core.simulation.trails import trail_case
+from askless.app.batch.logged import make_trail
+from askless.app.documents.cases import describe_case, write_case
+from askless.app.documents.files import model_text
+from askless.core.model.hypotheses import Stump
+from askless.core.model.model import Model
+from askless.core.session import machine
+from askless.core.session.state import Answer, StopRule
+from askless.core.simulation.trails import trail_case
 from tests.app.clinic import CLINIC, clinic
 
 NAMES = [one.name for one in CLINIC.features]

@@ -12,11 +12,11 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.documents.http.datasets import DATASET_ID, EXAMPLE_URL
-from app.documents.words import MEANINGS
-from app.http.plumbing.contract import METHODS
-from app.problems import KINDS
-from app.settings.settings import Settings
+from askless.app.documents.http.datasets import DATASET_ID, EXAMPLE_URL
+from askless.app.documents.words import MEANINGS
+from askless.app.http.plumbing.contract import METHODS
+from askless.app.problems import KINDS
+from askless.app.settings.settings import Settings
 from tests.app.clinic import Json
 from tests.app.jobs import Jobs
 

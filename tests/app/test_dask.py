@@ -12,15 +12,15 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.cluster import engine, layout, tasks, worker_lines
-from app.cluster.engine import Cluster
-from app.cluster.layout import on_cluster
-from app.documents.spec import read_spec
-from app.main import create_app
-from app.settings.places import ClusterError
-from app.settings.settings import Settings
-from app.uploads.streams import open_table
-from core.errors import RefusedError
+from askless.app.cluster import engine, layout, tasks, worker_lines
+from askless.app.cluster.engine import Cluster
+from askless.app.cluster.layout import on_cluster
+from askless.app.documents.spec import read_spec
+from askless.app.main import create_app
+from askless.app.settings.places import ClusterError
+from askless.app.settings.settings import Settings
+from askless.app.uploads.streams import open_table
+from askless.core.errors import RefusedError
 from tests.app.dask_clusters import DaskCluster, write_certificates
 from tests.app.dask_trainings import (
     SPEC,

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from app.cluster import engine, worker_lines
-from app.cluster.engine import Cluster
-from app.cluster.group import ShardsLostError
-from app.cluster.layout import on_cluster
-from app.cluster.messages import BEAT, number_of
-from app.cluster.worker_lines import WorkerLine
-from app.documents.spec import read_spec
-from app.settings.places import ClusterError
-from app.uploads.streams import open_table
-from core.pipeline.train import train
+from askless.app.cluster import engine, worker_lines
+from askless.app.cluster.engine import Cluster
+from askless.app.cluster.group import ShardsLostError
+from askless.app.cluster.layout import on_cluster
+from askless.app.cluster.messages import BEAT, number_of
+from askless.app.cluster.worker_lines import WorkerLine
+from askless.app.documents.spec import read_spec
+from askless.app.settings.places import ClusterError
+from askless.app.uploads.streams import open_table
+from askless.core.pipeline.train import train
 from tests.app.dask_clusters import DaskCluster, dask_cluster
 from tests.app.dask_trainings import (
     SPEC,
@@ -198,8 +198,8 @@ def test_training_whose_workers_die_and_die_is_given_up(
 COORDINATOR = """
 import sys
 from pathlib import Path
-from app.settings.places import ClusterPlace
-from app.documents.spec import read_spec
+from askless.app.settings.places import ClusterPlace
+from askless.app.documents.spec import read_spec
 from tests.app import dask_trainings as dask
 
 folder, address = Path(sys.argv[1]), sys.argv[2]

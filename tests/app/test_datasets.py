@@ -8,12 +8,12 @@ from io import BytesIO
 import pytest
 import sqlalchemy as sa
 
-from app.errors import ConflictError, NotFoundError
-from app.service import datasets
-from app.service.jobs import trainings
-from app.store.database.tables import datasets as dataset_rows
-from app.uploads.parsing import reader_of
-from app.worker.errands import Errands
+from askless.app.errors import ConflictError, NotFoundError
+from askless.app.service import datasets
+from askless.app.service.jobs import trainings
+from askless.app.store.database.tables import datasets as dataset_rows
+from askless.app.uploads.parsing import reader_of
+from askless.app.worker.errands import Errands
 from tests.app.jobs import Jobs, Spec, now
 from tests.app.tenants import transaction
 

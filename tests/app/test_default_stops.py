@@ -5,11 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.batch.predicting import PredictOrder, PredictWork, play_share, share_rows
-from core.model.ensemble import BudgetRange
-from core.session import machine
-from core.simulation.curves import evaluate
-from core.simulation.outcomes import TableRows, simulate_each
+from askless.app.batch.predicting import (
+    PredictOrder,
+    PredictWork,
+    play_share,
+    share_rows,
+)
+from askless.core.model.ensemble import BudgetRange
+from askless.core.session import machine
+from askless.core.simulation.curves import evaluate
+from askless.core.simulation.outcomes import TableRows, simulate_each
 from tests.panels import make_ladder, make_stopping
 from tests.sessions import answer_from_row, small_ensemble
 from tests.small import table_of

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
-from app.documents.files import load_spec
-from app.uploads import read_columns
-from core.pipeline.check import check_training
-from core.table.prices import from_micros
+from askless.app.documents.files import load_spec
+from askless.app.uploads import read_columns
+from askless.core.pipeline.check import check_training
+from askless.core.table.prices import from_micros
 
 DEMO = Path(__file__).resolve().parents[2] / "app" / "demo"
 

@@ -11,19 +11,19 @@ import pytest
 from fastapi.testclient import TestClient
 from pydantic import BaseModel
 
-from app.cli import load_command
-from app.documents.spec import SpecDocument, SpecParams, SpecSelection
-from app.main import create_app
-from app.problems import KINDS
-from app.settings.settings import Settings
-from app.words.figures import MEANINGS, name_figure
-from core.model.hypotheses import Stump
-from core.parameters import Parameter, parameters
-from core.pipeline.spec import AUTO_NAMES
-from core.selection.params import SelectionParams
-from core.simulation.figures import ScoredRows, compute_figures
-from core.training.algorithms import ALGORITHMS
-from core.training.params import BoostParams
+from askless.app.cli import load_command
+from askless.app.documents.spec import SpecDocument, SpecParams, SpecSelection
+from askless.app.main import create_app
+from askless.app.problems import KINDS
+from askless.app.settings.settings import Settings
+from askless.app.words.figures import MEANINGS, name_figure
+from askless.core.model.hypotheses import Stump
+from askless.core.parameters import Parameter, parameters
+from askless.core.pipeline.spec import AUTO_NAMES
+from askless.core.selection.params import SelectionParams
+from askless.core.simulation.figures import ScoredRows, compute_figures
+from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.params import BoostParams
 from tests.small import ensemble_of
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.words.wording import find_doubt
-from core.model.ensemble import Ensemble
-from core.table.catalogue import OTHER, UNSEEN, Feature
+from askless.app.words.wording import find_doubt
+from askless.core.model.ensemble import Ensemble
+from askless.core.table.catalogue import OTHER, UNSEEN, Feature
 from tests.app.clinic import CLINIC, Answer, Json, Put, Start, clinic, said
 
 pytest_plugins = ["tests.app.conftest_http"]

@@ -9,10 +9,10 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import InternalError, OperationalError
 
-from app.settings.settings import Settings
-from app.store.database import engine as engines
-from app.store.database.engine import create_engine
-from app.store.database.turns import Turns
+from askless.app.settings.settings import Settings
+from askless.app.store.database import engine as engines
+from askless.app.store.database.engine import create_engine
+from askless.app.store.database.turns import Turns
 from tests.app.tenants import transaction
 
 ONE = sa.text("SELECT 1")

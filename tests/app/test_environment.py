@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.settings.environment import installed_doors, read_settings
-from core.errors import RefusedError
+from askless.app.settings.environment import installed_doors, read_settings
+from askless.core.errors import RefusedError
 
 
 @pytest.fixture(autouse=True)

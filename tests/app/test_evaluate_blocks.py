@@ -6,16 +6,16 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from app.batch import measuring, sources
-from app.batch.curves import curve_json, measure_rows
-from app.batch.labelled import label_table
-from app.documents.files import load_model
-from app.uploads import read_columns
-from core.model.rows import check_rows
-from core.simulation import blocks
-from core.simulation.blocks import Conditions
-from core.table.prices import to_micros
-from core.table.spec import TableSpec
+from askless.app.batch import measuring, sources
+from askless.app.batch.curves import curve_json, measure_rows
+from askless.app.batch.labelled import label_table
+from askless.app.documents.files import load_model
+from askless.app.uploads import read_columns
+from askless.core.model.rows import check_rows
+from askless.core.simulation import blocks
+from askless.core.simulation.blocks import Conditions
+from askless.core.table.prices import to_micros
+from askless.core.table.spec import TableSpec
 from tests.app.cases import (
     N_ROWS,
     made_columns,

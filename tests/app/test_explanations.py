@@ -9,10 +9,10 @@ import pytest
 import sqlalchemy as sa
 from rich.console import Console
 
-from app.terminal.transcript import print_end, print_question, print_standing
-from app.words.wording import error_words, step_words, why
-from core.session import machine
-from core.session.steps import AnswerStep, find_prospect
+from askless.app.terminal.transcript import print_end, print_question, print_standing
+from askless.app.words.wording import error_words, step_words, why
+from askless.core.session import machine
+from askless.core.session.steps import AnswerStep, find_prospect
 from tests.panels import make_ladder
 from tests.sessions import CLASSES, begun, observe_all, small_ensemble
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from core.training.baselines import BASELINES
+from askless.core.training.baselines import BASELINES
 from tests.app.clinic import Json, Train
 
 pytest_plugins = ["tests.app.conftest_http"]

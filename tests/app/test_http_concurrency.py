@@ -13,9 +13,9 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from app.store import ledger, sessions
-from app.store.database.tables import trainings
-from app.store.price_lists import price_lists
+from askless.app.store import ledger, sessions
+from askless.app.store.database.tables import trainings
+from askless.app.store.price_lists import price_lists
 from tests.app.clinic import Json, many, model_json, said
 from tests.app.jobs import Jobs, noisy_spec, noisy_table
 from tests.app.servers import Server, at_once

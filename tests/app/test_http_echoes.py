@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.service import models
+from askless.app.service import models
 from tests.app.clinic import Json, Put, Start, clinic, model_json
 
 pytest_plugins = ["tests.app.conftest_http"]

@@ -9,12 +9,12 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.documents.files import model_text
-from app.documents.spec import read_spec
-from app.service.loaded import LoadedModels
-from app.store.database.tables import datasets as dataset_rows
-from core.errors import RefusedError
-from core.model.model import Model
+from askless.app.documents.files import model_text
+from askless.app.documents.spec import read_spec
+from askless.app.service.loaded import LoadedModels
+from askless.app.store.database.tables import datasets as dataset_rows
+from askless.core.errors import RefusedError
+from askless.core.model.model import Model
 from tests.app.clinic import (
     Answer,
     Json,

@@ -13,8 +13,8 @@ import pyarrow.parquet
 import pytest
 from fastapi.testclient import TestClient
 
-from app.service.jobs import queue
-from app.worker.errands import Errands
+from askless.app.service.jobs import queue
+from askless.app.worker.errands import Errands
 from tests.app.clinic import Json, Train
 from tests.app.jobs import Jobs, now
 from tests.app.tenants import transaction

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.errors import ConflictError
-from app.service.jobs import learning, queue
-from app.store import models as store
-from app.worker.computing import Computer
+from askless.app.errors import ConflictError
+from askless.app.service.jobs import learning, queue
+from askless.app.store import models as store
+from askless.app.worker.computing import Computer
 from tests.app.clinic import Make, Train
 from tests.app.jobs import Jobs, now
 from tests.app.learners import SPEC, Json, as_csv, make_rows

@@ -9,17 +9,17 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.documents.files import model_text
-from app.documents.http.sessions import PredictRequest
-from app.errors import ConflictError, NotFoundError
-from app.records import Moment
-from app.service import models, sessions
-from app.service.loaded import LoadedModels
-from app.store.database.transactions import Transaction
-from core.model.figures import Estimate, Figures, ReliabilityBin
-from core.model.model import Curve, Model
-from core.session import machine
-from core.session.state import StopRule
+from askless.app.documents.files import model_text
+from askless.app.documents.http.sessions import PredictRequest
+from askless.app.errors import ConflictError, NotFoundError
+from askless.app.records import Moment
+from askless.app.service import models, sessions
+from askless.app.service.loaded import LoadedModels
+from askless.app.store.database.transactions import Transaction
+from askless.core.model.figures import Estimate, Figures, ReliabilityBin
+from askless.core.model.model import Curve, Model
+from askless.core.session import machine
+from askless.core.session.state import StopRule
 from tests.app.clinic import (
     CLINIC,
     UNIT,

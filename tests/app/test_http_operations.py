@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.http.plumbing.deps import get_read_db
-from app.main import create_app
-from app.problems import KINDS
-from app.settings.settings import Settings
+from askless.app.http.plumbing.deps import get_read_db
+from askless.app.main import create_app
+from askless.app.problems import KINDS
+from askless.app.settings.settings import Settings
 from tests.app.clinic import Answer, Json, Start, local_client
 from tests.app.conftest import admin
 from tests.app.jobs import Jobs

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.store import sessions
+from askless.app.store import sessions
 from tests.app.clinic import (
     Answer,
     Json,

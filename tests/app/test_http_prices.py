@@ -6,9 +6,9 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from app.main import create_app
-from app.settings.settings import Settings
-from app.store.price_lists import price_lists
+from askless.app.main import create_app
+from askless.app.settings.settings import Settings
+from askless.app.store.price_lists import price_lists
 from tests.app.clinic import Answer, Json, Put, Start, local_client
 from tests.app.tenants import transaction
 

@@ -10,8 +10,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.exc import OperationalError
 
-from app.http.plumbing.deps import get_read_db
-from app.settings.settings import Settings
+from askless.app.http.plumbing.deps import get_read_db
+from askless.app.settings.settings import Settings
 from tests.app.clinic import Answer, Json, Put, Start, clinic, model_json
 
 pytest_plugins = ["tests.app.conftest_http"]

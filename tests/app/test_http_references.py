@@ -12,11 +12,11 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.main import create_app
-from app.service import datasets
-from app.settings.settings import Settings
-from app.uploads.parsing import reader_of, refer_table
-from app.worker.computing import now
+from askless.app.main import create_app
+from askless.app.service import datasets
+from askless.app.settings.settings import Settings
+from askless.app.uploads.parsing import reader_of, refer_table
+from askless.app.worker.computing import now
 from tests.app.jobs import Jobs, noisy_spec, noisy_table, undisturbed
 from tests.app.object_store import ObjectStore, serve_objects
 from tests.app.tenants import transaction

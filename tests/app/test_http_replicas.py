@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from app.settings.settings import Settings
+from askless.app.settings.settings import Settings
 from tests.app.jobs import Jobs, noisy_spec, noisy_table
 from tests.app.servers import Server
 from tests.app.test_http_trainings import sent

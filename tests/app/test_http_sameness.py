@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from core.errors import (
+from askless.core.errors import (
     AnswerError,
     ClosedError,
     OverBudgetError,
     UselessAnswerError,
 )
-from core.model.ensemble import Ensemble
-from core.model.hypotheses import LEAF, Product, Stump, Tree
-from core.session import machine
-from core.session.state import Answer as OneAnswer
-from core.session.state import State
-from core.table.prices import from_micros
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.hypotheses import LEAF, Product, Stump, Tree
+from askless.core.session import machine
+from askless.core.session.state import Answer as OneAnswer
+from askless.core.session.state import State
+from askless.core.table.prices import from_micros
 from tests.app.clinic import (
     CLINIC,
     OUTCOMES,

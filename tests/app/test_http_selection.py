@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.service.jobs import training_runs
+from askless.app.service.jobs import training_runs
 from tests.app.clinic import Train
 from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, now, undisturbed
 from tests.app.tenants import transaction

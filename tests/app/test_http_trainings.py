@@ -13,10 +13,10 @@ import uvicorn
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.documents.spec import SPEC_EXAMPLE, SpecDocument, read_spec
-from app.http.plumbing.watch import Events, Watch
-from app.records import JobEvent
-from app.server import Server
+from askless.app.documents.spec import SPEC_EXAMPLE, SpecDocument, read_spec
+from askless.app.http.plumbing.watch import Events, Watch
+from askless.app.records import JobEvent
+from askless.app.server import Server
 from tests.app.clinic import Json
 from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, undisturbed
 

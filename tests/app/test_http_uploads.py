@@ -18,12 +18,12 @@ from fastapi import FastAPI, HTTPException
 from fastapi.testclient import TestClient
 from starlette.requests import ClientDisconnect
 
-from app.errors import UnwantedError
-from app.http.plumbing.turns import read_in_turn
-from app.main import create_app
-from app.settings.settings import Settings
-from app.store.blobs import Blobs
-from core.errors import Refusal, RefusedError
+from askless.app.errors import UnwantedError
+from askless.app.http.plumbing.turns import read_in_turn
+from askless.app.main import create_app
+from askless.app.settings.settings import Settings
+from askless.app.store.blobs import Blobs
+from askless.core.errors import Refusal, RefusedError
 
 pytest_plugins = ["tests.app.conftest_http"]
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from app.uploads import Bounds, read_columns, read_table, to_columns
-from core.errors import RefusedError
+from askless.app.uploads import Bounds, read_columns, read_table, to_columns
+from askless.core.errors import RefusedError
 
 
 def read(content, text=()):

@@ -7,12 +7,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from app.uploads import read_table
-from app.uploads.checking import check_both
-from app.uploads.drafting import draft_spec, spec_text
-from app.uploads.price_tables import read_prices
+from askless.app.uploads import read_table
+from askless.app.uploads.checking import check_both
+from askless.app.uploads.drafting import draft_spec, spec_text
+from askless.app.uploads.price_tables import read_prices
+from askless.core.errors import RefusedError
 from benchmarks.mess import mess_up, read_clean, write_rows
-from core.errors import RefusedError
 
 ROOT = Path(__file__).resolve().parents[2]
 HEART = ROOT / "app" / "demo" / "heart.csv"

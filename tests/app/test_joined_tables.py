@@ -12,11 +12,11 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from app.documents.cases import read_silent
-from app.store.database.tables import datasets, tenants
-from app.uploads import read_columns, read_table
-from app.uploads.joining import NamedTable, join_tables
-from core.errors import RefusedError
+from askless.app.documents.cases import read_silent
+from askless.app.store.database.tables import datasets, tenants
+from askless.app.uploads import read_columns, read_table
+from askless.app.uploads.joining import NamedTable, join_tables
+from askless.core.errors import RefusedError
 from tests.app.clinic import Json, Play
 from tests.app.jobs import Jobs
 

@@ -7,11 +7,11 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.main import create_app
-from app.records import PredictSession
-from app.service.loaded import KeptStates
-from app.settings.settings import Settings
-from core.session import machine
+from askless.app.main import create_app
+from askless.app.records import PredictSession
+from askless.app.service.loaded import KeptStates
+from askless.app.settings.settings import Settings
+from askless.core.session import machine
 from tests.app.clinic import Start, clinic, local_client, said
 
 pytest_plugins = ["tests.app.conftest_http"]

@@ -10,13 +10,13 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.documents.http.sessions import PredictRequest
-from app.main import create_app
-from app.records import DEFAULT_TENANT, Caller, Limits, Moment
-from app.service import sessions
-from app.service.loaded import LoadedModels
-from app.settings.settings import Settings
-from app.store.database.engine import transaction
+from askless.app.documents.http.sessions import PredictRequest
+from askless.app.main import create_app
+from askless.app.records import DEFAULT_TENANT, Caller, Limits, Moment
+from askless.app.service import sessions
+from askless.app.service.loaded import LoadedModels
+from askless.app.settings.settings import Settings
+from askless.app.store.database.engine import transaction
 from tests.app.clinic import Make, clinic, form, model_json
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]

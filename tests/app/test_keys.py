@@ -8,10 +8,10 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.http.plumbing import auth
-from app.main import OPEN, create_app
-from app.service import keys
-from app.settings.settings import Settings
+from askless.app.http.plumbing import auth
+from askless.app.main import OPEN, create_app
+from askless.app.service import keys
+from askless.app.settings.settings import Settings
 from tests.app.clinic import Make, clinic, model_json
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]

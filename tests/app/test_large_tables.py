@@ -7,7 +7,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from app.uploads.streams import StreamedTable
+from askless.app.uploads.streams import StreamedTable
 from tests.app.jobs import noisy_spec, noisy_table, undisturbed
 
 

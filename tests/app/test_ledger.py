@@ -13,13 +13,13 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from app.documents.sheets import quote_formula
-from app.records import DEFAULT_TENANT, LedgerFilter
-from app.service import ledger as service
-from app.service import models
-from app.store.database.engine import create_engine, transaction
-from app.store.database.migrate import build_config, migrate
-from app.store.ledger import ledger
+from askless.app.documents.sheets import quote_formula
+from askless.app.records import DEFAULT_TENANT, LedgerFilter
+from askless.app.service import ledger as service
+from askless.app.service import models
+from askless.app.store.database.engine import create_engine, transaction
+from askless.app.store.database.migrate import build_config, migrate
+from askless.app.store.ledger import ledger
 from tests.app.clinic import CLINIC, Answer, Json, Put, Start, clinic
 
 pytest_plugins = ["tests.app.conftest_http"]

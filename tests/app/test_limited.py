@@ -9,12 +9,12 @@ import time
 
 import pytest
 
-from app.errors import UnwantedError
-from app.processes.child import ChildLostError
-from app.processes.limited import ChildLimits, run_limited
-from app.uploads.bounds import UNBOUNDED
-from app.uploads.parsing import examine_file
-from core.errors import Refusal, RefusedError
+from askless.app.errors import UnwantedError
+from askless.app.processes.child import ChildLostError
+from askless.app.processes.limited import ChildLimits, run_limited
+from askless.app.uploads.bounds import UNBOUNDED
+from askless.app.uploads.parsing import examine_file
+from askless.core.errors import Refusal, RefusedError
 
 LIMITS = ChildLimits(memory_bytes=200_000_000, timeout_s=60.0)
 

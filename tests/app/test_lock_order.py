@@ -9,12 +9,12 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from app.records import Moment
-from app.service import models
-from app.service.jobs import queue, training_runs
-from app.service.sessions import challenges
-from app.store.database.tables import trainings
-from app.store.database.transactions import Transaction
+from askless.app.records import Moment
+from askless.app.service import models
+from askless.app.service.jobs import queue, training_runs
+from askless.app.service.sessions import challenges
+from askless.app.store.database.tables import trainings
+from askless.app.store.database.transactions import Transaction
 from tests.app.jobs import Jobs
 from tests.app.signs import NAME, Refresh, Work
 from tests.app.tenants import transaction

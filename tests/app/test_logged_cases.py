@@ -9,12 +9,12 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.errors import NotFoundError
-from app.records import Moment
-from app.service.sessions import cases
-from app.service.sessions.cases import CaseSpan, ClosedCase, query_of
-from app.store.database.engine import transaction as any_transaction
-from core.errors import RefusedError
+from askless.app.errors import NotFoundError
+from askless.app.records import Moment
+from askless.app.service.sessions import cases
+from askless.app.service.sessions.cases import CaseSpan, ClosedCase, query_of
+from askless.app.store.database.engine import transaction as any_transaction
+from askless.core.errors import RefusedError
 from tests.app.clinic import Play, Put, Start, clinic, on
 from tests.app.tenants import transaction
 

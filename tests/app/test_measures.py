@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.documents.files import model_text
-from core.model.model import Model
+from askless.app.documents.files import model_text
+from askless.core.model.model import Model
 from tests.app.clinic import clinic
 
 N_ROWS = 60

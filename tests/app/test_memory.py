@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.processes.memory import available_bytes
+from askless.app.processes.memory import available_bytes
 
 INFO = "MemTotal:       16000 kB\nMemFree:         100 kB\nMemAvailable:   2000 kB\n"
 

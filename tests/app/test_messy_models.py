@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from app.documents import files
-from core.errors import AnswerError
-from core.session import machine
-from core.session.answers import parse_answer
-from core.session.state import Answer
-from core.table.catalogue import OTHER
+from askless.app.documents import files
+from askless.core.errors import AnswerError
+from askless.core.session import machine
+from askless.core.session.answers import parse_answer
+from askless.core.session.state import Answer
+from askless.core.table.catalogue import OTHER
 
 SPEC = {
     "target": "y",

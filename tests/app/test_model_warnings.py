@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 from fastapi.testclient import TestClient
 
-from app.documents.files import model_text
-from app.words.wording import OLDER_PANELS, RULES_OFF, why
-from core.model.ensemble import Ensemble
-from core.model.model import Model
-from core.session import machine
+from askless.app.documents.files import model_text
+from askless.app.words.wording import OLDER_PANELS, RULES_OFF, why
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Model
+from askless.core.session import machine
 from tests.app.clinic import Put, clinic
 from tests.panels import make_ladder, make_stopping
 from tests.sessions import NEVER, observe

@@ -6,7 +6,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from core.model.figures import wilson_interval
+from askless.core.model.figures import wilson_interval
 from tests.app.clinic import Answer, Json, Put, Start
 from tests.app.test_doubts import ranged
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from app.documents import files
-from app.documents.files import model_text
-from app.documents.model import model_from_json
-from app.documents.panels import MAX_PANELS
-from app.words.wording import why
-from core.errors import RefusedError
-from core.model.model import Model
-from core.session import machine
-from core.training.params import BoostParams
+from askless.app.documents import files
+from askless.app.documents.files import model_text
+from askless.app.documents.model import model_from_json
+from askless.app.documents.panels import MAX_PANELS
+from askless.app.words.wording import why
+from askless.core.errors import RefusedError
+from askless.core.model.model import Model
+from askless.core.session import machine
+from askless.core.training.params import BoostParams
 from tests import strategies
 from tests.documents import document_of, through_json
 from tests.panels import shorten, with_panels

@@ -10,21 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from app.documents.files import model_text
-from app.processes import parts
-from app.processes.child import ChildLostError
-from app.processes.memory import is_memory_short
-from app.processes.parts import PartProcesses, choose_runner
-from core.errors import RefusedError
-from core.pipeline.parts import run_one_by_one
-from core.pipeline.spec import TrainingSpec
-from core.pipeline.train import train
-from core.selection.params import SelectionParams
-from core.table.binned_table import code_table
-from core.table.check import CheckedTable
-from core.table.spec import TableSpec
-from core.training.params import BoostParams
-from core.work import end_of
+from askless.app.documents.files import model_text
+from askless.app.processes import parts
+from askless.app.processes.child import ChildLostError
+from askless.app.processes.memory import is_memory_short
+from askless.app.processes.parts import PartProcesses, choose_runner
+from askless.core.errors import RefusedError
+from askless.core.pipeline.parts import run_one_by_one
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.train import train
+from askless.core.selection.params import SelectionParams
+from askless.core.table.binned_table import code_table
+from askless.core.table.check import CheckedTable
+from askless.core.table.spec import TableSpec
+from askless.core.training.params import BoostParams
+from askless.core.work import end_of
 from tests.baselines import mixed
 
 PLAIN = TrainingSpec(
@@ -112,10 +112,10 @@ def test_process_that_is_killed_is_replaced_and_goes_on(checked):
 
 BRIEF = """
 from dataclasses import replace
-from app.processes.parts import PartProcesses
-from core.pipeline.train import train
-from core.table.check import CheckedTable
-from core.work import end_of
+from askless.app.processes.parts import PartProcesses
+from askless.core.pipeline.train import train
+from askless.core.table.check import CheckedTable
+from askless.core.work import end_of
 from tests.app.test_parts import PLAIN
 from tests.baselines import mixed
 

@@ -7,11 +7,11 @@ from threading import Barrier
 import pytest
 import sqlalchemy as sa
 
-from app.errors import UnknownKeyError
-from app.service import keys, people
-from app.service.people import Person
-from app.store.database.engine import transaction as of_tenant
-from core.errors import RefusedError
+from askless.app.errors import UnknownKeyError
+from askless.app.service import keys, people
+from askless.app.service.people import Person
+from askless.app.store.database.engine import transaction as of_tenant
+from askless.core.errors import RefusedError
 from tests.app.tenants import transaction
 
 NOW = datetime(2026, 11, 26, tzinfo=UTC)

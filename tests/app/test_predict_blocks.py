@@ -12,12 +12,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from app.batch import predicting, sources
-from app.batch.sources import StreamedRows
-from app.processes.child import ChildLostError
-from app.processes.pool import work_through
-from app.uploads.streams import open_table
-from core.errors import Refusal, RefusedError
+from askless.app.batch import predicting, sources
+from askless.app.batch.sources import StreamedRows
+from askless.app.processes.child import ChildLostError
+from askless.app.processes.pool import work_through
+from askless.app.uploads.streams import open_table
+from askless.core.errors import Refusal, RefusedError
 from tests.app.cases import (
     N_ROWS,
     made_columns,
@@ -205,7 +205,7 @@ def test_refusal_comes_from_another_process_as_it_was():
 
 COORDINATOR = """
 import os, time
-from app.processes.pool import work_through
+from askless.app.processes.pool import work_through
 from tests.app.test_predict_blocks import Sleep
 
 if __name__ == "__main__":

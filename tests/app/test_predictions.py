@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from app.batch.orders import read_predict
-from app.documents.files import model_text
-from core.model.model import Model
+from askless.app.batch.orders import read_predict
+from askless.app.documents.files import model_text
+from askless.core.model.model import Model
 from tests.app.clinic import clinic
 from tests.curves import curve_of
 from tests.small import MICROS

@@ -8,13 +8,13 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from app.records import Moment
-from app.service.sessions.retention import erase_old
-from app.settings.settings import Settings
-from app.store.blobs import Blobs
-from app.store.database.engine import transaction
-from app.worker.computing import now
-from app.worker.errands import Errands
+from askless.app.records import Moment
+from askless.app.service.sessions.retention import erase_old
+from askless.app.settings.settings import Settings
+from askless.app.store.blobs import Blobs
+from askless.app.store.database.engine import transaction
+from askless.app.worker.computing import now
+from askless.app.worker.errands import Errands
 from tests.app.clinic import Answer, Json, Start
 from tests.app.conftest import Finished
 

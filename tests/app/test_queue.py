@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from app.service.jobs import queue, trainings
-from app.store.database.tables import trainings as training_rows
-from app.worker.watching import GRACE_S
+from askless.app.service.jobs import queue, trainings
+from askless.app.store.database.tables import trainings as training_rows
+from askless.app.worker.watching import GRACE_S
 from tests.app.jobs import Jobs, Spec, now
 from tests.app.tenants import transaction
 

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from app.documents.files import load_model
-from core.session import machine
+from askless.app.documents.files import load_model
+from askless.core.session import machine
 from tests.app.serving import serving
 from tests.app.tours import ROOT, blocks, read_page, run, shown
 

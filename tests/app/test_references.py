@@ -6,10 +6,10 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from app.uploads import Bounds, references
-from app.uploads.references import open_reference, record_table, sample_rows
-from app.uploads.streams import open_table
-from core.errors import RefusedError
+from askless.app.uploads import Bounds, references
+from askless.app.uploads.references import open_reference, record_table, sample_rows
+from askless.app.uploads.streams import open_table
+from askless.core.errors import RefusedError
 
 TABLE = pa.table({"a": [1, 2, 3, 4], "b": ["x", "y", "x", "y"]})
 BOUNDS = Bounds()

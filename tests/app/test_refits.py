@@ -7,10 +7,10 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from app.main import create_app
-from app.service.sessions import refits
-from app.settings.settings import Settings
-from app.store.database.tables import trainings
+from askless.app.main import create_app
+from askless.app.service.sessions import refits
+from askless.app.settings.settings import Settings
+from askless.app.store.database.tables import trainings
 from tests.app.clinic import Json, Train, local_client
 from tests.app.jobs import Jobs, noisy_spec, noisy_table, undisturbed
 from tests.app.tenants import transaction

@@ -7,16 +7,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
-from app.documents.files import model_text
-from app.pages.report import report_page
-from app.terminal.transcript import describe_value
-from app.words.charts import NamedCurve
-from app.words.wording import percent
-from core.model.ensemble import Ensemble
-from core.model.figures import Estimate, Figures, ReliabilityBin
-from core.model.hypotheses import Stump
-from core.model.model import Curve, Model
-from core.simulation.effects import compute_effects
+from askless.app.documents.files import model_text
+from askless.app.pages.report import report_page
+from askless.app.terminal.transcript import describe_value
+from askless.app.words.charts import NamedCurve
+from askless.app.words.wording import percent
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.figures import Estimate, Figures, ReliabilityBin
+from askless.core.model.hypotheses import Stump
+from askless.core.model.model import Curve, Model
+from askless.core.simulation.effects import compute_effects
 from tests.app.clinic import clinic
 from tests.small import ensemble_of
 

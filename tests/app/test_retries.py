@@ -13,14 +13,14 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import event
 
-from app.errors import ReplayedError
-from app.records import DEFAULT_TENANT, StoredAnswer
-from app.service import keys, retries
-from app.settings.settings import Settings
-from app.store.database.engine import transaction
-from app.store.retries import idempotency_keys, lock
-from app.worker.errands import Errands
 from askless import Client
+from askless.app.errors import ReplayedError
+from askless.app.records import DEFAULT_TENANT, StoredAnswer
+from askless.app.service import keys, retries
+from askless.app.settings.settings import Settings
+from askless.app.store.database.engine import transaction
+from askless.app.store.retries import idempotency_keys, lock
+from askless.app.worker.errands import Errands
 from tests.app.clinic import Answer, Json, Put, Start, clinic, form, model_json, said
 from tests.app.jobs import Jobs
 

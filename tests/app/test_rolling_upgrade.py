@@ -9,7 +9,7 @@ from alembic import command
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.store.database.migrate import SCRIPTS, build_config, migrate, revisions
+from askless.app.store.database.migrate import SCRIPTS, build_config, migrate, revisions
 from tests.app.clinic import Answer, Start
 from tests.app.jobs import wait
 

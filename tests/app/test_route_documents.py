@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from app.documents.model import model_from_json
-from core.model.model import Model
-from core.model.routes import Split
+from askless.app.documents.model import model_from_json
+from askless.core.model.model import Model
+from askless.core.model.routes import Split
 from tests import strategies
 from tests.app.test_panel_documents import refused, set_at
 from tests.core.session.test_routes import by_cut, routed

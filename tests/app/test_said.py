@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from app.documents.words import MEANINGS
-from app.pages.case_words import COMES_LATER, HELPS_NOT, list_missing
-from core.model.model import Model
-from core.session import machine, state
-from core.session.uses import can_use
+from askless.app.documents.words import MEANINGS
+from askless.app.pages.case_words import COMES_LATER, HELPS_NOT, list_missing
+from askless.core.model.model import Model
+from askless.core.session import machine, state
+from askless.core.session.uses import can_use
 from tests.app.clinic import Answer, Start, clinic
 from tests.app.test_stop_words import complete, paneled
 from tests.panels import make_ladder

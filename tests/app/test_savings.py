@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from app.words.savings import (
+from askless.app.words.savings import (
     best_so_far,
     chance_points,
     find_half,
     find_knee,
     find_saving,
 )
-from core.model.model import Curve
+from askless.core.model.model import Curve
 from tests.small import MICROS
 
 ERRORS = (0.5, 0.2, 0.24, 0.2)

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from app.records import DEFAULT_TENANT
-from app.service import keys
-from app.settings.settings import Settings
-from app.store.database.engine import transaction
+from askless.app.records import DEFAULT_TENANT
+from askless.app.service import keys
+from askless.app.settings.settings import Settings
+from askless.app.store.database.engine import transaction
 from tests.app.servers import Server
 
 pytestmark = pytest.mark.schema

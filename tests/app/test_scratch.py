@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.documents.spec import read_spec
-from app.uploads import Bounds, places, read_columns, read_table, scratch
-from app.uploads.checking import read_training
-from app.uploads.scratch import DESCRIPTORS, LOOK, write_scratch
-from app.uploads.streams import StreamedTable, open_table
-from core.errors import RefusedError
+from askless.app.documents.spec import read_spec
+from askless.app.uploads import Bounds, places, read_columns, read_table, scratch
+from askless.app.uploads.checking import read_training
+from askless.app.uploads.scratch import DESCRIPTORS, LOOK, write_scratch
+from askless.app.uploads.streams import StreamedTable, open_table
+from askless.core.errors import RefusedError
 
 ROWS = "".join(f'{i},{i % 7 or "-"},w{i % 3},"a\nb"\n' for i in range(200))
 TABLES = {

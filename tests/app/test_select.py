@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from app.terminal import selected
-from core.selection.search import Selection
-from core.table.catalogue import Catalogue, Feature
+from askless.app.terminal import selected
+from askless.core.selection.search import Selection
+from askless.core.table.catalogue import Catalogue, Feature
 
 ROWS = 120
 SPEC = {

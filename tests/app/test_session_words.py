@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from app.documents.card import read_sessions
-from app.words.sessions import describe_lists, describe_note, session_cells
-from core.model.model import Model
+from askless.app.documents.card import read_sessions
+from askless.app.words.sessions import describe_lists, describe_note, session_cells
+from askless.core.model.model import Model
 from tests.sessions import small_ensemble
 
 SAVED = {"spend": 10.666, "error": 0.021, "fixed_spend": 18.0, "fixed_error": 0.022}

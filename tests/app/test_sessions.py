@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.store.database.engine import transaction
-from app.store.database.tables import sessions
+from askless.app.store.database.engine import transaction
+from askless.app.store.database.tables import sessions
 from tests.app.clinic import Answer, Json, Put, Start, many
 
 pytest_plugins = ["tests.app.conftest_http"]

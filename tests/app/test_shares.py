@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.words.wording import percents
+from askless.app.words.wording import percents
 
 
 @pytest.mark.parametrize(

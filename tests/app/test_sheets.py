@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.documents.sheets import quote_file, quote_formula
-from core.table.cells import parse_number
+from askless.app.documents.sheets import quote_file, quote_formula
+from askless.core.table.cells import parse_number
 
 
 @pytest.mark.parametrize("sign", [*"=+-@", "\t", "\r", "\uff1d"])

@@ -6,16 +6,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.documents import files
-from app.pages.report import report_page
-from app.terminal.explained import error_within, list_purchases
-from app.terminal.show import curve_table
-from app.words.facts import describe_commonest
-from app.words.figures import VOTE_ERROR, VOTE_NOTE, curve_cells, describe_betters
-from app.words.model_charts import show_curves
-from core.model.hypotheses import Stump
-from core.model.model import Curve, Model
-from core.table.catalogue import Catalogue, Feature
+from askless.app.documents import files
+from askless.app.pages.report import report_page
+from askless.app.terminal.explained import error_within, list_purchases
+from askless.app.terminal.show import curve_table
+from askless.app.words.facts import describe_commonest
+from askless.app.words.figures import (
+    VOTE_ERROR,
+    VOTE_NOTE,
+    curve_cells,
+    describe_betters,
+)
+from askless.app.words.model_charts import show_curves
+from askless.core.model.hypotheses import Stump
+from askless.core.model.model import Curve, Model
+from askless.core.table.catalogue import Catalogue, Feature
 from tests.panels import make_ladder
 from tests.small import ensemble_of
 

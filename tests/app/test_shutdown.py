@@ -12,9 +12,9 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from app.server import Server, listen, serve
-from app.settings.settings import Settings
-from app.store.ledger import ledger
+from askless.app.server import Server, listen, serve
+from askless.app.settings.settings import Settings
+from askless.app.store.ledger import ledger
 from tests.app.clinic import clinic, model_json, said
 from tests.app.jobs import wait
 from tests.app.servers import CONTEXT

@@ -11,14 +11,14 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from app.documents.spec import read_spec
-from app.uploads import read_columns, read_table
-from app.uploads.checking import check_columns, prepare_streamed, read_training
-from app.uploads.drafting import draft_spec
-from app.uploads.silent import read_silent_cells
-from app.uploads.streams import open_table
-from core.errors import RefusedError
-from core.table.silent import find_silent
+from askless.app.documents.spec import read_spec
+from askless.app.uploads import read_columns, read_table
+from askless.app.uploads.checking import check_columns, prepare_streamed, read_training
+from askless.app.uploads.drafting import draft_spec
+from askless.app.uploads.silent import read_silent_cells
+from askless.app.uploads.streams import open_table
+from askless.core.errors import RefusedError
+from askless.core.table.silent import find_silent
 
 CASE = {
     **{"format": "askless-case", "version": 1, "policy": "ordered"},

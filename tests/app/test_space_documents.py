@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.documents.model import model_from_json
-from app.documents.panel_checks import MAX_COVARIED
-from core.model.model import Model
-from core.model.routes import MAIN
+from askless.app.documents.model import model_from_json
+from askless.app.documents.panel_checks import MAX_COVARIED
+from askless.core.model.model import Model
+from askless.core.model.routes import MAIN
 from tests.app.test_panel_documents import cut, fitted, place_of, refused, set_at
 from tests.documents import document_of, through_json
 from tests.panels import make_ladder, make_route

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.words.stops import describe_stop, to_sentence
-from core.model.ensemble import Ensemble
-from core.model.hypotheses import Product, Stump
-from core.session import machine
-from core.session.position import Position
-from core.session.state import State, StopReason
-from core.session.uses import list_open
-from core.table.prices import to_micros
+from askless.app.words.stops import describe_stop, to_sentence
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.hypotheses import Product, Stump
+from askless.core.session import machine
+from askless.core.session.position import Position
+from askless.core.session.state import State, StopReason
+from askless.core.session.uses import list_open
+from askless.core.table.prices import to_micros
 from tests import strategies
 from tests.panels import make_ladder, with_panels
 from tests.sessions import NEVER, begun, observe, observe_all, small_ensemble

@@ -10,11 +10,11 @@ from alembic import command
 from alembic.script import ScriptDirectory
 from sqlalchemy.exc import IntegrityError
 
-from app.records import LedgerEntry, PredictSession
-from app.service.jobs import queue
-from app.store import ledger, models, sessions
-from app.store.database.engine import create_engine
-from app.store.database.migrate import (
+from askless.app.records import LedgerEntry, PredictSession
+from askless.app.service.jobs import queue
+from askless.app.store import ledger, models, sessions
+from askless.app.store.database.engine import create_engine
+from askless.app.store.database.migrate import (
     build_config,
     is_served,
     migrate,
@@ -22,11 +22,11 @@ from app.store.database.migrate import (
     revisions,
     schema_state,
 )
-from app.store.database.tables import sessions as session_rows
-from app.store.database.tables import trainings as training_rows
-from app.store.database.transactions import Transaction
-from app.store.ledger import ledger as ledger_rows
-from app.store.schema import all_tables
+from askless.app.store.database.tables import sessions as session_rows
+from askless.app.store.database.tables import trainings as training_rows
+from askless.app.store.database.transactions import Transaction
+from askless.app.store.ledger import ledger as ledger_rows
+from askless.app.store.schema import all_tables
 from tests.app.servers import CONTEXT
 from tests.app.tenants import transaction
 

@@ -6,9 +6,9 @@ from decimal import Decimal
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.documents.spec import read_spec
-from app.documents.text import parse_spec
-from app.service.jobs import trainings
+from askless.app.documents.spec import read_spec
+from askless.app.documents.text import parse_spec
+from askless.app.service.jobs import trainings
 
 AMOUNTS = st.decimals(0, Decimal("999999999.999999"), places=6)
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.uploads import Bounds, read_columns
-from app.uploads.streams import open_table
-from core.errors import RefusedError
+from askless.app.uploads import Bounds, read_columns
+from askless.app.uploads.streams import open_table
+from askless.core.errors import RefusedError
 
 DAY = datetime.date(2026, 11, 23)
 KINDS = {

@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from app.uploads.streams import open_table
-from core.errors import RefusedError
+from askless.app.uploads.streams import open_table
+from askless.core.errors import RefusedError
 from tests.app.object_store import serve_google_objects, serve_objects
 
 TABLE = pa.table({"a": [1, 2, None, 4], "b": ["x", None, "y", "x"]})

@@ -18,8 +18,8 @@ CANARY = "canary-4711"
 CALLS = f"""
 import sys
 from pathlib import Path
-from app.main import create_app
-from app.settings.settings import Settings
+from askless.app.main import create_app
+from askless.app.settings.settings import Settings
 from tests.app.clinic import local_client
 
 def crash():

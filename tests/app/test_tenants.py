@@ -11,11 +11,11 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import event
 
-from app.main import create_app
-from app.service import keys
-from app.settings.settings import Settings
-from app.store.database.engine import transaction
-from app.store.schema import all_tables
+from askless.app.main import create_app
+from askless.app.service import keys
+from askless.app.settings.settings import Settings
+from askless.app.store.database.engine import transaction
+from askless.app.store.schema import all_tables
 from tests.app.clinic import clinic, form, model_json, said
 from tests.app.jobs import Jobs
 
@@ -242,7 +242,7 @@ def test_every_statement_on_a_tenants_tables_has_a_tenant(
 
 
 def test_a_transaction_of_no_tenant_sees_nobodys_rows(engine: sa.Engine) -> None:
-    from app.store import models
+    from askless.app.store import models
 
     with (
         pytest.raises(AssertionError, match="no tenant"),

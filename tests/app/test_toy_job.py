@@ -5,14 +5,14 @@ from io import BytesIO
 
 import pytest
 
-from app.batch.checking import check_order_and_table, check_order_names
-from app.batch.kinds import TABLE_KINDS
-from app.batch.predicting import BatchProgress
-from app.batch.table_kind import JobOutput, TableKind
-from app.service.jobs import table_jobs
-from app.uploads.parsing import TableFacts, reader_of
-from core.errors import Refusal, RefusedError
-from core.model.model import Model
+from askless.app.batch.checking import check_order_and_table, check_order_names
+from askless.app.batch.kinds import TABLE_KINDS
+from askless.app.batch.predicting import BatchProgress
+from askless.app.batch.table_kind import JobOutput, TableKind
+from askless.app.service.jobs import table_jobs
+from askless.app.uploads.parsing import TableFacts, reader_of
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.model import Model
 from tests.app.clinic import Train, clinic
 from tests.app.jobs import Jobs, now
 from tests.app.tenants import transaction

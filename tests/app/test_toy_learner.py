@@ -1,7 +1,8 @@
 """Spec, command line and model files know a learner that a test adds by one class.
 
-A new kind of hypothesis also needs a shape of its own in `app.documents.hypotheses`:
-the documents are a closed union, which no test can add to.
+A new kind of hypothesis also needs a shape of its own in
+`askless.app.documents.hypotheses`: the documents are a closed union, which no test can
+add to.
 """
 
 import json
@@ -10,10 +11,10 @@ from typing import ClassVar
 
 import pytest
 
-from app.documents.spec import read_spec
-from core.errors import RefusedError
-from core.training.learners import LEARNERS
-from core.training.learners.product import ProductLearner
+from askless.app.documents.spec import read_spec
+from askless.core.errors import RefusedError
+from askless.core.training.learners import LEARNERS
+from askless.core.training.learners.product import ProductLearner
 from tests.agreement import Agreement, AgreementLearner
 from tests.app.clinic import clinic, model_json
 

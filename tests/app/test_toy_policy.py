@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from core.session.policies import POLICIES
+from askless.core.session.policies import POLICIES
 from tests.app.clinic import clinic, model_json
 from tests.cheapest import Cheapest
 

@@ -11,13 +11,13 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from app.errors import ConflictError, SupersededError
-from app.records import StoredJob
-from app.service.jobs import queue, training_runs, trainings
-from app.store.database.tables import datasets as dataset_rows
-from app.store.database.tables import models as model_rows
-from app.store.database.tables import trainings as training_rows
-from core.errors import RefusedError
+from askless.app.errors import ConflictError, SupersededError
+from askless.app.records import StoredJob
+from askless.app.service.jobs import queue, training_runs, trainings
+from askless.app.store.database.tables import datasets as dataset_rows
+from askless.app.store.database.tables import models as model_rows
+from askless.app.store.database.tables import trainings as training_rows
+from askless.core.errors import RefusedError
 from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, now, undisturbed
 from tests.app.tenants import transaction
 

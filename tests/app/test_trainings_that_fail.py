@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from app.records import StoredJob
-from app.service import datasets
-from app.service.jobs import trainings
-from app.store.blobs import Blobs
-from app.store.database.tables import datasets as dataset_rows
-from app.store.database.tables import models as model_rows
-from app.store.database.tables import trainings as training_rows
-from core.errors import RefusedError
-from core.model.model import Model
-from core.pipeline.progress import Training
+from askless.app.records import StoredJob
+from askless.app.service import datasets
+from askless.app.service.jobs import trainings
+from askless.app.store.blobs import Blobs
+from askless.app.store.database.tables import datasets as dataset_rows
+from askless.app.store.database.tables import models as model_rows
+from askless.app.store.database.tables import trainings as training_rows
+from askless.core.errors import RefusedError
+from askless.core.model.model import Model
+from askless.core.pipeline.progress import Training
 from tests.app.clinic import clinic
 from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, now
 from tests.app.tenants import transaction

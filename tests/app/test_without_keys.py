@@ -10,11 +10,11 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.main import create_app
-from app.records import DEFAULT_TENANT
-from app.service import keys
-from app.settings.settings import Settings
-from app.store.database.engine import transaction
+from askless.app.main import create_app
+from askless.app.records import DEFAULT_TENANT
+from askless.app.service import keys
+from askless.app.settings.settings import Settings
+from askless.app.store.database.engine import transaction
 from tests.app.clinic import clinic, local_client, model_json
 
 pytest_plugins = ["tests.app.conftest_http"]

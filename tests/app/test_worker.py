@@ -17,21 +17,21 @@ import pytest
 import sqlalchemy as sa
 from fsspec.implementations.local import LocalFileSystem
 
-from app.documents.files import model_text, read_model
-from app.processes.child import FORKSERVER, preload
-from app.records import StoredJob
-from app.service import datasets
-from app.service.jobs import learning as learning_jobs
-from app.service.jobs import table_jobs
-from app.settings.settings import Settings
-from app.store import models
-from app.store.database.tables import trainings as training_rows
-from app.uploads import read_columns
-from app.uploads.parsing import reader_of
-from app.worker import run
-from app.worker.watching import GRACE_S
-from core.pipeline.learning import Learning
-from core.pipeline.learning_rows import read_rows_to_learn
+from askless.app.documents.files import model_text, read_model
+from askless.app.processes.child import FORKSERVER, preload
+from askless.app.records import StoredJob
+from askless.app.service import datasets
+from askless.app.service.jobs import learning as learning_jobs
+from askless.app.service.jobs import table_jobs
+from askless.app.settings.settings import Settings
+from askless.app.store import models
+from askless.app.store.database.tables import trainings as training_rows
+from askless.app.uploads import read_columns
+from askless.app.uploads.parsing import reader_of
+from askless.app.worker import run
+from askless.app.worker.watching import GRACE_S
+from askless.core.pipeline.learning import Learning
+from askless.core.pipeline.learning_rows import read_rows_to_learn
 from tests.app.conftest import admin, sibling
 from tests.app.jobs import (
     Jobs,
@@ -48,7 +48,7 @@ from tests.app.tenants import transaction
 pytestmark = pytest.mark.slow
 
 # Workers are forked from a process that has their imports: these take seconds.
-preload("app.worker", "core.kernels")
+preload("askless.app.worker", "askless.core.kernels")
 TABLE = noisy_table()
 SPEC = noisy_spec(2000)
 

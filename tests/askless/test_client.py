@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from askless.client import AsyncClient, Client
-from askless.jobs import JobProgress
-from askless.problems import ProblemError, TrainingFailed, UnansweredError
-from askless.sessions import AsyncPredictionSession
+from askless.client.jobs import JobProgress
+from askless.client.problems import ProblemError, TrainingFailed, UnansweredError
+from askless.client.sessions import AsyncPredictionSession
+from askless.client.trainings import TrainingProgress
 from askless.stored_models import StoredModel
-from askless.trainings import TrainingProgress
 from tests.app.clinic import ageless, clinic, model_json
 from tests.app.learners import SPEC as SIGNS
 from tests.app.learners import as_csv, make_rows

@@ -10,14 +10,14 @@ import pyarrow.csv
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from app.documents import files
-from app.documents.spec import read_spec
-from app.uploads import read_columns
 from askless import BudgetedBoostingClassifier, load_model
-from core.errors import RefusedError
-from core.model.model import Model
-from core.pipeline.check import check_training
-from core.pipeline.train import train
+from askless.app.documents import files
+from askless.app.documents.spec import read_spec
+from askless.app.uploads import read_columns
+from askless.core.errors import RefusedError
+from askless.core.model.model import Model
+from askless.core.pipeline.check import check_training
+from askless.core.pipeline.train import train
 from tests.small import finish
 
 COSTS = {"age": 1, "dose": 2.5, "sex": 0.5}

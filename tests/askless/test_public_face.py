@@ -14,10 +14,10 @@ import pytest
 from packaging.requirements import Requirement
 
 import askless
-from app.documents import files
 from askless import AsyncClient, load_model
-from askless.sessions import AsyncPredictionSession
-from core.errors import RefusedError
+from askless.app.documents import files
+from askless.client.sessions import AsyncPredictionSession
+from askless.core.errors import RefusedError
 from tests.app.clinic import clinic, model_json
 
 ROOT = Path(__file__).parents[2]

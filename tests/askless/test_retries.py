@@ -11,10 +11,10 @@ import httpx
 import pytest
 
 from askless.client import AsyncClient, Client
-from askless.connection import parse_retry_after
-from askless.problems import ProblemError, ServiceUnreachable, TrainingFailed
-from askless.sessions import PredictionSession
-from askless.trainings import TrainingProgress
+from askless.client.connection import parse_retry_after
+from askless.client.problems import ProblemError, ServiceUnreachable, TrainingFailed
+from askless.client.sessions import PredictionSession
+from askless.client.trainings import TrainingProgress
 from tests.askless.coins import SPEC, coins
 
 Handler = Callable[[httpx.Request], httpx.Response]

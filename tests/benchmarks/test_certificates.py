@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from askless.core.model.certificates import EARLY_RULES, Certification, Level
+from askless.core.session.traces import Traces, find_stops
 from benchmarks.certificates.repetitions import Population
-from core.model.certificates import EARLY_RULES, Certification, Level
-from core.session.traces import Traces, find_stops
 
 N_ROWS = 400
 BOUNDS = (2, 4)

@@ -3,13 +3,13 @@ import math
 import numpy as np
 import pytest
 
+from askless.core.model.ensemble import Ensemble
 from benchmarks.papers.corollary3 import (
     corollary3_bound,
     margin_distribution,
     margins,
     sampling_term,
 )
-from core.model.ensemble import Ensemble
 
 
 def test_margin_is_the_signed_normalised_vote(ensemble, dataset):

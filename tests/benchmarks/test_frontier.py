@@ -7,6 +7,14 @@ import pytest
 
 pytest.importorskip("lightgbm", reason="lightgbm, of the extra `bench`, is absent")
 
+from askless.core.panels.ladders import fit_ladder
+from askless.core.session.policies import POLICIES
+from askless.core.table.catalogue import Feature
+from askless.core.table.dataset import ClassLabel, Dataset
+from askless.core.table.prices import total_cost
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.params import BoostParams
+from askless.core.work import end_of
 from benchmarks.data import Table
 from benchmarks.engine import train_ensemble
 from benchmarks.frontier import tables
@@ -21,14 +29,6 @@ from benchmarks.frontier.answers import (
 from benchmarks.frontier.draws import PROTOCOLS, Draw, draw
 from benchmarks.frontier.jobs import Lines, find_jobs
 from benchmarks.frontier.parties import PARTIES
-from core.panels.ladders import fit_ladder
-from core.session.policies import POLICIES
-from core.table.catalogue import Feature
-from core.table.dataset import ClassLabel, Dataset
-from core.table.prices import total_cost
-from core.training.algorithms import make_ensemble
-from core.training.params import BoostParams
-from core.work import end_of
 
 N_ROWS, N_NUMBERS = 90, 7
 

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from askless.core.model.panels import Panel, PanelLadder
 from benchmarks.frontier import generated
 from benchmarks.frontier.generated import BLOCK, MAKERS, N_CONTEXTS
-from core.model.panels import Panel, PanelLadder
 
 
 def make(name: str, n_rows: int = 400) -> generated.Made:

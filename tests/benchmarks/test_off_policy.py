@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.hypotheses import Stump
+from askless.core.simulation.off_policy import estimate_policy
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.dataset import ClassLabel, Dataset
 from benchmarks.off_policy.cases import Draw, Log
-from core.model.ensemble import Ensemble
-from core.model.hypotheses import Stump
-from core.simulation.off_policy import estimate_policy
-from core.table.catalogue import Catalogue, Feature
-from core.table.dataset import ClassLabel, Dataset
 
 CATALOGUE = Catalogue(
     tuple(Feature(f"f{idx}", cost=cost) for idx, cost in enumerate((10, 20, 25, 30)))

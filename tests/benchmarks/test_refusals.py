@@ -7,19 +7,19 @@ import pytest
 
 pytest.importorskip("lightgbm", reason="lightgbm, of the extra `bench`, is absent")
 
+from askless.core.model.ensemble import Ensemble
+from askless.core.panels.ladders import fit_ladder
+from askless.core.table.catalogue import Feature
+from askless.core.table.dataset import ClassLabel
+from askless.core.table.prices import total_cost
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.params import BoostParams
+from askless.core.work import end_of
 from benchmarks.data import Table
 from benchmarks.frontier import refusal_tables
 from benchmarks.frontier.draws import Draw, draw
 from benchmarks.frontier.refused import choose_refused, follow, open_session, play_draw
 from benchmarks.frontier.yardsticks import End, Yardsticks, find_help, is_less
-from core.model.ensemble import Ensemble
-from core.panels.ladders import fit_ladder
-from core.table.catalogue import Feature
-from core.table.dataset import ClassLabel
-from core.table.prices import total_cost
-from core.training.algorithms import make_ensemble
-from core.training.params import BoostParams
-from core.work import end_of
 
 N_ROWS, N_FEATURES = 240, 6
 CLASSES = (ClassLabel("no", "no"), ClassLabel("yes", "yes"))

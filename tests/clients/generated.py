@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from app.main import create_app
-from app.settings.settings import Settings
+from askless.app.main import create_app
+from askless.app.settings.settings import Settings
 from tests.app.serving import ROOT, serving
 
 HERE = Path(__file__).parent

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 import pytest
 from annotated_types import Interval, doc
 
-from core.errors import RefusedError
-from core.parameters import Amount, check_parameters, parameters
-from core.table.costs import read_budgets, read_catalogue
-from core.training.params import BoostParams
+from askless.core.errors import RefusedError
+from askless.core.parameters import Amount, check_parameters, parameters
+from askless.core.table.costs import read_budgets, read_catalogue
+from askless.core.training.params import BoostParams
 
 
 @dataclass(frozen=True)

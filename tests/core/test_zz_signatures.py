@@ -9,22 +9,22 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from core import kernels, warm
-from core.model.hypotheses import Stump
-from core.session.machine import start
-from core.simulation.simulate import walk
-from core.table.binning import Binned, bin_values
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import ClassLabel, Dataset
-from core.table.packing import pack_features
-from core.training.baselines import BASELINES
-from core.training.boosting import boost, initial_weights, make_weights
-from core.training.feature_sampling import SearchName
-from core.training.histograms import PARALLEL_SUMS
-from core.training.learners import LEARNERS
-from core.training.params import BoostParams
-from core.training.shards import PARALLEL_ROWS
-from core.warm import warm_up
+from askless.core import kernels, warm
+from askless.core.model.hypotheses import Stump
+from askless.core.session.machine import start
+from askless.core.simulation.simulate import walk
+from askless.core.table.binning import Binned, bin_values
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.dataset import ClassLabel, Dataset
+from askless.core.table.packing import pack_features
+from askless.core.training.baselines import BASELINES
+from askless.core.training.boosting import boost, initial_weights, make_weights
+from askless.core.training.feature_sampling import SearchName
+from askless.core.training.histograms import PARALLEL_SUMS
+from askless.core.training.learners import LEARNERS
+from askless.core.training.params import BoostParams
+from askless.core.training.shards import PARALLEL_ROWS
+from askless.core.warm import warm_up
 from tests.conftest import IS_COMPILED
 from tests.panels import shorten
 from tests.sessions import observe

@@ -13,8 +13,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
-from app.main import create_app
-from app.settings.settings import Settings
+from askless.app.main import create_app
+from askless.app.settings.settings import Settings
 from tests.app.conftest import (  # noqa: F401  # fixtures
     database_url,
     settings,

@@ -22,17 +22,17 @@ import pyarrow.csv
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from app.documents.files import load_spec
-from app.documents.model import model_to_json
-from app.settings.settings import Settings
-from app.store.database.migrate import migrate
-from app.terminal.demo import DATA
-from app.uploads import read_columns
 from askless import Client
-from core.pipeline.check import check_training
-from core.pipeline.train import train
-from core.table.check import CheckedTable
-from core.training.params import BoostParams
+from askless.app.documents.files import load_spec
+from askless.app.documents.model import model_to_json
+from askless.app.settings.settings import Settings
+from askless.app.store.database.migrate import migrate
+from askless.app.terminal.demo import DATA
+from askless.app.uploads import read_columns
+from askless.core.pipeline.check import check_training
+from askless.core.pipeline.train import train
+from askless.core.table.check import CheckedTable
+from askless.core.training.params import BoostParams
 from tests.app.servers import Server
 from tests.pages.conftest import launch
 from tests.pages.site import Site, fill
@@ -130,7 +130,7 @@ def play_comparison(page: Page, site: Site) -> None:
     with TemporaryDirectory() as place:
         files = Path(place) / "spec.json", Path(place) / "model.json"
         files[0].write_text(json.dumps(spec | {"algorithm": "adaboost_rs"}))
-        train = [sys.executable, "-m", "app.cli", "train", DATA / "heart.csv"]
+        train = [sys.executable, "-m", "askless.app.cli", "train", DATA / "heart.csv"]
         subprocess.run([*train, "--spec", files[0], "-o", files[1]], check=True)
         model = json.loads(files[1].read_text(encoding="utf-8"))
     other = site.call("POST", "/models?as_version=true", model)["id"]
@@ -303,7 +303,7 @@ def take(browser: Browser, site: Site, shot: Shot) -> None:
 @contextmanager
 def working(home: str) -> Iterator[None]:
     """Have a worker, which ends with the block."""
-    command = [sys.executable, "-m", "app.cli", "worker", "--with-parent"]
+    command = [sys.executable, "-m", "askless.app.cli", "worker", "--with-parent"]
     environment = os.environ | {"ASKLESS_HOME": home}
     with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment):
         yield

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.main import create_app
-from app.settings.settings import Settings
+from askless.app.main import create_app
+from askless.app.settings.settings import Settings
 from tests.app.clinic import clinic, model_json, said
 from tests.pages.site import token_of
 from tests.pages.visitors import Visitor

@@ -9,10 +9,10 @@ import pytest
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
-from app.documents.files import read_model
-from app.main import create_app
-from app.pages.asking import list_alternatives
-from app.settings.settings import Settings
+from askless.app.documents.files import read_model
+from askless.app.main import create_app
+from askless.app.pages.asking import list_alternatives
+from askless.app.settings.settings import Settings
 from tests.pages.site import BROWSER, Site, heart, token_of
 from tests.pages.test_sign_in import make_key, sign_in
 

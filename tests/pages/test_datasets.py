@@ -7,9 +7,9 @@ import pytest
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
-from app.errors import BlobGoneError
-from app.main import create_app
-from app.settings.settings import Settings
+from askless.app.errors import BlobGoneError
+from askless.app.main import create_app
+from askless.app.settings.settings import Settings
 from tests.pages.site import token_of
 from tests.pages.test_parts import HOSTILE
 from tests.pages.visitors import Visitor

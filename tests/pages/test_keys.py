@@ -5,8 +5,8 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from app.pages.keys import SCOPES, find_lacks
-from app.service.keys import ROLES
+from askless.app.pages.keys import SCOPES, find_lacks
+from askless.app.service.keys import ROLES
 from tests.pages.test_walls import HOSTILE
 from tests.pages.visitors import Visitor
 

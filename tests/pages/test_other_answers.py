@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.words.wording import MOST_NAMED, describe_useless
+from askless.app.words.wording import MOST_NAMED, describe_useless
 from tests.app.clinic import ageless, clinic, many, model_json
 from tests.pages.test_cases import answer, client, start, state_of  # noqa: F401
 from tests.pages.test_forms import Form, Forms

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 import pytest
 from fastapi.testclient import TestClient
 
-from app.pages.flow_chart import GAP_Y, WIDTH, compute_layout
-from app.pages.plan_words import PlanNode
-from app.words.svg import wrap
+from askless.app.pages.flow_chart import GAP_Y, WIDTH, compute_layout
+from askless.app.pages.plan_words import PlanNode
+from askless.app.words.svg import wrap
 from tests.pages.hostile import NAMES
 from tests.pages.test_models import bring
 

@@ -4,11 +4,11 @@ from dataclasses import fields, replace
 
 from playwright.sync_api import Browser, Page
 
-from app.documents.files import read_model
-from app.pages.flow_chart import compute_layout, draw
-from app.pages.plan_words import PlanNode
-from app.pages.report import report_page
-from app.words.charts import NamedCurve
+from askless.app.documents.files import read_model
+from askless.app.pages.flow_chart import compute_layout, draw
+from askless.app.pages.plan_words import PlanNode
+from askless.app.pages.report import report_page
+from askless.app.words.charts import NamedCurve
 from tests.pages.audit import audit
 from tests.pages.hostile import NAMES, hostile_model
 

@@ -5,8 +5,8 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from app.pages.errors import for_people, prefers_pages
-from app.problems import KINDS
+from askless.app.pages.errors import for_people, prefers_pages
+from askless.app.problems import KINDS
 from tests.pages.site import BROWSER
 
 

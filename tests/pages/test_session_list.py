@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.words.wording import age_words
+from askless.app.words.wording import age_words
 from tests.pages.site import heart
 
 

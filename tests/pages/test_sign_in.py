@@ -7,9 +7,9 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.pages.sign_in import our_path
-from app.service import keys, sign_ins
-from app.store.database.engine import transaction
+from askless.app.pages.sign_in import our_path
+from askless.app.service import keys, sign_ins
+from askless.app.store.database.engine import transaction
 from tests.app.tenants import transaction as owned
 from tests.pages.site import BROWSER, token_of
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.pages.algorithm_words import ALGORITHM_WORDS
-from app.pages.spec_forms import (
+from askless.app.pages.algorithm_words import ALGORITHM_WORDS
+from askless.app.pages.spec_forms import (
     add_groups,
     begin_form,
     fill_prices,
@@ -15,11 +15,11 @@ from app.pages.spec_forms import (
     read_form,
     split_marks,
 )
-from app.pages.training_form import count_unpriced
-from app.uploads.parsing import DraftedTable
-from app.uploads.price_tables import PriceTable
-from core.table.draft import ColumnDraft
-from core.training.algorithms import ALGORITHMS
+from askless.app.pages.training_form import count_unpriced
+from askless.app.uploads.parsing import DraftedTable
+from askless.app.uploads.price_tables import PriceTable
+from askless.core.table.draft import ColumnDraft
+from askless.core.training.algorithms import ALGORITHMS
 
 COLUMNS = ("age", "chol", "nr", "ill")
 SPEC: dict[str, Any] = {

@@ -12,9 +12,9 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from app.documents.files import read_model
-from app.pages.report import report_page
-from app.settings.settings import Settings
+from askless.app.documents.files import read_model
+from askless.app.pages.report import report_page
+from askless.app.settings.settings import Settings
 from tests.app.servers import Server
 from tests.pages.audit import audit
 from tests.pages.conftest import open_page

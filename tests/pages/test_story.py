@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from app.service import keys
-from app.settings.settings import Settings
-from app.store.database.engine import create_engine, transaction
+from askless.app.service import keys
+from askless.app.settings.settings import Settings
+from askless.app.store.database.engine import create_engine, transaction
 from tests.app.servers import Server
 from tests.pages.conftest import open_page
 from tests.pages.site import Site
@@ -35,7 +35,7 @@ COSTS = {"age": "0", "sex": "0", "pressure": "1", "chol": "5.17", "scan": "80"}
 @contextmanager
 def working(home: Path) -> Iterator[None]:
     """Have a worker, which ends with the block."""
-    command = [sys.executable, "-m", "app.cli", "worker", "--with-parent"]
+    command = [sys.executable, "-m", "askless.app.cli", "worker", "--with-parent"]
     environment = os.environ | {"ASKLESS_HOME": str(home)}
     with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment):
         yield

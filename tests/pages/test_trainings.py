@@ -8,13 +8,13 @@ import pytest
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
-from app.pages.trainings import STATES
-from app.records import TrainingState
-from app.service.jobs import queue
-from app.store import jobs
-from app.store.database.engine import transaction
-from app.words.wording import left_words
-from core.errors import Refusal, RefusedError
+from askless.app.pages.trainings import STATES
+from askless.app.records import TrainingState
+from askless.app.service.jobs import queue
+from askless.app.store import jobs
+from askless.app.store.database.engine import transaction
+from askless.app.words.wording import left_words
+from askless.core.errors import Refusal, RefusedError
 from tests.pages.hostile import MARKUP
 from tests.pages.site import Site, token_of
 

@@ -6,8 +6,8 @@ from urllib.parse import quote
 import pytest
 from fastapi.testclient import TestClient
 
-from app.pages import site
-from app.service import keys
+from askless.app.pages import site
+from askless.app.service import keys
 from tests.pages.site import heart
 from tests.pages.visitors import Visitor
 

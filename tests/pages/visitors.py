@@ -6,8 +6,8 @@ from typing import Any
 from fastapi.testclient import TestClient
 from httpx import Response
 
-from app.service import keys
-from app.store.database.engine import transaction
+from askless.app.service import keys
+from askless.app.store.database.engine import transaction
 from tests.pages.site import BROWSER, token_of
 
 

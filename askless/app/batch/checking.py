@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import IO, Any
 
-from app.batch.kinds import TABLE_KINDS
-from app.batch.predicting import NO_CELLS
-from app.batch.sources import MemoryRows
-from app.uploads import Bounds
-from app.uploads.parsing import TableFacts, facts_of, read_bounded
-from core.model.model import Model
+from askless.app.batch.kinds import TABLE_KINDS
+from askless.app.batch.predicting import NO_CELLS
+from askless.app.batch.sources import MemoryRows
+from askless.app.uploads import Bounds
+from askless.app.uploads.parsing import TableFacts, facts_of, read_bounded
+from askless.core.model.model import Model
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,17 @@
 from dataclasses import replace
 from typing import Any
 
-from app.documents.http import models as bodies
-from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
-from core.model.model import Curve, Model
-from core.pipeline.budgets import usual_budgets
-from core.session.policies import default_policy
-from core.simulation.blocks import Conditions
-from core.simulation.curves import Endings, make_curve, simulate_rows
-from core.simulation.early import EarlyPoint
-from core.simulation.figures import compute_figures
-from core.table.dataset import Dataset
+from askless.app.documents.http import models as bodies
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Curve, Model
+from askless.core.pipeline.budgets import usual_budgets
+from askless.core.session.policies import default_policy
+from askless.core.simulation.blocks import Conditions
+from askless.core.simulation.curves import Endings, make_curve, simulate_rows
+from askless.core.simulation.early import EarlyPoint
+from askless.core.simulation.figures import compute_figures
+from askless.core.table.dataset import Dataset
 
 
 def own_budgets(stored: Model) -> list[int | None]:

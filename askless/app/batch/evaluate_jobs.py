@@ -3,21 +3,21 @@
 import io
 import json
 
-from app.batch.curves import curve_json, list_policies
-from app.batch.labelled import columns_with_text, refuse_options
-from app.batch.measuring import (
+from askless.app.batch.curves import curve_json, list_policies
+from askless.app.batch.labelled import columns_with_text, refuse_options
+from askless.app.batch.measuring import (
     EvaluateOrder,
     check_labelled,
     measure_source,
     plan_measuring,
 )
-from app.batch.orders import read_evaluate
-from app.batch.results import curve_to_arrow, to_csv, to_parquet
-from app.batch.sources import RowSource
-from app.batch.table_kind import Computing, JobOutput, TableKind
-from core.errors import RefusedError
-from core.model.model import Model
-from core.table.columns import Columns, unknown_column
+from askless.app.batch.orders import read_evaluate
+from askless.app.batch.results import curve_to_arrow, to_csv, to_parquet
+from askless.app.batch.sources import RowSource
+from askless.app.batch.table_kind import Computing, JobOutput, TableKind
+from askless.core.errors import RefusedError
+from askless.core.model.model import Model
+from askless.core.table.columns import Columns, unknown_column
 
 
 def check_measuring(model: Model, source: RowSource, order: EvaluateOrder) -> list[str]:

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from app.batch.budgets import largest_budget
-from app.batch.predicting import PredictOrder, PredictWork
-from app.batch.sources import HeldPart, TablePart
-from core.arrays import FloatArray, IntArray
-from core.model.ensemble import Ensemble
-from core.model.model import Model
-from core.model.rows import warn_unseen
-from core.table.columns import Columns
+from askless.app.batch.budgets import largest_budget
+from askless.app.batch.predicting import PredictOrder, PredictWork
+from askless.app.batch.sources import HeldPart, TablePart
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Model
+from askless.core.model.rows import warn_unseen
+from askless.core.table.columns import Columns
 
 
 @dataclass(frozen=True)

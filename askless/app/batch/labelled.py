@@ -3,18 +3,23 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from app.batch.budgets import Naming
-from app.batch.sources import ColumnChoice, RowSource, TablePart
-from app.batch.table_checks import WholeColumns, needed_names, refuse_rows, text_columns
-from core.arrays import FloatArray, IntArray
-from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
-from core.model.model import Model
-from core.model.rows import check_block, check_targets
-from core.table.columns import Cells, Columns, as_text, unknown_column
-from core.table.dataset import Dataset
-from core.table.spec import TableSpec
-from core.table.weights import read_raw_weights, read_row_groups, read_weights
+from askless.app.batch.budgets import Naming
+from askless.app.batch.sources import ColumnChoice, RowSource, TablePart
+from askless.app.batch.table_checks import (
+    WholeColumns,
+    needed_names,
+    refuse_rows,
+    text_columns,
+)
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Model
+from askless.core.model.rows import check_block, check_targets
+from askless.core.table.columns import Cells, Columns, as_text, unknown_column
+from askless.core.table.dataset import Dataset
+from askless.core.table.spec import TableSpec
+from askless.core.table.weights import read_raw_weights, read_row_groups, read_weights
 
 
 @dataclass(frozen=True)

@@ -5,25 +5,25 @@ import json
 from collections.abc import Generator
 from typing import Any
 
-from app.batch.labelled import columns_with_text
-from app.batch.predicting import BatchProgress
-from app.batch.sources import ColumnChoice, RowSource
-from app.batch.table_checks import WholeColumns
-from app.batch.table_kind import Computing, JobOutput, TableKind
-from app.documents.http.jobs import LearnOrder
-from app.documents.shape import read_shape
-from core.errors import RefusedError
-from core.model.figures import Estimate
-from core.model.model import Model
-from core.pipeline.learning import Learning, LearningReport
-from core.pipeline.learning_rows import (
+from askless.app.batch.labelled import columns_with_text
+from askless.app.batch.predicting import BatchProgress
+from askless.app.batch.sources import ColumnChoice, RowSource
+from askless.app.batch.table_checks import WholeColumns
+from askless.app.batch.table_kind import Computing, JobOutput, TableKind
+from askless.app.documents.http.jobs import LearnOrder
+from askless.app.documents.shape import read_shape
+from askless.core.errors import RefusedError
+from askless.core.model.figures import Estimate
+from askless.core.model.model import Model
+from askless.core.pipeline.learning import Learning, LearningReport
+from askless.core.pipeline.learning_rows import (
     check_rows_to_learn,
     list_names_read,
     read_rows_to_learn,
     refuse_names,
 )
-from core.pipeline.learning_state import find_learning
-from core.table.columns import Columns
+from askless.core.pipeline.learning_state import find_learning
+from askless.core.table.columns import Columns
 
 # Rows learnt between two reports of progress.
 BLOCK_ROWS = 1 << 12

@@ -1,15 +1,15 @@
 """Reads tables of logged cases: how each was asked, by the features of a model."""
 
-from app.documents.cases import CaseDocument, DrawnChance, parse_case
-from core.arrays import FloatArray
-from core.errors import Refusal, RefusedError
-from core.model.model import Model
-from core.model.rows import check_targets
-from core.session.state import Answer, Outcome
-from core.simulation.replays import LoggedCase
-from core.simulation.trails import FOREIGN, CaseTrail, LoggedDraw
-from core.table.columns import Columns, as_text, unknown_column
-from core.table.spec import CASE_COLUMN
+from askless.app.documents.cases import CaseDocument, DrawnChance, parse_case
+from askless.core.arrays import FloatArray
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.model import Model
+from askless.core.model.rows import check_targets
+from askless.core.session.state import Answer, Outcome
+from askless.core.simulation.replays import LoggedCase
+from askless.core.simulation.trails import FOREIGN, CaseTrail, LoggedDraw
+from askless.core.table.columns import Columns, as_text, unknown_column
+from askless.core.table.spec import CASE_COLUMN
 
 Places = dict[str, int]
 NO_CHANCES = (

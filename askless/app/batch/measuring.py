@@ -7,42 +7,42 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.batch.budgets import Naming, largest_budget
-from app.batch.labelled import (
+from askless.app.batch.budgets import Naming, largest_budget
+from askless.app.batch.labelled import (
     LabelledTerms,
     columns_to_label,
     label_part,
     refuse_labelled,
     refuse_options,
 )
-from app.batch.predicting import BatchProgress
-from app.batch.sources import PartReader, RowSource
-from app.processes.pool import work_through
-from core.arrays import FloatArray, IntArray
-from core.errors import RefusedError
-from core.model.model import Curve, Model
-from core.model.rows import refuse_empty, warn_unseen
-from core.session.state import StopRule
-from core.simulation.blocks import (
+from askless.app.batch.predicting import BatchProgress
+from askless.app.batch.sources import PartReader, RowSource
+from askless.app.processes.pool import work_through
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.errors import RefusedError
+from askless.core.model.model import Curve, Model
+from askless.core.model.rows import refuse_empty, warn_unseen
+from askless.core.session.state import StopRule
+from askless.core.simulation.blocks import (
     Block,
     Conditions,
     choose_stride,
     simulate_block,
     slice_kept_rows,
 )
-from core.simulation.curve_sums import CurveSums, add_each, sum_rows
-from core.simulation.early import (
+from askless.core.simulation.curve_sums import CurveSums, add_each, sum_rows
+from askless.core.simulation.early import (
     EarlyPlan,
     EarlyPoint,
     plan_early,
     sum_early,
     summarise_early,
 )
-from core.simulation.figures import ScoredRows, compute_figures
-from core.simulation.row_groups import GroupSums
-from core.table.catalogue import UNSEEN
-from core.table.columns import Cells, scale_weights
-from core.table.spec import TableSpec
+from askless.core.simulation.figures import ScoredRows, compute_figures
+from askless.core.simulation.row_groups import GroupSums
+from askless.core.table.catalogue import UNSEEN
+from askless.core.table.columns import Cells, scale_weights
+from askless.core.table.spec import TableSpec
 
 # Rows played between two reports of progress.
 BLOCK_ROWS = 1 << 14

@@ -2,21 +2,21 @@
 
 from typing import Any
 
-from app.batch.curves import check_threshold, own_budgets
-from app.batch.measuring import EvaluateOrder
-from app.batch.predicting import PredictOrder
-from app.documents.http import jobs as bodies
-from app.documents.http.terms import AimWish
-from app.documents.shape import read_shape
-from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
-from core.model.model import Model
-from core.session.aims import check_aim
-from core.session.policies import check_policy
-from core.session.state import Aim, StopRule
-from core.simulation.blocks import Conditions
-from core.table.prices import from_micros
-from core.table.spec import TableSpec
+from askless.app.batch.curves import check_threshold, own_budgets
+from askless.app.batch.measuring import EvaluateOrder
+from askless.app.batch.predicting import PredictOrder
+from askless.app.documents.http import jobs as bodies
+from askless.app.documents.http.terms import AimWish
+from askless.app.documents.shape import read_shape
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Model
+from askless.core.session.aims import check_aim
+from askless.core.session.policies import check_policy
+from askless.core.session.state import Aim, StopRule
+from askless.core.simulation.blocks import Conditions
+from askless.core.table.prices import from_micros
+from askless.core.table.spec import TableSpec
 
 
 def read_predict(raw: Any, stored: Model) -> PredictOrder:

@@ -3,8 +3,8 @@
 from contextlib import ExitStack
 from tempfile import TemporaryFile
 
-from app.batch.orders import read_predict
-from app.batch.predicting import (
+from askless.app.batch.orders import read_predict
+from askless.app.batch.predicting import (
     PredictOrder,
     check_source,
     order_text_columns,
@@ -12,11 +12,11 @@ from app.batch.predicting import (
     refuse_unknown,
     write_predictions,
 )
-from app.batch.sources import RowSource
-from app.batch.table_kind import TABLES, Computing, JobOutput, TableKind
-from app.batch.writing import open_stream
-from core.model.model import Model
-from core.table.columns import Columns
+from askless.app.batch.sources import RowSource
+from askless.app.batch.table_kind import TABLES, Computing, JobOutput, TableKind
+from askless.app.batch.writing import open_stream
+from askless.core.model.model import Model
+from askless.core.table.columns import Columns
 
 
 def check_prediction(model: Model, source: RowSource, order: PredictOrder) -> list[str]:

@@ -6,28 +6,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from app.batch.budgets import Naming, largest_budget, parse_budget
-from app.batch.results import (
+from askless.app.batch.budgets import Naming, largest_budget, parse_budget
+from askless.app.batch.results import (
     BudgetColumns,
     Predictions,
     join_predictions,
     predictions_to_arrow,
 )
-from app.batch.sources import ColumnChoice, PartReader, RowSource
-from app.batch.table_checks import needed_names, refuse_rows, text_columns
-from app.batch.writing import ResultFile
-from app.processes.pool import work_through
-from core.arrays import FloatArray, IntArray
-from core.errors import RefusedError
-from core.model.ensemble import Ensemble
-from core.model.model import Curve
-from core.model.rows import check_block, refuse_empty, warn_unseen
-from core.session.probability import decide
-from core.session.state import Aim
-from core.simulation.simulate import class_probabilities, walk
-from core.table.catalogue import UNSEEN
-from core.table.columns import Columns, as_text, cell_refusal, unknown_column
-from core.table.prices import MAX_UNITS
+from askless.app.batch.sources import ColumnChoice, PartReader, RowSource
+from askless.app.batch.table_checks import needed_names, refuse_rows, text_columns
+from askless.app.batch.writing import ResultFile
+from askless.app.processes.pool import work_through
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.errors import RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Curve
+from askless.core.model.rows import check_block, refuse_empty, warn_unseen
+from askless.core.session.probability import decide
+from askless.core.session.state import Aim
+from askless.core.simulation.simulate import class_probabilities, walk
+from askless.core.table.catalogue import UNSEEN
+from askless.core.table.columns import Columns, as_text, cell_refusal, unknown_column
+from askless.core.table.prices import MAX_UNITS
 
 # Rows played between two reports of progress.
 CHUNK = 2048

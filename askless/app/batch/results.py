@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from core.arrays import FloatArray, IntArray
-from core.model.ensemble import Ensemble
-from core.table.prices import from_micros
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.table.prices import from_micros
 
 PARQUET = ".parquet"
 

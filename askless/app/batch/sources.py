@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from app.uploads import Bounds, read_table, to_columns
-from app.uploads.places import is_streamed
-from app.uploads.streams import StreamedTable, open_table
-from core.table.columns import Columns
+from askless.app.uploads import Bounds, read_table, to_columns
+from askless.app.uploads.places import is_streamed
+from askless.app.uploads.streams import StreamedTable, open_table
+from askless.core.table.columns import Columns
 
 # Rows of a part of a table in memory; the fewest that a process gets.
 PART_ROWS = 1 << 14
@@ -81,7 +81,7 @@ class HeldPart:
 
 @dataclass
 class MemoryRows:
-    """An arrow table, as `app.uploads.read_table` gives it.
+    """An arrow table, as `askless.app.uploads.read_table` gives it.
 
     `text`: columns whose cells are read as text.
     """

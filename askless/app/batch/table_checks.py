@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from app.batch.sources import RowSource
-from core.errors import RefusedError
-from core.model.ensemble import Ensemble
-from core.model.rows import mark_needed, refuse_cells
-from core.table.columns import Column
+from askless.app.batch.sources import RowSource
+from askless.core.errors import RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.rows import mark_needed, refuse_cells
+from askless.core.table.columns import Column
 
 
 def text_columns(ensemble: Ensemble) -> list[str]:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import IO, Any, NamedTuple
 
-from app.batch.predicting import BatchProgress
-from app.batch.sources import RowSource
-from core.model.model import Model
-from core.table.columns import Columns
+from askless.app.batch.predicting import BatchProgress
+from askless.app.batch.sources import RowSource
+from askless.core.model.model import Model
+from askless.core.table.columns import Columns
 
 #: The formats of tables; the first is the usual one.
 TABLES = ("csv", "parquet")

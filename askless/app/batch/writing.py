@@ -15,8 +15,8 @@ from typing import IO, Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet
 
-from app.batch.results import PARQUET, csv_rows
-from core.errors import Refusal, RefusedError
+from askless.app.batch.results import PARQUET, csv_rows
+from askless.core.errors import Refusal, RefusedError
 
 # Rows of a row group, whatever the size of blocks.
 GROUP_ROWS = 1 << 17

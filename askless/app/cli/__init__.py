@@ -11,8 +11,8 @@ from typing import Annotated, NamedTuple, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-import app.processes.threads  # noqa: F401 - sets variables that numpy reads
-from core.errors import CoreError, RefusedError
+import askless.app.processes.threads  # noqa: F401 - sets variables that numpy reads
+from askless.core.errors import CoreError, RefusedError
 
 
 class CommandEntry(NamedTuple):
@@ -129,7 +129,7 @@ class Commands(TyperGroup):
             return name, command, rest
         command = load_command(name)
         if not ctx.resilient_parsing:
-            watched = import_module("app.cli.options").print_compiling()
+            watched = import_module("askless.app.cli.options").print_compiling()
             ctx.with_resource(watched)
         return name, command, rest
 
@@ -189,8 +189,8 @@ def exit_refused(error: CoreError) -> NoReturn:
     """Print a refusal, a line for each broken rule, and exit with 2."""
     from rich.markup import escape
 
-    from app.cli.options import errors
-    from app.terminal.ask import describe_error
+    from askless.app.cli.options import errors
+    from askless.app.terminal.ask import describe_error
 
     lines = (
         error.refusals if isinstance(error, RefusedError) else [describe_error(error)]

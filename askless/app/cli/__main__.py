@@ -1,6 +1,6 @@
-"""`python -m app.cli`: how the server starts its worker."""
+"""`python -m askless.app.cli`: how the server starts its worker."""
 
-from app.cli import main
+from askless.app.cli import main
 
 # Processes that it starts import this file, and must not run the command again.
 if __name__ == "__main__":

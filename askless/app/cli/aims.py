@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
-from core.parameters import parameters
-from core.session.aims import check_aim
-from core.session.state import Aim
-from core.table.cells import parse_number
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.parameters import parameters
+from askless.core.session.aims import check_aim
+from askless.core.session.state import Aim
+from askless.core.table.cells import parse_number
 
 AIMS = parameters(Aim)
 HELP = "To reach on average: mean_budget=75, wanted_error=.1 or error_price=500."

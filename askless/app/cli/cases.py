@@ -6,17 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
-from app.batch.writing import open_result, open_stdout
-from app.cli.keys import FIRST, Tenant, database, find_tenant
-from app.cli.options import output
-from app.documents.http.datasets import read_time
-from app.errors import NotFoundError
-from app.service.loaded import LoadedModels
-from app.service.sessions.case_tables import make_table
-from app.service.sessions.cases import CaseSpan, find_cases, query_of
-from app.settings.environment import read_settings
-from app.store.database.engine import transaction
-from core.errors import Refusal, RefusedError
+from askless.app.batch.writing import open_result, open_stdout
+from askless.app.cli.keys import FIRST, Tenant, database, find_tenant
+from askless.app.cli.options import output
+from askless.app.documents.http.datasets import read_time
+from askless.app.errors import NotFoundError
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions.case_tables import make_table
+from askless.app.service.sessions.cases import CaseSpan, find_cases, query_of
+from askless.app.settings.environment import read_settings
+from askless.app.store.database.engine import transaction
+from askless.core.errors import Refusal, RefusedError
 
 
 def parse_time(text: str) -> datetime:

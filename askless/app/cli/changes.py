@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from app.documents.files import read_text
-from app.documents.spec import read_spec
-from app.documents.text import parse_spec
-from core.errors import Refusal, RefusedError
-from core.pipeline.spec import TrainingSpec
-from core.training.algorithms import ALGORITHMS
+from askless.app.documents.files import read_text
+from askless.app.documents.spec import read_spec
+from askless.app.documents.text import parse_spec
+from askless.core.errors import Refusal, RefusedError
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.training.algorithms import ALGORITHMS
 
 Algorithm = Annotated[
     str | None, typer.Option(help=f"{', '.join(ALGORITHMS)}; else the spec's.")

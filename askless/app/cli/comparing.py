@@ -9,23 +9,29 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from app.batch.budgets import largest_budget
-from app.batch.curves import play_conditions
-from app.cli.logged import compare_logged
-from app.cli.measures import Budgets, GroupBy, Weight, pick_limits, read_labelled
-from app.cli.options import Seed, output
-from app.documents import files
-from app.documents.http import models as bodies
-from app.pages.report import comparison_page
-from app.terminal.compared import compared_table
-from app.words.charts import NamedCurve, curve_chart
-from app.words.comparison import ComparedModel, find_clashes
-from app.words.svg import stand_alone
-from core.errors import Refusal, RefusedError
-from core.model.model import Curve, Model
-from core.simulation.blocks import Conditions
-from core.simulation.curves import compare_paired, make_curve
-from core.table.spec import TableSpec
+from askless.app.batch.budgets import largest_budget
+from askless.app.batch.curves import play_conditions
+from askless.app.cli.logged import compare_logged
+from askless.app.cli.measures import (
+    Budgets,
+    GroupBy,
+    Weight,
+    pick_limits,
+    read_labelled,
+)
+from askless.app.cli.options import Seed, output
+from askless.app.documents import files
+from askless.app.documents.http import models as bodies
+from askless.app.pages.report import comparison_page
+from askless.app.terminal.compared import compared_table
+from askless.app.words.charts import NamedCurve, curve_chart
+from askless.app.words.comparison import ComparedModel, find_clashes
+from askless.app.words.svg import stand_alone
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.model import Curve, Model
+from askless.core.simulation.blocks import Conditions
+from askless.core.simulation.curves import compare_paired, make_curve
+from askless.core.table.spec import TableSpec
 
 MODEL_ENDING = ".json"
 

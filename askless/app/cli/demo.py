@@ -11,23 +11,23 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.cli.options import output
-from app.documents.http.sessions import PredictRequest
-from app.documents.text import parse_spec
-from app.errors import UnknownKeyError
-from app.processes.limited import IsWanted
-from app.records import SessionFilter, StoredKey
-from app.service import datasets, keys, models, sessions
-from app.service.jobs import trainings
-from app.service.loaded import LoadedModels
-from app.service.sessions import lists
-from app.settings.home import DEMO_KEY
-from app.settings.settings import Settings
-from app.store.blobs import Blobs
-from app.store.database.engine import create_engine, transaction
-from app.store.database.transactions import Transaction
-from app.terminal.demo import DATA, read_trained_rows
-from app.uploads.parsing import (
+from askless.app.cli.options import output
+from askless.app.documents.http.sessions import PredictRequest
+from askless.app.documents.text import parse_spec
+from askless.app.errors import UnknownKeyError
+from askless.app.processes.limited import IsWanted
+from askless.app.records import SessionFilter, StoredKey
+from askless.app.service import datasets, keys, models, sessions
+from askless.app.service.jobs import trainings
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions import lists
+from askless.app.settings.home import DEMO_KEY
+from askless.app.settings.settings import Settings
+from askless.app.store.blobs import Blobs
+from askless.app.store.database.engine import create_engine, transaction
+from askless.app.store.database.transactions import Transaction
+from askless.app.terminal.demo import DATA, read_trained_rows
+from askless.app.uploads.parsing import (
     JudgedTable,
     ReferredTable,
     TableReader,
@@ -35,7 +35,7 @@ from app.uploads.parsing import (
     judge_file,
     reader_of,
 )
-from core.model.model import Model
+from askless.core.model.model import Model
 
 TENANT = "demo"
 TABLES = ("heart", "breast-cancer", "diabetes")

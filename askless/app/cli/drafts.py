@@ -6,16 +6,16 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from app.cli.options import Data, SkipBadRows, errors, output, warn_skipped
-from app.cli.tables import print_checked
-from app.documents import files
-from app.documents.fields import MAX_NAME
-from app.documents.text import parse_spec
-from app.processes.memory import available_bytes
-from app.uploads import Bounds, read_table
-from app.uploads.checking import check_both
-from app.uploads.drafting import draft_spec, spec_text
-from core.errors import Refusal, RefusedError
+from askless.app.cli.options import Data, SkipBadRows, errors, output, warn_skipped
+from askless.app.cli.tables import print_checked
+from askless.app.documents import files
+from askless.app.documents.fields import MAX_NAME
+from askless.app.documents.text import parse_spec
+from askless.app.processes.memory import available_bytes
+from askless.app.uploads import Bounds, read_table
+from askless.app.uploads.checking import check_both
+from askless.app.uploads.drafting import draft_spec, spec_text
+from askless.core.errors import Refusal, RefusedError
 
 
 def init_spec(

@@ -7,20 +7,20 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from app.batch.budgets import parse_budget
-from app.cli.options import ModelFile, Policy, output, parse_policy, warn
-from app.documents import files
-from app.terminal import show
-from app.terminal.explained import (
+from askless.app.batch.budgets import parse_budget
+from askless.app.cli.options import ModelFile, Policy, output, parse_policy, warn
+from askless.app.documents import files
+from askless.app.terminal import show
+from askless.app.terminal.explained import (
     budget_table,
     explained_json,
     list_purchases,
     print_effects,
     purchase_table,
 )
-from app.words.wording import list_warnings
-from core.errors import Refusal, RefusedError, nearest_hint
-from core.simulation.effects import compute_effects
+from askless.app.words.wording import list_warnings
+from askless.core.errors import Refusal, RefusedError, nearest_hint
+from askless.core.simulation.effects import compute_effects
 
 OneBudget = Annotated[
     str | None,

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from app.batch.budgets import parse_budget
-from app.cli.options import ModelFile, output
-from core.errors import Refusal, RefusedError
-from core.table.prices import from_micros
+from askless.app.batch.budgets import parse_budget
+from askless.app.cli.options import ModelFile, output
+from askless.core.errors import Refusal, RefusedError
+from askless.core.table.prices import from_micros
 
 NEEDS = "needs the extra mlflow: pip install 'askless[server,mlflow]'"
 

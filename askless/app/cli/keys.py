@@ -9,13 +9,13 @@ import sqlalchemy as sa
 import typer
 from rich.table import Column, Table
 
-from app.cli.options import errors, output
-from app.service import keys as service
-from app.settings.environment import read_settings
-from app.settings.home import private_files
-from app.store.database.engine import create_engine, transaction
-from app.store.database.transactions import Transaction
-from core.errors import Refusal, RefusedError
+from askless.app.cli.options import errors, output
+from askless.app.service import keys as service
+from askless.app.settings.environment import read_settings
+from askless.app.settings.home import private_files
+from askless.app.store.database.engine import create_engine, transaction
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import Refusal, RefusedError
 
 commands = typer.Typer(
     add_completion=False,
@@ -135,7 +135,7 @@ def changing(tenant: str, key: str) -> Iterator[Transaction]:
 @contextmanager
 def database() -> Iterator[sa.Engine]:
     """Open the database of the settings, at its present schema."""
-    from app.service import operations
+    from askless.app.service import operations
 
     settings = read_settings()
     with private_files(settings):

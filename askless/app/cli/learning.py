@@ -7,17 +7,17 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from app.batch.labelled import columns_with_text
-from app.batch.learn_jobs import check_learnt_rows, learn_source, report_to_json
-from app.batch.sources import open_rows
-from app.cli.options import ModelFile, Table, output, warn
-from app.documents import files
-from app.processes.memory import available_bytes
-from app.terminal.learnt import describe_report
-from app.terminal.show import run_with_bar
-from app.uploads import Bounds
-from app.uploads.places import as_source
-from core.pipeline.learning_state import find_learning
+from askless.app.batch.labelled import columns_with_text
+from askless.app.batch.learn_jobs import check_learnt_rows, learn_source, report_to_json
+from askless.app.batch.sources import open_rows
+from askless.app.cli.options import ModelFile, Table, output, warn
+from askless.app.documents import files
+from askless.app.processes.memory import available_bytes
+from askless.app.terminal.learnt import describe_report
+from askless.app.terminal.show import run_with_bar
+from askless.app.uploads import Bounds
+from askless.app.uploads.places import as_source
+from askless.core.pipeline.learning_state import find_learning
 
 Out = Annotated[
     Path, typer.Option("--out", "-o", help="Where the model that has learnt goes.")

@@ -6,26 +6,26 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from app.batch.logged import read_trails
-from app.batch.table_checks import text_columns
-from app.cli.options import check_values, output
-from app.documents.http.models import Estimate as EstimateBody
-from app.processes.memory import available_bytes
-from app.terminal.show import figure_column, titled_table
-from app.uploads import Bounds, read_columns
-from app.words.off_policy import LoggedModel, estimate_cells, explain_estimates
-from core.errors import Refusal, RefusedError
-from core.model.figures import Estimate
-from core.model.model import Model
-from core.simulation.off_policy import (
+from askless.app.batch.logged import read_trails
+from askless.app.batch.table_checks import text_columns
+from askless.app.cli.options import check_values, output
+from askless.app.documents.http.models import Estimate as EstimateBody
+from askless.app.processes.memory import available_bytes
+from askless.app.terminal.show import figure_column, titled_table
+from askless.app.uploads import Bounds, read_columns
+from askless.app.words.off_policy import LoggedModel, estimate_cells, explain_estimates
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.figures import Estimate
+from askless.core.model.model import Model
+from askless.core.simulation.off_policy import (
     MEASURES,
     estimate_gaps,
     estimate_policy,
     judge_cases,
 )
-from core.simulation.trails import SUPPORTS
-from core.table.prices import from_micros
-from core.table.spec import CASE_COLUMN
+from askless.core.simulation.trails import SUPPORTS
+from askless.core.table.prices import from_micros
+from askless.core.table.spec import CASE_COLUMN
 
 
 def compare_logged(

@@ -4,12 +4,12 @@ import sys
 from importlib import import_module
 from importlib.util import find_spec
 
-from app import logs
-from app.cli import options
-from app.cli.keys import FIRST, Tenant, find_tenant
-from app.cli.service import migrate_database, opened
-from app.store.database.engine import create_engine
-from core.errors import Refusal, RefusedError
+from askless.app import logs
+from askless.app.cli import options
+from askless.app.cli.keys import FIRST, Tenant, find_tenant
+from askless.app.cli.service import migrate_database, opened
+from askless.app.store.database.engine import create_engine
+from askless.core.errors import Refusal, RefusedError
 
 RULE = "needs its extra: pip install 'askless[server,mcp]'"
 
@@ -32,6 +32,6 @@ def serve_agent(tenant: Tenant = FIRST) -> None:
             options.errors.print("An agent's program is to start this. End: Ctrl+D")
         # Standard output is the protocol's; the log goes to standard error.
         logs.configure()
-        app = import_module("app.main").create_app(settings, is_local=True)
-        door = import_module("app.doors.mcp.stdio")
+        app = import_module("askless.app.main").create_app(settings, is_local=True)
+        door = import_module("askless.app.doors.mcp.stdio")
         door.speak(app, tenant_id, settings.mcp_key)

@@ -9,24 +9,24 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from app.batch.budgets import largest_budget, parse_budget
-from app.batch.curves import (
+from askless.app.batch.budgets import largest_budget, parse_budget
+from askless.app.batch.curves import (
     check_threshold,
     curve_json,
     list_policies,
     measure_rows,
     own_budgets,
 )
-from app.batch.labelled import columns_with_text, label_table
-from app.batch.measuring import (
+from askless.app.batch.labelled import columns_with_text, label_table
+from askless.app.batch.measuring import (
     EvaluateOrder,
     MeasuredTable,
     measure_source,
     plan_measuring,
 )
-from app.batch.sources import open_rows
-from app.cli.aims import SeveralAims, parse_aims
-from app.cli.options import (
+from askless.app.batch.sources import open_rows
+from askless.app.cli.aims import SeveralAims, parse_aims
+from askless.app.cli.options import (
     STOP,
     Delta,
     Disagreement,
@@ -42,22 +42,22 @@ from app.cli.options import (
     read_values,
     warn,
 )
-from app.documents import files
-from app.pages.report import report_page
-from app.processes.memory import available_bytes
-from app.terminal import figures, show
-from app.uploads import Bounds
-from app.uploads.places import as_source
-from app.words.charts import NamedCurve
-from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
-from core.model.model import Model
-from core.parameters import Parameter
-from core.session.state import StopRule
-from core.simulation.blocks import Conditions
-from core.simulation.purchases import measure_purchases
-from core.table.dataset import Dataset
-from core.table.spec import TableSpec
+from askless.app.documents import files
+from askless.app.pages.report import report_page
+from askless.app.processes.memory import available_bytes
+from askless.app.terminal import figures, show
+from askless.app.uploads import Bounds
+from askless.app.uploads.places import as_source
+from askless.app.words.charts import NamedCurve
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Model
+from askless.core.parameters import Parameter
+from askless.core.session.state import StopRule
+from askless.core.simulation.blocks import Conditions
+from askless.core.simulation.purchases import measure_purchases
+from askless.core.table.dataset import Dataset
+from askless.core.table.spec import TableSpec
 
 # Most rows for which a report counts how often features are asked.
 MAX_PURCHASERS = 2000

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from app.batch.budgets import parse_budget
-from app.cli.aims import OneAim, parse_aim
-from app.cli.options import (
+from askless.app.batch.budgets import parse_budget
+from askless.app.cli.aims import OneAim, parse_aim
+from askless.app.cli.options import (
     STOP,
     Budget,
     Confidence,
@@ -25,14 +25,14 @@ from app.cli.options import (
     parse_policy,
     warn,
 )
-from app.terminal.ask import Conversation, run_session
-from app.terminal.lines import read_answer, refuse_unseen, split_named
-from app.terminal.transcript import print_certificate
-from app.words.wording import list_warnings
-from core.errors import Refusal, RefusedError, nearest_hint
-from core.model.ensemble import Ensemble
-from core.session import machine
-from core.session.state import StopRule
+from askless.app.terminal.ask import Conversation, run_session
+from askless.app.terminal.lines import read_answer, refuse_unseen, split_named
+from askless.app.terminal.transcript import print_certificate
+from askless.app.words.wording import list_warnings
+from askless.core.errors import Refusal, RefusedError, nearest_hint
+from askless.core.model.ensemble import Ensemble
+from askless.core.session import machine
+from askless.core.session.state import StopRule
 
 Known = Annotated[
     list[str] | None, typer.Option(help="NAME=VALUE known beforehand, free.")

@@ -10,26 +10,26 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from app.batch.table_checks import text_columns
-from app.documents import files
-from app.processes.memory import available_bytes
-from app.uploads import Bounds, read_columns, read_table
-from app.uploads.checking import check_columns
-from core import kernels
-from core.arrays import FloatArray
-from core.errors import Refusal, describe
-from core.model.ensemble import Ensemble
-from core.model.model import Model
-from core.model.rows import check_rows
-from core.parameters import Parameter, parameters
-from core.pipeline.spec import TrainingSpec
-from core.session.certificates import COVERAGES
-from core.session.policies import POLICIES, check_policy
-from core.session.state import StopRule
-from core.table.cells import parse_number
-from core.table.check import CheckedTable
-from core.table.columns import Columns
-from core.training.params import BoostParams
+from askless.app.batch.table_checks import text_columns
+from askless.app.documents import files
+from askless.app.processes.memory import available_bytes
+from askless.app.uploads import Bounds, read_columns, read_table
+from askless.app.uploads.checking import check_columns
+from askless.core import kernels
+from askless.core.arrays import FloatArray
+from askless.core.errors import Refusal, describe
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Model
+from askless.core.model.rows import check_rows
+from askless.core.parameters import Parameter, parameters
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.session.certificates import COVERAGES
+from askless.core.session.policies import POLICIES, check_policy
+from askless.core.session.state import StopRule
+from askless.core.table.cells import parse_number
+from askless.core.table.check import CheckedTable
+from askless.core.table.columns import Columns
+from askless.core.training.params import BoostParams
 
 MAX_DIGITS = 20
 # Skipped rows that a warning names.

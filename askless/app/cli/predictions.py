@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from app.batch.budgets import parse_budget
-from app.batch.predicting import (
+from askless.app.batch.budgets import parse_budget
+from askless.app.batch.predicting import (
     PredictOrder,
     PredictWork,
     WrittenRows,
@@ -15,10 +15,10 @@ from app.batch.predicting import (
     plan_prediction,
     write_predictions,
 )
-from app.batch.sources import RowSource, open_rows
-from app.batch.writing import open_result, open_stdout
-from app.cli.aims import OneAim, parse_aim
-from app.cli.options import (
+from askless.app.batch.sources import RowSource, open_rows
+from askless.app.batch.writing import open_result, open_stdout
+from askless.app.cli.aims import OneAim, parse_aim
+from askless.app.cli.options import (
     ModelFile,
     Policy,
     Prices,
@@ -31,13 +31,13 @@ from app.cli.options import (
     parse_policy,
     warn,
 )
-from app.documents import files
-from app.processes.memory import available_bytes
-from app.terminal.show import run_with_bar
-from app.uploads import Bounds
-from app.uploads.places import as_source
-from app.words.wording import money
-from core.errors import Refusal, RefusedError
+from askless.app.documents import files
+from askless.app.processes.memory import available_bytes
+from askless.app.terminal.show import run_with_bar
+from askless.app.uploads import Bounds
+from askless.app.uploads.places import as_source
+from askless.app.words.wording import money
+from askless.core.errors import Refusal, RefusedError
 
 STDOUT = Path("-")
 

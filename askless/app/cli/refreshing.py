@@ -7,18 +7,18 @@ from typing import Annotated
 import sqlalchemy as sa
 import typer
 
-from app.cli.keys import FIRST, Tenant, database, find_tenant
-from app.cli.options import output
-from app.errors import ConflictError, NotFoundError
-from app.records import Moment
-from app.service.loaded import LoadedModels
-from app.service.sessions import challenges, monitor, refreshes
-from app.settings.environment import read_settings
-from app.settings.settings import Settings
-from app.store.blobs import Blobs
-from app.store.database.engine import transaction
-from app.uploads.parsing import reader_of
-from core.errors import Refusal, RefusedError
+from askless.app.cli.keys import FIRST, Tenant, database, find_tenant
+from askless.app.cli.options import output
+from askless.app.errors import ConflictError, NotFoundError
+from askless.app.records import Moment
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions import challenges, monitor, refreshes
+from askless.app.settings.environment import read_settings
+from askless.app.settings.settings import Settings
+from askless.app.store.blobs import Blobs
+from askless.app.store.database.engine import transaction
+from askless.app.uploads.parsing import reader_of
+from askless.core.errors import Refusal, RefusedError
 
 # As the monitor of the service.
 DAYS = 90

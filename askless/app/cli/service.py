@@ -10,22 +10,22 @@ from typing import Annotated
 
 import typer
 
-from app import logs
-from app.cli import demo
-from app.cli.options import Host, Port, output
-from app.processes.warming import compiling_beside
-from app.records import DEFAULT_TENANT
-from app.settings.environment import installed_doors, read_settings
-from app.settings.home import private_files
-from app.settings.hosts import is_loopback
-from app.settings.settings import DEMO_NOTE, Settings
-from app.terminal.demo import run_demo
-from core.errors import Refusal, RefusedError
-from core.warm import warm_up
+from askless.app import logs
+from askless.app.cli import demo
+from askless.app.cli.options import Host, Port, output
+from askless.app.processes.warming import compiling_beside
+from askless.app.records import DEFAULT_TENANT
+from askless.app.settings.environment import installed_doors, read_settings
+from askless.app.settings.home import private_files
+from askless.app.settings.hosts import is_loopback
+from askless.app.settings.settings import DEMO_NOTE, Settings
+from askless.app.terminal.demo import run_demo
+from askless.core.errors import Refusal, RefusedError
+from askless.core.warm import warm_up
 
 # Address at which `serve` listens by default.
 ADDRESS = "http://127.0.0.1:8000"
-WORKER = (sys.executable, "-m", "app.cli", "worker", "--with-parent")
+WORKER = (sys.executable, "-m", "askless.app.cli", "worker", "--with-parent")
 
 
 def show_demo(
@@ -76,7 +76,7 @@ def work(
         bool, typer.Option("--with-parent", help="End when standard input does.")
     ] = False,
 ) -> None:
-    from app import worker
+    from askless.app import worker
 
     with opened() as settings:
         logs.configure()
@@ -106,7 +106,7 @@ def opened() -> Iterator[Settings]:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    from app.server import listen
+    from askless.app.server import listen
 
     try:
         return listen(host, port)
@@ -130,7 +130,7 @@ def prepare_database(settings: Settings) -> None:
 def migrate_database(settings: Settings) -> None:
     from sqlalchemy.exc import OperationalError
 
-    from app.service import operations
+    from askless.app.service import operations
 
     try:
         operations.migrate(settings.url)
@@ -144,7 +144,7 @@ def migrate_database(settings: Settings) -> None:
 
 
 def run_server(settings: Settings, bound: socket.socket, *, with_worker: bool) -> None:
-    from app.server import serve
+    from askless.app.server import serve
 
     if settings.must_ask(is_local=is_loopback(bound.getsockname()[0])):
         show_first_key(settings)
@@ -164,8 +164,8 @@ def address_of(bound: socket.socket) -> str:
 
 def show_first_key(settings: Settings) -> None:
     """Make and print a key at the first start of a database that has none."""
-    from app.service import keys
-    from app.store.database.engine import create_engine, transaction
+    from askless.app.service import keys
+    from askless.app.store.database.engine import create_engine, transaction
 
     engine = create_engine(settings.url)
     with transaction(engine, DEFAULT_TENANT) as db:

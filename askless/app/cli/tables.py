@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from app.cli.changes import (
+from askless.app.cli.changes import (
     Algorithm,
     CurveBudgets,
     Effort,
@@ -21,7 +21,7 @@ from app.cli.changes import (
     Rounds,
     load_changed,
 )
-from app.cli.options import (
+from askless.app.cli.options import (
     Cluster,
     Data,
     Processes,
@@ -34,27 +34,27 @@ from app.cli.options import (
     warn,
     warn_skipped,
 )
-from app.cluster.layout import in_processes, on_cluster
-from app.documents import files
-from app.processes.memory import available_bytes
-from app.processes.parts import choose_runner
-from app.settings.places import ClusterPlace, place_of
-from app.terminal import overview, selected, show
-from app.uploads import Bounds, read_table
-from app.uploads.checking import check_both, read_training
-from app.uploads.joined import name_columns
-from app.uploads.joining import NamedTable, join_tables, write_parquet
-from app.uploads.places import as_source, is_large_csv, is_streamed
-from app.uploads.streams import open_table
-from app.words.facts import describe_commonest
-from core.errors import Refusal, RefusedError, describe
-from core.parameters import parameters
-from core.pipeline.preparing import PreparedTable
-from core.pipeline.spec import TrainingSpec
-from core.pipeline.train import train
-from core.selection.params import SelectionParams
-from core.selection.search import select
-from core.table.check import CheckedTable
+from askless.app.cluster.layout import in_processes, on_cluster
+from askless.app.documents import files
+from askless.app.processes.memory import available_bytes
+from askless.app.processes.parts import choose_runner
+from askless.app.settings.places import ClusterPlace, place_of
+from askless.app.terminal import overview, selected, show
+from askless.app.uploads import Bounds, read_table
+from askless.app.uploads.checking import check_both, read_training
+from askless.app.uploads.joined import name_columns
+from askless.app.uploads.joining import NamedTable, join_tables, write_parquet
+from askless.app.uploads.places import as_source, is_large_csv, is_streamed
+from askless.app.uploads.streams import open_table
+from askless.app.words.facts import describe_commonest
+from askless.core.errors import Refusal, RefusedError, describe
+from askless.core.parameters import parameters
+from askless.core.pipeline.preparing import PreparedTable
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.train import train
+from askless.core.selection.params import SelectionParams
+from askless.core.selection.search import select
+from askless.core.table.check import CheckedTable
 
 FILE_WIDTH = 100
 
@@ -193,7 +193,7 @@ def prepare_rows(
 
 def read_place(address: str) -> ClusterPlace:
     """Return a cluster, with the files that the settings name."""
-    from app.settings.environment import read_settings  # dear; few need it
+    from askless.app.settings.environment import read_settings  # dear; few need it
 
     place = place_of(read_settings().model_copy(update={"cluster": address}))
     assert place is not None, "it is named"

@@ -5,11 +5,11 @@ from typing import Annotated
 import typer
 from rich.table import Column, Table
 
-from app.cli.keys import database, find_tenant
-from app.cli.options import output
-from app.service import keys as service
-from app.store.database.engine import transaction
-from core.errors import Refusal, RefusedError
+from askless.app.cli.keys import database, find_tenant
+from askless.app.cli.options import output
+from askless.app.service import keys as service
+from askless.app.store.database.engine import transaction
+from askless.core.errors import Refusal, RefusedError
 
 commands = typer.Typer(
     add_completion=False,

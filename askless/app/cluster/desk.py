@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from app.cluster.messages import (
+from askless.app.cluster.messages import (
     BEAT,
     Begin,
     CodeSource,
@@ -20,10 +20,10 @@ from app.cluster.messages import (
     pack_arrays,
     pack_failure,
 )
-from core.arrays import CodeArray, FloatArray, IntArray
-from core.table.binning import Binned
-from core.training.questions import ShardQuestion
-from core.training.shards import Shard
+from askless.core.arrays import CodeArray, FloatArray, IntArray
+from askless.core.table.binning import Binned
+from askless.core.training.questions import ShardQuestion
+from askless.core.training.shards import Shard
 
 
 @dataclass

@@ -20,10 +20,10 @@ from distributed.client import ClosedClientError
 from distributed.comm import CommClosedError, listen
 from distributed.utils import get_ip
 
-from app.cluster.tasks import join_pieces, serve_shard
-from app.cluster.versions import core_version
-from app.settings.places import ADDRESS, ClusterError, ClusterPlace, say
-from core.errors import Refusal, RefusedError
+from askless.app.cluster.tasks import join_pieces, serve_shard
+from askless.app.cluster.versions import core_version
+from askless.app.settings.places import ADDRESS, ClusterError, ClusterPlace, say
+from askless.core.errors import Refusal, RefusedError
 
 CONNECT_S = 20
 END_S = 5

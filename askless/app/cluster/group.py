@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from app.cluster.messages import (
+from askless.app.cluster.messages import (
     FAILURE,
     Begin,
     CodeSource,
@@ -19,11 +19,11 @@ from app.cluster.messages import (
     pack_letter,
     unpack_arrays,
 )
-from app.cluster.remote import RemoteShards
-from core.arrays import FloatArray, IntArray
-from core.errors import CoreError
-from core.table.binning import Binned
-from core.training.shards import Shards
+from askless.app.cluster.remote import RemoteShards
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.errors import CoreError
+from askless.core.table.binning import Binned
+from askless.core.training.shards import Shards
 
 MOST_LOSSES = 3
 # A shard that is silent for longer is given up: it may be stopped, or swapped out.

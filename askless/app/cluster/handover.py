@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from core.arrays import CodeArray
+from askless.core.arrays import CodeArray
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from app.cluster.group import ShardGroup
-from app.cluster.processes import ProcessKind, ShardProcesses
-from app.cluster.reading import deal_rows
-from app.settings.places import ADDRESS, ClusterPlace
-from app.uploads.checking import prepare_streamed
-from app.uploads.streams import StreamedTable
-from core.arrays import FloatArray
-from core.errors import Refusal, RefusedError
-from core.kernels import count_threads
-from core.pipeline.preparing import PreparedTable
-from core.pipeline.spec import TrainingSpec
-from core.table.binning import Binned
-from core.training.algorithms import ALGORITHMS
+from askless.app.cluster.group import ShardGroup
+from askless.app.cluster.processes import ProcessKind, ShardProcesses
+from askless.app.cluster.reading import deal_rows
+from askless.app.settings.places import ADDRESS, ClusterPlace
+from askless.app.uploads.checking import prepare_streamed
+from askless.app.uploads.streams import StreamedTable
+from askless.core.arrays import FloatArray
+from askless.core.errors import Refusal, RefusedError
+from askless.core.kernels import count_threads
+from askless.core.pipeline.preparing import PreparedTable
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.table.binning import Binned
+from askless.core.training.algorithms import ALGORITHMS
 
 
 @contextmanager
@@ -56,8 +56,8 @@ def on_cluster(
     refuse_values(spec, ADDRESS)
     place.check()
     # An extra, and slow.
-    from app.cluster.engine import Cluster
-    from app.cluster.worker_lines import take_shards
+    from askless.app.cluster.engine import Cluster
+    from askless.app.cluster.worker_lines import take_shards
 
     with Cluster(place) as cluster:
         n_shards = cluster.count_shards(n_shards)

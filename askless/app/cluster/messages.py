@@ -12,20 +12,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.cluster.handover import Handover
-from app.cluster.reading import RowsToRead
-from core.arrays import FloatArray, IntArray
-from core.errors import CoreError, Refusal, RefusedError
-from core.table.binning import Binned
-from core.training.questions import (
+from askless.app.cluster.handover import Handover
+from askless.app.cluster.reading import RowsToRead
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.errors import CoreError, Refusal, RefusedError
+from askless.core.table.binning import Binned
+from askless.core.training.questions import (
     Ask,
     PlaceSplit,
     ShardAnswer,
     ShardQuestion,
     WeightStep,
 )
-from core.training.shards import Shard
-from core.training.trimming import restore_sums, trim_sums
+from askless.core.training.shards import Shard
+from askless.core.training.trimming import restore_sums, trim_sums
 
 #: Where a shard gets its codes from.
 CodeSource = Handover | RowsToRead

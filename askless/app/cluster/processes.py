@@ -9,12 +9,12 @@ from socket import AF_UNIX, SO_RCVTIMEO, SO_SNDTIMEO, SOCK_STREAM, SOL_SOCKET, f
 from struct import Struct
 from typing import IO
 
-from app.cluster.desk import ShardDesk
-from app.cluster.group import MOST_LOSSES, SILENCE_S, ShardGroup
-from app.cluster.handover import hand_over
-from app.processes.child import Child, forkserver
-from core.arrays import CodeArray
-from core.kernels import use_threads
+from askless.app.cluster.desk import ShardDesk
+from askless.app.cluster.group import MOST_LOSSES, SILENCE_S, ShardGroup
+from askless.app.cluster.handover import hand_over
+from askless.app.processes.child import Child, forkserver
+from askless.core.arrays import CodeArray
+from askless.core.kernels import use_threads
 
 # A `timeval`: seconds and microseconds.
 TIME = Struct("ll")

@@ -10,11 +10,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from app.uploads.streams import StreamedTable
-from core.arrays import CodeArray, FloatArray, IntArray
-from core.table.binning import encode_rows
-from core.table.catalogue import Feature
-from core.table.columns import read_feature
+from askless.app.uploads.streams import StreamedTable
+from askless.core.arrays import CodeArray, FloatArray, IntArray
+from askless.core.table.binning import encode_rows
+from askless.core.table.catalogue import Feature
+from askless.core.table.columns import read_feature
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,15 @@ A `ShardExchange` sends the messages and replaces lost processes.
 from collections.abc import Sequence
 from typing import Protocol
 
-from app.cluster.messages import Begin, CountAll, Order, Restore, answer_of
-from core.arrays import IntArray
-from core.table.binning import Binned
-from core.training.questions import PlaceSplit, ShardAnswer, ShardQuestion, WeightStep
+from askless.app.cluster.messages import Begin, CountAll, Order, Restore, answer_of
+from askless.core.arrays import IntArray
+from askless.core.table.binning import Binned
+from askless.core.training.questions import (
+    PlaceSplit,
+    ShardAnswer,
+    ShardQuestion,
+    WeightStep,
+)
 
 # Arrays of an answer (its quanta, numbers and sums), and of counts.
 N_ANSWER, N_COUNTS = 3, 2

@@ -8,8 +8,8 @@ from typing import Any
 from distributed import get_worker
 from distributed.comm import CommClosedError, connect
 
-from app.cluster.desk import ShardDesk
-from app.cluster.versions import core_version
+from askless.app.cluster.desk import ShardDesk
+from askless.app.cluster.versions import core_version
 
 CONNECT_S = 5
 # Bytes of a piece of a message; the format of the connection knows no larger ones.

@@ -7,11 +7,11 @@ from concurrent.futures import TimeoutError as LateError
 from contextlib import suppress
 from typing import Any
 
-from app.cluster.engine import AWAY, LOOK_S, Cluster, Seat
-from app.cluster.group import MOST_LOSSES, SILENCE_S, ShardGroup
-from app.cluster.messages import CodeSource
-from app.cluster.tasks import cut_pieces
-from app.settings.places import ClusterError, say
+from askless.app.cluster.engine import AWAY, LOOK_S, Cluster, Seat
+from askless.app.cluster.group import MOST_LOSSES, SILENCE_S, ShardGroup
+from askless.app.cluster.messages import CodeSource
+from askless.app.cluster.tasks import cut_pieces
+from askless.app.settings.places import ClusterError, say
 
 # Workers that don't begin, of which so many are tried before patience ends.
 N_TRIES = 4

@@ -6,13 +6,13 @@ import numpy as np
 from annotated_types import Interval
 from pydantic import Field
 
-from app.documents.shape import Many
-from app.documents.stored import Stored, StoredShape, write
-from core import kernels
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.blends import Blend, KernelRidge, LogisticRidge, Trees
-from core.model.columns import Columns
-from core.model.ranges import Numbers, Positions, Shares
+from askless.app.documents.shape import Many
+from askless.app.documents.stored import Stored, StoredShape, write
+from askless.core import kernels
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.blends import Blend, KernelRidge, LogisticRidge, Trees
+from askless.core.model.columns import Columns
+from askless.core.model.ranges import Numbers, Positions, Shares
 
 Nodes = Annotated[IntArray, Interval(ge=-(2**31), le=2**31)]
 

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from app.documents.shape import Many, Shape
-from core.model.model import Model
-from core.model.ranges import Count, Share
+from askless.app.documents.shape import Many, Shape
+from askless.core.model.model import Model
+from askless.core.model.ranges import Count, Share
 
 Amount = Annotated[float, Field(ge=0, le=1e12)]
 

@@ -9,15 +9,15 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
-from app.documents.fields import Policy
-from app.documents.shape import Many, read_shape
-from app.documents.stored import StoredShape
-from app.documents.text import parse_json
-from core.model.ranges import Micros
-from core.session.state import Outcome, State
-from core.simulation.trails import LoggedDraw, list_draws, order_asked
-from core.table.catalogue import Catalogue
-from core.table.spec import CASE_COLUMN
+from askless.app.documents.fields import Policy
+from askless.app.documents.shape import Many, read_shape
+from askless.app.documents.stored import StoredShape
+from askless.app.documents.text import parse_json
+from askless.core.model.ranges import Micros
+from askless.core.session.state import Outcome, State
+from askless.core.simulation.trails import LoggedDraw, list_draws, order_asked
+from askless.core.table.catalogue import Catalogue
+from askless.core.table.spec import CASE_COLUMN
 
 #: Outcomes that leave a cell empty and say nothing of the case.
 SILENT = ("refused", "unknown", "ordered")

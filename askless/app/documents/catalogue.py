@@ -6,14 +6,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.documents.shape import Many
-from app.documents.stored import StoredShape
-from core.errors import Refusal
-from core.model.ranges import Micros
-from core.table.binning import MAX_CODES
-from core.table.catalogue import MOST_VALUES, OTHER, Catalogue, FeatureType
-from core.table.codes import check_code_systems
-from core.table.spec import check_limits
+from askless.app.documents.shape import Many
+from askless.app.documents.stored import StoredShape
+from askless.core.errors import Refusal
+from askless.core.model.ranges import Micros
+from askless.core.table.binning import MAX_CODES
+from askless.core.table.catalogue import MOST_VALUES, OTHER, Catalogue, FeatureType
+from askless.core.table.codes import check_code_systems
+from askless.core.table.spec import check_limits
 
 Range = Annotated[Many[float], Field(min_length=2, max_length=2)]
 

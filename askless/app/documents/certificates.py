@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from core.errors import Refusal
-from core.model.certificates import N_STRATA, Certification
+from askless.core.errors import Refusal
+from askless.core.model.certificates import N_STRATA, Certification
 
 
 def check_certification(certification: Certification | None) -> Iterator[Refusal]:

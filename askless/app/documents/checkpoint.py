@@ -5,16 +5,16 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from app.documents.hypotheses import (
+from askless.app.documents.hypotheses import (
     StoredHypothesis,
     hypothesis_shape,
 )
-from app.documents.shape import Many, read_shape
-from app.documents.stored import StoredShape
-from core.errors import Refusal, RefusedError
-from core.model.ranges import Micros
-from core.table.catalogue import Catalogue
-from core.training.rounds import Memory, Round
+from askless.app.documents.shape import Many, read_shape
+from askless.app.documents.stored import StoredShape
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ranges import Micros
+from askless.core.table.catalogue import Catalogue
+from askless.core.training.rounds import Memory, Round
 
 
 class RoundShape(StoredShape):

@@ -6,11 +6,11 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from app.documents.shape import Many
-from app.documents.stored import StoredShape
-from core.errors import Refusal
-from core.model.hypotheses import LEAF, Hypothesis, Product, Stump, Tree
-from core.table.catalogue import Feature
+from askless.app.documents.shape import Many
+from askless.app.documents.stored import StoredShape
+from askless.core.errors import Refusal
+from askless.core.model.hypotheses import LEAF, Hypothesis, Product, Stump, Tree
+from askless.core.table.catalogue import Feature
 
 MAX_STUMPS = 100_000
 

@@ -15,18 +15,18 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Interval, Len
 
-from app.documents.fields import Name, Policy
-from app.documents.shape import Many
-from app.documents.stored import Stored, StoredShape, write
-from core.errors import Refusal
-from core.model.ensemble import Calibration, Ensemble
-from core.model.learning_state import LearningState
-from core.model.ranges import Count, Micros, Share
-from core.pipeline.learning_state import restore_booster
-from core.session.policies import POLICIES
-from core.table.catalogue import Catalogue
-from core.training.online_state import ARRAYS, check_state, list_shapes
-from core.training.params import LabelWeights
+from askless.app.documents.fields import Name, Policy
+from askless.app.documents.shape import Many
+from askless.app.documents.stored import Stored, StoredShape, write
+from askless.core.errors import Refusal
+from askless.core.model.ensemble import Calibration, Ensemble
+from askless.core.model.learning_state import LearningState
+from askless.core.model.ranges import Count, Micros, Share
+from askless.core.pipeline.learning_state import restore_booster
+from askless.core.session.policies import POLICIES
+from askless.core.table.catalogue import Catalogue
+from askless.core.training.online_state import ARRAYS, check_state, list_shapes
+from askless.core.training.params import LabelWeights
 
 # A number that a sum of weights may be; and a weight, far from overflow.
 Sum = Annotated[float, Interval(ge=0, le=1e300)]

@@ -4,8 +4,8 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 
-from app.documents.fields import Cell
-from core.table.cells import number_text
+from askless.app.documents.fields import Cell
+from askless.core.table.cells import number_text
 
 
 def rows_to_csv(rows: Sequence[Mapping[str, Cell]]) -> bytes:

@@ -9,8 +9,8 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from app.documents.shape import KEY, Place, path_text, rule_text
-from core.errors import Refusal, describe, find_nearest
+from askless.app.documents.shape import KEY, Place, path_text, rule_text
+from askless.core.errors import Refusal, describe, find_nearest
 
 # The first character of names that replace wrong ones; no real name has it.
 FRESH = "\N{SYMBOL FOR NULL}"

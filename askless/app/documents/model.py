@@ -13,33 +13,33 @@ from typing import Annotated, Any, Literal
 from annotated_types import Len
 from pydantic import AfterValidator, BeforeValidator
 
-from app.documents.catalogue import FeatureShape, GroupShape, check_catalogue
-from app.documents.certificates import check_certification
-from app.documents.fields import ErrorCost, Name, Policy, Unit
-from app.documents.hypotheses import (
+from askless.app.documents.catalogue import FeatureShape, GroupShape, check_catalogue
+from askless.app.documents.certificates import check_certification
+from askless.app.documents.fields import ErrorCost, Name, Policy, Unit
+from askless.app.documents.hypotheses import (
     StoredHypothesis,
     hypothesis_shape,
 )
-from app.documents.learning import (
+from askless.app.documents.learning import (
     LearningShape,
     build_learning,
     check_learning,
     check_stumps,
     learning_to_json,
 )
-from app.documents.panel_checks import check_panels
-from app.documents.panels import PanelLadderShape, build_panels, panels_to_json
-from app.documents.shape import MAX_REFUSALS, Many, read_shape
-from app.documents.stored import Stored, StoredShape, write
-from core.errors import Refusal, RefusedError
-from core.model.certificates import Certification
-from core.model.ensemble import BudgetRange, Calibration, Cascade, Ensemble
-from core.model.model import Curve, Model
-from core.model.ranges import Share
-from core.pipeline.spec import check_algorithm
-from core.session.policies import POLICIES, served_by
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import ClassLabel, count_outputs
+from askless.app.documents.panel_checks import check_panels
+from askless.app.documents.panels import PanelLadderShape, build_panels, panels_to_json
+from askless.app.documents.shape import MAX_REFUSALS, Many, read_shape
+from askless.app.documents.stored import Stored, StoredShape, write
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.certificates import Certification
+from askless.core.model.ensemble import BudgetRange, Calibration, Cascade, Ensemble
+from askless.core.model.model import Curve, Model
+from askless.core.model.ranges import Share
+from askless.core.pipeline.spec import check_algorithm
+from askless.core.session.policies import POLICIES, served_by
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.dataset import ClassLabel, count_outputs
 
 
 def check_finite(raw: dict[str, Any]) -> dict[str, Any]:

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from app.documents.blends import BlendShape, TreesShape
-from app.documents.panels import PanelLadderShape, PanelShape, space_positions
-from app.documents.routes import build_route, check_route
-from app.documents.stopping import check_stopping
-from core.arrays import FloatArray
-from core.errors import Refusal
-from core.model.blends import KernelRidge, LogisticRidge
-from core.model.columns import Columns
-from core.model.routes import MAIN
+from askless.app.documents.blends import BlendShape, TreesShape
+from askless.app.documents.panels import PanelLadderShape, PanelShape, space_positions
+from askless.app.documents.routes import build_route, check_route
+from askless.app.documents.stopping import check_stopping
+from askless.core.arrays import FloatArray
+from askless.core.errors import Refusal
+from askless.core.model.blends import KernelRidge, LogisticRidge
+from askless.core.model.columns import Columns
+from askless.core.model.routes import MAIN
 
 # Most random numbers that one kernel's waves need, and a whole model's: a short
 # document could otherwise ask for any amount of memory.

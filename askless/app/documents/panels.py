@@ -6,15 +6,15 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Interval, Len
 
-from app.documents.blends import BlendShape, blend_to_json, build_blend
-from app.documents.routes import RouteShape, build_route, route_to_json
-from app.documents.shape import Many
-from app.documents.stored import Stored, StoredShape, write
-from core.model.columns import ALONE, Columns
-from core.model.panels import Panel, PanelLadder
-from core.model.ranges import Numbers, Position
-from core.model.routes import MAIN
-from core.model.stopping import Stopping
+from askless.app.documents.blends import BlendShape, blend_to_json, build_blend
+from askless.app.documents.routes import RouteShape, build_route, route_to_json
+from askless.app.documents.shape import Many
+from askless.app.documents.stored import Stored, StoredShape, write
+from askless.core.model.columns import ALONE, Columns
+from askless.core.model.panels import Panel, PanelLadder
+from askless.core.model.ranges import Numbers, Position
+from askless.core.model.routes import MAIN
+from askless.core.model.stopping import Stopping
 
 # Ten times what a training makes; asking costs panels times features.
 MAX_PANELS = 10_000

@@ -5,15 +5,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from app.documents.fields import Amount, Key
-from app.documents.shape import Shape, read_shape
-from app.documents.stored import StoredShape
-from core.errors import RefusedError
-from core.model.ranges import Micros
-from core.table.catalogue import Catalogue, Group
-from core.table.price_lists import PriceList
-from core.table.prices import from_micros
-from core.table.spec import check_fee
+from askless.app.documents.fields import Amount, Key
+from askless.app.documents.shape import Shape, read_shape
+from askless.app.documents.stored import StoredShape
+from askless.core.errors import RefusedError
+from askless.core.model.ranges import Micros
+from askless.core.table.catalogue import Catalogue, Group
+from askless.core.table.price_lists import PriceList
+from askless.core.table.prices import from_micros
+from askless.core.table.spec import check_fee
 
 MAX_ITEMS = 10_000
 

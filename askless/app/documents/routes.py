@@ -5,12 +5,12 @@ from typing import Annotated, Any
 
 from annotated_types import Interval, Len
 
-from app.documents.shape import Many
-from app.documents.stored import Stored, StoredShape, write
-from core.arrays import IntArray
-from core.errors import Refusal
-from core.model.ranges import Micros, Numbers, Position
-from core.model.routes import MAIN, Route, Split, SplitKind
+from askless.app.documents.shape import Many
+from askless.app.documents.stored import Stored, StoredShape, write
+from askless.core.arrays import IntArray
+from askless.core.errors import Refusal
+from askless.core.model.ranges import Micros, Numbers, Position
+from askless.core.model.routes import MAIN, Route, Split, SplitKind
 
 
 class RouteShape(StoredShape):

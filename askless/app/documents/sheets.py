@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import IO
 
-from core.table.cells import parse_number
+from askless.core.table.cells import parse_number
 
 # The start of a cell that spreadsheets run as a formula, also with full-width signs.
 # A file with decimal commas separates its cells by semicolons.

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
-from app.documents.fields import (
+from askless.app.documents.fields import (
     Amount,
     ErrorCost,
     Label,
@@ -13,28 +13,28 @@ from app.documents.fields import (
     Text,
     Unit,
 )
-from app.documents.mending import FRESH, drop_wrong_fields, refusals_of
-from app.documents.shape import Shape
-from app.documents.spec_features import (
+from askless.app.documents.mending import FRESH, drop_wrong_fields, refusals_of
+from askless.app.documents.shape import Shape
+from askless.app.documents.spec_features import (
     Rare,
     SpecFeature,
     SpecGroup,
     build_features,
     map_members,
 )
-from app.documents.spec_training import (
+from askless.app.documents.spec_training import (
     NO_FOLDS,
     SpecCertificate,
     SpecParams,
     SpecSelection,
     SpecValidation,
 )
-from core.errors import Refusal, RefusedError
-from core.parameters import parameters
-from core.pipeline.spec import TrainingSpec, check_algorithm, split_auto
-from core.selection.params import SelectionParams
-from core.table.catalogue import Group
-from core.table.spec import (
+from askless.core.errors import Refusal, RefusedError
+from askless.core.parameters import parameters
+from askless.core.pipeline.spec import TrainingSpec, check_algorithm, split_auto
+from askless.core.selection.params import SelectionParams
+from askless.core.table.catalogue import Group
+from askless.core.table.spec import (
     MissingTarget,
     TableSpec,
     check_features,
@@ -42,8 +42,8 @@ from core.table.spec import (
     check_member_lists,
     check_roles,
 )
-from core.training.algorithms import ALGORITHMS
-from core.training.params import BoostParams, EffortName
+from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.params import BoostParams, EffortName
 
 # For the table of the demo, app/demo/heart.csv, as all examples are.
 SPEC_EXAMPLE: dict[str, Any] = {

@@ -6,13 +6,13 @@ from typing import Annotated
 from annotated_types import Interval
 from pydantic import BeforeValidator, Field
 
-from app.documents.fields import Amount, Mark, Name, Text
-from app.documents.shape import Shape
-from app.documents.words import FeatureType
-from core.parameters import parameters
-from core.table.catalogue import Feature
-from core.table.patterns import by_name
-from core.table.spec import TableSpec
+from askless.app.documents.fields import Amount, Mark, Name, Text
+from askless.app.documents.shape import Shape
+from askless.app.documents.words import FeatureType
+from askless.core.parameters import parameters
+from askless.core.table.catalogue import Feature
+from askless.core.table.patterns import by_name
+from askless.core.table.spec import TableSpec
 
 # Far beyond any measure; a limit of the numbers that computers have says nothing.
 MOST_LIMIT = 1e15

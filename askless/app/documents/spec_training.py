@@ -4,14 +4,14 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from app.documents.fields import Amount
-from app.documents.shape import Shape, shape_of
-from core.parameters import parameters
-from core.pipeline.choosing import AUTO_NAMES
-from core.pipeline.spec import TrainingSpec
-from core.selection.params import SelectionParams
-from core.table.folds import EXACT_ROWS, Deal
-from core.training.params import BoostParams
+from askless.app.documents.fields import Amount
+from askless.app.documents.shape import Shape, shape_of
+from askless.core.parameters import parameters
+from askless.core.pipeline.choosing import AUTO_NAMES
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.selection.params import SelectionParams
+from askless.core.table.folds import EXACT_ROWS, Deal
+from askless.core.training.params import BoostParams
 
 # Sessions are played under each budget on every row set aside.
 MAX_BUDGETS = 24

@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from app.documents.fields import Policy
-from app.documents.shape import Many, read_shape, shape_of
-from app.documents.stored import StoredShape
-from core.errors import Refusal, RefusedError, describe
-from core.model.ranges import Micros
-from core.session.certificates import COVERAGES
-from core.session.explorations import RATES
-from core.session.state import (
+from askless.app.documents.fields import Policy
+from askless.app.documents.shape import Many, read_shape, shape_of
+from askless.app.documents.stored import StoredShape
+from askless.core.errors import Refusal, RefusedError, describe
+from askless.core.model.ranges import Micros
+from askless.core.session.certificates import COVERAGES
+from askless.core.session.explorations import RATES
+from askless.core.session.state import (
     Aim,
     Answer,
     Charge,
@@ -24,7 +24,7 @@ from core.session.state import (
     StopReason,
     StopRule,
 )
-from core.table.catalogue import Catalogue
+from askless.core.table.catalogue import Catalogue
 
 # Categories that training did not see have no code: their texts are stored too.
 Texts = dict[str, str]

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from core.errors import Refusal
-from core.model.stopping import Stopping
+from askless.core.errors import Refusal
+from askless.core.model.stopping import Stopping
 
 
 def check_stopping(

@@ -35,10 +35,10 @@ from annotated_types import Interval, Len
 from pydantic import AfterValidator, ConfigDict, with_config
 from typing_extensions import TypedDict
 
-from app.documents.fields import Policy
-from app.documents.shape import Many, Shape
-from core.arrays import FloatArray
-from core.model.blends import LogisticRidge
+from askless.app.documents.fields import Policy
+from askless.app.documents.shape import Many, Shape
+from askless.core.arrays import FloatArray
+from askless.core.model.blends import LogisticRidge
 
 #: names in documents of core's fields; all others have the same name in both
 NAMES = {

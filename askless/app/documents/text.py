@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, NoReturn
 
-from app.documents.fields import STORABLE_RULE, is_storable
-from core.errors import Refusal, RefusedError
+from askless.app.documents.fields import STORABLE_RULE, is_storable
+from askless.core.errors import Refusal, RefusedError
 
 MAX_DEPTH = 16
 JSON_RULE = (

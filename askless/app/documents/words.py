@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from app import records
-from core.model import alarms
-from core.session import state
-from core.table import catalogue
+from askless.app import records
+from askless.core.model import alarms
+from askless.core.session import state
+from askless.core.table import catalogue
 
 MEANINGS: dict[Any, dict[str, str]] = {
     records.TrainingState: {

@@ -10,10 +10,10 @@ import httpx2
 from authlib.integrations.starlette_client import OAuth
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from app.doors.fetching import TIMEOUT_S, FetchError, fetch_json, tls
-from app.doors.tokens import ALGORITHMS
-from app.logs import log
-from app.settings.doors import TRUSTED
+from askless.app.doors.fetching import TIMEOUT_S, FetchError, fetch_json, tls
+from askless.app.doors.tokens import ALGORITHMS
+from askless.app.logs import log
+from askless.app.settings.doors import TRUSTED
 
 # After so many seconds the metadata and keys of a server are fetched again; and, where
 # that failed, after so many.

@@ -8,17 +8,17 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from app.doors.auth_servers import AWAY, FlowError
-from app.doors.flows import forget
-from app.errors import UnknownKeyError
-from app.http.plumbing.auth import Guard, note_use
-from app.http.plumbing.deps import changing, reading
-from app.pages.callers import COOKIE, set_cookie
-from app.pages.frame import render, see_other
-from app.pages.sign_in import end_sign_in, keep_sign_in
-from app.records import Caller, Limits, StoredKey
-from app.service import keys, people, sign_ins
-from core.errors import RefusedError
+from askless.app.doors.auth_servers import AWAY, FlowError
+from askless.app.doors.flows import forget
+from askless.app.errors import UnknownKeyError
+from askless.app.http.plumbing.auth import Guard, note_use
+from askless.app.http.plumbing.deps import changing, reading
+from askless.app.pages.callers import COOKIE, set_cookie
+from askless.app.pages.frame import render, see_other
+from askless.app.pages.sign_in import end_sign_in, keep_sign_in
+from askless.app.records import Caller, Limits, StoredKey
+from askless.app.service import keys, people, sign_ins
+from askless.core.errors import RefusedError
 
 REVOKED = "Your access was revoked. Whoever runs this service can restore it."
 

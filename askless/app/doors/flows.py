@@ -16,7 +16,7 @@ from fastapi import Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict
 
-from app.doors.auth_servers import AuthServer, FlowError
+from askless.app.doors.auth_servers import AuthServer, FlowError
 
 Json = dict[str, Any]
 LASTS_S = 600

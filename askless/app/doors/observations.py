@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, NamedTuple
 
-from app.documents.state import Texts
-from app.doors.patients import list_patients, match_sex, read_age, read_sex
-from app.service.sessions.requests import check_value
-from core.errors import AnswerError
-from core.table.catalogue import Catalogue, Feature
-from core.table.codes import SYSTEMS
+from askless.app.documents.state import Texts
+from askless.app.doors.patients import list_patients, match_sex, read_age, read_sex
+from askless.app.service.sessions.requests import check_value
+from askless.core.errors import AnswerError
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.codes import SYSTEMS
 
 Json = dict[str, Any]
 Codes = dict[tuple[str, str], Feature]

@@ -4,8 +4,8 @@ import re
 from datetime import date
 from typing import Any
 
-from core.table.catalogue import Feature
-from core.table.codes import SYSTEMS
+from askless.core.table.catalogue import Feature
+from askless.core.table.codes import SYSTEMS
 
 Json = dict[str, Any]
 # Codes of LOINC: age; sex assigned at birth, and sex.

@@ -7,7 +7,7 @@ from typing import Any
 import jwt
 from fastapi import HTTPException
 
-from app.errors import UnknownKeyError
+from askless.app.errors import UnknownKeyError
 
 # Asymmetric ones alone: with a public key as a secret anybody could sign.
 ALGORITHMS = [

@@ -5,11 +5,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.documents.http import challenges as schemas
-from app.errors import ForbiddenError
-from app.http.plumbing.auth import Called
-from app.http.plumbing.contract import problems
-from app.http.plumbing.deps import (
+from askless.app.documents.http import challenges as schemas
+from askless.app.errors import ForbiddenError
+from askless.app.http.plumbing.auth import Called
+from askless.app.http.plumbing.contract import problems
+from askless.app.http.plumbing.deps import (
     At,
     Db,
     Loaded,
@@ -21,12 +21,12 @@ from app.http.plumbing.deps import (
     reading,
     require_distinct,
 )
-from app.http.plumbing.retries import RetriedRoute
-from app.http.plumbing.turns import read_in_turn
-from app.records import Caller, Moment
-from app.service.datasets import IsWanted
-from app.service.sessions import challenges as service
-from app.service.sessions import refreshes, standings
+from askless.app.http.plumbing.retries import RetriedRoute
+from askless.app.http.plumbing.turns import read_in_turn
+from askless.app.records import Caller, Moment
+from askless.app.service.datasets import IsWanted
+from askless.app.service.sessions import challenges as service
+from askless.app.service.sessions import refreshes, standings
 
 router = APIRouter(prefix="/models", tags=["challenges"], route_class=RetriedRoute)
 # Beside models:write, since a refresh makes a table of sessions and trains on it.

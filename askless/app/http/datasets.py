@@ -13,13 +13,13 @@ from fastapi import (
     Response,
 )
 
-from app.documents.http import datasets as schemas
-from app.documents.shape import read_shape
-from app.documents.text import parse_json
-from app.errors import ForbiddenError
-from app.http.plumbing.auth import Called
-from app.http.plumbing.contract import problems
-from app.http.plumbing.deps import (
+from askless.app.documents.http import datasets as schemas
+from askless.app.documents.shape import read_shape
+from askless.app.documents.text import parse_json
+from askless.app.errors import ForbiddenError
+from askless.app.http.plumbing.auth import Called
+from askless.app.http.plumbing.contract import problems
+from askless.app.http.plumbing.deps import (
     After,
     At,
     Db,
@@ -32,7 +32,7 @@ from app.http.plumbing.deps import (
     Uploads,
     reading,
 )
-from app.http.plumbing.forms import (
+from askless.app.http.plumbing.forms import (
     FORM,
     TABLE,
     form_schema,
@@ -40,14 +40,14 @@ from app.http.plumbing.forms import (
     read_form,
     required_file,
 )
-from app.http.plumbing.orders import JSON
-from app.http.plumbing.retries import RetriedRoute
-from app.http.plumbing.turns import read_in_turn
-from app.records import Caller, Moment
-from app.service import datasets as service
-from app.service.loaded import LoadedModels
-from app.service.sessions.case_tables import make_table, write_table
-from app.service.sessions.cases import CaseSpan, find_cases, query_of
+from askless.app.http.plumbing.orders import JSON
+from askless.app.http.plumbing.retries import RetriedRoute
+from askless.app.http.plumbing.turns import read_in_turn
+from askless.app.records import Caller, Moment
+from askless.app.service import datasets as service
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions.case_tables import make_table, write_table
+from askless.app.service.sessions.cases import CaseSpan, find_cases, query_of
 
 router = APIRouter(prefix="/datasets", tags=["datasets"], route_class=RetriedRoute)
 

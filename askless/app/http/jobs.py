@@ -6,14 +6,14 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import APIRouter, BackgroundTasks, Depends, Query, Response
 from fastapi.responses import StreamingResponse
 
-from app.documents.http import jobs as schemas
-from app.documents.sheets import quote_file
-from app.documents.text import parse_json
-from app.errors import BlobGoneError, ConflictError, ForbiddenError
-from app.http.plumbing import forms
-from app.http.plumbing.auth import Called
-from app.http.plumbing.contract import problems
-from app.http.plumbing.deps import (
+from askless.app.documents.http import jobs as schemas
+from askless.app.documents.sheets import quote_file
+from askless.app.documents.text import parse_json
+from askless.app.errors import BlobGoneError, ConflictError, ForbiddenError
+from askless.app.http.plumbing import forms
+from askless.app.http.plumbing.auth import Called
+from askless.app.http.plumbing.contract import problems
+from askless.app.http.plumbing.deps import (
     Db,
     Loaded,
     Now,
@@ -22,17 +22,17 @@ from app.http.plumbing.deps import (
     ReplaysEarly,
     Uploads,
 )
-from app.http.plumbing.job_routes import add_job_routes
-from app.http.plumbing.orders import (
+from askless.app.http.plumbing.job_routes import add_job_routes
+from askless.app.http.plumbing.orders import (
     Desk,
     Prepared,
     TableOrder,
     order_body,
     read_order,
 )
-from app.http.plumbing.retries import RetriedRoute
-from app.records import JobKind
-from app.service.jobs import table_jobs as service
+from askless.app.http.plumbing.retries import RetriedRoute
+from askless.app.records import JobKind
+from askless.app.service.jobs import table_jobs as service
 
 router = APIRouter(tags=["jobs"], route_class=RetriedRoute)
 CHUNK = 1 << 20

@@ -4,11 +4,18 @@ from datetime import timedelta
 
 from fastapi import APIRouter, Depends, Response
 
-from app.documents.http import keys as schemas
-from app.http.plumbing.auth import Called
-from app.http.plumbing.deps import After, Db, Limit, Now, ReadDb, require_distinct
-from app.http.plumbing.retries import RetriedRoute
-from app.service import keys as service
+from askless.app.documents.http import keys as schemas
+from askless.app.http.plumbing.auth import Called
+from askless.app.http.plumbing.deps import (
+    After,
+    Db,
+    Limit,
+    Now,
+    ReadDb,
+    require_distinct,
+)
+from askless.app.http.plumbing.retries import RetriedRoute
+from askless.app.service import keys as service
 
 router = APIRouter(prefix="/keys", tags=["keys"], route_class=RetriedRoute)
 

@@ -6,22 +6,22 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Response
 from starlette.datastructures import UploadFile
 
-from app.documents.http import jobs as schemas
-from app.documents.learnt_rows import rows_to_csv
-from app.documents.shape import read_shape
-from app.documents.text import parse_json
-from app.http.plumbing.contract import problems
-from app.http.plumbing.deps import Db, Loaded, Now, ReplaysEarly, Uploads
-from app.http.plumbing.forms import missing_part
-from app.http.plumbing.orders import (
+from askless.app.documents.http import jobs as schemas
+from askless.app.documents.learnt_rows import rows_to_csv
+from askless.app.documents.shape import read_shape
+from askless.app.documents.text import parse_json
+from askless.app.http.plumbing.contract import problems
+from askless.app.http.plumbing.deps import Db, Loaded, Now, ReplaysEarly, Uploads
+from askless.app.http.plumbing.forms import missing_part
+from askless.app.http.plumbing.orders import (
     Desk,
     Prepared,
     TableOrder,
     order_body,
     read_order,
 )
-from app.http.plumbing.retries import RetriedRoute
-from app.service.jobs import learning as service
+from askless.app.http.plumbing.retries import RetriedRoute
+from askless.app.service.jobs import learning as service
 
 router = APIRouter(tags=["learning"], route_class=RetriedRoute)
 # The OpenAPI document mentions them by name only.

@@ -7,12 +7,12 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from sqlalchemy import Engine as SqlEngine
 
-from app.documents.fields import WITHOUT_NUL
-from app.documents.http import ledger as schemas
-from app.http.plumbing.auth import Called
-from app.http.plumbing.contract import problems
-from app.http.plumbing.days import Day, day, day_end, day_start
-from app.http.plumbing.deps import (
+from askless.app.documents.fields import WITHOUT_NUL
+from askless.app.documents.http import ledger as schemas
+from askless.app.http.plumbing.auth import Called
+from askless.app.http.plumbing.contract import problems
+from askless.app.http.plumbing.days import Day, day, day_end, day_start
+from askless.app.http.plumbing.deps import (
     AfterEntry,
     At,
     Db,
@@ -25,11 +25,11 @@ from app.http.plumbing.deps import (
     reading,
     require_distinct,
 )
-from app.http.plumbing.retries import RetriedRoute
-from app.records import LedgerFilter
-from app.service import ledger as service
-from app.service.sessions.opened import SessionCall
-from app.service.sessions.reversals import reverse as reverse_charge
+from askless.app.http.plumbing.retries import RetriedRoute
+from askless.app.records import LedgerFilter
+from askless.app.service import ledger as service
+from askless.app.service.sessions.opened import SessionCall
+from askless.app.service.sessions.reversals import reverse as reverse_charge
 
 router = APIRouter(tags=["ledger"], route_class=RetriedRoute)
 CSV = "text/csv"

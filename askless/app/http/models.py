@@ -6,13 +6,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BeforeValidator, Field
 
-from app.documents.http import models as schemas
-from app.documents.http import outcomes
-from app.documents.shape import Answer
-from app.errors import ConflictError
-from app.http.plumbing.contract import problems
-from app.http.plumbing.days import Day, day, day_end, day_start, days_before
-from app.http.plumbing.deps import (
+from askless.app.documents.http import models as schemas
+from askless.app.documents.http import outcomes
+from askless.app.documents.shape import Answer
+from askless.app.errors import ConflictError
+from askless.app.http.plumbing.contract import problems
+from askless.app.http.plumbing.days import Day, day, day_end, day_start, days_before
+from askless.app.http.plumbing.deps import (
     After,
     At,
     Db,
@@ -24,18 +24,18 @@ from app.http.plumbing.deps import (
     ReplaysEarly,
     require_json,
 )
-from app.http.plumbing.retries import RetriedRoute
-from app.http.plumbing.tags import (
+from askless.app.http.plumbing.retries import RetriedRoute
+from askless.app.http.plumbing.tags import (
     IfMatch,
     IfNoneMatch,
     read_tags,
     tag_of,
     tagged_response,
 )
-from app.http.plumbing.turns import read_in_turn
-from app.service import models as service
-from app.service.sessions import monitor
-from core.table.prices import MAX_UNITS, to_micros
+from askless.app.http.plumbing.turns import read_in_turn
+from askless.app.service import models as service
+from askless.app.service.sessions import monitor
+from askless.core.table.prices import MAX_UNITS, to_micros
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=RetriedRoute)
 # Days that a monitor covers by default.

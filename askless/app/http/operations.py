@@ -11,16 +11,16 @@ from pydantic import Field
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.datastructures import State
 
-from app.documents.shape import Answer
-from app.errors import UnknownKeyError
-from app.http.plumbing.deps import At, LogFields, reading
-from app.http.plumbing.edge import UNLOGGED
-from app.http.plumbing.errors import problem
-from app.http.plumbing.metrics import Metrics
-from app.http.plumbing.readiness import check_serving
-from app.logs import LOGGER
-from app.records import Moment
-from app.service import operations as service
+from askless.app.documents.shape import Answer
+from askless.app.errors import UnknownKeyError
+from askless.app.http.plumbing.deps import At, LogFields, reading
+from askless.app.http.plumbing.edge import UNLOGGED
+from askless.app.http.plumbing.errors import problem
+from askless.app.http.plumbing.metrics import Metrics
+from askless.app.http.plumbing.readiness import check_serving
+from askless.app.logs import LOGGER
+from askless.app.records import Moment
+from askless.app.service import operations as service
 
 router = APIRouter(tags=["operations"])
 # Paths that machines request again and again.

@@ -5,14 +5,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from app.documents.fields import Key
-from app.documents.http import doubts
-from app.documents.http import outcomes as told
-from app.documents.http import sessions as schemas
-from app.documents.http.terms import TermsRequest
-from app.documents.words import SessionState
-from app.http.plumbing.contract import problems
-from app.http.plumbing.deps import (
+from askless.app.documents.fields import Key
+from askless.app.documents.http import doubts
+from askless.app.documents.http import outcomes as told
+from askless.app.documents.http import sessions as schemas
+from askless.app.documents.http.terms import TermsRequest
+from askless.app.documents.words import SessionState
+from askless.app.http.plumbing.contract import problems
+from askless.app.http.plumbing.deps import (
     After,
     At,
     Changes,
@@ -27,13 +27,13 @@ from app.http.plumbing.deps import (
     moment_of,
     require_distinct,
 )
-from app.http.plumbing.retries import RetriedRoute
-from app.http.plumbing.tags import IfMatch, IfNoneMatch, is_seen, read_versions
-from app.records import SessionFilter
-from app.service import sessions as service
-from app.service.sessions import answering, checks, lists, outcomes
-from app.service.sessions.opened import OpenSession, SessionCall
-from core.table.prices import from_micros
+from askless.app.http.plumbing.retries import RetriedRoute
+from askless.app.http.plumbing.tags import IfMatch, IfNoneMatch, is_seen, read_versions
+from askless.app.records import SessionFilter
+from askless.app.service import sessions as service
+from askless.app.service.sessions import answering, checks, lists, outcomes
+from askless.app.service.sessions.opened import OpenSession, SessionCall
+from askless.core.table.prices import from_micros
 
 router = APIRouter(prefix="/predict", tags=["predict"], route_class=RetriedRoute)
 TakesJson = Depends(require_distinct)

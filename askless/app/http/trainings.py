@@ -5,13 +5,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from app.documents.http import trainings as schemas
-from app.documents.spec import SpecDocument
-from app.documents.text import parse_spec
-from app.http.plumbing.contract import problems
-from app.http.plumbing.deps import Db, Now, ReplaysEarly, Uploads
-from app.http.plumbing.job_routes import add_job_routes
-from app.http.plumbing.orders import (
+from askless.app.documents.http import trainings as schemas
+from askless.app.documents.spec import SpecDocument
+from askless.app.documents.text import parse_spec
+from askless.app.http.plumbing.contract import problems
+from askless.app.http.plumbing.deps import Db, Now, ReplaysEarly, Uploads
+from askless.app.http.plumbing.job_routes import add_job_routes
+from askless.app.http.plumbing.orders import (
     JSON,
     Desk,
     Prepared,
@@ -19,9 +19,9 @@ from app.http.plumbing.orders import (
     order_body,
     read_order,
 )
-from app.http.plumbing.retries import RetriedRoute
-from app.service.datasets import IsWanted, NamedSource, TableSource
-from app.service.jobs import trainings as service
+from askless.app.http.plumbing.retries import RetriedRoute
+from askless.app.service.datasets import IsWanted, NamedSource, TableSource
+from askless.app.service.jobs import trainings as service
 
 router = APIRouter(prefix="/train", tags=["trainings"], route_class=RetriedRoute)
 

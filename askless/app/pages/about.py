@@ -7,11 +7,11 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
 
-from app.pages.assets import ROOT, assets
-from app.pages.callers import PATH
-from app.pages.errors import prefers_pages
-from app.pages.frame import render, see_other
-from app.problems import KINDS
+from askless.app.pages.assets import ROOT, assets
+from askless.app.pages.callers import PATH
+from askless.app.pages.errors import prefers_pages
+from askless.app.pages.frame import render, see_other
+from askless.app.problems import KINDS
 
 router = APIRouter(include_in_schema=False)
 

@@ -2,12 +2,12 @@
 
 from starlette.datastructures import FormData
 
-from app.documents.http.sessions import GivenAnswer
-from app.errors import NotFoundError
-from app.pages.inputs import read_typed, text_in
-from app.service.sessions.opened import ErasedSession, SessionCall, find
-from app.store.database.transactions import Transaction
-from core.errors import ClosedError, Refusal, RefusedError
+from askless.app.documents.http.sessions import GivenAnswer
+from askless.app.errors import NotFoundError
+from askless.app.pages.inputs import read_typed, text_in
+from askless.app.service.sessions.opened import ErasedSession, SessionCall, find
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import ClosedError, Refusal, RefusedError
 
 GIVEN = ("value", "unavailable", "refused", "unknown", "ordered")
 EMPTY_RULE = 'Choose an answer, or press "Refused" or another button'

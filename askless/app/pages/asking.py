@@ -4,20 +4,20 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from app.pages.inputs import hint, options
-from app.pages.reasons import find_reasons
-from app.pages.trust import describe_errors, describe_reliability
-from app.service.sessions.opened import OpenSession
-from app.words.charts import Line, line_chart
-from app.words.wording import describe_useless, percent, price_words
-from core.model.ensemble import Ensemble
-from core.session.answers import bundle_members, count_questions, find_paid
-from core.session.explorations import is_explored
-from core.session.state import Question, State
-from core.session.uses import sort_open
-from core.table.catalogue import Catalogue, Feature
-from core.table.cells import number_text
-from core.table.prices import from_micros, price
+from askless.app.pages.inputs import hint, options
+from askless.app.pages.reasons import find_reasons
+from askless.app.pages.trust import describe_errors, describe_reliability
+from askless.app.service.sessions.opened import OpenSession
+from askless.app.words.charts import Line, line_chart
+from askless.app.words.wording import describe_useless, percent, price_words
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.answers import bundle_members, count_questions, find_paid
+from askless.core.session.explorations import is_explored
+from askless.core.session.state import Question, State
+from askless.core.session.uses import sort_open
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.cells import number_text
+from askless.core.table.prices import from_micros, price
 
 OUTCOMES = {
     "known": "known before, free",

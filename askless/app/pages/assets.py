@@ -5,7 +5,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import NamedTuple
 
-from app.words.svg import COLOURS
+from askless.app.words.svg import COLOURS
 
 ROOT = "/ui/static"
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -23,7 +23,7 @@ class Asset(NamedTuple):
 def assets() -> dict[str, Asset]:
     """Return all static files by name; the style sheet begins with chart colours."""
     assets_by_name = {}
-    for file in files("app.pages").joinpath("static").iterdir():
+    for file in files("askless.app.pages").joinpath("static").iterdir():
         stem, dot, ending = file.name.rpartition(".")
         content = file.read_bytes()
         if ending == "css":

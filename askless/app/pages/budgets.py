@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from app.words.charts import Line, in_unit, line_chart
-from app.words.savings import best_so_far, chance_points, find_half, find_knee
-from app.words.wording import money, percent, percent_range
-from core.model.model import Curve, Model
-from core.table.prices import from_micros
+from askless.app.words.charts import Line, in_unit, line_chart
+from askless.app.words.savings import best_so_far, chance_points, find_half, find_knee
+from askless.app.words.wording import money, percent, percent_range
+from askless.core.model.model import Curve, Model
+from askless.core.table.prices import from_micros
 
 
 class BudgetWords(NamedTuple):

@@ -16,8 +16,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
-from app.errors import ConflictError, UnknownKeyError
-from app.http.plumbing.auth import (
+from askless.app.errors import ConflictError, UnknownKeyError
+from askless.app.http.plumbing.auth import (
     ANYBODY,
     PAGE_CALLER,
     READING,
@@ -26,10 +26,10 @@ from app.http.plumbing.auth import (
     Guard,
     keep_recent,
 )
-from app.http.plumbing.deps import reading
-from app.pages.environment import TOKEN
-from app.records import Caller, StoredKey
-from app.service import keys, sign_ins
+from askless.app.http.plumbing.deps import reading
+from askless.app.pages.environment import TOKEN
+from askless.app.records import Caller, StoredKey
+from askless.app.service import keys, sign_ins
 
 COOKIE = "askless_ui"
 PATH = "/ui"

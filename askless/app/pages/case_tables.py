@@ -7,22 +7,30 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-from app.documents.http.datasets import CasesRequest
-from app.documents.shape import read_shape
-from app.errors import LimitError, NotFoundError
-from app.http.datasets import CASE_SCOPE, collect_cases
-from app.http.plumbing.auth import Called, needs
-from app.http.plumbing.days import day_end, day_start
-from app.http.plumbing.deps import At, Changes, Loaded, Now, ReadDb, Uploads, reading
-from app.http.plumbing.turns import read_in_turn
-from app.pages.callers import Typed
-from app.pages.datasets import WRITE
-from app.pages.frame import errors_of, render, see_other
-from app.pages.inputs import read_days, text_in
-from app.records import Caller
-from app.service import datasets
-from app.service.sessions.cases import count_known
-from core.errors import Refusal, RefusedError
+from askless.app.documents.http.datasets import CasesRequest
+from askless.app.documents.shape import read_shape
+from askless.app.errors import LimitError, NotFoundError
+from askless.app.http.datasets import CASE_SCOPE, collect_cases
+from askless.app.http.plumbing.auth import Called, needs
+from askless.app.http.plumbing.days import day_end, day_start
+from askless.app.http.plumbing.deps import (
+    At,
+    Changes,
+    Loaded,
+    Now,
+    ReadDb,
+    Uploads,
+    reading,
+)
+from askless.app.http.plumbing.turns import read_in_turn
+from askless.app.pages.callers import Typed
+from askless.app.pages.datasets import WRITE
+from askless.app.pages.frame import errors_of, render, see_other
+from askless.app.pages.inputs import read_days, text_in
+from askless.app.records import Caller
+from askless.app.service import datasets
+from askless.app.service.sessions.cases import count_known
+from askless.core.errors import Refusal, RefusedError
 
 router = APIRouter(prefix="/ui/datasets", include_in_schema=False)
 FIELDS = ("of", "from", "to")

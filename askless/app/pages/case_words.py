@@ -2,17 +2,17 @@
 
 from typing import NamedTuple
 
-from app.documents.http.sessions import Session, TakenAnswer
-from app.words import wording
-from app.words.stops import describe_stop, to_sentence
-from core.model.ensemble import Ensemble
-from core.model.model import Model
-from core.session.policies import POLICIES
-from core.session.position import Position
-from core.session.state import State
-from core.session.uses import can_use
-from core.table.catalogue import Feature
-from core.table.prices import from_micros
+from askless.app.documents.http.sessions import Session, TakenAnswer
+from askless.app.words import wording
+from askless.app.words.stops import describe_stop, to_sentence
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Model
+from askless.core.session.policies import POLICIES
+from askless.core.session.position import Position
+from askless.core.session.state import State
+from askless.core.session.uses import can_use
+from askless.core.table.catalogue import Feature
+from askless.core.table.prices import from_micros
 
 # Reasons why an asked feature has no value.
 LACKING = {

@@ -8,21 +8,21 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-from app.documents.http.challenges import Challenge
-from app.documents.http.models import ModelHead as ModelBody
-from app.errors import ConflictError, NotFoundError
-from app.http.challenges import REFRESH_SCOPES, Workplace, join
-from app.http.plumbing.auth import Called, needs
-from app.http.plumbing.deps import At, Changes, Loaded, Now, ReadDb, reading
-from app.http.plumbing.turns import read_in_turn
-from app.pages.callers import Typed
-from app.pages.frame import errors_of, render, see_other
-from app.service import models
-from app.service.loaded import LoadedModels
-from app.service.sessions import challenges, refreshes, standings
-from app.store.database.transactions import Transaction
-from app.words.book_charts import PlottedGap, gap_chart
-from core.errors import RefusedError
+from askless.app.documents.http.challenges import Challenge
+from askless.app.documents.http.models import ModelHead as ModelBody
+from askless.app.errors import ConflictError, NotFoundError
+from askless.app.http.challenges import REFRESH_SCOPES, Workplace, join
+from askless.app.http.plumbing.auth import Called, needs
+from askless.app.http.plumbing.deps import At, Changes, Loaded, Now, ReadDb, reading
+from askless.app.http.plumbing.turns import read_in_turn
+from askless.app.pages.callers import Typed
+from askless.app.pages.frame import errors_of, render, see_other
+from askless.app.service import models
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions import challenges, refreshes, standings
+from askless.app.store.database.transactions import Transaction
+from askless.app.words.book_charts import PlottedGap, gap_chart
+from askless.core.errors import RefusedError
 
 router = APIRouter(prefix="/ui/models", include_in_schema=False)
 WRITE = "models:write"

@@ -6,26 +6,26 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
-from app.http.plumbing.auth import needs
-from app.http.plumbing.deps import Loaded, ReadDb
-from app.pages.filters import name
-from app.pages.frame import errors_of, render
-from app.records import ModelHead
-from app.service import models
-from app.service.jobs import trainings
-from app.store.database.transactions import Transaction
-from app.words.charts import NamedCurve, curve_chart
-from app.words.comparison import (
+from askless.app.http.plumbing.auth import needs
+from askless.app.http.plumbing.deps import Loaded, ReadDb
+from askless.app.pages.filters import name
+from askless.app.pages.frame import errors_of, render
+from askless.app.records import ModelHead
+from askless.app.service import models
+from askless.app.service.jobs import trainings
+from askless.app.store.database.transactions import Transaction
+from askless.app.words.charts import NamedCurve, curve_chart
+from askless.app.words.comparison import (
     ComparedModel,
     comparison_cells,
     describe_verdict,
     find_clashes,
 )
-from app.words.facts import list_facts, list_settings
-from app.words.figures import Cells
-from core.errors import Refusal, RefusedError
-from core.model.model import Curve, Model
-from core.simulation.curves import compare_independent
+from askless.app.words.facts import list_facts, list_settings
+from askless.app.words.figures import Cells
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.model import Curve, Model
+from askless.core.simulation.curves import compare_independent
 
 router = APIRouter(prefix="/ui/models/compare", include_in_schema=False)
 # All are read, to offer those that can be compared.

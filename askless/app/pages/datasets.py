@@ -10,15 +10,23 @@ from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
-from app.errors import ConflictError, LimitError
-from app.http.plumbing.auth import Called, needs
-from app.http.plumbing.deps import After, Changes, Now, ReadDb, Reader, Uploads, reading
-from app.http.plumbing.turns import read_in_turn
-from app.pages.callers import Typed
-from app.pages.frame import render, see_other
-from app.records import Caller, StoredDataset
-from app.service import datasets
-from core.errors import Refusal, RefusedError
+from askless.app.errors import ConflictError, LimitError
+from askless.app.http.plumbing.auth import Called, needs
+from askless.app.http.plumbing.deps import (
+    After,
+    Changes,
+    Now,
+    ReadDb,
+    Reader,
+    Uploads,
+    reading,
+)
+from askless.app.http.plumbing.turns import read_in_turn
+from askless.app.pages.callers import Typed
+from askless.app.pages.frame import render, see_other
+from askless.app.records import Caller, StoredDataset
+from askless.app.service import datasets
+from askless.core.errors import Refusal, RefusedError
 
 router = APIRouter(prefix="/ui/datasets", include_in_schema=False)
 MOST = 50

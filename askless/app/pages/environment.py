@@ -3,7 +3,7 @@
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from app.pages import assets, filters
+from askless.app.pages import assets, filters
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -18,7 +18,7 @@ def environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
-        loader=PackageLoader("app.pages"),
+        loader=PackageLoader("askless.app.pages"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -8,10 +8,10 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.http.plumbing.translating import replace_problems
-from app.pages.callers import SignInError, sign_in_address
-from app.pages.frame import render, see_other
-from app.problems import KINDS
+from askless.app.http.plumbing.translating import replace_problems
+from askless.app.pages.callers import SignInError, sign_in_address
+from askless.app.pages.frame import render, see_other
+from askless.app.problems import KINDS
 
 SENTENCE = re.compile(r"(?<=\.) ")
 # Words that only programs need: fields in backticks, and names of headers.

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from app.words import wording
-from core.table.prices import MICROS_PER_UNIT
+from askless.app.words import wording
+from askless.core.table.prices import MICROS_PER_UNIT
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -71,7 +71,7 @@ def case(one: Any) -> "Markup":
 
 
 def chart(svg: str) -> "Markup":
-    """Return a chart of app.words as markup; its text is escaped already."""
+    """Return a chart of askless.app.words as markup; its text is escaped already."""
     from markupsafe import Markup
 
     return Markup(svg)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from app.pages.plan_words import PlanNode
-from app.words.svg import (
+from askless.app.pages.plan_words import PlanNode
+from askless.app.words.svg import (
     BOLD,
     INK,
     PAPER,

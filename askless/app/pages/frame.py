@@ -6,10 +6,10 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from app.http.plumbing.auth import PAGE_CALLER
-from app.pages.callers import COOKIE, PATH, cookie_of, form_token, set_cookie
-from app.pages.environment import environment
-from core.errors import RefusedError
+from askless.app.http.plumbing.auth import PAGE_CALLER
+from askless.app.pages.callers import COOKIE, PATH, cookie_of, form_token, set_cookie
+from askless.app.pages.environment import environment
+from askless.core.errors import RefusedError
 
 HEADERS = {
     "Content-Security-Policy": (

@@ -5,19 +5,19 @@ from typing import NamedTuple
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
 
-from app.http.plumbing.auth import Called, needs
-from app.http.plumbing.deps import At, Loaded, ReadDb
-from app.pages.frame import render
-from app.pages.trying import make_offer
-from app.records import FINAL_STATES, ModelHead, Page, SessionFilter, StoredJob
-from app.service import models
-from app.service.jobs import trainings
-from app.service.sessions import lists
-from app.words.charts import NamedCurve, curve_chart
-from app.words.savings import find_half
-from app.words.svg import stand_alone
-from app.words.wording import money, percent
-from core.model.model import Model
+from askless.app.http.plumbing.auth import Called, needs
+from askless.app.http.plumbing.deps import At, Loaded, ReadDb
+from askless.app.pages.frame import render
+from askless.app.pages.trying import make_offer
+from askless.app.records import FINAL_STATES, ModelHead, Page, SessionFilter, StoredJob
+from askless.app.service import models
+from askless.app.service.jobs import trainings
+from askless.app.service.sessions import lists
+from askless.app.words.charts import NamedCurve, curve_chart
+from askless.app.words.savings import find_half
+from askless.app.words.svg import stand_alone
+from askless.app.words.wording import money, percent
+from askless.core.model.model import Model
 
 router = APIRouter(prefix="/ui", include_in_schema=False)
 THUMBNAIL = (300, 190)

@@ -5,12 +5,12 @@ from datetime import date
 
 from starlette.datastructures import FormData, QueryParams
 
-from app.documents.fields import Value, read_value
-from app.http.plumbing.days import read_day
-from app.words.wording import value_words
-from core.errors import AnswerError, Refusal, RefusedError
-from core.session.answers import parse_answer
-from core.table.catalogue import Feature
+from askless.app.documents.fields import Value, read_value
+from askless.app.http.plumbing.days import read_day
+from askless.app.words.wording import value_words
+from askless.core.errors import AnswerError, Refusal, RefusedError
+from askless.core.session.answers import parse_answer
+from askless.core.table.catalogue import Feature
 
 BOOLEANS = (("yes", "Yes"), ("no", "No"))
 

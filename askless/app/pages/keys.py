@@ -12,19 +12,19 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.datastructures import FormData
 
-from app.documents.http.keys import MAX_DAYS, KeyRequest
-from app.documents.shape import read_shape
-from app.errors import ConflictError, ForbiddenError, ReplayedError
-from app.http.plumbing.auth import Called, needs
-from app.http.plumbing.deps import After, Changes, Now, ReadDb
-from app.pages.callers import FOREIGN, Typed
-from app.pages.frame import errors_of, render, see_other
-from app.pages.inputs import text_in
-from app.records import Caller, Role, StoredAnswer, StoredKey
-from app.service import keys as service
-from app.service import retries
-from app.store.database.transactions import Transaction
-from core.errors import RefusedError
+from askless.app.documents.http.keys import MAX_DAYS, KeyRequest
+from askless.app.documents.shape import read_shape
+from askless.app.errors import ConflictError, ForbiddenError, ReplayedError
+from askless.app.http.plumbing.auth import Called, needs
+from askless.app.http.plumbing.deps import After, Changes, Now, ReadDb
+from askless.app.pages.callers import FOREIGN, Typed
+from askless.app.pages.frame import errors_of, render, see_other
+from askless.app.pages.inputs import text_in
+from askless.app.records import Caller, Role, StoredAnswer, StoredKey
+from askless.app.service import keys as service
+from askless.app.service import retries
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import RefusedError
 
 router = APIRouter(prefix="/ui/keys", include_in_schema=False)
 ADDRESS = "/ui/keys"

@@ -7,18 +7,18 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
-from app.errors import ConflictError, LimitError, NotFoundError
-from app.http.plumbing.auth import needs
-from app.http.plumbing.deps import Changes, Loaded, Now, ReadDb, Uploads
-from app.http.plumbing.orders import Desk, TableOrder
-from app.pages.callers import Typed
-from app.pages.frame import render, see_other
-from app.records import FINAL_STATES, ModelHead
-from app.service import models
-from app.service.jobs import learning, table_jobs
-from app.words.facts import describe_learnt
-from core.errors import Refusal, RefusedError
-from core.pipeline.learning_state import find_learning
+from askless.app.errors import ConflictError, LimitError, NotFoundError
+from askless.app.http.plumbing.auth import needs
+from askless.app.http.plumbing.deps import Changes, Loaded, Now, ReadDb, Uploads
+from askless.app.http.plumbing.orders import Desk, TableOrder
+from askless.app.pages.callers import Typed
+from askless.app.pages.frame import render, see_other
+from askless.app.records import FINAL_STATES, ModelHead
+from askless.app.service import models
+from askless.app.service.jobs import learning, table_jobs
+from askless.app.words.facts import describe_learnt
+from askless.core.errors import Refusal, RefusedError
+from askless.core.pipeline.learning_state import find_learning
 
 router = APIRouter(prefix="/ui/models", include_in_schema=False)
 FIELD = "dataset"

@@ -10,28 +10,28 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from app.documents.http.ledger import LedgerEntry, LedgerSum, ReversalRequest
-from app.documents.shape import read_shape
-from app.errors import ForbiddenError
-from app.http.ledger import CSV, write_csv
-from app.http.plumbing.auth import Called, needs
-from app.http.plumbing.days import day_end, day_start
-from app.http.plumbing.deps import At, Changes, Engine, Loaded, ReadDb
-from app.pages.callers import Typed
-from app.pages.frame import as_file, errors_of, render, see_other
-from app.pages.inputs import read_days, read_filters, text_in
-from app.records import Caller, LedgerFilter
-from app.records import LedgerEntry as Entry
-from app.records import LedgerSum as Sum
-from app.service import ledger, models
-from app.service.loaded import LoadedModels
-from app.service.sessions import lists
-from app.service.sessions.opened import SessionCall
-from app.service.sessions.reversals import reverse as reverse_charge
-from app.store.database.transactions import Transaction
-from app.words.book_charts import days_chart, names_chart
-from core.errors import Refusal, RefusedError
-from core.table.prices import from_micros
+from askless.app.documents.http.ledger import LedgerEntry, LedgerSum, ReversalRequest
+from askless.app.documents.shape import read_shape
+from askless.app.errors import ForbiddenError
+from askless.app.http.ledger import CSV, write_csv
+from askless.app.http.plumbing.auth import Called, needs
+from askless.app.http.plumbing.days import day_end, day_start
+from askless.app.http.plumbing.deps import At, Changes, Engine, Loaded, ReadDb
+from askless.app.pages.callers import Typed
+from askless.app.pages.frame import as_file, errors_of, render, see_other
+from askless.app.pages.inputs import read_days, read_filters, text_in
+from askless.app.records import Caller, LedgerFilter
+from askless.app.records import LedgerEntry as Entry
+from askless.app.records import LedgerSum as Sum
+from askless.app.service import ledger, models
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions import lists
+from askless.app.service.sessions.opened import SessionCall
+from askless.app.service.sessions.reversals import reverse as reverse_charge
+from askless.app.store.database.transactions import Transaction
+from askless.app.words.book_charts import days_chart, names_chart
+from askless.core.errors import Refusal, RefusedError
+from askless.core.table.prices import from_micros
 
 router = APIRouter(prefix="/ui/ledger", include_in_schema=False)
 ADDRESS = "/ui/ledger"

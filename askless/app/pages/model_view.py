@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.pages.budgets import BudgetWords, pick_budgets
-from app.pages.filters import name
-from app.words.charts import NamedCurve
-from app.words.effects import EffectsWithTable
-from app.words.facts import (
+from askless.app.pages.budgets import BudgetWords, pick_budgets
+from askless.app.pages.filters import name
+from askless.app.words.charts import NamedCurve
+from askless.app.words.effects import EffectsWithTable
+from askless.app.words.facts import (
     FeatureTables,
     list_cautions,
     list_facts,
     list_features,
     list_settings,
 )
-from app.words.figures import Cells
-from app.words.model_charts import (
+from askless.app.words.figures import Cells
+from askless.app.words.model_charts import (
     OWN_ROWS,
     ChartWithTable,
     CurvesWithTables,
@@ -26,9 +26,9 @@ from app.words.model_charts import (
     show_purchases,
     show_reliabilities,
 )
-from app.words.sessions import describe_note, session_cells
-from app.words.wording import list_warnings
-from core.model.model import Curve, Model
+from askless.app.words.sessions import describe_note, session_cells
+from askless.app.words.wording import list_warnings
+from askless.core.model.model import Curve, Model
 
 
 class RowsView(NamedTuple):

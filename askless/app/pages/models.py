@@ -8,15 +8,15 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-from app.errors import ConflictError, NotFoundError
-from app.http.plumbing.auth import Called, needs
-from app.http.plumbing.deps import After, At, Changes, Loaded, Now, ReadDb
-from app.pages.callers import Typed
-from app.pages.frame import render, see_other
-from app.pages.model_view import view_of
-from app.service import models
-from app.service.jobs import trainings
-from app.store.database.transactions import Transaction
+from askless.app.errors import ConflictError, NotFoundError
+from askless.app.http.plumbing.auth import Called, needs
+from askless.app.http.plumbing.deps import After, At, Changes, Loaded, Now, ReadDb
+from askless.app.pages.callers import Typed
+from askless.app.pages.frame import render, see_other
+from askless.app.pages.model_view import view_of
+from askless.app.service import models
+from askless.app.service.jobs import trainings
+from askless.app.store.database.transactions import Transaction
 
 router = APIRouter(prefix="/ui/models", include_in_schema=False)
 MOST = 50

@@ -8,23 +8,23 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from app.documents.http.models import Estimate
-from app.documents.http.outcomes import BucketSize, Monitor, MonitorBucket
-from app.documents.sheets import quote_formula, write_lines
-from app.http.ledger import CSV
-from app.http.models import DAYS
-from app.http.plumbing.auth import needs
-from app.http.plumbing.days import day_end, day_start, days_before
-from app.http.plumbing.deps import At, Loaded, ReadDb
-from app.pages.frame import as_file, errors_of, render
-from app.pages.inputs import read_days, read_filters
-from app.records import Moment
-from app.service import models
-from app.service.sessions import monitor
-from app.words.book_charts import PlottedFigure, shares_chart, trend_chart
-from app.words.charts import in_unit, reliability_chart
-from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
+from askless.app.documents.http.models import Estimate
+from askless.app.documents.http.outcomes import BucketSize, Monitor, MonitorBucket
+from askless.app.documents.sheets import quote_formula, write_lines
+from askless.app.http.ledger import CSV
+from askless.app.http.models import DAYS
+from askless.app.http.plumbing.auth import needs
+from askless.app.http.plumbing.days import day_end, day_start, days_before
+from askless.app.http.plumbing.deps import At, Loaded, ReadDb
+from askless.app.pages.frame import as_file, errors_of, render
+from askless.app.pages.inputs import read_days, read_filters
+from askless.app.records import Moment
+from askless.app.service import models
+from askless.app.service.sessions import monitor
+from askless.app.words.book_charts import PlottedFigure, shares_chart, trend_chart
+from askless.app.words.charts import in_unit, reliability_chart
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
 
 router = APIRouter(prefix="/ui/models", include_in_schema=False)
 SIZES = get_args(BucketSize.__value__)

@@ -12,30 +12,30 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from app.documents.text import parse_spec
-from app.errors import ConflictError, ForbiddenError, LimitError
-from app.http.plumbing.auth import needs
-from app.http.plumbing.deps import After, Changer, Changes, Now
-from app.http.plumbing.orders import Desk, OrderDesk, TableOrder
-from app.http.plumbing.retries import Retry
-from app.http.plumbing.turns import read_in_turn
-from app.pages.callers import Typed
-from app.pages.environment import TOKEN
-from app.pages.frame import errors_of, render, see_other
-from app.pages.spec_forms import (
+from askless.app.documents.text import parse_spec
+from askless.app.errors import ConflictError, ForbiddenError, LimitError
+from askless.app.http.plumbing.auth import needs
+from askless.app.http.plumbing.deps import After, Changer, Changes, Now
+from askless.app.http.plumbing.orders import Desk, OrderDesk, TableOrder
+from askless.app.http.plumbing.retries import Retry
+from askless.app.http.plumbing.turns import read_in_turn
+from askless.app.pages.callers import Typed
+from askless.app.pages.environment import TOKEN
+from askless.app.pages.frame import errors_of, render, see_other
+from askless.app.pages.spec_forms import (
     begin_form,
     fill_prices,
     read_form,
 )
-from app.pages.training_form import ask_target, plain_text, show_form
-from app.records import StoredDataset
-from app.service import datasets
-from app.service.datasets import IsWanted
-from app.service.jobs import trainings
-from app.store.database.transactions import Transaction
-from app.uploads.parsing import DraftedTable, TableSource
-from app.uploads.price_tables import read_prices
-from core.errors import Refusal, RefusedError
+from askless.app.pages.training_form import ask_target, plain_text, show_form
+from askless.app.records import StoredDataset
+from askless.app.service import datasets
+from askless.app.service.datasets import IsWanted
+from askless.app.service.jobs import trainings
+from askless.app.store.database.transactions import Transaction
+from askless.app.uploads.parsing import DraftedTable, TableSource
+from askless.app.uploads.price_tables import read_prices
+from askless.core.errors import Refusal, RefusedError
 
 router = APIRouter(prefix="/ui/train/new", include_in_schema=False)
 MOST = 50

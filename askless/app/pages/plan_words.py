@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from app.pages.filters import number
-from app.words.stops import STOP_WORDS
-from app.words.wording import money, percent, span, value_words
-from core.model.ensemble import Ensemble
-from core.session.flow import FlowAnswers, FlowNode
-from core.table.catalogue import Feature
+from askless.app.pages.filters import number
+from askless.app.words.stops import STOP_WORDS
+from askless.app.words.wording import money, percent, span, value_words
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.flow import FlowAnswers, FlowNode
+from askless.core.table.catalogue import Feature
 
 # Most categories that are named; further ones are only counted.
 MOST_CODES = 4

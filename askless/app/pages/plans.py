@@ -6,25 +6,25 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from app.http.plumbing.auth import needs
-from app.http.plumbing.deps import Loaded, ReadDb
-from app.pages.budgets import budget_words
-from app.pages.flow_chart import compute_layout, draw
-from app.pages.frame import errors_of, render
-from app.pages.model_view import isolate
-from app.pages.models import download
-from app.pages.plan_words import PlanNode, describe_plan
-from app.pages.start import read_money
-from app.records import ModelHead
-from app.service import models
-from app.words.figures import Cells
-from app.words.outlines import outline_cells
-from app.words.svg import stand_alone
-from app.words.wording import money, percent
-from core.errors import Refusal, RefusedError
-from core.model.model import Model
-from core.session.flow import FlowBounds, find_flow
-from core.table.prices import to_micros
+from askless.app.http.plumbing.auth import needs
+from askless.app.http.plumbing.deps import Loaded, ReadDb
+from askless.app.pages.budgets import budget_words
+from askless.app.pages.flow_chart import compute_layout, draw
+from askless.app.pages.frame import errors_of, render
+from askless.app.pages.model_view import isolate
+from askless.app.pages.models import download
+from askless.app.pages.plan_words import PlanNode, describe_plan
+from askless.app.pages.start import read_money
+from askless.app.records import ModelHead
+from askless.app.service import models
+from askless.app.words.figures import Cells
+from askless.app.words.outlines import outline_cells
+from askless.app.words.svg import stand_alone
+from askless.app.words.wording import money, percent
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.model import Model
+from askless.core.session.flow import FlowBounds, find_flow
+from askless.core.table.prices import to_micros
 
 router = APIRouter(prefix="/ui/models/{id}", include_in_schema=False)
 DEPTHS = ("1", "2", "3", "4", "5")

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from app.words.charts import prospect_chart
-from app.words.wording import (
+from askless.app.words.charts import prospect_chart
+from askless.app.words.wording import (
     RULES_OFF,
     error_words,
     explore_words,
@@ -12,13 +12,13 @@ from app.words.wording import (
     reason_words,
     value_words,
 )
-from core.model.ensemble import Ensemble
-from core.session import machine
-from core.session.answers import find_paid
-from core.session.position import Position
-from core.session.state import Question, State
-from core.session.steps import find_prospect
-from core.table.prices import buy
+from askless.core.model.ensemble import Ensemble
+from askless.core.session import machine
+from askless.core.session.answers import find_paid
+from askless.core.session.position import Position
+from askless.core.session.state import Question, State
+from askless.core.session.steps import find_prospect
+from askless.core.table.prices import buy
 
 
 class Reasons(NamedTuple):

@@ -4,16 +4,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.pages.environment import render_file
-from app.pages.model_view import PlannedBudget, isolate, view_of
-from app.words.charts import NamedCurve, curve_chart
-from app.words.comparison import ComparedModel, comparison_cells, explain_comparison
-from app.words.effects import show_effects
-from app.words.outlines import outline_cells
-from app.words.savings import find_knee
-from app.words.wording import money, percent
-from core.model.model import Model
-from core.table.prices import total_cost
+from askless.app.pages.environment import render_file
+from askless.app.pages.model_view import PlannedBudget, isolate, view_of
+from askless.app.words.charts import NamedCurve, curve_chart
+from askless.app.words.comparison import (
+    ComparedModel,
+    comparison_cells,
+    explain_comparison,
+)
+from askless.app.words.effects import show_effects
+from askless.app.words.outlines import outline_cells
+from askless.app.words.savings import find_knee
+from askless.app.words.wording import money, percent
+from askless.core.model.model import Model
+from askless.core.table.prices import total_cost
 
 # Number of budgets that a report shows by default.
 N_BUDGETS = 5

@@ -7,29 +7,34 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.datastructures import FormData
 
-from app.documents.http.ledger import LedgerPage
-from app.documents.http.sessions import Session
-from app.documents.http.terms import TermsRequest
-from app.documents.shape import read_shape
-from app.errors import NotFoundError
-from app.http.plumbing.auth import Called, needs
-from app.http.plumbing.deps import At, Changes, Loaded, ReadDb
-from app.pages import case_words, trust
-from app.pages.callers import Typed
-from app.pages.frame import errors_of, render, see_other
-from app.pages.inputs import text_in
-from app.pages.start import read_money
-from app.service import ledger
-from app.service import sessions as service
-from app.service.sessions import outcomes
-from app.service.sessions.opened import ErasedSession, OpenSession, SessionCall, find
-from app.store.database.transactions import Transaction
-from app.words.stops import describe_stop
-from core.errors import RefusedError
-from core.model.ensemble import Ensemble
-from core.session.state import State
-from core.session.uses import sort_open
-from core.table.prices import from_micros, to_micros
+from askless.app.documents.http.ledger import LedgerPage
+from askless.app.documents.http.sessions import Session
+from askless.app.documents.http.terms import TermsRequest
+from askless.app.documents.shape import read_shape
+from askless.app.errors import NotFoundError
+from askless.app.http.plumbing.auth import Called, needs
+from askless.app.http.plumbing.deps import At, Changes, Loaded, ReadDb
+from askless.app.pages import case_words, trust
+from askless.app.pages.callers import Typed
+from askless.app.pages.frame import errors_of, render, see_other
+from askless.app.pages.inputs import text_in
+from askless.app.pages.start import read_money
+from askless.app.service import ledger
+from askless.app.service import sessions as service
+from askless.app.service.sessions import outcomes
+from askless.app.service.sessions.opened import (
+    ErasedSession,
+    OpenSession,
+    SessionCall,
+    find,
+)
+from askless.app.store.database.transactions import Transaction
+from askless.app.words.stops import describe_stop
+from askless.core.errors import RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.state import State
+from askless.core.session.uses import sort_open
+from askless.core.table.prices import from_micros, to_micros
 
 router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
 READS, WRITES = needs("predict"), "predict:write"

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from app.documents.fields import STORABLE_RULE, is_storable
-from app.http.plumbing.auth import needs
-from app.http.plumbing.deps import After, At, Loaded, ReadDb
-from app.pages.frame import render
-from app.records import PredictSession, SessionFilter
-from app.service.sessions import lists
-from app.words.wording import age_words
-from core.errors import Refusal, RefusedError
+from askless.app.documents.fields import STORABLE_RULE, is_storable
+from askless.app.http.plumbing.auth import needs
+from askless.app.http.plumbing.deps import After, At, Loaded, ReadDb
+from askless.app.pages.frame import render
+from askless.app.records import PredictSession, SessionFilter
+from askless.app.service.sessions import lists
+from askless.app.words.wording import age_words
+from askless.core.errors import Refusal, RefusedError
 
 router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
 STATES = ("open", "waiting", "closed")

@@ -8,41 +8,41 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from app.documents.http.doubts import Doubt
-from app.documents.http.sessions import AnswersRequest
-from app.documents.http.terms import TermsRequest
-from app.errors import ConflictError, NotFoundError
-from app.http.plumbing.auth import needs
-from app.http.plumbing.deps import At, Changer, Changes, Loaded, ReadDb, reading
-from app.pages.answer_forms import (
+from askless.app.documents.http.doubts import Doubt
+from askless.app.documents.http.sessions import AnswersRequest
+from askless.app.documents.http.terms import TermsRequest
+from askless.app.errors import ConflictError, NotFoundError
+from askless.app.http.plumbing.auth import needs
+from askless.app.http.plumbing.deps import At, Changer, Changes, Loaded, ReadDb, reading
+from askless.app.pages.answer_forms import (
     first_feature,
     is_insistent,
     read_answers,
     signature,
 )
-from app.pages.asking import describe_session
-from app.pages.callers import Typed
-from app.pages.frame import errors_of, render, see_other
-from app.pages.inputs import text_in
-from app.pages.start import read_money
-from app.service import sessions as service
-from app.service.sessions import answering, checks
-from app.service.sessions.opened import (
+from askless.app.pages.asking import describe_session
+from askless.app.pages.callers import Typed
+from askless.app.pages.frame import errors_of, render, see_other
+from askless.app.pages.inputs import text_in
+from askless.app.pages.start import read_money
+from askless.app.service import sessions as service
+from askless.app.service.sessions import answering, checks
+from askless.app.service.sessions.opened import (
     ErasedSession,
     OpenSession,
     SessionCall,
     find,
 )
-from app.words.stops import describe_stop
-from app.words.wording import money
-from core.errors import (
+from askless.app.words.stops import describe_stop
+from askless.app.words.wording import money
+from askless.core.errors import (
     ClosedError,
     CoreError,
     OverBudgetError,
     RefusedError,
     UselessAnswerError,
 )
-from core.session.uses import sort_open
+from askless.core.session.uses import sort_open
 
 router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
 STALE = (

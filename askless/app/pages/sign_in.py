@@ -8,10 +8,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from app.errors import UnknownKeyError
-from app.http.plumbing.auth import Guard
-from app.http.plumbing.deps import Engine, changing
-from app.pages.callers import (
+from askless.app.errors import UnknownKeyError
+from askless.app.http.plumbing.auth import Guard
+from askless.app.http.plumbing.deps import Engine, changing
+from askless.app.pages.callers import (
     COOKIE,
     PATH,
     Typed,
@@ -19,9 +19,9 @@ from app.pages.callers import (
     find_caller,
     set_cookie,
 )
-from app.pages.frame import render, see_other
-from app.records import Caller, StoredKey
-from app.service import sign_ins
+from askless.app.pages.frame import render, see_other
+from askless.app.records import Caller, StoredKey
+from askless.app.service import sign_ins
 
 
 class OtherSignIn(NamedTuple):

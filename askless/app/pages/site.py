@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import Depends, FastAPI
 
-from app.pages import (
+from askless.app.pages import (
     about,
     case_tables,
     challenges,
@@ -26,8 +26,8 @@ from app.pages import (
     trainings,
     trying,
 )
-from app.pages.callers import SignInError, check_form, enter
-from app.pages.errors import on_sign_in
+from askless.app.pages.callers import SignInError, check_form, enter
+from askless.app.pages.errors import on_sign_in
 
 #: Pages that need a signed-in caller if keys are required.
 SIGNED_IN = (

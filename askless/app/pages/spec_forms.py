@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from app.uploads.parsing import DraftedTable
-from app.uploads.price_tables import PriceTable
-from core.errors import Refusal
-from core.table.cells import to_point
-from core.table.patterns import WILDCARD
-from core.table.prices import to_micros
+from askless.app.uploads.parsing import DraftedTable
+from askless.app.uploads.price_tables import PriceTable
+from askless.core.errors import Refusal
+from askless.core.table.cells import to_point
+from askless.core.table.patterns import WILDCARD
+from askless.core.table.prices import to_micros
 
 Typed = Mapping[str, str]
 #: Roles that a column may have.

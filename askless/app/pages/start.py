@@ -8,10 +8,10 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from app.documents.http.sessions import PredictRequest
-from app.documents.shape import read_shape
-from app.http.plumbing.auth import needs
-from app.http.plumbing.deps import (
+from askless.app.documents.http.sessions import PredictRequest
+from askless.app.documents.shape import read_shape
+from askless.app.http.plumbing.auth import needs
+from askless.app.http.plumbing.deps import (
     After,
     At,
     Changes,
@@ -20,20 +20,25 @@ from app.http.plumbing.deps import (
     ReadDb,
     reading,
 )
-from app.pages.budgets import beyond_words, budget_chart, budget_words, noise_words
-from app.pages.callers import Typed
-from app.pages.frame import errors_of, render, see_other
-from app.pages.inputs import hint, options, read_typed, text_in
-from app.service import models
-from app.service import sessions as service
-from app.service.loaded import LoadedModels
-from app.words.savings import find_knee
-from core.errors import Refusal, RefusedError
-from core.model.model import Model
-from core.session.explorations import RATES
-from core.table.catalogue import Feature
-from core.table.cells import parse_number, to_point
-from core.table.prices import to_micros
+from askless.app.pages.budgets import (
+    beyond_words,
+    budget_chart,
+    budget_words,
+    noise_words,
+)
+from askless.app.pages.callers import Typed
+from askless.app.pages.frame import errors_of, render, see_other
+from askless.app.pages.inputs import hint, options, read_typed, text_in
+from askless.app.service import models
+from askless.app.service import sessions as service
+from askless.app.service.loaded import LoadedModels
+from askless.app.words.savings import find_knee
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.model import Model
+from askless.core.session.explorations import RATES
+from askless.core.table.catalogue import Feature
+from askless.core.table.cells import parse_number, to_point
+from askless.core.table.prices import to_micros
 
 router = APIRouter(prefix="/ui/sessions/new", include_in_schema=False)
 MOST = 50

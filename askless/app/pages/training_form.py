@@ -8,9 +8,9 @@ from typing import Any, get_args
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from app.pages.algorithm_words import ALGORITHM_WORDS, EFFORT_WORDS
-from app.pages.frame import errors_of, render
-from app.pages.spec_forms import (
+from askless.app.pages.algorithm_words import ALGORITHM_WORDS, EFFORT_WORDS
+from askless.app.pages.frame import errors_of, render
+from askless.app.pages.spec_forms import (
     ROLES,
     Typed,
     add_groups,
@@ -18,12 +18,12 @@ from app.pages.spec_forms import (
     group_rows,
     read_form,
 )
-from app.records import StoredDataset
-from app.service.jobs import trainings
-from app.uploads.drafting import spec_text
-from app.uploads.parsing import DraftedTable
-from core.errors import RefusedError
-from core.table.catalogue import FeatureType
+from askless.app.records import StoredDataset
+from askless.app.service.jobs import trainings
+from askless.app.uploads.drafting import spec_text
+from askless.app.uploads.parsing import DraftedTable
+from askless.core.errors import RefusedError
+from askless.core.table.catalogue import FeatureType
 
 COLUMN_FIELD = re.compile(r"c(\d+)-(\w+)")
 KINDS = {"fee": "a fee, once", "price": "one price for all"}

@@ -9,18 +9,18 @@ from fastapi.responses import HTMLResponse, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
-from app.errors import ConflictError
-from app.http.plumbing.auth import Called, needs
-from app.http.plumbing.deps import After, Changes, Now, ReadDb, reading
-from app.http.plumbing.following import LastEvent, require_unfinished, stream
-from app.pages.frame import render, see_other
-from app.records import FINAL_STATES, Caller
-from app.service import datasets, operations
-from app.service.jobs import trainings
-from app.words.charts import NamedCurve, curve_chart
-from app.words.wording import left_words
-from core.model.model import Curve
-from core.table.prices import MICROS_PER_UNIT
+from askless.app.errors import ConflictError
+from askless.app.http.plumbing.auth import Called, needs
+from askless.app.http.plumbing.deps import After, Changes, Now, ReadDb, reading
+from askless.app.http.plumbing.following import LastEvent, require_unfinished, stream
+from askless.app.pages.frame import render, see_other
+from askless.app.records import FINAL_STATES, Caller
+from askless.app.service import datasets, operations
+from askless.app.service.jobs import trainings
+from askless.app.words.charts import NamedCurve, curve_chart
+from askless.app.words.wording import left_words
+from askless.core.model.model import Curve
+from askless.core.table.prices import MICROS_PER_UNIT
 
 router = APIRouter(prefix="/ui/train", include_in_schema=False)
 MOST = 50

@@ -1,9 +1,9 @@
 """How far a prediction can be trusted, by what the model did on held-out rows."""
 
-from app.documents.http.sessions import Prediction
-from app.words.wording import money, percent
-from core.model.model import Curve, Model
-from core.session.state import State
+from askless.app.documents.http.sessions import Prediction
+from askless.app.words.wording import money, percent
+from askless.core.model.model import Curve, Model
+from askless.core.session.state import State
 
 
 def error_at(model: Model, budget: int | None) -> float | None:

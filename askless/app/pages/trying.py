@@ -6,26 +6,26 @@ from typing import Any, NamedTuple
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from app.documents.http.sessions import AnswersRequest, PredictRequest
-from app.http.plumbing.auth import needs
-from app.http.plumbing.deps import At, Changes, Loaded, OurSettings
-from app.pages.callers import Typed
-from app.pages.frame import see_other
-from app.pages.inputs import options, read_typed, text_in
-from app.records import Moment
-from app.service import models
-from app.service import sessions as service
-from app.service.loaded import LoadedModels
-from app.service.sessions import answering, checks
-from app.service.sessions.opened import SessionCall
-from app.store.database.transactions import Transaction
-from app.words.savings import Saving, find_knee, find_saving
-from core.errors import Refusal, RefusedError, nearest_hint
-from core.model.model import Model
-from core.session import machine
-from core.table.catalogue import Feature
-from core.table.price_lists import FEATURE_RULE
-from core.table.prices import from_micros
+from askless.app.documents.http.sessions import AnswersRequest, PredictRequest
+from askless.app.http.plumbing.auth import needs
+from askless.app.http.plumbing.deps import At, Changes, Loaded, OurSettings
+from askless.app.pages.callers import Typed
+from askless.app.pages.frame import see_other
+from askless.app.pages.inputs import options, read_typed, text_in
+from askless.app.records import Moment
+from askless.app.service import models
+from askless.app.service import sessions as service
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions import answering, checks
+from askless.app.service.sessions.opened import SessionCall
+from askless.app.store.database.transactions import Transaction
+from askless.app.words.savings import Saving, find_knee, find_saving
+from askless.core.errors import Refusal, RefusedError, nearest_hint
+from askless.core.model.model import Model
+from askless.core.session import machine
+from askless.core.table.catalogue import Feature
+from askless.core.table.price_lists import FEATURE_RULE
+from askless.core.table.prices import from_micros
 
 router = APIRouter(prefix="/ui/try", include_in_schema=False)
 # A feature with more answers than these is asked on the case's own page.

@@ -21,13 +21,13 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import send_handle
 from typing import IO, Any, Self
 
-from core.errors import CoreError
+from askless.core.errors import CoreError
 
 FORK = multiprocessing.get_context("fork")
 FORKSERVER = multiprocessing.get_context("forkserver")
 # Modules that the process which children are forked from imports at its start.
 PRELOADED: list[str] = []
-LAST = "app.processes.frozen"
+LAST = "askless.app.processes.frozen"
 # A process that has closed its channel ends within this time.
 END_S = 5.0
 

@@ -21,10 +21,10 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle
 from typing import IO, Any
 
-from app.errors import UnwantedError
-from app.processes.child import Child, ChildLostError, forkserver
-from app.processes.memory import be_killed_first, limited_memory
-from core.errors import CoreError, Refusal, RefusedError
+from askless.app.errors import UnwantedError
+from askless.app.processes.child import Child, ChildLostError, forkserver
+from askless.app.processes.memory import be_killed_first, limited_memory
+from askless.core.errors import CoreError, Refusal, RefusedError
 
 # pyarrow's own pool reserves memory in large pieces, which would count as taken. For
 # children, and for their parent if it has not imported pyarrow yet.

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from multiprocessing.connection import Connection, wait
 
-from app.processes.child import Child, ChildLostError, forkserver
-from app.processes.memory import available_bytes
-from core import kernels
-from core.panels.ladders import ladder_bytes
-from core.pipeline.parts import (
+from askless.app.processes.child import Child, ChildLostError, forkserver
+from askless.app.processes.memory import available_bytes
+from askless.core import kernels
+from askless.core.panels.ladders import ladder_bytes
+from askless.core.pipeline.parts import (
     FinishedPart,
     PartJob,
     RunningParts,
@@ -20,11 +20,11 @@ from core.pipeline.parts import (
     run_job,
     run_one_by_one,
 )
-from core.pipeline.progress import Progress
-from core.pipeline.spec import TrainingSpec
-from core.table.binned_table import BinnedTable
-from core.training.algorithms import ALGORITHMS
-from core.training.rounds import Round
+from askless.core.pipeline.progress import Progress
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.table.binned_table import BinnedTable
+from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.rounds import Round
 
 # For a table of fewer cells a process takes longer to start than it saves.
 LEAST_CELLS = 50_000

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-from app.processes.child import ChildLostError, end_with_parent, forkserver
+from askless.app.processes.child import ChildLostError, end_with_parent, forkserver
 
 Block = TypeVar("Block")
 Result = TypeVar("Result")

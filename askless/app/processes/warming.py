@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
-from app.processes.child import Child, forkserver
-from core import kernels
-from core.warm import warm_up
+from askless.app.processes.child import Child, forkserver
+from askless.core import kernels
+from askless.core.warm import warm_up
 
 
 @contextmanager
@@ -15,7 +15,7 @@ def compiling_beside(*, many_rows: bool) -> Iterator[None]:
 
     A first start spends most of its time compiling, which takes one core. What either
     process has compiled, the other one loads. The block's end waits for the child.
-    `many_rows` as in `core.warm.warm_up`.
+    `many_rows` as in `askless.core.warm.warm_up`.
     """
     children: list[Child] = []
 

@@ -13,19 +13,19 @@ from datetime import datetime
 from io import SEEK_END
 from typing import IO
 
-from app.documents.fields import MAX_NAME
-from app.errors import BlobGoneError, ConflictError
-from app.processes.limited import IsWanted as IsWanted
-from app.processes.limited import is_always_wanted
-from app.records import StoredDataset
-from app.service import limits
-from app.service.sources import find_reference
-from app.store import datasets
-from app.store.blobs import Blobs
-from app.store.database.transactions import Transaction
-from app.uploads.joined import NamedSource as NamedSource
-from app.uploads.parsing import ReferredTable, TableFacts, TableReader
-from app.uploads.parsing import TableSource as TableSource
+from askless.app.documents.fields import MAX_NAME
+from askless.app.errors import BlobGoneError, ConflictError
+from askless.app.processes.limited import IsWanted as IsWanted
+from askless.app.processes.limited import is_always_wanted
+from askless.app.records import StoredDataset
+from askless.app.service import limits
+from askless.app.service.sources import find_reference
+from askless.app.store import datasets
+from askless.app.store.blobs import Blobs
+from askless.app.store.database.transactions import Transaction
+from askless.app.uploads.joined import NamedSource as NamedSource
+from askless.app.uploads.parsing import ReferredTable, TableFacts, TableReader
+from askless.app.uploads.parsing import TableSource as TableSource
 
 get, page, named_blobs = datasets.get, datasets.page, datasets.named_blobs
 DEFAULT_NAME = "dataset"

@@ -8,11 +8,11 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import NamedTuple
 
-from app.errors import ForbiddenError, UnknownKeyError
-from app.records import Caller, Limits, Role, StoredKey
-from app.store import keys, sign_ins
-from app.store.database.transactions import Transaction
-from core.errors import Refusal, RefusedError
+from askless.app.errors import ForbiddenError, UnknownKeyError
+from askless.app.records import Caller, Limits, Role, StoredKey
+from askless.app.store import keys, sign_ins
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import Refusal, RefusedError
 
 page, get, find, find_tenant = keys.page, keys.get, keys.find, keys.find_tenant
 retentions, all_tenants = keys.retentions, keys.all_tenants

@@ -6,13 +6,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from app.documents.http import ledger as bodies
-from app.documents.sheets import quote_formula, write_lines
-from app.errors import NoPageError, NotFoundError
-from app.records import LedgerEntry, LedgerFilter, LedgerSum, Page
-from app.store import ledger, sessions
-from app.store.database.transactions import Transaction
-from core.table.prices import MICROS_PER_UNIT
+from askless.app.documents.http import ledger as bodies
+from askless.app.documents.sheets import quote_formula, write_lines
+from askless.app.errors import NoPageError, NotFoundError
+from askless.app.records import LedgerEntry, LedgerFilter, LedgerSum, Page
+from askless.app.store import ledger, sessions
+from askless.app.store.database.transactions import Transaction
+from askless.core.table.prices import MICROS_PER_UNIT
 
 # The columns of a CSV file, with the fields of an entry that fill them.
 COLUMNS = {

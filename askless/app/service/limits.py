@@ -3,12 +3,12 @@
 Only uploads at the same time may exceed theirs: one in progress is not counted.
 """
 
-from app.errors import LimitError
-from app.records import Limits, Moment
-from app.store import usage
-from app.store.database.transactions import Transaction
-from core.errors import Refusal, RefusedError
-from core.pipeline.spec import TrainingSpec
+from askless.app.errors import LimitError
+from askless.app.records import Limits, Moment
+from askless.app.store import usage
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import Refusal, RefusedError
+from askless.core.pipeline.spec import TrainingSpec
 
 # More sessions than one key ever starts at the same time.
 MAX_CONCURRENT_STARTS = 500

@@ -5,15 +5,15 @@ from collections import OrderedDict
 from dataclasses import replace
 from threading import Lock
 
-from app.documents.model import model_from_json
-from app.documents.prices import parse_prices
-from app.documents.state import Texts, parse_state
-from app.records import PredictSession
-from app.store import models, price_lists
-from app.store.database.transactions import Transaction
-from core.model.model import Model
-from core.session.state import State
-from core.table.catalogue import Catalogue
+from askless.app.documents.model import model_from_json
+from askless.app.documents.prices import parse_prices
+from askless.app.documents.state import Texts, parse_state
+from askless.app.records import PredictSession
+from askless.app.store import models, price_lists
+from askless.app.store.database.transactions import Transaction
+from askless.core.model.model import Model
+from askless.core.session.state import State
+from askless.core.table.catalogue import Catalogue
 
 MOST = 32
 # Each takes some kilobytes.

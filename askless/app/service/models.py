@@ -6,26 +6,31 @@ from datetime import datetime
 from io import BytesIO
 from typing import IO, NamedTuple
 
-from app.documents.fields import NAME_RULE, STORABLE_RULE, is_name, is_storable
-from app.documents.files import model_text, read_model
-from app.documents.http import models as bodies
-from app.documents.text import parse_json
-from app.errors import ConflictError, NotFoundError
-from app.processes.child import preload
-from app.processes.limited import ChildLimits, IsWanted, is_always_wanted, run_limited
-from app.records import Decision, ModelHead, Moment
-from app.service.loaded import LoadedModels
-from app.store import challenges, jobs, models, price_lists, sessions
-from app.store.database.transactions import Transaction
-from app.words.wording import list_warnings
-from core.errors import Refusal, RefusedError
-from core.model.model import Model
-from core.session import machine
-from core.session.outline import outline
-from core.session.policies import POLICIES
-from core.session.position import Position
-from core.session.state import StopRule
-from core.table.prices import (
+from askless.app.documents.fields import NAME_RULE, STORABLE_RULE, is_name, is_storable
+from askless.app.documents.files import model_text, read_model
+from askless.app.documents.http import models as bodies
+from askless.app.documents.text import parse_json
+from askless.app.errors import ConflictError, NotFoundError
+from askless.app.processes.child import preload
+from askless.app.processes.limited import (
+    ChildLimits,
+    IsWanted,
+    is_always_wanted,
+    run_limited,
+)
+from askless.app.records import Decision, ModelHead, Moment
+from askless.app.service.loaded import LoadedModels
+from askless.app.store import challenges, jobs, models, price_lists, sessions
+from askless.app.store.database.transactions import Transaction
+from askless.app.words.wording import list_warnings
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.model import Model
+from askless.core.session import machine
+from askless.core.session.outline import outline
+from askless.core.session.policies import POLICIES
+from askless.core.session.position import Position
+from askless.core.session.state import StopRule
+from askless.core.table.prices import (
     MAX_TOTAL,
     MAX_UNITS,
     MICROS_PER_UNIT,

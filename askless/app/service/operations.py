@@ -9,11 +9,11 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.records import Moment
-from app.store import load, workers
-from app.store.database import clock
-from app.store.database import migrate as migrations
-from app.store.database.transactions import Transaction
+from askless.app.records import Moment
+from askless.app.store import load, workers
+from askless.app.store.database import clock
+from askless.app.store.database import migrate as migrations
+from askless.app.store.database.transactions import Transaction
 
 migrate = migrations.migrate
 record_heartbeat, leave = workers.record_heartbeat, workers.leave

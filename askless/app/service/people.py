@@ -7,12 +7,12 @@ import secrets
 from datetime import datetime
 from typing import NamedTuple
 
-from app.errors import UnknownKeyError
-from app.records import StoredKey
-from app.service.keys import MAX_NAME, SCOPES, digest_of
-from app.store import keys
-from app.store.database.transactions import Transaction
-from core.errors import Refusal, RefusedError
+from askless.app.errors import UnknownKeyError
+from askless.app.records import StoredKey
+from askless.app.service.keys import MAX_NAME, SCOPES, digest_of
+from askless.app.store import keys
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import Refusal, RefusedError
 
 MAX_SUBJECT = 600
 

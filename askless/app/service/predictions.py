@@ -2,16 +2,16 @@
 
 from typing import NamedTuple
 
-from app.batch.held_rows import HeldPredictions, predict_held
-from app.batch.orders import build_predict_order
-from app.documents.http.jobs import PredictOrder
-from app.errors import NotFoundError
-from app.records import ModelHead
-from app.service.loaded import LoadedModels
-from app.store import models
-from app.store.database.transactions import Transaction
-from core.model.model import Model
-from core.table.columns import Columns
+from askless.app.batch.held_rows import HeldPredictions, predict_held
+from askless.app.batch.orders import build_predict_order
+from askless.app.documents.http.jobs import PredictOrder
+from askless.app.errors import NotFoundError
+from askless.app.records import ModelHead
+from askless.app.service.loaded import LoadedModels
+from askless.app.store import models
+from askless.app.store.database.transactions import Transaction
+from askless.core.model.model import Model
+from askless.core.table.columns import Columns
 
 versions = models.versions
 

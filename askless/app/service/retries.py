@@ -4,10 +4,10 @@ An answer is stored in the transaction of its change. A failed request leaves no
 may be repeated.
 """
 
-from app.errors import ConflictError, InProgressError, ReplayedError
-from app.records import StoredAnswer
-from app.store import retries
-from app.store.database.transactions import Transaction
+from askless.app.errors import ConflictError, InProgressError, ReplayedError
+from askless.app.records import StoredAnswer
+from askless.app.store import retries
+from askless.app.store.database.transactions import Transaction
 
 MISMATCH = "The Idempotency-Key was sent before, with another request."
 forget_before = retries.remove_before

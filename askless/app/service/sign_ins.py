@@ -4,10 +4,10 @@ import secrets
 from datetime import datetime, timedelta
 from hashlib import sha256
 
-from app.errors import UnknownKeyError
-from app.records import StoredKey
-from app.store import keys, sign_ins
-from app.store.database.transactions import Transaction
+from askless.app.errors import UnknownKeyError
+from askless.app.records import StoredKey
+from askless.app.store import keys, sign_ins
+from askless.app.store.database.transactions import Transaction
 
 LASTS = timedelta(hours=12)
 

@@ -1,10 +1,10 @@
 """Locates a dataset's cells: in a blob, or in files elsewhere."""
 
-from app.errors import BlobGoneError
-from app.records import StoredDataset
-from app.store import datasets
-from app.store.database.transactions import Transaction
-from app.uploads.references import RecordedFile, TableReference
+from askless.app.errors import BlobGoneError
+from askless.app.records import StoredDataset
+from askless.app.store import datasets
+from askless.app.store.database.transactions import Transaction
+from askless.app.uploads.references import RecordedFile, TableReference
 
 #: The name of a blob, or a table that stays where it is.
 CellSource = str | TableReference

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.records import Role
+from askless.app.records import Role
 
 #: where a secret may be sent, or keys fetched from: https, or this machine
 TRUSTED = (

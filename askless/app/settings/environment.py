@@ -12,11 +12,11 @@ from pydantic import ValidationError
 from pydantic_settings.exceptions import SettingsError
 from sqlalchemy.exc import ArgumentError
 
-from app.documents.shape import rule_text
-from app.settings.hosts import host_of
-from app.settings.places import place_of
-from app.settings.settings import DoorName, Settings
-from core.errors import Refusal, RefusedError, describe, nearest_hint
+from askless.app.documents.shape import rule_text
+from askless.app.settings.hosts import host_of
+from askless.app.settings.places import place_of
+from askless.app.settings.settings import DoorName, Settings
+from askless.core.errors import Refusal, RefusedError, describe, nearest_hint
 
 PREFIX = "ASKLESS_"
 #: Variables that our own tests read.

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from app.settings.settings import Settings
-from core.errors import Refusal, RefusedError
+from askless.app.settings.settings import Settings
+from askless.core.errors import Refusal, RefusedError
 
 UPLOADS = "uploads"
 #: The file with the key of the demo in plain text, for this machine alone.

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from app.settings.hosts import is_loopback
-from core.errors import CoreError, Refusal, RefusedError
+from askless.app.settings.hosts import is_loopback
+from askless.core.errors import CoreError, Refusal, RefusedError
 
 ADDRESS = "ASKLESS_CLUSTER"
 FILES = {
@@ -97,7 +97,7 @@ class ClusterPlace:
 
 
 def place_of(settings: Any) -> ClusterPlace | None:
-    """Return the cluster that `app.settings.settings` name, if they name one."""
+    """Return the cluster that the settings name, if they name one."""
     if settings.cluster is None:
         return None
     files = settings.cluster_ca, settings.cluster_cert, settings.cluster_key

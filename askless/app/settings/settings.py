@@ -7,16 +7,16 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.records import Limits, Moment
-from app.settings.doors import (
+from askless.app.records import Limits, Moment
+from askless.app.settings.doors import (
     TRUSTED,
     CdsClient,
     Grant,
     ServerName,
     SmartServer,
 )
-from app.settings.hosts import is_loopback
-from app.settings.service import ServiceSettings
+from askless.app.settings.hosts import is_loopback
+from askless.app.settings.service import ServiceSettings
 
 DEMO_NOTE = "Demo on public data. Not medical advice."
 #: Other protocols that the service can speak.

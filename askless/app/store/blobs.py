@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import fsspec
 
-from app.errors import BlobGoneError
+from askless.app.errors import BlobGoneError
 
 CHUNK = 1 << 20
 

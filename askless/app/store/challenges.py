@@ -6,10 +6,10 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from app.records import Decision
-from app.store.database.kinds import Id, UtcDateTime
-from app.store.database.rows import StoredRows
-from app.store.database.tables import (
+from askless.app.records import Decision
+from askless.app.store.database.kinds import Id, UtcDateTime
+from askless.app.store.database.rows import StoredRows
+from askless.app.store.database.tables import (
     challenge_cases,
     keys,
     metadata,
@@ -18,8 +18,8 @@ from app.store.database.tables import (
     tenant_key,
     trainings,
 )
-from app.store.database.tenancy import owned, owner_values, run
-from app.store.database.transactions import Transaction
+from askless.app.store.database.tenancy import owned, owner_values, run
+from askless.app.store.database.transactions import Transaction
 
 challenges = sa.Table(
     "challenges",

@@ -5,11 +5,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.records import FINAL_STATES, StoredDataset
-from app.store.database.rows import StoredRows
-from app.store.database.tables import datasets, trainings
-from app.store.database.tenancy import owned, run
-from app.store.database.transactions import Transaction
+from askless.app.records import FINAL_STATES, StoredDataset
+from askless.app.store.database.rows import StoredRows
+from askless.app.store.database.tables import datasets, trainings
+from askless.app.store.database.tenancy import owned, run
+from askless.app.store.database.transactions import Transaction
 
 ROWS = StoredRows("dataset", "dat", datasets, StoredDataset)
 make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page

@@ -11,13 +11,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.records import JobEvent, StoredJob, TrainingState
-from app.store.database.clock import clock
-from app.store.database.kinds import Id, UtcDateTime
-from app.store.database.rows import StoredRows
-from app.store.database.tables import metadata, trainings
-from app.store.database.tenancy import owned, run
-from app.store.database.transactions import Transaction
+from askless.app.records import JobEvent, StoredJob, TrainingState
+from askless.app.store.database.clock import clock
+from askless.app.store.database.kinds import Id, UtcDateTime
+from askless.app.store.database.rows import StoredRows
+from askless.app.store.database.tables import metadata, trainings
+from askless.app.store.database.tenancy import owned, run
+from askless.app.store.database.transactions import Transaction
 
 
 def training_key() -> sa.Column[str]:

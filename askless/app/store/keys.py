@@ -6,11 +6,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from app.records import DEFAULT_TENANT, StoredKey
-from app.store.database.rows import StoredRows
-from app.store.database.tables import keys, tenants
-from app.store.database.tenancy import owner_values
-from app.store.database.transactions import Transaction
+from askless.app.records import DEFAULT_TENANT, StoredKey
+from askless.app.store.database.rows import StoredRows
+from askless.app.store.database.tables import keys, tenants
+from askless.app.store.database.tenancy import owner_values
+from askless.app.store.database.transactions import Transaction
 
 ROWS = StoredRows("key", "key", keys, StoredKey)
 make_id, insert, page = ROWS.make_id, ROWS.insert, ROWS.page

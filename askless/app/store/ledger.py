@@ -5,12 +5,18 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.errors import NoPageError, NotFoundError
-from app.records import DEFAULT_TENANT, LedgerEntry, LedgerFilter, LedgerSum, Page
-from app.store.database.kinds import Counter, StrictUtc, strict_text
-from app.store.database.tables import metadata, sessions
-from app.store.database.tenancy import owned, owner_values, run
-from app.store.database.transactions import Transaction
+from askless.app.errors import NoPageError, NotFoundError
+from askless.app.records import (
+    DEFAULT_TENANT,
+    LedgerEntry,
+    LedgerFilter,
+    LedgerSum,
+    Page,
+)
+from askless.app.store.database.kinds import Counter, StrictUtc, strict_text
+from askless.app.store.database.tables import metadata, sessions
+from askless.app.store.database.tenancy import owned, owner_values, run
+from askless.app.store.database.transactions import Transaction
 
 # Append-only: triggers refuse to change, replace or remove an entry. Charges of one
 # feature in a session are numbered from 1; all before the last are reversed.

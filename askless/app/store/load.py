@@ -4,8 +4,8 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from app.store.database.tables import sessions, trainings
-from app.store.database.transactions import Transaction
+from askless.app.store.database.tables import sessions, trainings
+from askless.app.store.database.transactions import Transaction
 
 QUEUED = trainings.c.state == "queued"
 

@@ -7,13 +7,13 @@ from zlib import crc32
 
 import sqlalchemy as sa
 
-from app.errors import NotFoundError
-from app.records import ModelHead
-from app.store.database.rows import StoredRows
-from app.store.database.tables import keys, models, trainings
-from app.store.database.tenancy import owned, run, tenant_of
-from app.store.database.transactions import Transaction
-from core.errors import find_nearest
+from askless.app.errors import NotFoundError
+from askless.app.records import ModelHead
+from askless.app.store.database.rows import StoredRows
+from askless.app.store.database.tables import keys, models, trainings
+from askless.app.store.database.tenancy import owned, run, tenant_of
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import find_nearest
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from app.records import PredictSession, SessionState
-from app.store.database.tables import models, outcomes, sessions
-from app.store.database.tenancy import owned, owner_values, run
-from app.store.database.transactions import Transaction
+from askless.app.records import PredictSession, SessionState
+from askless.app.store.database.tables import models, outcomes, sessions
+from askless.app.store.database.tenancy import owned, owner_values, run
+from askless.app.store.database.transactions import Transaction
 
 
 @dataclass(frozen=True, slots=True)

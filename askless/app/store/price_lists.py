@@ -6,12 +6,12 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from app.records import Excuse
-from app.store.database.kinds import Id, UtcDateTime
-from app.store.database.rows import StoredRows
-from app.store.database.tables import metadata, tenant_key
-from app.store.database.tenancy import owned, owner_values, run
-from app.store.database.transactions import Transaction
+from askless.app.records import Excuse
+from askless.app.store.database.kinds import Id, UtcDateTime
+from askless.app.store.database.rows import StoredRows
+from askless.app.store.database.tables import metadata, tenant_key
+from askless.app.store.database.tenancy import owned, owner_values, run
+from askless.app.store.database.transactions import Transaction
 
 # Amounts never change once they are written, since open sessions use them.
 price_lists = sa.Table(
@@ -34,8 +34,8 @@ price_lists = sa.Table(
 class StoredPriceList:
     """Other prices for a model's catalogue. Sessions with equal prices share a list.
 
-    `document` is written by `app.documents.prices`; `digest` is its SHA-256. A list
-    has a training of the model at its prices, or an excuse why there is none.
+    `document` is written by `askless.app.documents.prices`; `digest` is its SHA-256. A
+    list has a training of the model at its prices, or an excuse why there is none.
     """
 
     id: str

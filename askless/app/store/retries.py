@@ -7,11 +7,11 @@ from hashlib import sha256
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from app.records import StoredAnswer
-from app.store.database.kinds import Id, UtcDateTime
-from app.store.database.tables import metadata
-from app.store.database.tenancy import owned, owner_values, run, tenant_of
-from app.store.database.transactions import Transaction
+from askless.app.records import StoredAnswer
+from askless.app.store.database.kinds import Id, UtcDateTime
+from askless.app.store.database.tables import metadata
+from askless.app.store.database.tenancy import owned, owner_values, run, tenant_of
+from askless.app.store.database.transactions import Transaction
 
 # Answers to requests with an idempotency key. `digest` is the request's; `session_id`
 # is the session that the answer shows.

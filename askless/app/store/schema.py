@@ -6,7 +6,7 @@ from pkgutil import iter_modules
 
 import sqlalchemy as sa
 
-from app.store.database.migrate import schema_state
+from askless.app.store.database.migrate import schema_state
 
 
 def all_tables() -> sa.MetaData:

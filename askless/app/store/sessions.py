@@ -7,11 +7,16 @@ from hashlib import sha256
 
 import sqlalchemy as sa
 
-from app.records import Page, PredictSession, SessionFilter
-from app.store.database.rows import StoredRows, write_cursor
-from app.store.database.tables import challenge_cases, models, outcomes, sessions
-from app.store.database.tenancy import owned, run, tenant_of
-from app.store.database.transactions import Transaction
+from askless.app.records import Page, PredictSession, SessionFilter
+from askless.app.store.database.rows import StoredRows, write_cursor
+from askless.app.store.database.tables import (
+    challenge_cases,
+    models,
+    outcomes,
+    sessions,
+)
+from askless.app.store.database.tenancy import owned, run, tenant_of
+from askless.app.store.database.transactions import Transaction
 
 ROWS = StoredRows("session", "ses", sessions, PredictSession)
 make_id, insert = ROWS.make_id, ROWS.insert

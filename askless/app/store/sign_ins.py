@@ -4,9 +4,9 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from app.store.database.kinds import Id, UtcDateTime
-from app.store.database.tables import metadata
-from app.store.database.transactions import Transaction
+from askless.app.store.database.kinds import Id, UtcDateTime
+from askless.app.store.database.tables import metadata
+from askless.app.store.database.transactions import Transaction
 
 # `digest` is the SHA-256 of the browser's cookie, which is stored nowhere.
 sign_ins = sa.Table(

@@ -4,10 +4,10 @@ from hashlib import sha256
 
 import sqlalchemy as sa
 
-from app.records import FINAL_STATES, Moment
-from app.store.database.tables import datasets, sessions, trainings
-from app.store.database.tenancy import key_of, owned, run
-from app.store.database.transactions import Transaction
+from askless.app.records import FINAL_STATES, Moment
+from askless.app.store.database.tables import datasets, sessions, trainings
+from askless.app.store.database.tenancy import key_of, owned, run
+from askless.app.store.database.transactions import Transaction
 
 KEY: sa.BindParameter[str | None] = sa.bindparam("key", type_=sa.String(40))
 BYTES = sa.select(sa.func.sum(datasets.c.n_bytes)).where(

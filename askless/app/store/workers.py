@@ -2,10 +2,10 @@
 
 import sqlalchemy as sa
 
-from app.store.database.clock import clock
-from app.store.database.kinds import UtcDateTime
-from app.store.database.tables import metadata
-from app.store.database.transactions import Transaction
+from askless.app.store.database.clock import clock
+from askless.app.store.database.kinds import UtcDateTime
+from askless.app.store.database.tables import metadata
+from askless.app.store.database.transactions import Transaction
 
 # Each worker process with its last sign of life, by the database's clock.
 workers = sa.Table(

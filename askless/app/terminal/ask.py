@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from rich.console import Console
 from rich.markup import escape
 
-from app.terminal.lines import (
+from askless.app.terminal.lines import (
     TypedAnswer,
     describe_doubt,
     find_answer,
@@ -15,26 +15,26 @@ from app.terminal.lines import (
     read_answer,
     refuse_unseen,
 )
-from app.terminal.transcript import (
+from askless.app.terminal.transcript import (
     print_end,
     print_member,
     print_question,
     print_standing,
 )
-from app.words.stops import describe_stop
-from app.words.wording import describe_useless, money
-from core.errors import (
+from askless.app.words.stops import describe_stop
+from askless.app.words.wording import describe_useless, money
+from askless.core.errors import (
     ClosedError,
     OverBudgetError,
     Refusal,
     RefusedError,
     UselessAnswerError,
 )
-from core.model.ensemble import Ensemble
-from core.session import machine
-from core.session.position import Position
-from core.session.state import Answer, Question, State
-from core.session.uses import sort_open
+from askless.core.model.ensemble import Ensemble
+from askless.core.session import machine
+from askless.core.session.position import Position
+from askless.core.session.state import Answer, Question, State
+from askless.core.session.uses import sort_open
 
 HELP = """   an answer         the value itself: {example}
                      a category also by its number, or by how it begins

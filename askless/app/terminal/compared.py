@@ -5,8 +5,12 @@ from collections.abc import Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from app.terminal.show import figure_column, titled_table
-from app.words.comparison import ComparedModel, comparison_cells, explain_comparison
+from askless.app.terminal.show import figure_column, titled_table
+from askless.app.words.comparison import (
+    ComparedModel,
+    comparison_cells,
+    explain_comparison,
+)
 
 
 def compared_table(

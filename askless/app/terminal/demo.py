@@ -7,8 +7,8 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
-from app.documents.files import load_spec
-from app.terminal.show import (
+from askless.app.documents.files import load_spec
+from askless.app.terminal.show import (
     curve_bars,
     curve_table,
     model_summary,
@@ -16,26 +16,26 @@ from app.terminal.show import (
     run_with_bar,
     sessions_table,
 )
-from app.terminal.transcript import (
+from askless.app.terminal.transcript import (
     describe_value,
     print_end,
     print_question,
     print_standing,
 )
-from app.uploads import read_columns
-from app.words.wording import money
-from core.arrays import FloatArray, IntArray
-from core.model.ensemble import Ensemble
-from core.model.model import Model
-from core.pipeline.check import check_training
-from core.pipeline.progress import Training
-from core.pipeline.spec import TrainingSpec
-from core.pipeline.train import train
-from core.session import machine
-from core.session.state import Aim, Answer, State
-from core.simulation.simulate import walk
-from core.table.check import CheckedTable
-from core.table.dataset import Dataset
+from askless.app.uploads import read_columns
+from askless.app.words.wording import money
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Model
+from askless.core.pipeline.check import check_training
+from askless.core.pipeline.progress import Training
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.train import train
+from askless.core.session import machine
+from askless.core.session.state import Aim, Answer, State
+from askless.core.simulation.simulate import walk
+from askless.core.table.check import CheckedTable
+from askless.core.table.dataset import Dataset
 
 DATA = Path(__file__).resolve().parent.parent / "demo"
 # Any rows would do; these are the last patients of the table.

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from rich import box
 from rich.table import Column, Table
 
-from app.terminal.show import figure_column, titled_table
-from app.words.figures import (
+from askless.app.terminal.show import figure_column, titled_table
+from askless.app.words.figures import (
     MEANINGS,
     SHARES,
     describe_estimate,
     explain,
     shown_figures,
 )
-from app.words.wording import money
-from core.model.ensemble import Ensemble
-from core.model.model import Curve
+from askless.app.words.wording import money
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Curve
 
 
 def figures_table(

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from app.words.wording import percent
-from core.model.figures import Estimate
-from core.model.learning_state import RECENT_ROWS
-from core.pipeline.learning import LearningReport
+from askless.app.words.wording import percent
+from askless.core.model.figures import Estimate
+from askless.core.model.learning_state import RECENT_ROWS
+from askless.core.pipeline.learning import LearningReport
 
 
 def describe_report(report: LearningReport) -> Iterator[str]:

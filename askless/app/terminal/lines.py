@@ -5,14 +5,14 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.markup import escape
 
-from app.terminal.transcript import describe_value
-from app.words.wording import find_doubt, is_known
-from core.errors import Refusal, RefusedError, describe
-from core.model.ensemble import Ensemble
-from core.session.answers import parse_answer
-from core.session.state import Answer, Outcome
-from core.table.catalogue import UNSEEN, Catalogue, Feature
-from core.table.cells import parse_number
+from askless.app.terminal.transcript import describe_value
+from askless.app.words.wording import find_doubt, is_known
+from askless.core.errors import Refusal, RefusedError, describe
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.answers import parse_answer
+from askless.core.session.state import Answer, Outcome
+from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
+from askless.core.table.cells import parse_number
 
 OUTCOMES: dict[str, Outcome] = {
     "not available": "unavailable",

@@ -6,12 +6,12 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Column, Table
 
-from app.terminal.show import titled_table
-from app.words.wording import money, percent, percents
-from core.arrays import FloatArray
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.check import CheckedTable
-from core.table.dataset import Dataset
+from askless.app.terminal.show import titled_table
+from askless.app.words.wording import money, percent, percents
+from askless.core.arrays import FloatArray
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.check import CheckedTable
+from askless.core.table.dataset import Dataset
 
 # Most classes, categories, members or columns named in one line.
 MAX_NAMED = 10

@@ -5,13 +5,13 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Column, Table
 
-from app.terminal.show import figure_column, titled_table
-from app.words.wording import money
-from core.selection.card import describe_selection
-from core.selection.params import SelectionParams
-from core.selection.search import Selection
-from core.table.catalogue import Catalogue
-from core.table.prices import Paid, buy, from_micros
+from askless.app.terminal.show import figure_column, titled_table
+from askless.app.words.wording import money
+from askless.core.selection.card import describe_selection
+from askless.core.selection.params import SelectionParams
+from askless.core.selection.search import Selection
+from askless.core.table.catalogue import Catalogue
+from askless.core.table.prices import Paid, buy, from_micros
 
 # What a method compares features by.
 VALUES = {"sfs": "accuracy", "fs2boost": "Z", "ifs2boost": "Z'"}

@@ -12,12 +12,17 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from app.words.figures import VOTE_ERROR, VOTE_NOTE, curve_cells, describe_betters
-from app.words.sessions import describe_note, session_cells
-from app.words.wording import LACKS, money, percent
-from core.model.model import Curve, Model
-from core.simulation.early import EarlyPoint
-from core.table.catalogue import Catalogue
+from askless.app.words.figures import (
+    VOTE_ERROR,
+    VOTE_NOTE,
+    curve_cells,
+    describe_betters,
+)
+from askless.app.words.sessions import describe_note, session_cells
+from askless.app.words.wording import LACKS, money, percent
+from askless.core.model.model import Curve, Model
+from askless.core.simulation.early import EarlyPoint
+from askless.core.table.catalogue import Catalogue
 
 T = TypeVar("T")
 

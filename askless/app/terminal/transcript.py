@@ -3,8 +3,8 @@
 from rich.console import Console
 from rich.markup import escape
 
-from app.words.stops import STOP_WORDS, describe_stop
-from app.words.wording import (
+from askless.app.words.stops import STOP_WORDS, describe_stop
+from askless.app.words.wording import (
     LACKS,
     money,
     percent,
@@ -14,12 +14,12 @@ from app.words.wording import (
     value_words,
     why,
 )
-from core.model.ensemble import Ensemble
-from core.session import machine
-from core.session.certificates import find_certificate
-from core.session.position import Position
-from core.session.state import Question, State
-from core.session.steps import (
+from askless.core.model.ensemble import Ensemble
+from askless.core.session import machine
+from askless.core.session.certificates import find_certificate
+from askless.core.session.position import Position
+from askless.core.session.state import Question, State
+from askless.core.session.steps import (
     AnswerStep,
     choose_class,
     find_prospect,

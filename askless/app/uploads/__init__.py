@@ -7,14 +7,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from app.uploads.bounds import UNBOUNDED, Bounds, refuse_more
-from app.uploads.columns import to_columns
-from app.uploads.csv_tables import read_csv
-from app.uploads.names import tidy_names
-from app.uploads.parquet_tables import MAGIC, read_parquet
-from app.uploads.unpacking import Source, encoding_rule, read_content, to_utf8
-from core.errors import Refusal, RefusedError
-from core.table.columns import Column
+from askless.app.uploads.bounds import UNBOUNDED, Bounds, refuse_more
+from askless.app.uploads.columns import to_columns
+from askless.app.uploads.csv_tables import read_csv
+from askless.app.uploads.names import tidy_names
+from askless.app.uploads.parquet_tables import MAGIC, read_parquet
+from askless.app.uploads.unpacking import Source, encoding_rule, read_content, to_utf8
+from askless.core.errors import Refusal, RefusedError
+from askless.core.table.columns import Column
 
 __all__ = ["Bounds", "Source", "read_columns", "read_table", "to_columns"]
 
@@ -25,7 +25,7 @@ def read_columns(
     """Read a table as columns.
 
     `text` names columns whose cells stay as written. Others become float64 if every
-    cell is a number or a gap (`core.table.cells`), else text. `bounds`: see
+    cell is a number or a gap (`askless.core.table.cells`), else text. `bounds`: see
     `read_table`.
     """
     return to_columns(read_table(source, bounds), text)

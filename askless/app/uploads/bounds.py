@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from core.errors import Refusal, RefusedError
-from core.table.columns import refuse_size
+from askless.core.errors import Refusal, RefusedError
+from askless.core.table.columns import refuse_size
 
 
 @dataclass(frozen=True)

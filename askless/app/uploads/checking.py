@@ -8,20 +8,24 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from app.documents.mending import FRESH
-from app.documents.spec import mend_spec
-from app.processes.memory import available_bytes
-from app.uploads import Bounds, read_table, to_columns
-from app.uploads.places import is_streamed
-from app.uploads.silent import SilentCells, read_silent_cells
-from app.uploads.streams import StreamedTable, open_table
-from core.errors import Refusal, RefusedError
-from core.pipeline.check import check_training
-from core.pipeline.preparing import PreparedTable, prepare_columns, prepare_table
-from core.pipeline.spec import TrainingSpec
-from core.table.check import CheckedTable, choose_columns, unused_columns
-from core.table.columns import unknown_column
-from core.table.spec import CASE_COLUMN
+from askless.app.documents.mending import FRESH
+from askless.app.documents.spec import mend_spec
+from askless.app.processes.memory import available_bytes
+from askless.app.uploads import Bounds, read_table, to_columns
+from askless.app.uploads.places import is_streamed
+from askless.app.uploads.silent import SilentCells, read_silent_cells
+from askless.app.uploads.streams import StreamedTable, open_table
+from askless.core.errors import Refusal, RefusedError
+from askless.core.pipeline.check import check_training
+from askless.core.pipeline.preparing import (
+    PreparedTable,
+    prepare_columns,
+    prepare_table,
+)
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.table.check import CheckedTable, choose_columns, unused_columns
+from askless.core.table.columns import unknown_column
+from askless.core.table.spec import CASE_COLUMN
 
 # Fields of a spec that decide how columns are read: whole ones, and parts of others.
 # If one is wrong, the table can't be checked.
@@ -112,7 +116,7 @@ def read_training(
     """Read a table to train on; raise RefusedError if it can't be used.
 
     A small CSV is read whole. Parquet or a large CSV is read a column at a time, so it
-    may exceed the memory. `skipped`: see `app.uploads.read_table`.
+    may exceed the memory. `skipped`: see `askless.app.uploads.read_table`.
     """
     memory = available_bytes()
     if isinstance(source, Path) and not is_streamed(source):

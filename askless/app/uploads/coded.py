@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from app.uploads.columns import dictionary_to_column
-from core.table.columns import Column
+from askless.app.uploads.columns import dictionary_to_column
+from askless.core.table.columns import Column
 
 
 def as_coded(cells: Any) -> Any:

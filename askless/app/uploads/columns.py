@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core.errors import Refusal, RefusedError
-from core.table.cells import GAP_WORDS, MISSING_WORDS
-from core.table.columns import Column
+from askless.core.errors import Refusal, RefusedError
+from askless.core.table.cells import GAP_WORDS, MISSING_WORDS
+from askless.core.table.columns import Column
 
 TYPE_RULE = (
     "must hold numbers, words, days or true and false: name it in `ignore`, or leave "

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from app.uploads.bounds import Bounds, refuse_more, refuse_too_large_for_memory
-from core.errors import Refusal, RefusedError
-from core.table.cells import MISSING_WORDS
+from askless.app.uploads.bounds import Bounds, refuse_more, refuse_too_large_for_memory
+from askless.core.errors import Refusal, RefusedError
+from askless.core.table.cells import MISSING_WORDS
 
 COMMA = ","
 # In order of preference; spreadsheets with decimal commas write semicolons, copied

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from app.uploads import Source, to_columns
-from app.uploads.price_tables import PriceTable, read_prices
-from core.arrays import IntArray
-from core.errors import Refusal, RefusedError
-from core.table.cells import is_unnamed
-from core.table.columns import Column, unknown_column
-from core.table.draft import LEAST_ROWS, ColumnDraft, draft_column
-from core.table.spec import CASE_COLUMN, TableSpec
-from core.table.targets import blank_dropped_rows, read_target
+from askless.app.uploads import Source, to_columns
+from askless.app.uploads.price_tables import PriceTable, read_prices
+from askless.core.arrays import IntArray
+from askless.core.errors import Refusal, RefusedError
+from askless.core.table.cells import is_unnamed
+from askless.core.table.columns import Column, unknown_column
+from askless.core.table.draft import LEAST_ROWS, ColumnDraft, draft_column
+from askless.core.table.spec import CASE_COLUMN, TableSpec
+from askless.core.table.targets import blank_dropped_rows, read_target
 
 NO_NAME = "an index, without a name"
 NO_CELLS = "of lists, records or bytes"

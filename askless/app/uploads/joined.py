@@ -7,17 +7,17 @@ from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
-from app.documents.spec import mend_spec
-from app.processes.limited import IsWanted, run_limited
-from app.uploads.bounds import Bounds
-from app.uploads.joining import (
+from askless.app.documents.spec import mend_spec
+from askless.app.processes.limited import IsWanted, run_limited
+from askless.app.uploads.bounds import Bounds
+from askless.app.uploads.joining import (
     NamedTable,
     join_tables,
     refuse_too_many,
     split_file,
     write_parquet,
 )
-from app.uploads.parsing import (
+from askless.app.uploads.parsing import (
     JudgedTable,
     ReferredTable,
     TableReader,
@@ -25,9 +25,9 @@ from app.uploads.parsing import (
     judge_table,
     read_bounded,
 )
-from core.errors import Refusal, RefusedError
-from core.table.check import unused_columns
-from core.table.spec import TableSpec
+from askless.core.errors import Refusal, RefusedError
+from askless.core.table.check import unused_columns
+from askless.core.table.spec import TableSpec
 
 #: How refusals name one of the tables.
 PLACE = "datasets[{}]"

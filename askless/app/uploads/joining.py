@@ -7,13 +7,18 @@ from typing import IO, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet
 
-from app.documents.cases import note_absent
-from app.uploads.bounds import Bounds, refuse_more
-from app.uploads.columns import TYPE_RULE, as_numbers, is_numeric_type, to_column
-from app.uploads.silent import RULE, read_case_cells
-from core.errors import Refusal, RefusedError
-from core.table.cells import number_text
-from core.table.spec import CASE_COLUMN
+from askless.app.documents.cases import note_absent
+from askless.app.uploads.bounds import Bounds, refuse_more
+from askless.app.uploads.columns import (
+    TYPE_RULE,
+    as_numbers,
+    is_numeric_type,
+    to_column,
+)
+from askless.app.uploads.silent import RULE, read_case_cells
+from askless.core.errors import Refusal, RefusedError
+from askless.core.table.cells import number_text
+from askless.core.table.spec import CASE_COLUMN
 
 
 class NamedTable(NamedTuple):

@@ -6,11 +6,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from app.uploads.columns import is_numeric_type, mark_gaps
+from askless.app.uploads.columns import is_numeric_type, mark_gaps
 
 
 def holds_numbers(kind: Any, groups: Iterable[Any], *, keep_text: bool) -> bool:
-    """Return whether `app.uploads.columns.to_column` would make numbers of a column.
+    """Return whether `columns.to_column` would make numbers of a column.
 
     `groups` are its cells in batches; they are read only if its type does not decide.
     """
@@ -31,7 +31,8 @@ def are_all_numbers(groups: Iterable[Any]) -> bool:
     """Return whether some cells are numbers and all others are gaps.
 
     Without any number, it returns True only if every cell is empty or NaN: a column of
-    words for gaps alone is text. `app.uploads.columns.as_numbers` decides likewise.
+    words for gaps alone is text. `askless.app.uploads.columns.as_numbers` decides
+    likewise.
     """
     is_plain, has_number = True, False
     for cells in groups:

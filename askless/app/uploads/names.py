@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from core.errors import Refusal, RefusedError
-from core.table.cells import UNNAMED
+from askless.core.errors import Refusal, RefusedError
+from askless.core.table.cells import UNNAMED
 
 
 def tidy_names(raw_names: Sequence[str]) -> list[str]:

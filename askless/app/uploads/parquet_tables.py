@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from app.uploads.bounds import Bounds, refuse_more, refuse_too_large_for_memory
+from askless.app.uploads.bounds import Bounds, refuse_more, refuse_too_large_for_memory
 
 MAGIC = b"PAR1"
 # Least bytes of a cell in memory: a float64 or a pointer.

@@ -1,4 +1,4 @@
-"""Reads and checks tables in child processes (`app.processes.limited`), within bounds.
+"""Reads and checks tables in child processes , within bounds.
 
 Other packages use `TableReader`; the other functions run in its child processes.
 """
@@ -9,24 +9,24 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from app.documents.fields import NAME_RULE, is_name
-from app.processes.limited import ChildLimits, IsWanted, run_limited
-from app.uploads import Bounds, read_table
-from app.uploads.checking import check_both, check_names
-from app.uploads.drafting import draft_spec
-from app.uploads.references import (
+from askless.app.documents.fields import NAME_RULE, is_name
+from askless.app.processes.limited import ChildLimits, IsWanted, run_limited
+from askless.app.uploads import Bounds, read_table
+from askless.app.uploads.checking import check_both, check_names
+from askless.app.uploads.drafting import draft_spec
+from askless.app.uploads.references import (
     TableReference,
     open_reference,
     record_table,
     sample_rows,
     unlimited_rows,
 )
-from core.errors import Refusal, RefusedError
-from core.pipeline.spec import TrainingSpec
-from core.table.catalogue import Feature
-from core.table.columns import Column
-from core.table.draft import ColumnDraft
-from core.table.sketch import ColumnSketch, sketch_column
+from askless.core.errors import Refusal, RefusedError
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.table.catalogue import Feature
+from askless.core.table.columns import Column
+from askless.core.table.draft import ColumnDraft
+from askless.core.table.sketch import ColumnSketch, sketch_column
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.fs
 import pyarrow.parquet
 
-from app.uploads.parquet_tables import MAGIC
-from app.uploads.unpacking import COMPRESSIONS
-from core.errors import Refusal, RefusedError
+from askless.app.uploads.parquet_tables import MAGIC
+from askless.app.uploads.unpacking import COMPRESSIONS
+from askless.core.errors import Refusal, RefusedError
 
 SUFFIXES = (".parquet", ".pq")
 SCHEMES = ("s3://", "gs://", "gcs://", "file://")

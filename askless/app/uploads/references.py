@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from app.uploads.bounds import Bounds, refuse_more
-from app.uploads.places import (
+from askless.app.uploads.bounds import Bounds, refuse_more
+from askless.app.uploads.places import (
     TableFile,
     find_file,
     find_table_files,
     open_place,
     place_error,
 )
-from app.uploads.streams import StreamedTable
-from core.errors import Refusal, RefusedError
+from askless.app.uploads.streams import StreamedTable
+from askless.core.errors import Refusal, RefusedError
 
 # Most files of a table: each is recorded, and its footer read.
 MAX_FILES = 10_000

@@ -13,9 +13,9 @@ import pyarrow.csv
 import pyarrow.fs
 import pyarrow.parquet
 
-from app.uploads import first_line, read_table
-from app.uploads.bounds import Bounds, refuse_more
-from app.uploads.csv_tables import (
+from askless.app.uploads import first_line, read_table
+from askless.app.uploads.bounds import Bounds, refuse_more
+from askless.app.uploads.csv_tables import (
     COMMA,
     MAX_RAGGED,
     SAMPLE_ROWS,
@@ -27,10 +27,15 @@ from app.uploads.csv_tables import (
     refuse_ragged,
     replace_decimal_commas,
 )
-from app.uploads.names import tidy_names
-from app.uploads.places import TableFile, find_file
-from app.uploads.unpacking import BYTE_ORDER_MARKS, COMPRESSIONS, HEAD, guess_utf16
-from core.errors import Refusal, RefusedError
+from askless.app.uploads.names import tidy_names
+from askless.app.uploads.places import TableFile, find_file
+from askless.app.uploads.unpacking import (
+    BYTE_ORDER_MARKS,
+    COMPRESSIONS,
+    HEAD,
+    guess_utf16,
+)
+from askless.core.errors import Refusal, RefusedError
 
 # Bytes at the start of a text that decide the separator.
 LOOK = 1 << 23
@@ -53,8 +58,8 @@ def write_scratch(
     """Write a CSV as Parquet; return the file, and a function that removes it.
 
     Where the system can, the file has no name, so it ends with this process. Cells are
-    texts, as `app.uploads.read_table` reads them, and the same tables are refused.
-    Raises RefusedError also if the source changes while it is read.
+    texts, as `askless.app.uploads.read_table` reads them, and the same tables are
+    refused. Raises RefusedError also if the source changes while it is read.
     """
     original = find_file(pyarrow.fs.LocalFileSystem(), str(source.absolute()))
     descriptor, name = mkstemp(prefix="askless-", suffix=".parquet")

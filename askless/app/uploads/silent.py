@@ -6,11 +6,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from app.documents.cases import SilentNames, read_silent
-from core.arrays import BoolArray, IntArray
-from core.errors import Refusal, RefusedError
-from core.table.columns import Column, as_text
-from core.table.spec import CASE_COLUMN
+from askless.app.documents.cases import SilentNames, read_silent
+from askless.core.arrays import BoolArray, IntArray
+from askless.core.errors import Refusal, RefusedError
+from askless.core.table.columns import Column, as_text
+from askless.core.table.spec import CASE_COLUMN
 
 Read = TypeVar("Read")
 RULE = "must be as the service writes it for a closed case"

@@ -9,21 +9,21 @@ from weakref import finalize
 import numpy as np
 import pyarrow as pa
 
-from app.uploads.bounds import UNBOUNDED, Bounds, refuse_more
-from app.uploads.coded import as_coded, join_texts
-from app.uploads.columns import TYPE_RULE, to_column
-from app.uploads.kinds import holds_numbers
-from app.uploads.names import tidy_names
-from app.uploads.places import (
+from askless.app.uploads.bounds import UNBOUNDED, Bounds, refuse_more
+from askless.app.uploads.coded import as_coded, join_texts
+from askless.app.uploads.columns import TYPE_RULE, to_column
+from askless.app.uploads.kinds import holds_numbers
+from askless.app.uploads.names import tidy_names
+from askless.app.uploads.places import (
     TableFile,
     file_error,
     find_file,
     find_table_files,
     is_large_csv,
 )
-from app.uploads.scratch import write_scratch
-from core.errors import Refusal, RefusedError
-from core.table.columns import Column
+from askless.app.uploads.scratch import write_scratch
+from askless.core.errors import Refusal, RefusedError
+from askless.core.table.columns import Column
 
 # Rows of a row group that are decoded at a time.
 ROWS = 1 << 20
@@ -41,9 +41,9 @@ class RowGroup(NamedTuple):
 class StreamedTable(Mapping[str, Column]):
     """The columns of a table in Parquet files; each is read on access.
 
-    Columns are as `app.uploads.read_columns` returns them, and are not kept. `n_rows`
-    and the row groups, `spans`, come from the footers. Each read raises RefusedError
-    if a file has changed since the table was opened.
+    Columns are as `askless.app.uploads.read_columns` returns them, and are not kept.
+    `n_rows` and the row groups, `spans`, come from the footers. Each read raises
+    RefusedError if a file has changed since the table was opened.
     """
 
     def __init__(
@@ -192,8 +192,9 @@ def open_table(
 ) -> StreamedTable:
     """Open a table in one Parquet file or several: see `find_table_files`.
 
-    `text`, `bounds` and `skipped` are as in `app.uploads`; only footers are read. A
-    large CSV is first copied into a Parquet file, which is removed with the table.
+    `text`, `bounds` and `skipped` are as in `askless.app.uploads`; only footers are
+    read. A large CSV is first copied into a Parquet file, which is removed with the
+    table.
     """
     if isinstance(source, Path) and is_large_csv(source):
         file, release = write_scratch(source, bounds, skipped=skipped)

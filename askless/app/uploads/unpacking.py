@@ -6,8 +6,8 @@ from typing import IO
 
 import pyarrow as pa
 
-from app.uploads.bounds import Bounds, refuse_too_large_for_memory
-from core.errors import Refusal, RefusedError
+from askless.app.uploads.bounds import Bounds, refuse_too_large_for_memory
+from askless.core.errors import Refusal, RefusedError
 
 Source = Path | IO[bytes]
 CHUNK = 1 << 20

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
 
-from app.words.charts import PERCENTS, WIDE, in_unit
-from app.words.plot import Plot, day_axis, name_axis, number_axis
-from app.words.svg import INK, SERIES
+from askless.app.words.charts import PERCENTS, WIDE, in_unit
+from askless.app.words.plot import Plot, day_axis, name_axis, number_axis
+from askless.app.words.svg import INK, SERIES
 
 
 class PlottedFigure(NamedTuple):

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from app.records import Decision
+from askless.app.records import Decision
 
 ENDINGS: dict[Decision, str] = {
     "promoted": "The challenger was made champion after {cases}.",

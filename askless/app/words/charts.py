@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.words.plot import FONT, Axis, LegendEntry, Plot, name_axis, number_axis
-from app.words.svg import INK, SERIES, cut_to_width
-from app.words.wording import percent
-from core.arrays import FloatArray
-from core.model.figures import ReliabilityBin
-from core.model.model import Curve
-from core.table.prices import MICROS_PER_UNIT
+from askless.app.words.plot import FONT, Axis, LegendEntry, Plot, name_axis, number_axis
+from askless.app.words.svg import INK, SERIES, cut_to_width
+from askless.app.words.wording import percent
+from askless.core.arrays import FloatArray
+from askless.core.model.figures import ReliabilityBin
+from askless.core.model.model import Curve
+from askless.core.table.prices import MICROS_PER_UNIT
 
 # Width and height; of charts side by side the second.
 WIDE, SMALL, LOW = (460, 320), (380, 310), (420, 200)

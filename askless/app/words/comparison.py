@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from app.words.figures import Cells
-from app.words.wording import money, percent, percent_range
-from core.model.figures import Estimate
-from core.model.model import Curve, Model
+from askless.app.words.figures import Cells
+from askless.app.words.wording import money, percent, percent_range
+from askless.core.model.figures import Estimate
+from askless.core.model.model import Curve, Model
 
 
 class Clash(NamedTuple):

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from app.words.challenges import say_cases
-from core.model.alarms import LEAST_CASES, Alarm
+from askless.app.words.challenges import say_cases
+from askless.core.model.alarms import LEAST_CASES, Alarm
 
 
 def say_reason(alarm: Alarm, feature: str | None) -> str:

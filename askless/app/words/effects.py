@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.words.charts import Effect, effect_chart
-from app.words.figures import Cells
-from app.words.wording import percent, value_words
-from core.model.ensemble import Ensemble
-from core.session.policies import POLICIES, default_policy
-from core.simulation.effects import FeatureEffect, compute_effects
+from askless.app.words.charts import Effect, effect_chart
+from askless.app.words.figures import Cells
+from askless.app.words.wording import percent, value_words
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.policies import POLICIES, default_policy
+from askless.core.simulation.effects import FeatureEffect, compute_effects
 
 # Features that are drawn, classes in a chart, answers in a table.
 N_FEATURES, N_CLASSES, N_ANSWERS = 12, 6, 9

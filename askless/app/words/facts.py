@@ -2,18 +2,18 @@
 
 from typing import NamedTuple
 
-from app.documents.card import read_learnt
-from app.words.figures import Cells
-from app.words.wording import (
+from askless.app.documents.card import read_learnt
+from askless.app.words.figures import Cells
+from askless.app.words.wording import (
     list_warnings,
     money,
     percent,
     percent_range,
     value_words,
 )
-from core.model.ensemble import Ensemble
-from core.model.model import Model
-from core.table.catalogue import Feature
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Model
+from askless.core.table.catalogue import Feature
 
 # Fewer rows in a class than these say little of it.
 FEW_ROWS = 100

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.words.wording import money, number_range, percent, percent_range
-from core.arrays import FloatArray
-from core.model.ensemble import Ensemble
-from core.model.figures import Estimate
-from core.model.model import Curve
+from askless.app.words.wording import money, number_range, percent, percent_range
+from askless.core.arrays import FloatArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.figures import Estimate
+from askless.core.model.model import Curve
 
 # Budgets whose reliability is drawn.
 N_RELIABILITIES = 4

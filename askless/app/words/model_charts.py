@@ -5,15 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.words.charts import (
+from askless.app.words.charts import (
     NamedCurve,
     curve_chart,
     margin_chart,
     purchases_chart,
     reliability_chart,
 )
-from app.words.facts import find_commonest, in_brackets
-from app.words.figures import (
+from askless.app.words.facts import find_commonest, in_brackets
+from askless.app.words.figures import (
     RELIABILITY_NOTE,
     VOTE_ERROR,
     VOTE_NOTE,
@@ -29,9 +29,9 @@ from app.words.figures import (
     shown_figures,
     tenths,
 )
-from app.words.wording import percent, percent_range
-from core.model.ensemble import Ensemble
-from core.model.model import Curve, Model
+from askless.app.words.wording import percent, percent_range
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Curve, Model
 
 # Features that are drawn.
 N_FEATURES = 25

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.words.figures import Cells
-from app.words.wording import percent
-from core.model.figures import Estimate
-from core.simulation.off_policy import (
+from askless.app.words.figures import Cells
+from askless.app.words.wording import percent
+from askless.core.model.figures import Estimate
+from askless.core.simulation.off_policy import (
     LEAST_EFFECTIVE,
     LEAST_EXPLORED,
     MEASURES,

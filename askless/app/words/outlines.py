@@ -1,9 +1,9 @@
 """A table of what a budget buys, in order, if every answer comes."""
 
-from app.words.figures import Cells
-from app.words.wording import money, price_words
-from core.model.model import Model
-from core.session.outline import outline
+from askless.app.words.figures import Cells
+from askless.app.words.wording import money, price_words
+from askless.core.model.model import Model
+from askless.core.session.outline import outline
 
 
 def outline_cells(model: Model, budget: int | None) -> Cells:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from app.words.svg import (
+from askless.app.words.svg import (
     INK,
     cut_to_width,
     draw_element,

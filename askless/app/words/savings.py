@@ -6,7 +6,7 @@ All of it rests on the curve's errors on held-out rows and on its mean spends.
 import math
 from typing import NamedTuple
 
-from core.model.model import Curve
+from askless.core.model.model import Curve
 
 # A smaller saving is not worth a headline.
 WORTH_TELLING = 0.9

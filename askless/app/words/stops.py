@@ -1,11 +1,11 @@
 """Reasons why a session asks no more, in words with its amounts."""
 
-from app.words.wording import money
-from core.model.ensemble import Ensemble
-from core.session.policies import POLICIES
-from core.session.position import Position
-from core.session.state import State
-from core.session.uses import list_open
+from askless.app.words.wording import money
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.policies import POLICIES
+from askless.core.session.position import Position
+from askless.core.session.state import State
+from askless.core.session.uses import list_open
 
 # Each reason that needs no amount, as a clause: it may stand after a colon.
 STOP_WORDS = {

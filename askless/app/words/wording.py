@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from app.records import DoubtKind
-from core.errors import find_nearest
-from core.model.ensemble import Ensemble
-from core.session.state import Forecast, Question
-from core.session.steps import AnswerStep, Prospect
-from core.table.catalogue import UNSEEN, Catalogue, Feature
-from core.table.prices import from_micros
+from askless.app.records import DoubtKind
+from askless.core.errors import find_nearest
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.state import Forecast, Question
+from askless.core.session.steps import AnswerStep, Prospect
+from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
+from askless.core.table.prices import from_micros
 
 # Why a session does not stop early by a certificate; None: it may.
 LACKS: dict[str | None, str] = {

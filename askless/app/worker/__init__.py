@@ -9,13 +9,13 @@ import signal
 import threading
 from multiprocessing.connection import wait
 
-from app.logs import configure, log
-from app.settings.settings import Settings
-from app.store.database.engine import create_engine
-from app.worker.attempts_child import AttemptsChild
-from app.worker.chores import Chore
-from app.worker.errands import ErrandsChild
-from app.worker.watching import Worker
+from askless.app.logs import configure, log
+from askless.app.settings.settings import Settings
+from askless.app.store.database.engine import create_engine
+from askless.app.worker.attempts_child import AttemptsChild
+from askless.app.worker.chores import Chore
+from askless.app.worker.errands import ErrandsChild
+from askless.app.worker.watching import Worker
 
 POLLING_S = 0.25
 # Seconds between two looks whether the process of errands lives.

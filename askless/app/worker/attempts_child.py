@@ -10,15 +10,15 @@ from logging import WARNING
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from app.logs import log
-from app.processes.child import FORK, Child, ChildLostError
-from app.processes.memory import be_killed_first, count_kills
-from app.records import StoredJob
-from app.settings.settings import Settings
-from app.store.blobs import Blobs
-from app.store.database.engine import create_engine
-from app.worker.computing import Computer
-from core.warm import warm_up
+from askless.app.logs import log
+from askless.app.processes.child import FORK, Child, ChildLostError
+from askless.app.processes.memory import be_killed_first, count_kills
+from askless.app.records import StoredJob
+from askless.app.settings.settings import Settings
+from askless.app.store.blobs import Blobs
+from askless.app.store.database.engine import create_engine
+from askless.app.worker.computing import Computer
+from askless.core.warm import warm_up
 
 READY = "ready"
 

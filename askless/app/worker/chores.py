@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
 
-from app.logs import LOGGER
+from askless.app.logs import LOGGER
 
 # The least pause after a failure, such as a database that is away.
 PAUSE_S = 2.0

@@ -13,21 +13,21 @@ from importlib import import_module
 import sqlalchemy as sa
 from sqlalchemy.exc import InternalError, OperationalError
 
-from app.cluster.group import ShardsLostError
-from app.cluster.messages import ShardFailedError
-from app.errors import BlobGoneError, SupersededError
-from app.logs import LOGGER
-from app.processes.memory import is_memory_short, limited_memory
-from app.records import StoredJob
-from app.service.jobs import queue
-from app.service.jobs.kinds import work_for
-from app.service.jobs.run import JobRun, Workshop, find_source
-from app.settings.places import ClusterError, place_of
-from app.settings.settings import Settings
-from app.store.blobs import Blobs
-from app.store.database.engine import transaction
-from app.uploads.parsing import reader_of
-from core.errors import RefusedError
+from askless.app.cluster.group import ShardsLostError
+from askless.app.cluster.messages import ShardFailedError
+from askless.app.errors import BlobGoneError, SupersededError
+from askless.app.logs import LOGGER
+from askless.app.processes.memory import is_memory_short, limited_memory
+from askless.app.records import StoredJob
+from askless.app.service.jobs import queue
+from askless.app.service.jobs.kinds import work_for
+from askless.app.service.jobs.run import JobRun, Workshop, find_source
+from askless.app.settings.places import ClusterError, place_of
+from askless.app.settings.settings import Settings
+from askless.app.store.blobs import Blobs
+from askless.app.store.database.engine import transaction
+from askless.app.uploads.parsing import reader_of
+from askless.core.errors import RefusedError
 
 # Errors of a database that is away; the last: PostgreSQL accepts no changes now.
 AWAY = (OperationalError, InternalError)

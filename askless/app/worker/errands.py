@@ -11,19 +11,19 @@ from multiprocessing.connection import Connection
 
 import sqlalchemy as sa
 
-from app.logs import LOGGER, log
-from app.processes.child import FORK, Child
-from app.records import Moment
-from app.service import datasets, keys, operations, retries
-from app.service.jobs import table_jobs
-from app.service.loaded import LoadedModels
-from app.service.sessions import challenges, retention
-from app.settings.settings import Settings
-from app.store.blobs import Blobs
-from app.store.database.engine import create_engine, empty_log, transaction
-from app.store.database.transactions import Transaction
-from app.worker.attempts_child import stop_on_sigterm
-from app.worker.chores import Chore
+from askless.app.logs import LOGGER, log
+from askless.app.processes.child import FORK, Child
+from askless.app.records import Moment
+from askless.app.service import datasets, keys, operations, retries
+from askless.app.service.jobs import table_jobs
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions import challenges, retention
+from askless.app.settings.settings import Settings
+from askless.app.store.blobs import Blobs
+from askless.app.store.database.engine import create_engine, empty_log, transaction
+from askless.app.store.database.transactions import Transaction
+from askless.app.worker.attempts_child import stop_on_sigterm
+from askless.app.worker.chores import Chore
 
 TURN_S = 1.0
 # For the errand in progress, once the worker is to end.

@@ -11,15 +11,15 @@ from typing import Any, Protocol
 
 import sqlalchemy as sa
 
-from app.errors import SupersededError
-from app.logs import log
-from app.processes.child import ChildLostError
-from app.records import StoredJob
-from app.service import operations
-from app.service.jobs import queue
-from app.settings.settings import Settings
-from app.store.database.engine import transaction
-from app.worker.computing import INTERRUPTED, now
+from askless.app.errors import SupersededError
+from askless.app.logs import log
+from askless.app.processes.child import ChildLostError
+from askless.app.records import StoredJob
+from askless.app.service import operations
+from askless.app.service.jobs import queue
+from askless.app.settings.settings import Settings
+from askless.app.store.database.engine import transaction
+from askless.app.worker.computing import INTERRUPTED, now
 
 # Seconds for the step in progress to end, once the worker is to stop.
 GRACE_S = 15.0

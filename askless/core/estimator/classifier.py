@@ -15,24 +15,24 @@ from sklearn.utils.validation import (
     check_random_state,
 )
 
-from core.estimator import conventions
-from core.estimator.fitting import fit_model
-from core.estimator.importances import weigh_features
-from core.estimator.incremental import Incremental
-from core.estimator.predictions import BudgetedPredictor, ErrorCurve, Served
-from core.model.model import Model
-from core.model.rows import check_rows
-from core.pipeline.check import note_missing
-from core.pipeline.choosing import AUTO, AUTO_NAMES
-from core.pipeline.spec import TrainingSpec
-from core.simulation.outcomes import TableRows
-from core.table.columns import scale_weights
-from core.table.costs import read_catalogue
-from core.table.dataset import Dataset
-from core.table.spec import TableSpec
-from core.table.weights import mean_safely
-from core.training.algorithms import ALGORITHMS
-from core.training.params import BoostParams
+from askless.core.estimator import conventions
+from askless.core.estimator.fitting import fit_model
+from askless.core.estimator.importances import weigh_features
+from askless.core.estimator.incremental import Incremental
+from askless.core.estimator.predictions import BudgetedPredictor, ErrorCurve, Served
+from askless.core.model.model import Model
+from askless.core.model.rows import check_rows
+from askless.core.pipeline.check import note_missing
+from askless.core.pipeline.choosing import AUTO, AUTO_NAMES
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.simulation.outcomes import TableRows
+from askless.core.table.columns import scale_weights
+from askless.core.table.costs import read_catalogue
+from askless.core.table.dataset import Dataset
+from askless.core.table.spec import TableSpec
+from askless.core.table.weights import mean_safely
+from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.params import BoostParams
 
 
 class BudgetedBoostingClassifier(
@@ -44,8 +44,9 @@ class BudgetedBoostingClassifier(
     ----------
     algorithm : str
         `auto` is `panels`: for every budget a set of features and a blend that predicts
-        from it. Or boosting by a rule (`core.training.rules.RULES`), `cascade` for two
-        classes, `online`, or a baseline: `decision_tree`, `bagging`, `random_forest`.
+        from it. Or boosting by a rule (`askless.core.training.rules.RULES`), `cascade`
+        for two classes, `online`, or a baseline: `decision_tree`, `bagging`,
+        `random_forest`.
     costs : sequence of float, or mapping of feature to float, optional
         Cost of each column, by position or by name (of a data frame's column), which
         may be a pattern: "lab_*". What a mapping leaves out costs 1. None: 1 each.
@@ -67,7 +68,8 @@ class BudgetedBoostingClassifier(
     random_state : int, RandomState or None
         Seeds folds and draws. An integer is a spec's `seed`: so the model is the same.
     label_weights : {"balanced", "uniform"}
-        Initial weights of several classes (`core.training.boosting.initial_weights`).
+        Initial weights of several classes
+        (`askless.core.training.boosting.initial_weights`).
     cost_floor : float, optional
         Above 0: what a cost of 0 counts as to rules. None: the smallest positive cost.
     stages, detection, false_alarm, half_life : int, float, float and int
@@ -93,12 +95,12 @@ class BudgetedBoostingClassifier(
     Attributes
     ----------
     classes_ : array, shape (n_classes,)
-    model_ : core.model.model.Model
+    model_ : askless.core.model.model.Model
         What `save` writes. Its classes are in the order of their texts.
-    ensemble_ : core.model.ensemble.Ensemble
-    curve_ : core.estimator.predictions.ErrorCurve or None
+    ensemble_ : askless.core.model.ensemble.Ensemble
+    curve_ : askless.core.estimator.predictions.ErrorCurve or None
         Error and spend against budget, from the folds' held-out rows.
-    params_ : core.training.params.BoostParams
+    params_ : askless.core.training.params.BoostParams
         Parameters that were trained with, those that "auto" chose among them.
     warnings_ : tuple of str
         What is odd about the columns although it is legal.
@@ -118,7 +120,7 @@ class BudgetedBoostingClassifier(
     Several classes are boosted by AdaBoost.MH. An indicator matrix y of 0 and 1,
     (n_samples, n_classes), lets a row belong to several classes (multi-label): only by
     boosting, without folds or parameters "auto"; `auto` is then its first rule.
-    A parameter "auto" is chosen on a third of the rows (`core.pipeline.choosing`).
+    A parameter "auto" is chosen on a third of the rows (`pipeline.choosing`).
     At prediction `adaboost_rs` and `online` draw by `random_state` and a row's values.
     With `online` the rows can come in batches, by `partial_fit`.
     """

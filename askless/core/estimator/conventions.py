@@ -9,24 +9,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.arrays import FloatArray, IntArray
-from core.errors import Refusal, RefusedError, describe
-from core.estimator.frames import text_of
-from core.model.ensemble import Ensemble
-from core.parameters import as_number, check_parameters, parameters
-from core.pipeline.choosing import AUTO, AutoName
-from core.pipeline.spec import TrainingSpec, check_algorithm, split_auto
-from core.session.aims import ONE_RULE, check_aim
-from core.session.state import Aim
-from core.table.catalogue import Catalogue
-from core.table.check import read_features
-from core.table.columns import Columns, scale_weights
-from core.table.costs import as_python
-from core.table.dataset import ClassLabel, Dataset
-from core.table.spec import TableSpec
-from core.training.algorithms import ALGORITHMS
-from core.training.params import BoostParams
-from core.training.rules import RULES
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.errors import Refusal, RefusedError, describe
+from askless.core.estimator.frames import text_of
+from askless.core.model.ensemble import Ensemble
+from askless.core.parameters import as_number, check_parameters, parameters
+from askless.core.pipeline.choosing import AUTO, AutoName
+from askless.core.pipeline.spec import TrainingSpec, check_algorithm, split_auto
+from askless.core.session.aims import ONE_RULE, check_aim
+from askless.core.session.state import Aim
+from askless.core.table.catalogue import Catalogue
+from askless.core.table.check import read_features
+from askless.core.table.columns import Columns, scale_weights
+from askless.core.table.costs import as_python
+from askless.core.table.dataset import ClassLabel, Dataset
+from askless.core.table.spec import TableSpec
+from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.params import BoostParams
+from askless.core.training.rules import RULES
 
 
 class TrainingRequest(NamedTuple):

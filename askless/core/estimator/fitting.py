@@ -2,14 +2,14 @@
 
 from dataclasses import asdict, replace
 
-from core.model.model import Model
-from core.pipeline.spec import TrainingSpec
-from core.pipeline.train import train
-from core.table.binned_table import code_table
-from core.table.check import CheckedTable
-from core.table.dataset import Dataset
-from core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
-from core.work import end_of
+from askless.core.model.model import Model
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.train import train
+from askless.core.table.binned_table import code_table
+from askless.core.table.check import CheckedTable
+from askless.core.table.dataset import Dataset
+from askless.core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
+from askless.core.work import end_of
 
 
 def fit_model(dataset: Dataset, spec: TrainingSpec, warnings: tuple[str, ...]) -> Model:

@@ -10,9 +10,9 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from core.arrays import BoolArray
-from core.errors import Refusal, RefusedError, describe
-from core.table.columns import Column
+from askless.core.arrays import BoolArray
+from askless.core.errors import Refusal, RefusedError, describe
+from askless.core.table.columns import Column
 
 NUMBERS = (int, float, Decimal, np.integer, np.floating)
 CONTAINERS = (list, tuple, dict, set, frozenset, np.ndarray)

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.estimator.conventions import hash_rows
-from core.estimator.predictions import Served
-from core.simulation.outcomes import TableRows
-from core.simulation.refusals import measure_refusals
-from core.table.costs import read_budget
-from core.table.dataset import Dataset
+from askless.core.arrays import FloatArray
+from askless.core.estimator.conventions import hash_rows
+from askless.core.estimator.predictions import Served
+from askless.core.simulation.outcomes import TableRows
+from askless.core.simulation.refusals import measure_refusals
+from askless.core.table.costs import read_budget
+from askless.core.table.dataset import Dataset
 
 # Of a longer table so many rows are drawn: a fit takes hardly longer for it.
 MOST_ROWS = 500

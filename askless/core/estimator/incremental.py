@@ -14,19 +14,19 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from core.arrays import FloatArray, IntArray
-from core.errors import Refusal, RefusedError, describe
-from core.estimator import conventions
-from core.estimator.predictions import ErrorCurve
-from core.estimator.reading import TableReading
-from core.model.model import Model
-from core.model.rows import check_rows
-from core.pipeline.learning import Learning, LearntRows
-from core.pipeline.learning_rows import find_weights_outside
-from core.pipeline.learning_state import find_learning, start_learning
-from core.table.costs import read_catalogue
-from core.training.algorithms import ALGORITHMS
-from core.training.params import BoostParams
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.errors import Refusal, RefusedError, describe
+from askless.core.estimator import conventions
+from askless.core.estimator.predictions import ErrorCurve
+from askless.core.estimator.reading import TableReading
+from askless.core.model.model import Model
+from askless.core.model.rows import check_rows
+from askless.core.pipeline.learning import Learning, LearntRows
+from askless.core.pipeline.learning_rows import find_weights_outside
+from askless.core.pipeline.learning_state import find_learning, start_learning
+from askless.core.table.costs import read_catalogue
+from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.params import BoostParams
 
 ONLY_ONLINE = (
     'partial_fit: needs the algorithm "online"; make the estimator with '

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import TypeVar
 
-from core.errors import Refusal, RefusedError, nearest_hint
+from askless.core.errors import Refusal, RefusedError, nearest_hint
 
 # Refusals of columns that are shown.
 MAX_NAMED = 5
@@ -14,8 +14,8 @@ Kept = TypeVar("Kept")
 def match_names(table: Mapping[str, Kept], names: Collection[str]) -> dict[str, Kept]:
     """Return the columns of a table in the order of `names`, whatever their order.
 
-    Some may be absent, which `core.model.rows.check_rows` refuses where they are read.
-    Raises `RefusedError` for columns of other names.
+    Some may be absent, which `askless.core.model.rows.check_rows` refuses where they
+    are read. Raises `RefusedError` for columns of other names.
     """
     # Old models have names with white space around them.
     known = {name.strip(): name for name in names} | {name: name for name in names}

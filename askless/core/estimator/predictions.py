@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.arrays import FloatArray, IntArray
-from core.estimator.conventions import (
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.estimator.conventions import (
     as_dense,
     locate_classes,
     read_aim,
@@ -17,16 +17,16 @@ from core.estimator.conventions import (
     read_indicators,
     read_sample_weights,
 )
-from core.model.ensemble import Ensemble
-from core.model.model import Curve, Model
-from core.session.outline import outline
-from core.session.policies import check_policy
-from core.session.state import Aim
-from core.simulation.curves import evaluate
-from core.simulation.outcomes import Outcomes, TableRows, simulate_each
-from core.table.costs import read_budget, read_budgets, read_row_budgets
-from core.table.dataset import Dataset
-from core.table.prices import MICROS_PER_UNIT, from_micros
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Curve, Model
+from askless.core.session.outline import outline
+from askless.core.session.policies import check_policy
+from askless.core.session.state import Aim
+from askless.core.simulation.curves import evaluate
+from askless.core.simulation.outcomes import Outcomes, TableRows, simulate_each
+from askless.core.table.costs import read_budget, read_budgets, read_row_budgets
+from askless.core.table.dataset import Dataset
+from askless.core.table.prices import MICROS_PER_UNIT, from_micros
 
 Budget = float | int | None
 AimWish = Mapping[str, float] | None

@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_y, column_or_1d, validate_data
 
-from core.arrays import IntArray
-from core.errors import Refusal, RefusedError
-from core.estimator import conventions, frames
-from core.estimator.matching import match_names
-from core.table.columns import Column
-from core.table.dataset import ClassLabel
+from askless.core.arrays import IntArray
+from askless.core.errors import Refusal, RefusedError
+from askless.core.estimator import conventions, frames
+from askless.core.estimator.matching import match_names
+from askless.core.table.columns import Column
+from askless.core.table.dataset import ClassLabel
 
 
 class TableReading:

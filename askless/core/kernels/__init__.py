@@ -4,16 +4,22 @@ A record stands in the file of the kernels that read it. `jit` says why a kernel
 call those of another file.
 """
 
-from core.kernels.binning import FEW, MISSING, encode, encode_parallel, pack_codes
-from core.kernels.boosted_trees import boost_trees, find_stump_gains
-from core.kernels.bounds import Reach, Segments, bound_votes
-from core.kernels.chances import MAX_LOGIT, link_votes, pick_best
-from core.kernels.draws import draw_uniforms, find_waiting_draw, tally_draws
-from core.kernels.going_on import ALWAYS, LEAST_LEAD, Ways, learn_ways
-from core.kernels.histograms import add_moved_rows, add_moved_rows_parallel
-from core.kernels.jit import count_threads, use_threads, watch_compiling
-from core.kernels.logistic import Penalty, fit_logits
-from core.kernels.newton import (
+from askless.core.kernels.binning import (
+    FEW,
+    MISSING,
+    encode,
+    encode_parallel,
+    pack_codes,
+)
+from askless.core.kernels.boosted_trees import boost_trees, find_stump_gains
+from askless.core.kernels.bounds import Reach, Segments, bound_votes
+from askless.core.kernels.chances import MAX_LOGIT, link_votes, pick_best
+from askless.core.kernels.draws import draw_uniforms, find_waiting_draw, tally_draws
+from askless.core.kernels.going_on import ALWAYS, LEAST_LEAD, Ways, learn_ways
+from askless.core.kernels.histograms import add_moved_rows, add_moved_rows_parallel
+from askless.core.kernels.jit import count_threads, use_threads, watch_compiling
+from askless.core.kernels.logistic import Penalty, fit_logits
+from askless.core.kernels.newton import (
     ABOVE,
     BELOW,
     CODE,
@@ -31,9 +37,9 @@ from core.kernels.newton import (
     Growth,
     TreeRoom,
 )
-from core.kernels.online import find_online_stumps, learn_rows
-from core.kernels.online_cuts import adapt_cuts
-from core.kernels.online_records import (
+from askless.core.kernels.online import find_online_stumps, learn_rows
+from askless.core.kernels.online_cuts import adapt_cuts
+from askless.core.kernels.online_records import (
     BIN_WEIGHT,
     EQUALS,
     HAS_TABLE,
@@ -55,7 +61,7 @@ from core.kernels.online_records import (
     OnlineState,
     OnlineStumps,
 )
-from core.kernels.paths import (
+from askless.core.kernels.paths import (
     FEATURE,
     GONE,
     HERE,
@@ -67,10 +73,10 @@ from core.kernels.paths import (
     add_votes,
     tally,
 )
-from core.kernels.plans import find_plan
-from core.kernels.prequential import JudgedRows, add_judged_rows
-from core.kernels.prices import Prices, survey
-from core.kernels.records import (
+from askless.core.kernels.plans import find_plan
+from askless.core.kernels.prequential import JudgedRows, add_judged_rows
+from askless.core.kernels.prices import Prices, survey
+from askless.core.kernels.records import (
     Best,
     Change,
     CodedTable,
@@ -79,7 +85,7 @@ from core.kernels.records import (
     Look,
     MovedRows,
 )
-from core.kernels.sampled_walks import (
+from askless.core.kernels.sampled_walks import (
     GOES_ON,
     Draws,
     SampleState,
@@ -87,10 +93,10 @@ from core.kernels.sampled_walks import (
     walk_payable,
     walk_sampled,
 )
-from core.kernels.scanning import scan, scan_parallel
-from core.kernels.served_trees import ServedTrees, add_trees, hide_columns
-from core.kernels.sides import count_classes, find_sides
-from core.kernels.walks import (
+from askless.core.kernels.scanning import scan, scan_parallel
+from askless.core.kernels.served_trees import ServedTrees, add_trees, hide_columns
+from askless.core.kernels.sides import count_classes, find_sides
+from askless.core.kernels.walks import (
     ASKED,
     DONE,
     N_COUNTS,
@@ -100,7 +106,7 @@ from core.kernels.walks import (
     Terms,
     walk_ordered,
 )
-from core.kernels.weights import (
+from askless.core.kernels.weights import (
     CHUNK,
     count_sides,
     count_sides_parallel,

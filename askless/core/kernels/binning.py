@@ -6,8 +6,8 @@ Codes are uint8, one row per feature; `MISSING` marks a missing value.
 import numpy as np
 from numba import prange
 
-from core.kernels.jit import kernel, parallel_kernel
-from core.kernels.records import ColumnFacts
+from askless.core.kernels.jit import kernel, parallel_kernel
+from askless.core.kernels.records import ColumnFacts
 
 MISSING = np.uint8(255)
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from core.kernels.jit import kernel
-from core.kernels.newton import (
+from askless.core.kernels.jit import kernel
+from askless.core.kernels.newton import (
     N_COARSE,
     Derivatives,
     TreeRoom,

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.kernels.jit import kernel
-from core.kernels.paths import (
+from askless.core.kernels.jit import kernel
+from askless.core.kernels.paths import (
     ABOVE,
     BELOW,
     FEATURE,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from core.kernels.jit import kernel
+from askless.core.kernels.jit import kernel
 
 # Log odds beyond which a chance of two classes moves no further.
 MAX_LOGIT = 40.0
@@ -33,8 +33,8 @@ def link_votes(scores, shares, link, priors, tolerance, out_chances):
 
     scores: (n_rows, n_outputs), a tie where none exceeds the tolerance; shares:
     (n_rows,), in [0, 1]; link: (n_knots, n_outputs + 1) or (n_knots, 2), as in
-    `core.session.probability.apply_link`; priors: (n_classes,). out_chances: (n_rows,
-    n_classes).
+    `askless.core.session.probability.apply_link`; priors: (n_classes,). out_chances:
+    (n_rows, n_classes).
     """
     n_outputs, n_steps, slope = scores.shape[1], link.shape[0] - 1, link.shape[1] - 1
     factor = 2.0 if n_outputs == 1 else 1.0

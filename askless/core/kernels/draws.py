@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from core.kernels.jit import kernel
-from core.kernels.paths import vote_at
+from askless.core.kernels.jit import kernel
+from askless.core.kernels.paths import vote_at
 
 # Philox 4x64: what words are multiplied by, and what is added to the key each round.
 FACTORS = np.array([0xD2E7470EE14C6C93, 0xCA5A826395121157], np.uint64)

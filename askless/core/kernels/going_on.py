@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.kernels.jit import kernel
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.kernels.jit import kernel
 
 # A threshold that every risk exceeds; and what counts as rounding.
 ALWAYS, LEAST_LEAD = -1.0, 1e-12

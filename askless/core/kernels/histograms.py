@@ -3,7 +3,7 @@
 import numpy as np
 from numba import prange
 
-from core.kernels.jit import kernel, serial_and_parallel
+from askless.core.kernels.jit import kernel, serial_and_parallel
 
 N_HISTOGRAM = 256
 N_CLASSES = 2

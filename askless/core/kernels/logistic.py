@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray
-from core.kernels.jit import kernel
+from askless.core.arrays import BoolArray, FloatArray
+from askless.core.kernels.jit import kernel
 
 # Most steps, the shortest step, and the least share of the first loss that each step
 # but the last gains.

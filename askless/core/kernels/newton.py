@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import BoolArray, CodeArray, FloatArray, IntArray
-from core.kernels.jit import kernel
+from askless.core.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from askless.core.kernels.jit import kernel
 
 # Columns of a node: the column that it reads, the code that it cuts at, how it cuts,
 # its children, and the number of training rows below and above.

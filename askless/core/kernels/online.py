@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from core.kernels.jit import kernel
-from core.kernels.online_records import (
+from askless.core.kernels.jit import kernel
+from askless.core.kernels.online_records import (
     BIN_WEIGHT,
     EQUALS,
     LEAST,

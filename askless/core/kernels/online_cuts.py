@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from core.kernels.jit import kernel
-from core.kernels.online_records import BIN_WEIGHT, LEAST, MEAN, MOST, SCALE
+from askless.core.kernels.jit import kernel
+from askless.core.kernels.online_records import BIN_WEIGHT, LEAST, MEAN, MOST, SCALE
 
 # A bin is split that has so many times its share of the rows, and so many times the
 # root of that share more.

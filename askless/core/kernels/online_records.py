@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from core.arrays import BallotArray, BoolArray, FloatArray, IntArray
+from askless.core.arrays import BallotArray, BoolArray, FloatArray, IntArray
 
 # Positions in `OnlineState.facts`.
 WEIGHT, SCALE = 0, 1

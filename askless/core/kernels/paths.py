@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.kernels.jit import kernel
+from askless.core.kernels.jit import kernel
 
 OPEN = 0
 KNOWN = 1

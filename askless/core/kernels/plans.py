@@ -2,9 +2,18 @@
 
 import numpy as np
 
-from core.kernels.jit import kernel
-from core.kernels.paths import ABOVE, BELOW, FEATURE, OPEN, PENDING, Case, Trail, follow
-from core.kernels.prices import NO_GROUP, price_now, price_to_vote
+from askless.core.kernels.jit import kernel
+from askless.core.kernels.paths import (
+    ABOVE,
+    BELOW,
+    FEATURE,
+    OPEN,
+    PENDING,
+    Case,
+    Trail,
+    follow,
+)
+from askless.core.kernels.prices import NO_GROUP, price_now, price_to_vote
 
 
 @kernel

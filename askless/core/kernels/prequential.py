@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.kernels.jit import kernel
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.kernels.jit import kernel
 
 # The log-loss of a chance of 0 would be infinite.
 LEAST_CHANCE = 1e-300

@@ -6,7 +6,7 @@ of one type, rename the record too.
 
 from typing import NamedTuple
 
-from core.arrays import BallotArray, BoolArray, CodeArray, FloatArray, IntArray
+from askless.core.arrays import BallotArray, BoolArray, CodeArray, FloatArray, IntArray
 
 
 class CodedTable(NamedTuple):

@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.kernels.draws import draw
-from core.kernels.jit import kernel
-from core.kernels.paths import FEATURE, OPEN, Case, follow, vote_at
-from core.kernels.prices import NO_GROUP, price_now, price_to_vote
-from core.kernels.walks import (
+from askless.core.kernels.draws import draw
+from askless.core.kernels.jit import kernel
+from askless.core.kernels.paths import FEATURE, OPEN, Case, follow, vote_at
+from askless.core.kernels.prices import NO_GROUP, price_now, price_to_vote
+from askless.core.kernels.walks import (
     ASKED,
     DONE,
     DRAWS,

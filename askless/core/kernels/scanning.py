@@ -3,7 +3,7 @@
 import numpy as np
 from numba import prange
 
-from core.kernels.jit import kernel, serial_and_parallel
+from askless.core.kernels.jit import kernel, serial_and_parallel
 
 MISSING = np.uint8(255)
 N_HISTOGRAM = 256

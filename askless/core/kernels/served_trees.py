@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.kernels.jit import kernel
-from core.kernels.newton import (
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.kernels.jit import kernel
+from askless.core.kernels.newton import (
     ABOVE,
     BELOW,
     IS_CATEGORY,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from core.kernels.jit import kernel
+from askless.core.kernels.jit import kernel
 
 N_HISTOGRAM = 256
 N_CLASSES = 2

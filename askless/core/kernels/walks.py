@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.kernels.jit import kernel
-from core.kernels.paths import (
+from askless.core.kernels.jit import kernel
+from askless.core.kernels.paths import (
     FEATURE,
     GONE,
     HERE,
@@ -19,7 +19,7 @@ from core.kernels.paths import (
     Case,
     follow,
 )
-from core.kernels.prices import NO_GROUP, price_now, price_product
+from askless.core.kernels.prices import NO_GROUP, price_now, price_product
 
 # Places in the counts of a row: what it spent, how many features it asked and draws
 # it counted, the budgets that are done, the hypotheses whose paths have ended.

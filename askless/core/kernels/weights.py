@@ -9,7 +9,7 @@ date or taken anew.
 import numpy as np
 from numba import prange
 
-from core.kernels.jit import kernel, serial_and_parallel
+from askless.core.kernels.jit import kernel, serial_and_parallel
 
 MISSING = np.uint8(255)
 CHUNK = 2048

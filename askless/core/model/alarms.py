@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.arrays import FloatArray
-from core.model.columns import MISSING_CODE
-from core.model.drift import measure_drift, measure_shift
-from core.model.ensemble import Ensemble
-from core.model.values import panel_columns
+from askless.core.arrays import FloatArray
+from askless.core.model.columns import MISSING_CODE
+from askless.core.model.drift import measure_drift, measure_shift
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.values import panel_columns
 
 AlarmKind = Literal["outside", "drift", "error", "calibration", "cases"]
 

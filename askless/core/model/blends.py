@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Interval
 
-from core import arrays, kernels
-from core.arrays import Arrays, BoolArray, Derived, FloatArray, Floats
-from core.model.columns import Columns, HiddenColumns
-from core.model.ranges import Number, Numbers
+from askless.core import arrays, kernels
+from askless.core.arrays import Arrays, BoolArray, Derived, FloatArray, Floats
+from askless.core.model.columns import Columns, HiddenColumns
+from askless.core.model.ranges import Number, Numbers
 
 KernelName = Literal["laplace", "gauss"]
 

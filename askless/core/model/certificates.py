@@ -6,7 +6,7 @@ from typing import Annotated
 
 from annotated_types import Interval, Len
 
-from core.model.ranges import Chance, Micros
+from askless.core.model.ranges import Chance, Micros
 
 # Thresholds that are tried: how probable the label must be to stop early.
 THRESHOLDS = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995)

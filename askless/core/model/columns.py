@@ -7,9 +7,9 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval
 
-from core import arrays
-from core.arrays import Arrays, BoolArray, FloatArray, IntArray
-from core.model.ranges import Numbers, Positions
+from askless.core import arrays
+from askless.core.arrays import Arrays, BoolArray, FloatArray, IntArray
+from askless.core.model.ranges import Numbers, Positions
 
 # Codes of columns: for a number, and for a column that marks missing values.
 NUMBER_CODE, MISSING_CODE = -1, -2

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray
-from core.model.columns import NUMBER_CODE
-from core.model.ensemble import Ensemble
-from core.model.figures import Estimate, wilson_interval
-from core.model.values import panel_columns
-from core.table.catalogue import UNSEEN
+from askless.core.arrays import BoolArray, FloatArray
+from askless.core.model.columns import NUMBER_CODE
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.figures import Estimate, wilson_interval
+from askless.core.model.values import panel_columns
+from askless.core.table.catalogue import UNSEEN
 
 # Shares in training are raised to at least this, since ln 0 is infinite.
 LEAST_SHARE = 1e-4

@@ -8,17 +8,17 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval, Len
 
-from core import kernels
-from core.arrays import BoolArray, Derived, FloatArray, IntArray
-from core.kernels import Paths
-from core.model.certificates import Certification
-from core.model.hypotheses import Hypothesis, build_paths
-from core.model.panels import PanelLadder
-from core.model.ranges import Chance, Micros, Share
-from core.table.catalogue import Catalogue
-from core.table.dataset import ClassLabel, count_outputs
-from core.table.price_lists import PriceList, apply_prices
-from core.table.prices import total_cost
+from askless.core import kernels
+from askless.core.arrays import BoolArray, Derived, FloatArray, IntArray
+from askless.core.kernels import Paths
+from askless.core.model.certificates import Certification
+from askless.core.model.hypotheses import Hypothesis, build_paths
+from askless.core.model.panels import PanelLadder
+from askless.core.model.ranges import Chance, Micros, Share
+from askless.core.table.catalogue import Catalogue
+from askless.core.table.dataset import ClassLabel, count_outputs
+from askless.core.table.price_lists import PriceList, apply_prices
+from askless.core.table.prices import total_cost
 
 # A calibration has coefficients at the shares 0, 1/4, 1/2, 3/4 and 1.
 N_KNOTS = 5

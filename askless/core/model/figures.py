@@ -6,7 +6,7 @@ from typing import Annotated
 
 from annotated_types import Interval
 
-from core.model.ranges import Share
+from askless.core.model.ranges import Share
 
 # 97.5 % quantile of the standard normal distribution, for intervals of 95 %.
 QUANTILE = 1.959963984540054

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BallotArray, BoolArray
-from core.kernels import Paths
-from core.model.paths import PathBuilder
-from core.table.binning import Binned
+from askless.core import kernels
+from askless.core.arrays import BallotArray, BoolArray
+from askless.core.kernels import Paths
+from askless.core.model.paths import PathBuilder
+from askless.core.table.binning import Binned
 
 # A child of a tree's stump that is no stump: the vote there is final.
 LEAF = -1

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import Arrays, FloatArray
-from core.model.ensemble import Calibration
-from core.model.figures import Estimate, wilson_interval
+from askless.core.arrays import Arrays, FloatArray
+from askless.core.model.ensemble import Calibration
+from askless.core.model.figures import Estimate, wilson_interval
 
 # Columns of `LearningState.record`. A link turns votes into chances: that of training,
 # and the one that online boosting itself fits.

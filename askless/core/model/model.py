@@ -6,10 +6,10 @@ from typing import Annotated
 
 from annotated_types import Interval, Len
 
-from core.model.ensemble import Ensemble
-from core.model.figures import Figures, wilson_interval
-from core.model.learning_state import LearningState
-from core.model.ranges import Count, MeanCost, Micros, Share
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.figures import Figures, wilson_interval
+from askless.core.model.learning_state import LearningState
+from askless.core.model.ranges import Count, MeanCost, Micros, Share
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import Arrays, BoolArray, Derived, FloatArray, IntArray
-from core.model.blends import Blend, Hiding, KernelRidge
-from core.model.columns import Columns
-from core.model.routes import MAIN, Route
-from core.model.stopping import Stopping
+from askless.core.arrays import Arrays, BoolArray, Derived, FloatArray, IntArray
+from askless.core.model.blends import Blend, Hiding, KernelRidge
+from askless.core.model.columns import Columns
+from askless.core.model.routes import MAIN, Route
+from askless.core.model.stopping import Stopping
 
 # Rise of the loss without a member where training did not measure it: prohibitive.
 UNKNOWN_RISE = 1e6

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.kernels import Paths
+from askless.core.kernels import Paths
 
 
 @dataclass
 class PathBuilder:
     """Collects the nodes and votes of hypotheses, one hypothesis after the other.
 
-    `core.kernels.Paths` describes the arrays. A node leads to the position of another
-    node, or to `~vote`, where `vote` is the position of a vote.
+    `askless.core.kernels.Paths` describes the arrays. A node leads to the position of
+    another node, or to `~vote`, where `vote` is the position of a vote.
     """
 
     n_outputs: int

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from annotated_types import Interval
 
-from core.arrays import FloatArray, IntArray
+from askless.core.arrays import FloatArray, IntArray
 
 #: of several shares; a sum of shares may exceed 1 by rounding
 Share = Annotated[float, Interval(ge=0, le=1 + 1e-9)]

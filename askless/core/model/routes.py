@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from core.arrays import Arrays, BoolArray, FloatArray, IntArray
+from askless.core.arrays import Arrays, BoolArray, FloatArray, IntArray
 
 # The part of panels for every case, and of a case whose root values decide nothing.
 MAIN = -1

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
-from core.table.catalogue import UNSEEN
-from core.table.columns import (
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.table.catalogue import UNSEEN
+from askless.core.table.columns import (
     Column,
     Columns,
     as_text,
@@ -17,7 +17,7 @@ from core.table.columns import (
     read_feature,
     unknown_column,
 )
-from core.table.prices import Paid, buy
+from askless.core.table.prices import Paid, buy
 
 
 class BlockValues(NamedTuple):

@@ -6,8 +6,8 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval, Len
 
-from core.arrays import Arrays, FloatArray
-from core.model.ranges import Amounts, Costs, MeanCost, Positions, Shares
+from askless.core.arrays import Arrays, FloatArray
+from askless.core.model.ranges import Amounts, Costs, MeanCost, Positions, Shares
 
 ErrorCosts = tuple[tuple[float, ...], ...]
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.model.columns import NUMBER_CODE
-from core.model.ensemble import Ensemble
-from core.table.catalogue import MOST_VALUES
+from askless.core.arrays import FloatArray
+from askless.core.model.columns import NUMBER_CODE
+from askless.core.model.ensemble import Ensemble
+from askless.core.table.catalogue import MOST_VALUES
 
 # Rows that tell quickly of most numbers that they have many values.
 FEW_ROWS = 1000

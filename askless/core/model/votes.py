@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.ensemble import Ensemble
-from core.model.hypotheses import Hypothesis, build_paths
+from askless.core import kernels
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.hypotheses import Hypothesis, build_paths
 
 TIE = 1e-12
 

@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray, round_digits
-from core.model.blends import Blend, to_chances
-from core.model.columns import Columns
-from core.model.panels import Panel
-from core.panels.chances import fit_weights, mean_loss, to_logits
-from core.panels.effort import Recipe
-from core.panels.ridges import Basis, HeldOutRidge, fit_kernel, fit_logistic
-from core.panels.rows import DIGITS, HeldOut, PanelRows
-from core.panels.trees import (
+from askless.core.arrays import FloatArray, IntArray, round_digits
+from askless.core.model.blends import Blend, to_chances
+from askless.core.model.columns import Columns
+from askless.core.model.panels import Panel
+from askless.core.panels.chances import fit_weights, mean_loss, to_logits
+from askless.core.panels.effort import Recipe
+from askless.core.panels.ridges import Basis, HeldOutRidge, fit_kernel, fit_logistic
+from askless.core.panels.rows import DIGITS, HeldOut, PanelRows
+from askless.core.panels.trees import (
     GrownTrees,
     fit_trees,
     grow_folds,

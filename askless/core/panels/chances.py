@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from core import kernels
-from core.arrays import FloatArray, IntArray
-from core.model.blends import MAX_LOGIT
+from askless.core import kernels
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.model.blends import MAX_LOGIT
 
 Loss = Callable[[FloatArray], tuple[float, FloatArray]]
 Bounds = tuple[float | None, float | None]

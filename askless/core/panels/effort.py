@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from core.training.params import EffortName
+from askless.core.training.params import EffortName
 
 
 class Recipe(NamedTuple):

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.panels import Panel
-from core.table.catalogue import NO_GROUP, Catalogue
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.panels import Panel
+from askless.core.table.catalogue import NO_GROUP, Catalogue
 
 
 class Walkers(NamedTuple):

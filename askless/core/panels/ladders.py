@@ -8,29 +8,29 @@ from functools import partial
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from core.arrays import FloatArray
-from core.kernels import count_threads
-from core.model.panels import Panel, PanelLadder
-from core.model.stopping import ErrorCosts
-from core.panels.blending import FittedPanels, level_rises, make_panel
-from core.panels.effort import EFFORTS, LIGHT, Effort, Recipe
-from core.panels.purchases import Shop
-from core.panels.routes import Makers, add_route
-from core.panels.rows import PanelRows
-from core.panels.rungs import choose_rungs
-from core.panels.search import SEARCH_FOLDS, SetSearch
-from core.panels.sets import choose_sets, select_forward
-from core.panels.solving import load_solver
-from core.panels.spread import map_in_threads
-from core.panels.stopping import fit_stopping
-from core.panels.trees import choose_limits
-from core.table.binning import bin_values
-from core.table.dataset import Dataset
-from core.table.gaps import fill_gaps, informative_features
-from core.table.thinning import thin_classes
-from core.training.boosting import boost, initial_weights
-from core.training.params import BoostParams, EffortName
-from core.work import approach, end_of, pass_on
+from askless.core.arrays import FloatArray
+from askless.core.kernels import count_threads
+from askless.core.model.panels import Panel, PanelLadder
+from askless.core.model.stopping import ErrorCosts
+from askless.core.panels.blending import FittedPanels, level_rises, make_panel
+from askless.core.panels.effort import EFFORTS, LIGHT, Effort, Recipe
+from askless.core.panels.purchases import Shop
+from askless.core.panels.routes import Makers, add_route
+from askless.core.panels.rows import PanelRows
+from askless.core.panels.rungs import choose_rungs
+from askless.core.panels.search import SEARCH_FOLDS, SetSearch
+from askless.core.panels.sets import choose_sets, select_forward
+from askless.core.panels.solving import load_solver
+from askless.core.panels.spread import map_in_threads
+from askless.core.panels.stopping import fit_stopping
+from askless.core.panels.trees import choose_limits
+from askless.core.table.binning import bin_values
+from askless.core.table.dataset import Dataset
+from askless.core.table.gaps import fill_gaps, informative_features
+from askless.core.table.thinning import thin_classes
+from askless.core.training.boosting import boost, initial_weights
+from askless.core.training.params import BoostParams, EffortName
+from askless.core.work import approach, end_of, pass_on
 
 # Most rows that stopping rules are learned from: every pair of panels is compared on
 # them.

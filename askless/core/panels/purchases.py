@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from core.arrays import BoolArray, Derived, FloatArray
-from core.table.catalogue import NO_GROUP, Catalogue
-from core.table.prices import Paid, buy
+from askless.core.arrays import BoolArray, Derived, FloatArray
+from askless.core.table.catalogue import NO_GROUP, Catalogue
+from askless.core.table.prices import Paid, buy
 
 NOTHING = Paid()
 

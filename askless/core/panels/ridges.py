@@ -7,25 +7,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core import kernels
-from core.arrays import FloatArray, Floats, IntArray, round_digits
-from core.model.blends import (
+from askless.core import kernels
+from askless.core.arrays import FloatArray, Floats, IntArray, round_digits
+from askless.core.model.blends import (
     KernelName,
     KernelRidge,
     LogisticRidge,
     draw_waves,
     wave_features,
 )
-from core.model.columns import HiddenColumns
-from core.panels.chances import (
+from askless.core.model.columns import HiddenColumns
+from askless.core.panels.chances import (
     fit_binary,
     fit_link,
     losses_and_gradients,
     mean_loss,
     minimise_loss,
 )
-from core.panels.rows import DIGITS, HeldOut, PanelRows
-from core.panels.solving import ComputeInputs, FewRows, ManyRows
+from askless.core.panels.rows import DIGITS, HeldOut, PanelRows
+from askless.core.panels.solving import ComputeInputs, FewRows, ManyRows
 
 # Ridge penalties that are tried for the logistic regression.
 LOGISTIC_PENALTIES = (3.0, 20.0)

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core import kernels
-from core.arrays import FloatArray, Floats, IntArray
-from core.model.routes import MAIN, Split
-from core.panels.purchases import Shop
-from core.panels.rows import PanelRows
-from core.table.folds import make_folds
+from askless.core import kernels
+from askless.core.arrays import FloatArray, Floats, IntArray
+from askless.core.model.routes import MAIN, Split
+from askless.core.panels.purchases import Shop
+from askless.core.panels.rows import PanelRows
+from askless.core.table.folds import make_folds
 
 # Least rows of each part.
 LEAST_PART = 40

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BoolArray, Derived, FloatArray, IntArray
-from core.kernels import CoarseTable
-from core.model.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns
-from core.table.binning import find_middles
-from core.table.dataset import Dataset, count_outputs
-from core.table.folds import make_folds
+from askless.core import kernels
+from askless.core.arrays import BoolArray, Derived, FloatArray, IntArray
+from askless.core.kernels import CoarseTable
+from askless.core.model.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns
+from askless.core.table.binning import find_middles
+from askless.core.table.dataset import Dataset, count_outputs
+from askless.core.table.folds import make_folds
 
 # Most values of a category with a column each; the most frequent ones.
 MAX_CATEGORIES = 12

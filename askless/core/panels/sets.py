@@ -7,13 +7,13 @@ from operator import call
 
 import numpy as np
 
-from core import kernels
-from core.arrays import FloatArray
-from core.model.blends import to_chances
-from core.panels.search import SetSearch
-from core.panels.spread import map_in_threads
-from core.panels.trees import fit_trees, make_growth
-from core.table.prices import Paid, pay
+from askless.core import kernels
+from askless.core.arrays import FloatArray
+from askless.core.model.blends import to_chances
+from askless.core.panels.search import SetSearch
+from askless.core.panels.spread import map_in_threads
+from askless.core.panels.trees import fit_trees, make_growth
+from askless.core.table.prices import Paid, pay
 
 # Gains are divided by the price to this power.
 FEWER_POWER = 0.6

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from core.arrays import FloatArray, Floats, IntArray
+from askless.core.arrays import FloatArray, Floats, IntArray
 
 # Rows whose inputs are computed at a time, where there are many.
 BLOCK = 1000

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from core.kernels import count_threads
+from askless.core.kernels import count_threads
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -6,16 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.blends import to_chances
-from core.model.panels import Panel
-from core.model.stopping import ErrorCosts, Stopping, StoppingRule, least_expected_costs
-from core.panels.following import Walkers, follow_rule
-from core.panels.rows import PanelRows
-from core.panels.spread import map_in_threads
-from core.table.catalogue import Catalogue
-from core.table.prices import Paid, buy, pay
+from askless.core import kernels
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.blends import to_chances
+from askless.core.model.panels import Panel
+from askless.core.model.stopping import (
+    ErrorCosts,
+    Stopping,
+    StoppingRule,
+    least_expected_costs,
+)
+from askless.core.panels.following import Walkers, follow_rule
+from askless.core.panels.rows import PanelRows
+from askless.core.panels.spread import map_in_threads
+from askless.core.table.catalogue import Catalogue
+from askless.core.table.prices import Paid, buy, pay
 
 # The price of going on to a panel that can't be reached from another.
 NO_WAY = -1

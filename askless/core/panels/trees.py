@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core import kernels
-from core.arrays import FloatArray, IntArray, round_digits
-from core.kernels import (
+from askless.core import kernels
+from askless.core.arrays import FloatArray, IntArray, round_digits
+from askless.core.kernels import (
     ABOVE,
     BELOW,
     CODE,
@@ -18,10 +18,10 @@ from core.kernels import (
     Growth,
     ServedTrees,
 )
-from core.model.blends import Trees
-from core.panels.chances import is_significantly_less, losses_and_gradients
-from core.panels.rows import DIGITS, FINE, PLAIN, HeldOut, LeafLimits, PanelRows
-from core.panels.spread import map_in_threads
+from askless.core.model.blends import Trees
+from askless.core.panels.chances import is_significantly_less, losses_and_gradients
+from askless.core.panels.rows import DIGITS, FINE, PLAIN, HeldOut, LeafLimits, PanelRows
+from askless.core.panels.spread import map_in_threads
 
 # Rounds of the trees that choose leaf limits.
 LEAF_ROUNDS = 60

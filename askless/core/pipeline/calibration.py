@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.ensemble import N_KNOTS, Calibration
-from core.session.probability import (
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.ensemble import N_KNOTS, Calibration
+from askless.core.session.probability import (
     PLAIN,
     apply_knot_weights,
     apply_link,

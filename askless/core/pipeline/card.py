@@ -4,12 +4,12 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from core.model.ensemble import Ensemble
-from core.pipeline.comparison import Comparison
-from core.pipeline.validation import Validation
-from core.table.binned_table import BinnedTable
-from core.table.prices import MICROS_PER_UNIT, from_micros
-from core.training.params import BoostParams
+from askless.core.model.ensemble import Ensemble
+from askless.core.pipeline.comparison import Comparison
+from askless.core.pipeline.validation import Validation
+from askless.core.table.binned_table import BinnedTable
+from askless.core.table.prices import MICROS_PER_UNIT, from_micros
+from askless.core.training.params import BoostParams
 
 
 def make_card(

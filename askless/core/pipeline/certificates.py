@@ -6,24 +6,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.arrays import IntArray
-from core.errors import Refusal, RefusedError
-from core.model.certificates import (
+from askless.core.arrays import IntArray
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.certificates import (
     CHANCES,
     EARLY_RULES,
     N_STRATA,
     Certification,
     Level,
 )
-from core.model.ensemble import Ensemble
-from core.pipeline.budgets import purchase_budgets
-from core.session import machine
-from core.session.policies import POLICIES
-from core.session.position import UNLIMITED, Position
-from core.session.state import StopRule
-from core.session.traces import Traces, find_stops
-from core.session.walks import Cases
-from core.table.dataset import Dataset, LabelledRows
+from askless.core.model.ensemble import Ensemble
+from askless.core.pipeline.budgets import purchase_budgets
+from askless.core.session import machine
+from askless.core.session.policies import POLICIES
+from askless.core.session.position import UNLIMITED, Position
+from askless.core.session.state import StopRule
+from askless.core.session.traces import Traces, find_stops
+from askless.core.session.walks import Cases
+from askless.core.table.dataset import Dataset, LabelledRows
 
 # Most rows set aside that are played, and most rows of the folds that order the tests.
 MAX_ASIDE_ROWS = 4000

@@ -5,26 +5,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.errors import Refusal, RefusedError
-from core.panels.effort import EFFORTS
-from core.panels.ladders import ladder_bytes
-from core.pipeline.certificates import set_aside
-from core.pipeline.spec import TrainingSpec
-from core.selection.search import selection_bytes
-from core.table.binned_table import SAMPLE_ROWS, spread_evenly
-from core.table.check import (
+from askless.core.errors import Refusal, RefusedError
+from askless.core.panels.effort import EFFORTS
+from askless.core.panels.ladders import ladder_bytes
+from askless.core.pipeline.certificates import set_aside
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.selection.search import selection_bytes
+from askless.core.table.binned_table import SAMPLE_ROWS, spread_evenly
+from askless.core.table.check import (
     CheckedTable,
     finish_table,
     gather_table,
 )
-from core.table.columns import Columns, refuse_size
-from core.table.dataset import Dataset, count_outputs
-from core.table.gaps import note_gaps
-from core.table.labels import GatheredLabels
-from core.table.silent import FindSilent
-from core.table.thinning import thin_classes
-from core.training.algorithms import ALGORITHMS
-from core.training.boosting import training_bytes, values_bytes
+from askless.core.table.columns import Columns, refuse_size
+from askless.core.table.dataset import Dataset, count_outputs
+from askless.core.table.gaps import note_gaps
+from askless.core.table.labels import GatheredLabels
+from askless.core.table.silent import FindSilent
+from askless.core.table.thinning import thin_classes
+from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.boosting import training_bytes, values_bytes
 
 
 def check_training(

@@ -7,18 +7,18 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.errors import Refusal, RefusedError
-from core.model.votes import hypothesis_votes, raw_votes
-from core.simulation.curves import evaluate
-from core.table.binning import bin_values
-from core.table.dataset import Dataset
-from core.table.folds import split_rows
-from core.training.algorithms import ALGORITHMS, make_ensemble, name_rule
-from core.training.boosting import boost, initial_weights
-from core.training.params import BoostParams
-from core.training.rounds import Round
-from core.training.rules import RULES
+from askless.core.arrays import FloatArray
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.votes import hypothesis_votes, raw_votes
+from askless.core.simulation.curves import evaluate
+from askless.core.table.binning import bin_values
+from askless.core.table.dataset import Dataset
+from askless.core.table.folds import split_rows
+from askless.core.training.algorithms import ALGORITHMS, make_ensemble, name_rule
+from askless.core.training.boosting import boost, initial_weights
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Round
+from askless.core.training.rules import RULES
 
 AutoName = Literal["rounds", "tau", "switch"]
 AUTO_NAMES: tuple[AutoName, ...] = get_args(AutoName)

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.model.ensemble import BudgetRange, Ensemble
-from core.session.probability import decide
-from core.simulation.figures import LEAST_CHANCE
-from core.simulation.simulate import class_probabilities, walk
-from core.table.dataset import Dataset
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.model.ensemble import BudgetRange, Ensemble
+from askless.core.session.probability import decide
+from askless.core.simulation.figures import LEAST_CHANCE
+from askless.core.simulation.simulate import class_probabilities, walk
+from askless.core.table.dataset import Dataset
 
 # Number of budget ranges, each with the same number of budgets.
 N_RANGES = 3

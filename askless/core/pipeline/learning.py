@@ -11,26 +11,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.ensemble import Ensemble
-from core.model.figures import Estimate
-from core.model.learning_state import (
+from askless.core import kernels
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.figures import Estimate
+from askless.core.model.learning_state import (
     OF_LATE,
     RECENT_ROWS,
     SINCE_TRAINING,
     LearningState,
 )
-from core.model.model import Model
-from core.pipeline.learning_state import (
+from askless.core.model.model import Model
+from askless.core.pipeline.learning_state import (
     find_learning,
     name_arrays,
     own_calibrations,
     restore_booster,
 )
-from core.session.probability import FULL_VOTE, PLAIN, decide
-from core.training.boosting import sign_rows
-from core.training.online import OnlineBooster
+from askless.core.session.probability import FULL_VOTE, PLAIN, decide
+from askless.core.training.boosting import sign_rows
+from askless.core.training.online import OnlineBooster
 
 # Facts of a card that describe the model before it learnt.
 STALE = ("sessions", "comparison", "mean_budgets", "rows_set_aside", "rows_sampled")

@@ -4,16 +4,21 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.errors import Refusal, RefusedError, nearest_hint
-from core.model.model import Model
-from core.model.rows import check_targets, find_column, refuse_empty, warn_unseen
-from core.pipeline.learning import LearntRows
-from core.pipeline.learning_state import find_learning
-from core.table.catalogue import UNSEEN
-from core.table.columns import Columns, cell_refusal, read_feature, show_numbers
-from core.table.spec import CASE_COLUMN, TableSpec
-from core.table.weights import read_raw_weights
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.errors import Refusal, RefusedError, nearest_hint
+from askless.core.model.model import Model
+from askless.core.model.rows import (
+    check_targets,
+    find_column,
+    refuse_empty,
+    warn_unseen,
+)
+from askless.core.pipeline.learning import LearntRows
+from askless.core.pipeline.learning_state import find_learning
+from askless.core.table.catalogue import UNSEEN
+from askless.core.table.columns import Columns, cell_refusal, read_feature, show_numbers
+from askless.core.table.spec import CASE_COLUMN, TableSpec
+from askless.core.table.weights import read_raw_weights
 
 # In mean weights. A row of a larger one would be all that the model knows; squares of
 # much smaller ones are 0.

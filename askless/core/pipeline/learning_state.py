@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from core import kernels
-from core.errors import Refusal, RefusedError
-from core.model.ensemble import N_KNOTS, Calibration, Ensemble
-from core.model.learning_state import LearningState
-from core.model.model import Model
-from core.table.catalogue import Catalogue
-from core.table.dataset import ClassLabel, Dataset, count_outputs
-from core.training.online import OnlineBooster, learn_table
-from core.training.params import BoostParams
+from askless.core import kernels
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import N_KNOTS, Calibration, Ensemble
+from askless.core.model.learning_state import LearningState
+from askless.core.model.model import Model
+from askless.core.table.catalogue import Catalogue
+from askless.core.table.dataset import ClassLabel, Dataset, count_outputs
+from askless.core.training.online import OnlineBooster, learn_table
+from askless.core.training.params import BoostParams
 
 # Fields that `BoostParams` and `LearningState` share.
 KEPT_PARAMS = ("rounds", "half_life", "tau", "cost_floor", "label_weights", "seed")

@@ -4,20 +4,20 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from core.model.ensemble import Ensemble
-from core.panels.ladders import fit_ladder
-from core.pipeline.choosing import tune
-from core.pipeline.progress import Part, Progress
-from core.pipeline.spec import TrainingSpec
-from core.pipeline.validation import preview_curve
-from core.selection.search import Selection, select
-from core.table.binned_table import BinnedTable
-from core.table.dataset import Dataset
-from core.table.targets import ErrorCosts
-from core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
-from core.training.params import BoostParams
-from core.training.rounds import Round
-from core.work import pass_on
+from askless.core.model.ensemble import Ensemble
+from askless.core.panels.ladders import fit_ladder
+from askless.core.pipeline.choosing import tune
+from askless.core.pipeline.progress import Part, Progress
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.validation import preview_curve
+from askless.core.selection.search import Selection, select
+from askless.core.table.binned_table import BinnedTable
+from askless.core.table.dataset import Dataset
+from askless.core.table.targets import ErrorCosts
+from askless.core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Round
+from askless.core.work import pass_on
 
 # Share of each part that selection takes; an estimate, for progress bars only.
 SELECTION_SHARE = 0.5

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.model.ensemble import Ensemble
-from core.model.model import SpendSteps
-from core.pipeline.budgets import purchase_budgets, single_steps, thin_steps
-from core.pipeline.validation import Validation
-from core.simulation.purchases import measure_purchases
-from core.simulation.simulate import walk
-from core.table.dataset import Dataset
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import SpendSteps
+from askless.core.pipeline.budgets import purchase_budgets, single_steps, thin_steps
+from askless.core.pipeline.validation import Validation
+from askless.core.simulation.purchases import measure_purchases
+from askless.core.simulation.simulate import walk
+from askless.core.table.dataset import Dataset
 
 # Most rows that a model is played on: the mean spend is known to 2 % of its spread.
 MAX_PLAYED = 2000

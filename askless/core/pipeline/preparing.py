@@ -4,37 +4,37 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.errors import RefusedError
-from core.pipeline.certificates import set_aside
-from core.pipeline.check import note_missing, refuse_misfits
-from core.pipeline.spec import TrainingSpec
-from core.table.binned_table import (
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.errors import RefusedError
+from askless.core.pipeline.certificates import set_aside
+from askless.core.pipeline.check import note_missing, refuse_misfits
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.table.binned_table import (
     SAMPLE_ROWS,
     BinnedTable,
     TableCoder,
     as_small,
     code_table,
 )
-from core.table.catalogue import Catalogue, Feature
-from core.table.check import (
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.check import (
     CheckedTable,
     choose_columns,
     find_ignored,
     marking,
     read_features,
 )
-from core.table.columns import Columns
-from core.table.dataset import Dataset
-from core.table.labels import (
+from askless.core.table.columns import Columns
+from askless.core.table.dataset import Dataset
+from askless.core.table.labels import (
     GatheredLabels,
     gather_labels,
     refuse_one_class,
     usable_rows,
 )
-from core.table.silent import FindSilent
-from core.table.targets import ErrorCosts
-from core.training.algorithms import ALGORITHMS
+from askless.core.table.silent import FindSilent
+from askless.core.table.targets import ErrorCosts
+from askless.core.training.algorithms import ALGORITHMS
 
 
 @dataclass(frozen=True)

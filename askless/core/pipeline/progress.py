@@ -4,8 +4,8 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from core.model.model import Curve, Model
-from core.training.rounds import Round
+from askless.core.model.model import Curve, Model
+from askless.core.training.rounds import Round
 
 # Share of a training that its validation takes, where it has folds.
 VALIDATION_SHARE = 0.2

@@ -6,28 +6,34 @@ from typing import Annotated
 
 from annotated_types import Interval, doc
 
-from core.errors import Refusal
-from core.pipeline.choosing import AUTO, AUTO_NAMES, AUTO_ROUNDS, USERS, AutoName
-from core.selection.params import SelectionParams
-from core.table.folds import Deal
-from core.table.spec import TableSpec
-from core.training.algorithms import ALGORITHMS
-from core.training.params import BoostParams
+from askless.core.errors import Refusal
+from askless.core.pipeline.choosing import (
+    AUTO,
+    AUTO_NAMES,
+    AUTO_ROUNDS,
+    USERS,
+    AutoName,
+)
+from askless.core.selection.params import SelectionParams
+from askless.core.table.folds import Deal
+from askless.core.table.spec import TableSpec
+from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.params import BoostParams
 
 
 @dataclass(frozen=True)
 class TrainingSpec:
     """The specification of a training.
 
-    `auto` are parameters to be chosen on held-out rows (`core.pipeline.choosing.tune`).
-    `seed` decides the folds. There are fewer of them where classes, or the row groups
-    that stay together, have fewer members (`make_folds`); 0: no validation, hence
-    neither curve nor calibration. `deal` is how rows come to folds (`deal_folds`).
-    The curve has the `curve_budgets`, in micro-units, besides those at which the model
-    buys more. `selection` None: every feature may be read. `certify_share` None: no row
-    is set aside, hence no certificate and no label set. These are for `certify_budgets`
-    in micro-units; if empty, for budgets at which the model buys more. `note` is a text
-    for readers of the model.
+    `auto` are parameters to be chosen on held-out rows
+    (`askless.core.pipeline.choosing.tune`). `seed` decides the folds. There are fewer
+    of them where classes, or the row groups that stay together, have fewer members
+    (`make_folds`); 0: no validation, hence neither curve nor calibration. `deal` is how
+    rows come to folds (`deal_folds`). The curve has the `curve_budgets`, in
+    micro-units, besides those at which the model buys more. `selection` None: every
+    feature may be read. `certify_share` None: no row is set aside, hence no certificate
+    and no label set. These are for `certify_budgets` in micro-units; if empty, for
+    budgets at which the model buys more. `note` is a text for readers of the model.
     """
 
     table: TableSpec

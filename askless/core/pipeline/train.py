@@ -11,37 +11,37 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
-from core.model.model import Model
-from core.model.values import add_ranges, add_values
-from core.panels.effort import EFFORTS
-from core.pipeline.averages import report_mean_budgets
-from core.pipeline.card import make_card, report_choices, report_validation
-from core.pipeline.certificates import UnseenRows, certify
-from core.pipeline.learning_state import make_learning, own_calibrations
-from core.pipeline.parts import (
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Model
+from askless.core.model.values import add_ranges, add_values
+from askless.core.panels.effort import EFFORTS
+from askless.core.pipeline.averages import report_mean_budgets
+from askless.core.pipeline.card import make_card, report_choices, report_validation
+from askless.core.pipeline.certificates import UnseenRows, certify
+from askless.core.pipeline.learning_state import make_learning, own_calibrations
+from askless.core.pipeline.parts import (
     ROUNDS_SHARE,
     FinishedPart,
     PartJob,
     RunParts,
     run_one_by_one,
 )
-from core.pipeline.playing import add_model_spends
-from core.pipeline.preparing import PreparedTable, prepare_table
-from core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training
-from core.pipeline.spec import TrainingSpec
-from core.pipeline.validation import Validation, validate
-from core.selection.card import describe_selection
-from core.table.binned_table import BinnedTable
-from core.table.check import CheckedTable
-from core.table.dataset import Dataset
-from core.table.folds import deal_folds
-from core.training.algorithms import ALGORITHMS
-from core.training.baselines import out_of_bag_error
-from core.training.params import BoostParams
-from core.training.rounds import Round
-from core.work import pass_on
+from askless.core.pipeline.playing import add_model_spends
+from askless.core.pipeline.preparing import PreparedTable, prepare_table
+from askless.core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.validation import Validation, validate
+from askless.core.selection.card import describe_selection
+from askless.core.table.binned_table import BinnedTable
+from askless.core.table.check import CheckedTable
+from askless.core.table.dataset import Dataset
+from askless.core.table.folds import deal_folds
+from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.baselines import out_of_bag_error
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Round
+from askless.core.work import pass_on
 
 
 def train(

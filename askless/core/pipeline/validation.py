@@ -6,22 +6,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.model.ensemble import Calibration, Ensemble
-from core.model.model import Curve
-from core.model.votes import TIE
-from core.pipeline.budgets import purchase_budgets, usual_budgets
-from core.pipeline.calibration import HeldOutVotes, calibrate, join_votes
-from core.pipeline.comparison import Comparison, compare
-from core.session.policies import POLICIES
-from core.simulation.curves import evaluate, make_curve, simulate_rows
-from core.simulation.figures import ScoredRows, compute_figures
-from core.simulation.purchases import Purchases
-from core.simulation.simulate import walk
-from core.table.dataset import Dataset
-from core.table.folds import make_folds
-from core.table.prices import total_cost
-from core.training.algorithms import ALGORITHMS
-from core.work import approach, pass_on
+from askless.core.model.ensemble import Calibration, Ensemble
+from askless.core.model.model import Curve
+from askless.core.model.votes import TIE
+from askless.core.pipeline.budgets import purchase_budgets, usual_budgets
+from askless.core.pipeline.calibration import HeldOutVotes, calibrate, join_votes
+from askless.core.pipeline.comparison import Comparison, compare
+from askless.core.session.policies import POLICIES
+from askless.core.simulation.curves import evaluate, make_curve, simulate_rows
+from askless.core.simulation.figures import ScoredRows, compute_figures
+from askless.core.simulation.purchases import Purchases
+from askless.core.simulation.simulate import walk
+from askless.core.table.dataset import Dataset
+from askless.core.table.folds import make_folds
+from askless.core.table.prices import total_cost
+from askless.core.training.algorithms import ALGORITHMS
+from askless.core.work import approach, pass_on
 
 # Most budgets at which policies are compared.
 MAX_COMPARED = 24

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.selection.neighbours import Neighbours, find_neighbours
-from core.selection.params import SelectionParams
-from core.selection.stumps import make_stumps
-from core.selection.subset import Groups, Subset, make_groups
-from core.selection.table import MAX_EDGE, MIN_EDGE, TIE
+from askless.core.arrays import FloatArray
+from askless.core.selection.neighbours import Neighbours, find_neighbours
+from askless.core.selection.params import SelectionParams
+from askless.core.selection.stumps import make_stumps
+from askless.core.selection.subset import Groups, Subset, make_groups
+from askless.core.selection.table import MAX_EDGE, MIN_EDGE, TIE
 
 
 @dataclass(frozen=True)

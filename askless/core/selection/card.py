@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from core.selection.params import SelectionParams
-from core.selection.search import Selection
-from core.table.catalogue import Catalogue
+from askless.core.selection.params import SelectionParams
+from askless.core.selection.search import Selection
+from askless.core.table.catalogue import Catalogue
 
 
 def describe_selection(
@@ -13,7 +13,7 @@ def describe_selection(
     """Return the parameters, the subset's names, and all steps of a selection.
 
     Money is in micro-units. `value`, `gain` and `needed` are those of
-    `core.selection.search.SelectionStep`.
+    `askless.core.selection.search.SelectionStep`.
     """
     names = [feature.name for feature in catalogue.features]
     return {

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.selection.subset import Groups, Subset
-from core.selection.table import MIN_EDGE, TIE, SelectionTable
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.selection.subset import Groups, Subset
+from askless.core.selection.table import MIN_EDGE, TIE, SelectionTable
 
 
 @dataclass(frozen=True)

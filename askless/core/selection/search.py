@@ -9,17 +9,25 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.errors import Refusal, RefusedError
-from core.parameters import check_parameters
-from core.selection.boosting import boost_subset
-from core.selection.neighbours import empty_accuracy, neighbour_accuracy, row_credits
-from core.selection.params import SelectionLearner, SelectionMethod, SelectionParams
-from core.selection.subset import Subset, extend, make_subset
-from core.selection.table import TIE, SelectionTable, make_table
-from core.table.dataset import Dataset
-from core.table.gaps import fill_silent
-from core.table.prices import Paid, buy
+from askless.core.arrays import FloatArray
+from askless.core.errors import Refusal, RefusedError
+from askless.core.parameters import check_parameters
+from askless.core.selection.boosting import boost_subset
+from askless.core.selection.neighbours import (
+    empty_accuracy,
+    neighbour_accuracy,
+    row_credits,
+)
+from askless.core.selection.params import (
+    SelectionLearner,
+    SelectionMethod,
+    SelectionParams,
+)
+from askless.core.selection.subset import Subset, extend, make_subset
+from askless.core.selection.table import TIE, SelectionTable, make_table
+from askless.core.table.dataset import Dataset
+from askless.core.table.gaps import fill_silent
+from askless.core.table.prices import Paid, buy
 
 
 @dataclass(frozen=True, slots=True)

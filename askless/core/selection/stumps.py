@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.selection.subset import Groups, Subset
-from core.selection.table import MIN_EDGE
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.selection.subset import Groups, Subset
+from askless.core.selection.table import MIN_EDGE
 
 
 @dataclass(frozen=True)

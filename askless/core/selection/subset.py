@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.selection.table import SelectionTable
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.selection.table import SelectionTable
 
 
 @dataclass(frozen=True)

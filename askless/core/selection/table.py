@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.table.dataset import Dataset
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.table.dataset import Dataset
 
 # Edges from which on an edge counts as 0, and as 1.
 MIN_EDGE = 1e-12

@@ -3,16 +3,16 @@
 from dataclasses import replace
 from decimal import ROUND_CEILING, Context
 
-from core.errors import ClosedError, Refusal, RefusedError
-from core.model.ensemble import Ensemble
-from core.session.machine import advance
-from core.session.policies import (
+from askless.core.errors import ClosedError, Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.machine import advance
+from askless.core.session.policies import (
     POLICIES,
     check_policy,
     default_policy,
     served_by,
 )
-from core.session.state import Aim, State
+from askless.core.session.state import Aim, State
 
 ONE_RULE = "must be one of mean_budget, wanted_error and error_price"
 

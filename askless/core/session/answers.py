@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.errors import AnswerError, OverBudgetError, Refusal, describe
-from core.session.state import Answer, Charge, Outcome, State
-from core.table.catalogue import NO_GROUP, Catalogue, Feature
-from core.table.cells import (
+from askless.core.errors import AnswerError, OverBudgetError, Refusal, describe
+from askless.core.session.state import Answer, Charge, Outcome, State
+from askless.core.table.catalogue import NO_GROUP, Catalogue, Feature
+from askless.core.table.cells import (
     category_code,
     is_blank,
     is_within_limits,
@@ -19,7 +19,7 @@ from core.table.cells import (
     strip_unit,
     to_point,
 )
-from core.table.prices import Paid, price
+from askless.core.table.prices import Paid, price
 
 BLANK_RULE = (
     "must be a value: this stands for a missing one, whose outcome is unavailable, "
@@ -150,7 +150,7 @@ def is_vain(state: State, feature_idx: int, outcome: Outcome) -> bool:
 
 
 def take(catalogue: Catalogue, state: State, answer: Answer) -> State:
-    """Take one answer and charge it; raises as `core.session.machine.observe` does."""
+    """Take one answer and charge it; raises as `machine.observe` does."""
     feature_idx, outcome = answer.feature_idx, answer.outcome
     name = catalogue.features[feature_idx].name
     if (outcome == "value") != (answer.value is not None):

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.arrays import BoolArray, IntArray
-from core.model.ensemble import Ensemble
-from core.session.answers import list_revealed
-from core.session.state import State
-from core.session.walks import Cases, reveal
+from askless.core.arrays import BoolArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.answers import list_revealed
+from askless.core.session.state import State
+from askless.core.session.walks import Cases, reveal
 
 
 @dataclass(frozen=True, slots=True)

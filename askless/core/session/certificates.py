@@ -7,15 +7,15 @@ from typing import Literal
 
 import numpy as np
 
-from core.model.certificates import (
+from askless.core.model.certificates import (
     N_STRATA,
     Certification,
     Counts,
     EarlyRule,
     Level,
 )
-from core.model.ensemble import Ensemble
-from core.session.state import State
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.state import State
 
 # The least and the greatest coverage of label sets that a session may request.
 COVERAGES = 0.5, 0.999

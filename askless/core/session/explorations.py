@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from core import kernels
-from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
-from core.session.answers import count_questions
-from core.session.policies import POLICIES
-from core.session.policies.sample import Key
-from core.session.position import Position
-from core.session.state import Exploration, State
-from core.session.uses import sold_with
+from askless.core import kernels
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.answers import count_questions
+from askless.core.session.policies import POLICIES
+from askless.core.session.policies.sample import Key
+from askless.core.session.position import Position
+from askless.core.session.state import Exploration, State
+from askless.core.session.uses import sold_with
 
 # The least and the greatest chance before each question.
 RATES = 0.0, 0.5
@@ -45,8 +45,8 @@ def interpose(ensemble: Ensemble, decided: State) -> State:
     asked as long as it is affordable (positivity), also where the policy will spend the
     whole budget or stops early. Chances depend on the history alone (sequential
     ignorability; Robins 1986), so other policies can be judged from the log; see
-    `core.simulation.off_policy`. Draws are numbered by the questions answered and made
-    from Philox (`uniforms_at`): a session is replayed to the bit.
+    `askless.core.simulation.off_policy`. Draws are numbered by the questions answered
+    and made from Philox (`uniforms_at`): a session is replayed to the bit.
     """
     position, most = Position.of(ensemble, decided), decided.stop.max_questions
     n_questions = count_questions(ensemble.catalogue, decided.history)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.model.ensemble import Ensemble
-from core.model.values import list_cuts, middle_values, possible_values
-from core.session import machine
-from core.session.policies import POLICIES
-from core.session.state import Answer, Forecast, Question, State, StopReason
+from askless.core.arrays import FloatArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.values import list_cuts, middle_values, possible_values
+from askless.core.session import machine
+from askless.core.session.policies import POLICIES
+from askless.core.session.state import Answer, Forecast, Question, State, StopReason
 
 # Values of a number that are tried; between two that differ the border is searched.
 N_TRIED = 17

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.model.ensemble import Ensemble
-from core.session.policy import Policy
-from core.session.probability import decide
-from core.session.state import Forecast
-from core.session.walks import Standing
+from askless.core.arrays import FloatArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.policy import Policy
+from askless.core.session.probability import decide
+from askless.core.session.state import Forecast
+from askless.core.session.walks import Standing
 
 
 def make_forecast(ensemble: Ensemble, policy: Policy, standing: Standing) -> Forecast:

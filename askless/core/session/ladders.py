@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.blends import to_chances
-from core.model.ensemble import Ensemble
-from core.model.panels import PanelLadder
-from core.model.routes import MAIN, Route
-from core.model.stopping import least_expected_costs
-from core.model.votes import TIE
-from core.session.answers import list_revealed
-from core.session.position import Position, once
-from core.session.walks import Standing
+from askless.core import kernels
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.blends import to_chances
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.panels import PanelLadder
+from askless.core.model.routes import MAIN, Route
+from askless.core.model.stopping import least_expected_costs
+from askless.core.model.votes import TIE
+from askless.core.session.answers import list_revealed
+from askless.core.session.position import Position, once
+from askless.core.session.walks import Standing
 
 # The policy that follows a route; rules for going on know the main panels alone.
 ROUTED = "panels"

@@ -7,26 +7,26 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from core.errors import ClosedError, Refusal, RefusedError
-from core.model.ensemble import Ensemble
-from core.session.answers import (
+from askless.core.errors import ClosedError, Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.answers import (
     count_questions,
     is_as_asked,
     is_taken,
     list_revealed,
     take_one,
 )
-from core.session.certificates import find_certificate, find_label_set
-from core.session.explorations import (
+from askless.core.session.certificates import find_certificate, find_label_set
+from askless.core.session.explorations import (
     check_rate,
     find_propensity,
     interpose,
     is_explored,
 )
-from core.session.forecasts import make_forecast
-from core.session.policies import POLICIES, default_policy
-from core.session.position import Position
-from core.session.state import (
+from askless.core.session.forecasts import make_forecast
+from askless.core.session.policies import POLICIES, default_policy
+from askless.core.session.position import Position
+from askless.core.session.state import (
     Aim,
     Answer,
     Forecast,
@@ -36,8 +36,8 @@ from core.session.state import (
     StopReason,
     StopRule,
 )
-from core.session.uses import refuse_useless
-from core.table.catalogue import NO_GROUP
+from askless.core.session.uses import refuse_useless
+from askless.core.table.catalogue import NO_GROUP
 
 
 def start(
@@ -71,7 +71,7 @@ def start(
         Least chance that the label set at the end has the true class, in (0, 1).
     explore : float
         Chance before each question that another one is asked, once a session at most;
-        see `core.session.explorations`.
+        see `askless.core.session.explorations`.
 
     Raises
     ------

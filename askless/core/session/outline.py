@@ -1,9 +1,9 @@
 """The questions of a session in which every answer is a typical value."""
 
-from core.model.ensemble import Ensemble
-from core.model.values import middle_values
-from core.session import machine
-from core.session.state import Answer, Question, StopRule
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.values import middle_values
+from askless.core.session import machine
+from askless.core.session.state import Answer, Question, StopRule
 
 
 def outline(

@@ -1,4 +1,4 @@
-"""The base class of policies; `core.session.policies` has one class for each."""
+"""The base class of policies; `policies` has one class for each."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -7,16 +7,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.model.ensemble import Ensemble
-from core.model.votes import raw_votes
-from core.session.answers import take
-from core.session.position import Position
-from core.session.probability import FULL_VOTE, probabilities
-from core.session.state import Aim, Answer, State, StopReason
-from core.session.stop_rules import is_vote_certain
-from core.session.traces import Traces, make_traces
-from core.session.walks import Cases, Standing, Walks, make_ends, open_session, reveal
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.votes import raw_votes
+from askless.core.session.answers import take
+from askless.core.session.position import Position
+from askless.core.session.probability import FULL_VOTE, probabilities
+from askless.core.session.state import Aim, Answer, State, StopReason
+from askless.core.session.stop_rules import is_vote_certain
+from askless.core.session.traces import Traces, make_traces
+from askless.core.session.walks import (
+    Cases,
+    Standing,
+    Walks,
+    make_ends,
+    open_session,
+    reveal,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.ensemble import Ensemble
-from core.session.answers import find_paid
-from core.session.state import State
-from core.table.catalogue import NO_GROUP
+from askless.core import kernels
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.answers import find_paid
+from askless.core.session.state import State
+from askless.core.table.catalogue import NO_GROUP
 
 UNLIMITED = int(np.iinfo(np.int64).max)
 Found = TypeVar("Found")

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from core import kernels
-from core.arrays import FloatArray, IntArray
-from core.model.ensemble import N_KNOTS, Ensemble
-from core.model.votes import FORESTS, TIE, class_scores, pick_class
+from askless.core import kernels
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.model.ensemble import N_KNOTS, Ensemble
+from askless.core.model.votes import FORESTS, TIE, class_scores, pick_class
 
 # Key, in models, of the calibration of a vote of all that is known.
 FULL_VOTE = "ordered"

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from core.model.ensemble import Ensemble
-from core.session.machine import advance
-from core.session.state import State
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.machine import advance
+from askless.core.session.state import State
 
 
 def reverse(ensemble: Ensemble, state: State, feature_idx: int) -> State:

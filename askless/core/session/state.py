@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Interval, doc
 
-from core.parameters import Amount
+from askless.core.parameters import Amount
 
 Outcome = Literal["value", "ordered", "unavailable", "refused", "unknown"]
 
@@ -115,7 +115,7 @@ class Charge:
 
 @dataclass(frozen=True)
 class State:
-    """A session as far as it has come; see `core.session.machine`."""
+    """A session as far as it has come; see `askless.core.session.machine`."""
 
     policy: str
     #: in micro-units; None: unlimited
@@ -146,7 +146,7 @@ class State:
     #: what sessions are to reach on average; None: all that the budget pays
     aim: Aim | None = None
     #: class probabilities before and after each known value and answer, of a session
-    #: that is led; see `core.session.steps.remember`
+    #: that is led; see `askless.core.session.steps.remember`
     step_chances: tuple[tuple[float, ...], ...] = ()
     #: chance before each question that another feature is asked, once at most
     explore: float = 0.0

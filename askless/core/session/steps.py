@@ -8,16 +8,16 @@ from typing import Literal
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.kernels import MAX_LOGIT
-from core.model.ensemble import Ensemble
-from core.model.values import possible_values
-from core.model.votes import TIE
-from core.session import machine
-from core.session.answers import take
-from core.session.policies import POLICIES
-from core.session.position import Position
-from core.session.state import Answer, Charge, Outcome, State, StopRule
+from askless.core.arrays import FloatArray
+from askless.core.kernels import MAX_LOGIT
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.values import possible_values
+from askless.core.model.votes import TIE
+from askless.core.session import machine
+from askless.core.session.answers import take
+from askless.core.session.policies import POLICIES
+from askless.core.session.position import Position
+from askless.core.session.state import Answer, Charge, Outcome, State, StopRule
 
 # Answers that are tried for how far the next one may move the prediction.
 N_TRIED = 6

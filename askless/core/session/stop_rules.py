@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.model.ensemble import Ensemble
-from core.model.votes import TIE, raw_votes
-from core.session.position import Position
-from core.session.probability import (
+from askless.core.arrays import FloatArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.votes import TIE, raw_votes
+from askless.core.session.position import Position
+from askless.core.session.probability import (
     FULL_VOTE,
     KNOTS,
     PLAIN,

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.certificates import N_STRATA, EarlyRule
-from core.model.ensemble import Ensemble
-from core.session.probability import decide
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.certificates import N_STRATA, EarlyRule
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.probability import decide
 
 
 @dataclass(frozen=True)

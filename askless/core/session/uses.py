@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core import kernels
-from core.errors import UselessAnswerError
-from core.model.ensemble import Ensemble
-from core.session.answers import take
-from core.session.policies import POLICIES
-from core.session.position import Position
-from core.session.state import Answer, State
-from core.table.catalogue import Catalogue
+from askless.core import kernels
+from askless.core.errors import UselessAnswerError
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.answers import take
+from askless.core.session.policies import POLICIES
+from askless.core.session.position import Position
+from askless.core.session.state import Answer, State
+from askless.core.table.catalogue import Catalogue
 
 
 def refuse_useless(ensemble: Ensemble, before: State, after: State) -> None:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.ensemble import Ensemble
-from core.session.answers import list_revealed, take
-from core.session.position import UNLIMITED
-from core.session.state import Aim, Answer, State, StopRule
+from askless.core import kernels
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.answers import list_revealed, take
+from askless.core.session.position import UNLIMITED
+from askless.core.session.state import Aim, Answer, State, StopRule
 
 
 @dataclass(frozen=True)

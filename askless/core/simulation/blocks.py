@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.ensemble import Ensemble
-from core.model.votes import label_votes
-from core.session.probability import decide
-from core.session.state import Aim
-from core.session.walks import Walks
-from core.simulation.simulate import class_probabilities, class_votes, walk
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.votes import label_votes
+from askless.core.session.probability import decide
+from askless.core.session.state import Aim
+from askless.core.session.walks import Walks
+from askless.core.simulation.simulate import class_probabilities, class_votes, walk
 
 # Most margins of the rows that are played at a time: 64 MB.
 MAX_MARGINS = 1 << 23

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.model import Curve
-from core.model.votes import TIE
-from core.simulation.exact import sum_weighted
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.model import Curve
+from askless.core.model.votes import TIE
+from askless.core.simulation.exact import sum_weighted
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.ensemble import Ensemble
-from core.model.figures import Estimate
-from core.model.model import Curve
-from core.session.state import Aim
-from core.simulation.blocks import Block, Conditions, choose_stride, simulate_block
-from core.simulation.curve_sums import sum_rows
-from core.simulation.figures import ScoredRows, estimate_mean
-from core.table.dataset import Dataset
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.figures import Estimate
+from askless.core.model.model import Curve
+from askless.core.session.state import Aim
+from askless.core.simulation.blocks import (
+    Block,
+    Conditions,
+    choose_stride,
+    simulate_block,
+)
+from askless.core.simulation.curve_sums import sum_rows
+from askless.core.simulation.figures import ScoredRows, estimate_mean
+from askless.core.table.dataset import Dataset
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.model.certificates import EarlyRule
-from core.model.ensemble import Ensemble
-from core.session import machine
-from core.session.certificates import Certificate, find_certificate
-from core.session.policies import POLICIES
-from core.session.position import UNLIMITED
-from core.session.state import StopRule
-from core.session.traces import find_stops
-from core.session.walks import Cases
-from core.simulation.blocks import Block
-from core.simulation.exact import sum_weighted
-from core.table.dataset import Dataset
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.model.certificates import EarlyRule
+from askless.core.model.ensemble import Ensemble
+from askless.core.session import machine
+from askless.core.session.certificates import Certificate, find_certificate
+from askless.core.session.policies import POLICIES
+from askless.core.session.position import UNLIMITED
+from askless.core.session.state import StopRule
+from askless.core.session.traces import find_stops
+from askless.core.session.walks import Cases
+from askless.core.simulation.blocks import Block
+from askless.core.simulation.exact import sum_weighted
+from askless.core.table.dataset import Dataset
 
 
 @dataclass(frozen=True, slots=True)

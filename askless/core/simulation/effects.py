@@ -4,16 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core import kernels
-from core.arrays import FloatArray
-from core.model.ensemble import Ensemble
-from core.model.hypotheses import build_paths
-from core.model.values import possible_values, typical_values
-from core.model.votes import TIE
-from core.session.outline import outline
-from core.session.policies import POLICIES, default_policy
-from core.session.probability import FULL_VOTE, PLAIN, is_share, knot_weights
-from core.simulation.simulate import class_probabilities, walk
+from askless.core import kernels
+from askless.core.arrays import FloatArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.hypotheses import build_paths
+from askless.core.model.values import possible_values, typical_values
+from askless.core.model.votes import TIE
+from askless.core.session.outline import outline
+from askless.core.session.policies import POLICIES, default_policy
+from askless.core.session.probability import FULL_VOTE, PLAIN, is_share, knot_weights
+from askless.core.simulation.simulate import class_probabilities, walk
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.arrays import BoolArray, FloatArray, IntArray
 
 # Sums of products of two limbs over MAX_ROWS rows are whole numbers exact in a double.
 LIMB_BITS = 18

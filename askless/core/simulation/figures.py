@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.ensemble import Ensemble
-from core.model.figures import (
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.figures import (
     QUANTILE,
     Estimate,
     Figures,
     ReliabilityBin,
     wilson_interval,
 )
-from core.session.probability import decide
+from askless.core.session.probability import decide
 
 # Bins of a reliability diagram, each of the same weight.
 N_BINS = 10

@@ -11,14 +11,14 @@ from typing import Literal
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.model.ensemble import Ensemble
-from core.model.figures import QUANTILE, Estimate
-from core.session import machine
-from core.session.outline import outline
-from core.simulation.refusals import LEAST_CHANCE
-from core.simulation.replays import Replay, ReplayTerms, replay
-from core.simulation.trails import (
+from askless.core.arrays import FloatArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.figures import QUANTILE, Estimate
+from askless.core.session import machine
+from askless.core.session.outline import outline
+from askless.core.simulation.refusals import LEAST_CHANCE
+from askless.core.simulation.replays import Replay, ReplayTerms, replay
+from askless.core.simulation.trails import (
     SUPPORTS,
     CaseTrail,
     find_support,

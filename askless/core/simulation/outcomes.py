@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.model.ensemble import Ensemble
-from core.model.votes import label_votes
-from core.session.probability import decide, label_chances
-from core.session.state import Aim
-from core.session.walks import Walks
-from core.simulation.simulate import class_probabilities, walk
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.votes import label_votes
+from askless.core.session.probability import decide, label_chances
+from askless.core.session.state import Aim
+from askless.core.session.walks import Walks
+from askless.core.simulation.simulate import class_probabilities, walk
 
 
 class TableRows(NamedTuple):

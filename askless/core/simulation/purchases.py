@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.ensemble import Ensemble
-from core.simulation.simulate import walk
-from core.table.catalogue import NO_GROUP, Catalogue
-from core.table.dataset import Dataset
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.simulation.simulate import walk
+from askless.core.table.catalogue import NO_GROUP, Catalogue
+from askless.core.table.dataset import Dataset
 
 
 class Purchases(NamedTuple):

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.model.ensemble import Ensemble
-from core.simulation.outcomes import TableRows, label_ends
-from core.simulation.simulate import walk
-from core.table.dataset import Dataset
+from askless.core.arrays import FloatArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.simulation.outcomes import TableRows, label_ends
+from askless.core.simulation.simulate import walk
+from askless.core.table.dataset import Dataset
 
 # A class of chance 0 counts as this one: its loss stays finite.
 LEAST_CHANCE = 1e-12

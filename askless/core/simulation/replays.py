@@ -6,12 +6,12 @@ The answer to a question that is not in the log is never guessed: the replay end
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from core.model.ensemble import Ensemble
-from core.session import machine
-from core.session.answers import list_revealed
-from core.session.state import Aim, Answer, Forecast, State, StopRule
-from core.table.catalogue import UNSEEN, Catalogue, Feature
-from core.table.cells import category_code
+from askless.core.model.ensemble import Ensemble
+from askless.core.session import machine
+from askless.core.session.answers import list_revealed
+from askless.core.session.state import Aim, Answer, Forecast, State, StopRule
+from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
+from askless.core.table.cells import category_code
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.table.columns import Cells
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.table.columns import Cells
 
 
 class GroupSums:

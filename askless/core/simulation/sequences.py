@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
+from askless.core.arrays import FloatArray, IntArray
 
 # Shares of its capital that a bettor stakes each time. The best share is about the mean
 # gap over its variance; between two of these it loses a tenth of its growth at most.

@@ -10,18 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.errors import OverBudgetError
-from core.model.ensemble import Ensemble
-from core.session import machine
-from core.session.state import Forecast, State
-from core.simulation.replays import (
+from askless.core.errors import OverBudgetError
+from askless.core.model.ensemble import Ensemble
+from askless.core.session import machine
+from askless.core.session.state import Forecast, State
+from askless.core.simulation.replays import (
     LoggedCase,
     ReplayTerms,
     log_case,
     match_case,
     replay,
 )
-from core.table.catalogue import Catalogue
+from askless.core.table.catalogue import Catalogue
 
 
 class Rivals(NamedTuple):

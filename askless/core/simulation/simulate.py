@@ -5,13 +5,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.model.ensemble import Ensemble
-from core.session.policies import POLICIES, default_policy
-from core.session.policy import Policy
-from core.session.position import UNLIMITED
-from core.session.state import Aim
-from core.session.walks import Cases, Walks
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.policies import POLICIES, default_policy
+from askless.core.session.policy import Policy
+from askless.core.session.position import UNLIMITED
+from askless.core.session.state import Aim
+from askless.core.session.walks import Cases, Walks
 
 AnyArray = TypeVar("AnyArray", FloatArray, IntArray)
 

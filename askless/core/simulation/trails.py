@@ -6,12 +6,12 @@ from typing import Literal
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.model.ensemble import Ensemble
-from core.session.answers import CHARGED_OUTCOMES, list_revealed
-from core.session.state import State
-from core.simulation.replays import LoggedCase, Replay, log_case
-from core.table.prices import Paid, pay, price
+from askless.core.arrays import FloatArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.answers import CHARGED_OUTCOMES, list_revealed
+from askless.core.session.state import State
+from askless.core.simulation.replays import LoggedCase, Replay, log_case
+from askless.core.table.prices import Paid, pay, price
 
 #: Stands for a feature that a catalogue lacks.
 FOREIGN = -1

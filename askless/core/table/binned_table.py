@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.table.binning import (
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.table.binning import (
     Binned,
     CodedColumns,
     bin_values,
     code_columns,
     join_columns,
 )
-from core.table.catalogue import Catalogue, Feature
-from core.table.dataset import ClassLabel, Dataset, LabelledRows
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.dataset import ClassLabel, Dataset, LabelledRows
 
 # Rows sampled from a larger table, evenly spaced. An error rate on so many has a 95 %
 # interval of about +-0.3 percentage points.
@@ -28,7 +28,7 @@ SAMPLE_ROWS = 100_000
 
 
 #: Lays rows and their signed weights, (n_samples, n_outputs), out in shards elsewhere.
-#: Returns a context manager; `core.training.boosting.boost` takes its value.
+#: Returns a context manager; `askless.core.training.boosting.boost` takes its value.
 LayOut = Callable[[Binned, FloatArray], Any]
 
 

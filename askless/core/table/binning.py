@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BoolArray, CodeArray, FloatArray, IntArray
-from core.table.dataset import Dataset
-from core.table.packing import Packing, pack_features
+from askless.core import kernels
+from askless.core.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from askless.core.table.dataset import Dataset
+from askless.core.table.packing import Packing, pack_features
 
 MAX_CODES = 254
 N_SOME = 500
@@ -220,7 +220,8 @@ def find_cuts(
     """Return the cuts of every feature, as in `Binned`.
 
     `is_category` (n_features,); `known` and `sizes` are as in
-    `core.kernels.ColumnFacts`; a feature of many values has any size above `FEW`.
+    `askless.core.kernels.ColumnFacts`; a feature of many values has any size above
+    `FEW`.
     """
     row_weights = weights if np.ptp(weights) > 0 else None
     middles = find_middles(known[:, :-1], known[:, 1:])

@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from core.arrays import BoolArray, Derived, IntArray
-from core.kernels import Prices
+from askless.core.arrays import BoolArray, Derived, IntArray
+from askless.core.kernels import Prices
 
 FeatureType = Literal["number", "boolean", "category"]
 
@@ -44,7 +44,8 @@ class Feature:
     #: how a person is asked for the value; None: by the title
     question: str | None = None
     unit: str | None = None
-    #: what the feature is called in the code system `system` (`core.table.codes`)
+    #: what the feature is called in the code system `system`
+    #: (`askless.core.table.codes`)
     code: str | None = None
     system: str | None = None
     #: the unit as UCUM writes it

@@ -1,6 +1,6 @@
 """Turns outside arrays into a `Dataset`, or refuses them; nothing else does.
 
-`core.model.rows` reads rows for an ensemble that is already trained.
+`askless.core.model.rows` reads rows for an ensemble that is already trained.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray
-from core.errors import Refusal, RefusedError
-from core.table.catalogue import Catalogue, Feature
-from core.table.cells import is_unnamed
-from core.table.columns import (
+from askless.core.arrays import BoolArray, FloatArray
+from askless.core.errors import Refusal, RefusedError
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.cells import is_unnamed
+from askless.core.table.columns import (
     Columns,
     column_warnings,
     infer_type,
@@ -20,17 +20,17 @@ from core.table.columns import (
     read_feature,
     unknown_column,
 )
-from core.table.dataset import Dataset
-from core.table.labels import (
+from askless.core.table.dataset import Dataset
+from askless.core.table.labels import (
     GatheredLabels,
     gather_labels,
     refuse_one_class,
     usable_rows,
 )
-from core.table.patterns import by_name, matching, unmatched
-from core.table.silent import FindSilent, mark_silent
-from core.table.spec import CASE_COLUMN, TableSpec, price_columns
-from core.table.targets import ErrorCosts
+from askless.core.table.patterns import by_name, matching, unmatched
+from askless.core.table.silent import FindSilent, mark_silent
+from askless.core.table.spec import CASE_COLUMN, TableSpec, price_columns
+from askless.core.table.targets import ErrorCosts
 
 TYPE_REMEDY = (
     "; put what stands for a missing value in the feature's `missing`, or say type "
@@ -70,8 +70,8 @@ def gather_table(
     Rows are numbered from 1, the header not counted. Refused are a missing or
     one-class target, unknown features, cells that are not of their feature's type,
     infinities, more than 254 categories, weights or groups that are missing or
-    negative. Missing cells that `silent` finds are marked (`core.table.silent`). Raises
-    `RefusedError` where there is no row.
+    negative. Missing cells that `silent` finds are marked
+    (`askless.core.table.silent`). Raises `RefusedError` where there is no row.
     """
     n_rows = len(next(iter(columns.values()))) if columns else 0
     chosen, refusals = choose_columns(columns, spec, n_rows)

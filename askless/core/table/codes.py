@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from core.table.catalogue import Feature
+from askless.core.table.catalogue import Feature
 
 #: Code systems that have a short name, and the address that names them in FHIR.
 SYSTEMS = {"loinc": "http://loinc.org", "snomed": "http://snomed.info/sct"}

@@ -12,11 +12,11 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.errors import Refusal, describe, nearest_hint
-from core.table.binning import MAX_CODES
-from core.table.catalogue import OTHER, Feature, FeatureType
-from core.table.cells import (
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.errors import Refusal, describe, nearest_hint
+from askless.core.table.binning import MAX_CODES
+from askless.core.table.catalogue import OTHER, Feature, FeatureType
+from askless.core.table.cells import (
     COMMA_NUMBER,
     TYPE_RULES,
     infer_cells,

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from core.errors import Refusal, RefusedError, describe
-from core.table.catalogue import Catalogue, Group
-from core.table.patterns import WILDCARD, by_name, matching
-from core.table.prices import read_amount
-from core.table.spec import check_fee, check_member_lists, price_columns
+from askless.core.errors import Refusal, RefusedError, describe
+from askless.core.table.catalogue import Catalogue, Group
+from askless.core.table.patterns import WILDCARD, by_name, matching
+from askless.core.table.prices import read_amount
+from askless.core.table.spec import check_fee, check_member_lists, price_columns
 
 # Refusals that are shown of a list of budgets.
 MAX_REFUSALS = 5

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.table.catalogue import Catalogue
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.table.catalogue import Catalogue
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.errors import describe
-from core.table.binning import MAX_CODES
-from core.table.catalogue import Feature, FeatureType
-from core.table.cells import (
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.errors import describe
+from askless.core.table.binning import MAX_CODES
+from askless.core.table.catalogue import Feature, FeatureType
+from askless.core.table.cells import (
     COMMA_NUMBER,
     THOUSANDS,
     find_unit,
@@ -22,8 +22,8 @@ from core.table.cells import (
     read_number,
     strip_unit,
 )
-from core.table.columns import Column, as_text, learn_categories, read_feature
-from core.table.leaks import score_column
+from askless.core.table.columns import Column, as_text, learn_categories, read_feature
+from askless.core.table.leaks import score_column
 
 # A column with at least this `score_column` may be a leak.
 LEAK = 0.95

@@ -5,8 +5,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from core.arrays import FloatArray, IntArray
-from core.table.dataset import LabelledRows
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.table.dataset import LabelledRows
 
 Deal = Literal["exact", "hashed"]
 

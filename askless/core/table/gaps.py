@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.table.dataset import Dataset
-from core.table.silent import find_silent
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.table.dataset import Dataset
+from askless.core.table.silent import find_silent
 
 # Each overrepresented class needs a quarter of the least number of cases.
 CLASS_PART = 4
@@ -48,7 +48,8 @@ class Gap(NamedTuple):
 def measure_gaps(dataset: Dataset) -> Iterator[tuple[int, Gap]]:
     """Yield each feature that is missing in some row of positive weight, and its gap.
 
-    Cells that are missing since nobody answered (`core.table.silent`) are no gap.
+    Cells that are missing since nobody answered (`askless.core.table.silent`) are no
+    gap.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ def fill_gaps(dataset: Dataset, is_informative: BoolArray) -> Dataset:
     """Return the dataset with those missing cells filled that are not information.
 
     These are all of other features, and everywhere those marked as saying nothing
-    (`core.table.silent`). Numbers are filled with the weighted lower median of the
+    (`table.silent`). Numbers are filled with the weighted lower median of the
     present values, booleans and categories with the value of most weight, the lowest
     of equals; but marked cells each with a value drawn by weight from the present ones.
     There may be many of these, and as many equal values would be a sign of their own.

@@ -4,18 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.errors import Refusal, RefusedError
-from core.table.columns import Columns
-from core.table.dataset import ClassLabel, LabelledRows
-from core.table.spec import TableSpec
-from core.table.targets import (
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.errors import Refusal, RefusedError
+from askless.core.table.columns import Columns
+from askless.core.table.dataset import ClassLabel, LabelledRows
+from askless.core.table.spec import TableSpec
+from askless.core.table.targets import (
     ErrorCosts,
     blank_dropped_rows,
     error_cost_matrix,
     read_target,
 )
-from core.table.weights import read_row_groups, read_weights
+from askless.core.table.weights import read_row_groups, read_weights
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
+from askless.core.arrays import FloatArray, IntArray
 
 # Most rows that are read; of a longer table evenly spaced ones.
 MAX_ROWS = 20_000

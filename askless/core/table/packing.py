@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BoolArray, CodeArray, IntArray
+from askless.core import kernels
+from askless.core.arrays import BoolArray, CodeArray, IntArray
 
 N_JOINT = 256
 
@@ -16,7 +16,8 @@ N_JOINT = 256
 class Packing:
     """Lanes of codes, each for one feature or for several features with few codes.
 
-    The layout is that of `core.kernels.CodedTable`, where `codes` are called `packed`.
+    The layout is that of `askless.core.kernels.CodedTable`, where `codes` are called
+    `packed`.
     """
 
     codes: CodeArray

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray
-from core.table.catalogue import NO_GROUP, Catalogue
+from askless.core.arrays import BoolArray, FloatArray
+from askless.core.table.catalogue import NO_GROUP, Catalogue
 
 MICROS_PER_UNIT = 1_000_000
 MAX_UNITS = 1_000_000_000

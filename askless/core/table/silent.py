@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray
+from askless.core.arrays import BoolArray, FloatArray
 
 #: Returns which rows say nothing in a column, (n_samples,).
 FindSilent = Callable[[str], BoolArray]

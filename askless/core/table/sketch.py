@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.table.catalogue import Feature
-from core.table.cells import is_blank
-from core.table.columns import Column, as_text, read_feature
+from askless.core.arrays import FloatArray
+from askless.core.table.catalogue import Feature
+from askless.core.table.cells import is_blank
+from askless.core.table.columns import Column, as_text, read_feature
 
 # Bars of a histogram, or most frequent words, that are shown.
 N_BARS = 12

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from annotated_types import Interval
 
-from core.errors import Refusal
-from core.table.catalogue import Feature, Group
-from core.table.codes import check_code_systems
-from core.table.patterns import by_name, matching, unmatched
+from askless.core.errors import Refusal
+from askless.core.table.catalogue import Feature, Group
+from askless.core.table.codes import check_code_systems
+from askless.core.table.patterns import by_name, matching, unmatched
 
 BUNDLE_RULE = "a member of a bundle has no cost of its own"
 DEFAULT_COST = 1_000_000
@@ -29,8 +29,8 @@ class TableSpec:
     `features` None: every column without another role, with its cost in `costs`, by
     default 1. Features in `untyped` have the type that their column suggests. `members`
     has the group of each feature that a group names. Names in `costs`, `members` and
-    `ignore` may be patterns (`core.table.patterns`). Words in `missing` mean a missing
-    value in every feature. Categories of fewer rows than `rare`, or `rares` by
+    `ignore` may be patterns (`askless.core.table.patterns`). Words in `missing` mean a
+    missing value in every feature. Categories of fewer rows than `rare`, or `rares` by
     feature, are joined. Rows without a target are refused or dropped.
     """
 

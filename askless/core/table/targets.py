@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from core.arrays import BoolArray, IntArray
-from core.errors import Refusal
-from core.table.columns import Column, Columns, as_text, cell_refusal
-from core.table.dataset import ClassLabel
-from core.table.spec import TableSpec
+from askless.core.arrays import BoolArray, IntArray
+from askless.core.errors import Refusal
+from askless.core.table.columns import Column, Columns, as_text, cell_refusal
+from askless.core.table.dataset import ClassLabel
+from askless.core.table.spec import TableSpec
 
 MAX_CLASSES = 1000
 EMPTY_RULE = 'must not be empty: leave such rows out, or say "missing_target": "drop"'

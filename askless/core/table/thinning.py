@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.arrays import IntArray
-from core.table.dataset import Dataset
+from askless.core.arrays import IntArray
+from askless.core.table.dataset import Dataset
 
 
 def thin_classes(dataset: Dataset, most: int) -> Dataset:

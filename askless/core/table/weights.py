@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.errors import Refusal
-from core.table.catalogue import Feature
-from core.table.columns import (
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.errors import Refusal
+from askless.core.table.catalogue import Feature
+from askless.core.table.columns import (
     Columns,
     as_text,
     cell_refusal,
@@ -15,7 +15,7 @@ from core.table.columns import (
     scale_weights,
     show_numbers,
 )
-from core.table.spec import TableSpec
+from askless.core.table.spec import TableSpec
 
 
 def read_weights(

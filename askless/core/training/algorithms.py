@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from core.model.ensemble import Cascade, Ensemble
-from core.table.binned_table import BinnedTable, LayOut
-from core.table.dataset import Dataset
-from core.training.baselines import BAGGED, grow_trees
-from core.training.boosting import boost, initial_weights
-from core.training.cascade import grow_cascade, make_cascade
-from core.training.online import grow_online
-from core.training.params import BoostParams
-from core.training.rounds import Round
-from core.training.rules import RULES
+from askless.core.model.ensemble import Cascade, Ensemble
+from askless.core.table.binned_table import BinnedTable, LayOut
+from askless.core.table.dataset import Dataset
+from askless.core.training.baselines import BAGGED, grow_trees
+from askless.core.training.boosting import boost, initial_weights
+from askless.core.training.cascade import grow_cascade, make_cascade
+from askless.core.training.online import grow_online
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Round
+from askless.core.training.rules import RULES
 
 Grow = Callable[[BinnedTable, BoostParams, Sequence[Round], bool], Iterator[Round]]
 

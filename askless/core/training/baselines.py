@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.arrays import FloatArray
-from core.model.ensemble import Ensemble
-from core.model.votes import FORESTS, hypothesis_votes, raw_votes
-from core.table.dataset import Dataset, count_outputs
-from core.table.folds import make_folds
-from core.table.gaps import fill_silent
-from core.table.prices import Paid, buy
-from core.training.foreign import Table, make_tree, to_hypothesis, to_sklearn_columns
-from core.training.params import BoostParams
-from core.training.rounds import Round
+from askless.core.arrays import FloatArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.votes import FORESTS, hypothesis_votes, raw_votes
+from askless.core.table.dataset import Dataset, count_outputs
+from askless.core.table.folds import make_folds
+from askless.core.table.gaps import fill_silent
+from askless.core.table.prices import Paid, buy
+from askless.core.training.foreign import (
+    Table,
+    make_tree,
+    to_hypothesis,
+    to_sklearn_columns,
+)
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Round
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
@@ -76,8 +81,8 @@ def grow_trees(
 
     The dataset is not multi-label. `params.seed` decides bootstrap samples and ties;
     `done` and `is_strict`, which doesn't matter here, are as in
-    `core.training.algorithms.grow_ensemble`. Each alpha is 1. A tree without a split, a
-    constant, is left out.
+    `askless.core.training.algorithms.grow_ensemble`. Each alpha is 1. A tree without a
+    split, a constant, is left out.
 
     Notes
     -----
@@ -86,7 +91,7 @@ def grow_trees(
     where a value is missing the last node that could be read votes, while scikit-learn
     would send it to one side. A split that only separates missing values from all
     others is left out. scikit-learn takes every missing cell for information, so cells
-    that nobody answered are filled beforehand (`core.table.silent`).
+    that nobody answered are filled beforehand (`askless.core.table.silent`).
     """
     del is_strict
     is_bagged = params.algorithm in BAGGED

@@ -10,21 +10,21 @@ from typing import Protocol
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.table.binning import Binned
-from core.table.catalogue import Catalogue
-from core.table.dataset import LabelledRows
-from core.table.prices import Paid
-from core.training.buying import UNPAID, Buyer
-from core.training.feature_sampling import make_sampling
-from core.training.histograms import MOST_SUMS
-from core.training.learner import MIN_EDGE, Choice, Learner, RoundSearch
-from core.training.learners import LEARNERS
-from core.training.params import BoostParams, LabelWeights
-from core.training.rounds import Round
-from core.training.rules import MAX_EDGE
-from core.training.shards import LocalShards, Shard, Shards
-from core.training.weights import Weights
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.table.binning import Binned
+from askless.core.table.catalogue import Catalogue
+from askless.core.table.dataset import LabelledRows
+from askless.core.table.prices import Paid
+from askless.core.training.buying import UNPAID, Buyer
+from askless.core.training.feature_sampling import make_sampling
+from askless.core.training.histograms import MOST_SUMS
+from askless.core.training.learner import MIN_EDGE, Choice, Learner, RoundSearch
+from askless.core.training.learners import LEARNERS
+from askless.core.training.params import BoostParams, LabelWeights
+from askless.core.training.rounds import Round
+from askless.core.training.rules import MAX_EDGE
+from askless.core.training.shards import LocalShards, Shard, Shards
+from askless.core.training.weights import Weights
 
 # Rows and `initial_weights` of each shard in this process.
 Tables = Sequence[tuple[Binned, FloatArray]]

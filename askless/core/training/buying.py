@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.model.hypotheses import Hypothesis
-from core.table.catalogue import Catalogue
-from core.table.prices import Paid, buy, hypothesis_costs, smallest_cost
-from core.training.learner import Scorer
-from core.training.params import BoostParams
-from core.training.rounds import Memory
-from core.training.rules import RULES, View
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.model.hypotheses import Hypothesis
+from askless.core.table.catalogue import Catalogue
+from askless.core.table.prices import Paid, buy, hypothesis_costs, smallest_cost
+from askless.core.training.learner import Scorer
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Memory
+from askless.core.training.rules import RULES, View
 
 UNPAID = Paid()
 

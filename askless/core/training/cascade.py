@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.errors import Refusal, RefusedError
-from core.model.ensemble import Cascade
-from core.table.binning import bin_values
-from core.table.dataset import Dataset
-from core.table.prices import Paid, pay
-from core.training.boosting import boost, initial_weights
-from core.training.params import BoostParams
-from core.training.rounds import Round
-from core.training.stages import StageRows, StageTracker
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import Cascade
+from askless.core.table.binning import bin_values
+from askless.core.table.dataset import Dataset
+from askless.core.table.prices import Paid, pay
+from askless.core.training.boosting import boost, initial_weights
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Round
+from askless.core.training.stages import StageRows, StageTracker
 
 RULE = "adaboost_bt_greedy"
 
@@ -32,8 +32,8 @@ def grow_cascade(
     Of two classes the second is the one to detect. There are at most `stages` stages of
     at most `rounds` rounds; each must keep `detection` of the second class and pass at
     most `false_alarm` of the first, on held-out rows that reached it. `done` and
-    `is_strict` are as in `core.training.algorithms.grow_ensemble`. Rounds are numbered
-    through all stages; `z` is that of its stage's weights.
+    `is_strict` are as in `askless.core.training.algorithms.grow_ensemble`. Rounds are
+    numbered through all stages; `z` is that of its stage's weights.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
+from askless.core.arrays import FloatArray, IntArray
 
 SearchName = Literal["all", "lazy", "ucb", "ucb_unscaled"]
 

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.model.hypotheses import LEAF, Stump, Tree
-from core.table.catalogue import UNSEEN
-from core.table.dataset import Dataset
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.model.hypotheses import LEAF, Stump, Tree
+from askless.core.table.catalogue import UNSEEN
+from askless.core.table.dataset import Dataset
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier

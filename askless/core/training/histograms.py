@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BallotArray, FloatArray, IntArray
-from core.kernels import Best, Look, MovedRows
-from core.table.binning import Binned
+from askless.core import kernels
+from askless.core.arrays import BallotArray, FloatArray, IntArray
+from askless.core.kernels import Best, Look, MovedRows
+from askless.core.table.binning import Binned
 
 # Below so many sums by code, and rows times lanes, waking the threads costs more than
 # they bring. (It pays while threads wait actively, numba's default.)
@@ -30,8 +30,8 @@ MOST_SUMS = 2**16
 class Candidates:
     """The best stump on each of some features; all arrays (n_candidates, ...).
 
-    As in `core.kernels.Best`. `edges` are gamma >= 0 (both polarities are searched), 0
-    where a feature has no stump; in a tree the gain over the vote so far.
+    As in `askless.core.kernels.Best`. `edges` are gamma >= 0 (both polarities are
+    searched), 0 where a feature has no stump; in a tree the gain over the vote so far.
     """
 
     feature_idxs: IntArray

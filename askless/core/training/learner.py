@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.arrays import FloatArray, IntArray
-from core.model.hypotheses import Hypothesis, Stump
-from core.table.binning import Binned
-from core.training.feature_sampling import FeatureSampling
-from core.training.histograms import Candidates
-from core.training.weights import Weights
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.model.hypotheses import Hypothesis, Stump
+from askless.core.table.binning import Binned
+from askless.core.training.feature_sampling import FeatureSampling
+from askless.core.training.histograms import Candidates
+from askless.core.training.weights import Weights
 
 MIN_EDGE = 1e-12
 
@@ -60,8 +60,9 @@ class RoundSearch:
 class Learner(ABC):
     """Makes the weak hypothesis of a round.
 
-    Each kind is one frozen dataclass, named in `core.training.learners.LEARNERS`. Its
-    fields are the parameters of `BoostParams` that it has, under the same names.
+    Each kind is one frozen dataclass, named in
+    `askless.core.training.learners.LEARNERS`. Its fields are the parameters of
+    `BoostParams` that it has, under the same names.
     """
 
     name: ClassVar[str]

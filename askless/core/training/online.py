@@ -20,17 +20,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.hypotheses import Stump
-from core.table.binning import bin_values
-from core.table.catalogue import Catalogue
-from core.table.dataset import Dataset, count_outputs
-from core.table.prices import hypothesis_costs
-from core.training.boosting import initial_weights
-from core.training.buying import Buyer
-from core.training.online_search import RULE, StumpSearch, mix_alphas
-from core.training.online_start import (
+from askless.core import kernels
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.hypotheses import Stump
+from askless.core.table.binning import bin_values
+from askless.core.table.catalogue import Catalogue
+from askless.core.table.dataset import Dataset, count_outputs
+from askless.core.table.prices import hypothesis_costs
+from askless.core.training.boosting import initial_weights
+from askless.core.training.buying import Buyer
+from askless.core.training.online_search import RULE, StumpSearch, mix_alphas
+from askless.core.training.online_start import (
     MARKS,
     count_slots,
     find_categories,
@@ -38,8 +38,8 @@ from core.training.online_start import (
     make_state,
     set_cuts,
 )
-from core.training.params import BoostParams
-from core.training.rounds import Round
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Round
 
 # The step of an alpha.
 RATE = 0.1
@@ -268,7 +268,7 @@ def grow_online(
 
     Yields the weak learners, at most `params.rounds`, after all rows are learnt; an
     edge is tanh(alpha). `done` and `is_strict`, which doesn't matter here, are as in
-    `core.training.algorithms.grow_ensemble`. The dataset is not multi-label.
+    `askless.core.training.algorithms.grow_ensemble`. The dataset is not multi-label.
     """
     del is_strict
     booster = learn_table(dataset, params)

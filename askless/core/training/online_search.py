@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BoolArray, FloatArray
-from core.table.catalogue import Catalogue
-from core.table.prices import Paid
-from core.training.buying import Buyer
-from core.training.online_start import LEAST_ROWS
-from core.training.params import BoostParams
-from core.training.rounds import Memory
+from askless.core import kernels
+from askless.core.arrays import BoolArray, FloatArray
+from askless.core.table.catalogue import Catalogue
+from askless.core.table.prices import Paid
+from askless.core.training.buying import Buyer
+from askless.core.training.online_start import LEAST_ROWS
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Memory
 
 # The rule that weighs edges against prices.
 RULE = "adaboost_bt_smoothed"

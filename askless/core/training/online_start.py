@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BoolArray, FloatArray
-from core.table.binning import MAX_CODES, find_thresholds
-from core.table.catalogue import Catalogue
+from askless.core import kernels
+from askless.core.arrays import BoolArray, FloatArray
+from askless.core.table.binning import MAX_CODES, find_thresholds
+from askless.core.table.catalogue import Catalogue
 
 # Codes of a number in a stream without a table.
 N_SLOTS = 32

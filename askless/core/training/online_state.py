@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BoolArray
-from core.table.binning import MAX_CODES
-from core.table.catalogue import UNSEEN, Catalogue, Feature
-from core.table.dataset import count_outputs
-from core.training.online import SPEEDS, OnlineBooster
-from core.training.online_start import MARKS
-from core.training.params import BoostParams
+from askless.core import kernels
+from askless.core.arrays import BoolArray
+from askless.core.table.binning import MAX_CODES
+from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
+from askless.core.table.dataset import count_outputs
+from askless.core.training.online import SPEEDS, OnlineBooster
+from askless.core.training.online_start import MARKS
+from askless.core.training.params import BoostParams
 
 #: the arrays of a state in order, with their types
 ARRAYS: dict[str, np.dtype] = {

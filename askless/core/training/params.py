@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 from annotated_types import Interval, doc
 
-from core.parameters import Amount, OneOf
-from core.training.feature_sampling import SearchName
-from core.training.learners import LEARNERS
+from askless.core.parameters import Amount, OneOf
+from askless.core.training.feature_sampling import SearchName
+from askless.core.training.learners import LEARNERS
 
 LabelWeights = Literal["balanced", "uniform"]
 EffortName = Literal["fast", "standard", "thorough"]

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import IntArray
-from core.model.hypotheses import Hypothesis
+from askless.core.arrays import IntArray
+from askless.core.model.hypotheses import Hypothesis
 
 NO_NUMBERS: IntArray = np.empty(0, dtype=np.int64)
 

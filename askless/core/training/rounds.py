@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.model.hypotheses import Hypothesis
+from askless.core.model.hypotheses import Hypothesis
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray
-from core.training.rounds import Memory
+from askless.core.arrays import BoolArray, FloatArray
+from askless.core.training.rounds import Memory
 
 
 @dataclass(frozen=True)

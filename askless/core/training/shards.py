@@ -9,13 +9,18 @@ from typing import Protocol
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BallotArray, CodeArray, FloatArray, IntArray
-from core.kernels import Change, MovedRows
-from core.model.hypotheses import Hypothesis
-from core.table.binning import Binned
-from core.training.histograms import add_rows_to_sums, make_moved, make_sums, merge_sums
-from core.training.questions import (
+from askless.core import kernels
+from askless.core.arrays import BallotArray, CodeArray, FloatArray, IntArray
+from askless.core.kernels import Change, MovedRows
+from askless.core.model.hypotheses import Hypothesis
+from askless.core.table.binning import Binned
+from askless.core.training.histograms import (
+    add_rows_to_sums,
+    make_moved,
+    make_sums,
+    merge_sums,
+)
+from askless.core.training.questions import (
     NO_NUMBERS,
     FactorSums,
     PlaceSplit,

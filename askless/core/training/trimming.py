@@ -6,9 +6,9 @@ signed quanta, but for missing values, which no cut separates, those of both cla
 
 import numpy as np
 
-from core.arrays import IntArray
-from core.table.binning import Binned
-from core.training.questions import NO_NUMBERS, Ask, FactorSums, PlaceSums, Sums
+from askless.core.arrays import IntArray
+from askless.core.table.binning import Binned
+from askless.core.training.questions import NO_NUMBERS, Ask, FactorSums, PlaceSums, Sums
 
 N_HISTOGRAM = 256
 MISSING = 255

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core import kernels
-from core.arrays import IntArray
-from core.kernels import Cut, Look
-from core.model.hypotheses import Hypothesis, Stump
-from core.training.histograms import (
+from askless.core import kernels
+from askless.core.arrays import IntArray
+from askless.core.kernels import Cut, Look
+from askless.core.model.hypotheses import Hypothesis, Stump
+from askless.core.training.histograms import (
     MOST_SUMS,
     Candidates,
     make_best,
     pick_candidates,
     scan,
 )
-from core.training.questions import (
+from askless.core.training.questions import (
     Ask,
     FactorSums,
     PlaceSplit,
@@ -31,7 +31,7 @@ from core.training.questions import (
     Sums,
     WeightStep,
 )
-from core.training.shards import Shards
+from askless.core.training.shards import Shards
 
 # All weights together are 2^BITS quanta after a scaling, later between 2^MIN_BITS and
 # 2^MAX_BITS. A sum of twice that is still an int64, and even the largest quantum is

@@ -12,7 +12,7 @@ IS_CHAMPION = sa.text("is_champion")
 
 
 def upgrade() -> None:
-    wanted = sa.Column(
+    wanted: dict[str, object] = sa.Column(
         "is_champion", sa.Boolean(), nullable=False, server_default=sa.false()
     )
     op.add_column("models", wanted)

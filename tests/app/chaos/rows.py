@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import sqlalchemy as sa
 from psycopg.errors import DeadlockDetected
 
-from app.store.database.engine import create_engine
-from app.store.schema import all_tables
+from askless.app.store.database.engine import create_engine
+from askless.app.store.schema import all_tables
 
 
 def count_rows(engine: sa.Engine) -> dict[str, int]:

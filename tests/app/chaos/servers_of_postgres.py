@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import sqlalchemy as sa
 
-from app.store.database.migrate import migrate
+from askless.app.store.database.migrate import migrate
 from tests.app.conftest import admin
 
 

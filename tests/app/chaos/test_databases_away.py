@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from app.settings.settings import Settings
-from app.store.database.engine import create_engine
 from askless import Client
+from askless.app.settings.settings import Settings
+from askless.app.store.database.engine import create_engine
 from tests.app.chaos.rows import count_rows, violations
 from tests.app.chaos.servers_of_postgres import OwnPostgres, own_postgres
 from tests.app.clinic import many, model_json

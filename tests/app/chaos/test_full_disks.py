@@ -16,8 +16,8 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from app.settings.settings import Settings
-from app.store.database.migrate import migrate
+from askless.app.settings.settings import Settings
+from askless.app.store.database.migrate import migrate
 from tests.app.chaos.rows import count_rows, violations
 from tests.app.chaos.servers_of_postgres import OwnPostgres, own_postgres
 from tests.app.clinic import clinic, form, model_json, said

@@ -8,7 +8,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from app.store.database.tables import models, sessions
+from askless.app.store.database.tables import models, sessions
 from tests.app.chaos.rows import count_rows, violations
 from tests.app.clinic import clinic, many, model_json, said
 from tests.app.servers import at_once

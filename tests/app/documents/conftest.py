@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from core.model.model import Model
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import ClassLabel, Dataset
-from core.training.params import BoostParams
-from core.training.rounds import Round
+from askless.core.model.model import Model
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.dataset import ClassLabel, Dataset
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Round
 from tests.small import pull, train
 
 

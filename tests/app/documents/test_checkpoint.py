@@ -4,12 +4,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from app.documents.checkpoint import rounds_from_json, rounds_to_json
-from app.documents.files import load_model
-from core.errors import RefusedError
-from core.model.hypotheses import Stump
-from core.table.catalogue import Catalogue, Feature
-from core.training.rounds import Memory, Round
+from askless.app.documents.checkpoint import rounds_from_json, rounds_to_json
+from askless.app.documents.files import load_model
+from askless.core.errors import RefusedError
+from askless.core.model.hypotheses import Stump
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.training.rounds import Memory, Round
 from tests import strategies
 
 

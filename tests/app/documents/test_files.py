@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from app.documents.files import load_model, load_spec, model_text
-from app.documents.text import parse_spec
-from core.errors import Refusal, RefusedError
-from core.model.model import Model
+from askless.app.documents.files import load_model, load_spec, model_text
+from askless.app.documents.text import parse_spec
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.model import Model
 from tests.app.clinic import clinic
 
 

@@ -9,13 +9,13 @@ from zlib import compress, decompress
 import numpy as np
 import pytest
 
-from app.documents.files import model_text
-from app.documents.model import model_from_json
-from core.errors import RefusedError
-from core.model.model import Model
-from core.pipeline.learning import Learning, LearntRows
-from core.pipeline.learning_state import start_learning
-from core.training.params import BoostParams
+from askless.app.documents.files import model_text
+from askless.app.documents.model import model_from_json
+from askless.core.errors import RefusedError
+from askless.core.model.model import Model
+from askless.core.pipeline.learning import Learning, LearntRows
+from askless.core.pipeline.learning_state import start_learning
+from askless.core.training.params import BoostParams
 from tests.baselines import mixed
 from tests.conftest import IS_COMPILED
 from tests.documents import document_of, through_json

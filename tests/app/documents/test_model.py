@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from app.documents.files import model_text
-from app.documents.model import UNCALIBRATED, model_from_json
-from app.documents.shape import MAX_REFUSALS
-from core.errors import RefusedError
-from core.model.ensemble import N_KNOTS, BudgetRange
-from core.model.hypotheses import LEAF, Product, Stump, Tree
-from core.model.model import Model
-from core.model.votes import full_votes
-from core.table.catalogue import Catalogue, Feature
+from askless.app.documents.files import model_text
+from askless.app.documents.model import UNCALIBRATED, model_from_json
+from askless.app.documents.shape import MAX_REFUSALS
+from askless.core.errors import RefusedError
+from askless.core.model.ensemble import N_KNOTS, BudgetRange
+from askless.core.model.hypotheses import LEAF, Product, Stump, Tree
+from askless.core.model.model import Model
+from askless.core.model.votes import full_votes
+from askless.core.table.catalogue import Catalogue, Feature
 from tests import strategies
 from tests.cascades import cascades, two_stages
 from tests.documents import document_of, through_json

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from app.documents.model import model_from_json
-from core.model.model import Model
-from core.session import machine
-from core.session.state import Answer, State
+from askless.app.documents.model import model_from_json
+from askless.core.model.model import Model
+from askless.core.session import machine
+from askless.core.session.state import Answer, State
 from tests.documents import document_of
 from tests.sessions import NEVER
 

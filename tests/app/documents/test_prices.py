@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from app.documents.prices import parse_prices, reprice_spec, write_prices
-from app.documents.spec import read_spec
-from core.table.catalogue import Catalogue, Feature, Group
+from askless.app.documents.prices import parse_prices, reprice_spec, write_prices
+from askless.app.documents.spec import read_spec
+from askless.core.table.catalogue import Catalogue, Feature, Group
 
 MOVED = Catalogue(
     (

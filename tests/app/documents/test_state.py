@@ -5,19 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.documents.files import load_model
-from app.documents.state import (
+from askless.app.documents.files import load_model
+from askless.app.documents.state import (
     has_pending,
     parse_state,
     state_from_json,
     state_to_json,
     write_state,
 )
-from core.errors import RefusedError
-from core.model.model import Model
-from core.session import machine
-from core.session.state import StopRule
-from core.session.steps import remember
+from askless.core.errors import RefusedError
+from askless.core.model.model import Model
+from askless.core.session import machine
+from askless.core.session.state import StopRule
+from askless.core.session.steps import remember
 from tests import strategies
 from tests.cascades import answer, cascades
 from tests.documents import through_json

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from annotated_types import Interval, Len
 
-from app.documents.shape import read_shape
-from app.documents.stored import Stored, StoredShape, write
-from core.arrays import Arrays, BoolArray, FloatArray, IntArray
-from core.errors import RefusedError
-from core.model.blends import LogisticRidge
+from askless.app.documents.shape import read_shape
+from askless.app.documents.stored import Stored, StoredShape, write
+from askless.core.arrays import Arrays, BoolArray, FloatArray, IntArray
+from askless.core.errors import RefusedError
+from askless.core.model.blends import LogisticRidge
 
 
 @dataclass(frozen=True)

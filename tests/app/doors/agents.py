@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.settings.settings import Settings
+from askless.app.settings.settings import Settings
 from tests.app.clinic import Json
 
 VERSION, OLDER_VERSION = "2026-07-28", "2025-11-25"

@@ -8,8 +8,8 @@ SERVE = """
 import sys
 from pathlib import Path
 from fastapi.testclient import TestClient
-from app.main import create_app
-from app.settings.settings import Settings
+from askless.app.main import create_app
+from askless.app.settings.settings import Settings
 
 app = create_app(Settings(home=Path(sys.argv[1])), is_local=True)
 with TestClient(app, base_url="http://127.0.0.1") as client:
@@ -19,7 +19,7 @@ loaded = {one.partition(".")[0] for one in sys.modules}
 of_doors = {"mcp", "mcp_types", "sse_starlette", "jwt", "mlflow", "pandas"}
 of_doors |= {"authlib", "joserfc", "fhir", "tritonclient"}
 print(sorted(loaded & of_doors))
-ours = ("app.doors", "askless.mlflow")
+ours = ("askless.app.doors", "askless.mlflow")
 print([one for one in sys.modules if one.startswith(ours)])
 """
 

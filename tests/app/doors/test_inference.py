@@ -12,9 +12,9 @@ import pyarrow.parquet
 import pytest
 from fastapi.testclient import TestClient
 
-from app.main import create_app
-from app.settings.settings import Settings
-from core.model.hypotheses import Stump
+from askless.app.main import create_app
+from askless.app.settings.settings import Settings
+from askless.core.model.hypotheses import Stump
 from tests.app.clinic import Answer, Json, Put, Start, clinic, local_client, many
 from tests.app.doors.openings import (
     INFER,

@@ -10,9 +10,9 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.main import create_app
-from app.settings.settings import Settings
-from app.store.database.migrate import migrate
+from askless.app.main import create_app
+from askless.app.settings.settings import Settings
+from askless.app.store.database.migrate import migrate
 from tests.app.clinic import clinic, local_client, model_json
 from tests.app.doors.openings import KIND_OF, ROWS, inputs
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from app.settings.settings import Settings
+from askless.app.settings.settings import Settings
 from tests.app.clinic import Json, Make, Put, many
 from tests.app.doors.openings import (
     INFER,

@@ -10,10 +10,10 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.main import create_app
-from app.service import models
-from app.settings.settings import Settings
-from core.model.model import Model
+from askless.app.main import create_app
+from askless.app.service import models
+from askless.app.settings.settings import Settings
+from askless.core.model.model import Model
 from tests.app.clinic import Json, Make, Start, clinic
 from tests.app.doors.agents import OLDER_VERSION, VERSION, Agent, with_door
 from tests.app.tenants import transaction

@@ -11,10 +11,10 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from app.service import models
-from app.settings.settings import Settings
-from app.terminal.demo import DATA, demo_training, load_demo
-from core.model.model import Model
+from askless.app.service import models
+from askless.app.settings.settings import Settings
+from askless.app.terminal.demo import DATA, demo_training, load_demo
+from askless.core.model.model import Model
 from tests.app.clinic import Json, Put, Start
 from tests.app.doors.agents import OLDER_VERSION, VERSION, Agent, with_door
 from tests.app.tenants import transaction

@@ -7,8 +7,8 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from app.settings.settings import Settings
-from app.store import ledger, sessions
+from askless.app.settings.settings import Settings
+from askless.app.store import ledger, sessions
 from tests.app.clinic import Json, many, model_json
 from tests.app.doors.agents import OLDER_VERSION, VERSION, Agent, with_door
 from tests.app.servers import at_once

@@ -18,12 +18,12 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from mcp.server.stdio import stdio_server
 
-from app.doors.mcp.calls import Host
-from app.doors.mcp.server import make_server
-from app.doors.mcp.stdio import identify_by
-from app.doors.mcp.tools import TOOLS
-from app.http.plumbing.auth import ANYBODY
-from app.settings.settings import Settings
+from askless.app.doors.mcp.calls import Host
+from askless.app.doors.mcp.server import make_server
+from askless.app.doors.mcp.stdio import identify_by
+from askless.app.doors.mcp.tools import TOOLS
+from askless.app.http.plumbing.auth import ANYBODY
+from askless.app.settings.settings import Settings
 from tests.app.clinic import Start
 from tests.app.doors.agents import META, OLDER_VERSION, VERSION, with_door
 

@@ -13,12 +13,12 @@ import sqlalchemy as sa
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from app.cli import mcp as command
-from app.service import keys, models
-from app.settings.settings import Settings
-from app.store.database.engine import transaction as transaction_of
-from core.errors import RefusedError
-from core.model.model import Model
+from askless.app.cli import mcp as command
+from askless.app.service import keys, models
+from askless.app.settings.settings import Settings
+from askless.app.store.database.engine import transaction as transaction_of
+from askless.core.errors import RefusedError
+from askless.core.model.model import Model
 from tests.app.clinic import Make, clinic
 from tests.app.tenants import transaction
 
@@ -43,7 +43,7 @@ def run_agent(settings: Settings, engine: sa.Engine, tmp_path: Path) -> Any:
         here = {"ASKLESS_HOME": str(tmp_path), "ASKLESS_DATABASE_URL": settings.url}
         started = StdioServerParameters(
             command=sys.executable,
-            args=["-m", "app.cli", "mcp", *words],
+            args=["-m", "askless.app.cli", "mcp", *words],
             env={**ours, **here, **variables},
         )
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from app.documents.files import model_text
 from askless import RefusedError, load_model
-from core.model.model import Model
+from askless.app.documents.files import model_text
+from askless.core.model.model import Model
 from tests.app.clinic import clinic
 from tests.curves import curve_of
 
@@ -44,7 +44,7 @@ def refuse(*address, **more):
     raise OSError("no network here")
 
 socket.socket.connect = socket.getaddrinfo = refuse
-from app.cli import main
+from askless.app.cli import main
 sys.argv = ["askless", *sys.argv[1:]]
 try:
     main()

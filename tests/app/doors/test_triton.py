@@ -8,7 +8,7 @@ import httpx
 import numpy as np
 import pytest
 
-from app.settings.settings import Settings
+from askless.app.settings.settings import Settings
 from tests.app.clinic import Json, clinic, model_json
 from tests.app.doors.openings import KIND_OF, ROWS, inputs, values
 from tests.app.jobs import wait

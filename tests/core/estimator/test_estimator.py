@@ -6,15 +6,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import core
-from core.estimator.conventions import hash_rows
-from core.session.probability import decide
-from core.simulation.simulate import class_probabilities, class_votes, walk
-from core.table.catalogue import NO_GROUP
-from core.table.dataset import Dataset
-from core.table.prices import Paid, buy
-from core.training.algorithms import ALGORITHMS
-from core.training.params import BoostParams
+from askless.core import pipeline
+from askless.core.estimator.conventions import hash_rows
+from askless.core.session.probability import decide
+from askless.core.simulation.simulate import class_probabilities, class_votes, walk
+from askless.core.table.catalogue import NO_GROUP
+from askless.core.table.dataset import Dataset
+from askless.core.table.prices import Paid, buy
+from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.params import BoostParams
 from tests.estimators import smoothed, without_folds
 from tests.small import finish, train
 
@@ -128,7 +128,7 @@ def test_budgets_may_be_an_array(cancer, fitted):
 
 
 def by_training(model, X, y, **more):
-    """The ensemble of `core.pipeline.train` with the estimator's own parameters."""
+    """The ensemble that `pipeline.train` makes of the estimator's own parameters."""
     classes = model.ensemble_.classes
     dataset = Dataset(
         model.ensemble_.catalogue, classes, X, y, np.full(len(y), 1 / len(y))
@@ -194,7 +194,7 @@ def test_parameters_are_chosen_as_in_a_training(
     cancer, algorithm, auto, rounds, monkeypatch
 ):
     X, y = (given[:128] for given in cancer)
-    monkeypatch.setattr(core.pipeline.spec, "AUTO_ROUNDS", 9)
+    monkeypatch.setattr(pipeline.spec, "AUTO_ROUNDS", 9)
     model = without_folds(algorithm, random_state=1, **auto).fit(X, y)
 
     names = frozenset(name for name, value in auto.items() if value == "auto")
@@ -220,7 +220,7 @@ def test_names_give_costs_to_columns():
 
 def test_core_names_nothing_else():
     with pytest.raises(AttributeError):
-        _ = core.nothing
+        _ = pipeline.nothing
 
 
 @pytest.mark.slow

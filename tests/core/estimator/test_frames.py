@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from core.errors import RefusedError
-from core.estimator.frames import (
+from askless.core.errors import RefusedError
+from askless.core.estimator.frames import (
     CellTypeError,
     array_columns,
     frame_columns,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.feature_selection import RFE, SelectFromModel
 
-from core.errors import RefusedError
-from core.estimator import importances
+from askless.core.errors import RefusedError
+from askless.core.estimator import importances
 from tests.estimators import smoothed
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from askless import BudgetedBoostingClassifier
-from core.errors import RefusedError
-from core.training.baselines import BASELINES
+from askless.core.errors import RefusedError
+from askless.core.training.baselines import BASELINES
 from tests.estimators import refusals_of, smoothed
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.errors import RefusedError
-from core.estimator.matching import match_names
+from askless.core.errors import RefusedError
+from askless.core.estimator.matching import match_names
 
 NAMES = ["age", "sex", " weight "]
 

@@ -6,9 +6,9 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from core.errors import RefusedError
-from core.estimator.classifier import BudgetedBoostingClassifier
-from core.estimator.one_hot import one_hot_groups
+from askless.core.errors import RefusedError
+from askless.core.estimator.classifier import BudgetedBoostingClassifier
+from askless.core.estimator.one_hot import one_hot_groups
 
 
 def test_columns_of_a_feature_become_one_bundle():

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from app.documents.spec import mend_spec
-from core.errors import RefusedError
-from core.estimator.classifier import BudgetedBoostingClassifier
-from core.estimator.conventions import read_params
-from core.parameters import Parameter, parameters
-from core.pipeline.spec import TrainingSpec
-from core.table.spec import TableSpec
-from core.training.params import BoostParams
+from askless.app.documents.spec import mend_spec
+from askless.core.errors import RefusedError
+from askless.core.estimator.classifier import BudgetedBoostingClassifier
+from askless.core.estimator.conventions import read_params
+from askless.core.parameters import Parameter, parameters
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.table.spec import TableSpec
+from askless.core.training.params import BoostParams
 
 SPEC = (Path(__file__).resolve().parents[3] / "docs/spec.md").read_text("utf-8")
 SIGNATURE = inspect.signature(BudgetedBoostingClassifier).parameters

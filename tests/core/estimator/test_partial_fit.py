@@ -5,7 +5,7 @@ import polars
 import pytest
 
 from askless import BudgetedBoostingClassifier, load_model
-from core.errors import RefusedError
+from askless.core.errors import RefusedError
 from tests.conftest import IS_COMPILED
 
 N_ROWS = 400 if IS_COMPILED else 60

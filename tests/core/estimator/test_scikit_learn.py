@@ -7,8 +7,8 @@ from sklearn.exceptions import SkipTestWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from askless import BudgetedBoostingClassifier
-from core.training.algorithms import ALGORITHMS
-from core.training.baselines import BASELINES
+from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.baselines import BASELINES
 
 # What an algorithm needs to be quick, and to meet its rates on any table.
 SETTINGS = {

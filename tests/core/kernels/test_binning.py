@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from core import kernels
-from core.kernels import CHUNK, FEW, MISSING
+from askless.core import kernels
+from askless.core.kernels import CHUNK, FEW, MISSING
 
 NAN = float("nan")
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from core import kernels
-from core.kernels import CoarseTable, Growth
-from core.kernels.boosted_trees import draw_share, draw_shares
+from askless.core import kernels
+from askless.core.kernels import CoarseTable, Growth
+from askless.core.kernels.boosted_trees import draw_share, draw_shares
 from tests import naive_panels as naive
 
 GROWTH = Growth(

@@ -3,7 +3,7 @@
 import pytest
 from numba.core import event
 
-from core.kernels import jit
+from askless.core.kernels import jit
 
 
 class CacheFile:

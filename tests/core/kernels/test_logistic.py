@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from core import kernels
+from askless.core import kernels
 
 
 def make_rows(seed: int, n_rows: int = 30, n_columns: int = 3):

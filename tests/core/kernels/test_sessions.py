@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import kernels
-from core.kernels.draws import draw
-from core.kernels.paths import step
-from core.model.hypotheses import Stump, build_paths
+from askless.core import kernels
+from askless.core.kernels.draws import draw
+from askless.core.kernels.paths import step
+from askless.core.model.hypotheses import Stump, build_paths
 from tests import naive_sessions, strategies, twins
 
 NAN = math.nan

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from core.model.alarms import (
+from askless.core.model.alarms import (
     LEAST_CASES,
     TOLERATED_GAP,
     Evidence,
@@ -20,8 +20,8 @@ from core.model.alarms import (
     outside_chance,
     tail_chance,
 )
-from core.model.drift import measure_shift
-from core.table.catalogue import UNSEEN
+from askless.core.model.drift import measure_shift
+from askless.core.table.catalogue import UNSEEN
 from tests.core.model.test_drift import ensemble as ensemble
 
 NO_OUTCOMES = OutcomeEvidence(0, 0, None, 0.0, 0.0, None)

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core import kernels
-from core.model.blends import KernelRidge, LogisticRidge, Trees, to_chances
-from core.model.columns import Columns
+from askless.core import kernels
+from askless.core.model.blends import KernelRidge, LogisticRidge, Trees, to_chances
+from askless.core.model.columns import Columns
 from tests.panels import make_hiding_blend, make_space
 
 N_FEATURES, N_DRAWS = 5, 40_000

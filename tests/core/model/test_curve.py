@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.model.figures import Estimate
-from core.model.model import Curve
+from askless.core.model.figures import Estimate
+from askless.core.model.model import Curve
 from tests.curves import curve_of
 from tests.small import MICROS
 
@@ -87,7 +87,7 @@ def test_curve_in_any_order_is_read_by_its_budgets():
 
 @pytest.fixture
 def figures():
-    from core.model.figures import Figures
+    from askless.core.model.figures import Figures
 
     one = Estimate(0.5, None)
     return Figures(one, one, one, one, one, one, None, ())

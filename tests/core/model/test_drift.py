@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.model.columns import Columns
-from core.model.drift import measure_drift
-from core.model.figures import wilson_interval
-from core.table.catalogue import UNSEEN, Catalogue, Feature
+from askless.core.model.columns import Columns
+from askless.core.model.drift import measure_drift
+from askless.core.model.figures import wilson_interval
+from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
 from tests.panels import make_ladder
 from tests.small import ensemble_of
 

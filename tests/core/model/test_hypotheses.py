@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import kernels
-from core.model.hypotheses import LEAF, Product, Stump, Tree, build_paths
-from core.model.votes import full_votes
-from core.session import machine
-from core.simulation import simulate
-from core.table.catalogue import UNSEEN, Catalogue, Feature
+from askless.core import kernels
+from askless.core.model.hypotheses import LEAF, Product, Stump, Tree, build_paths
+from askless.core.model.votes import full_votes
+from askless.core.session import machine
+from askless.core.simulation import simulate
+from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
 from tests import naive_hypotheses, strategies, twins
 from tests.hypotheses import NAN, as_row, later_states, plain, said
 from tests.sessions import NEVER, is_certain, observe, small_ensemble

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.model.figures import QUANTILE, wilson_interval
-from core.model.model import Curve
-from core.pipeline.validation import average_curves
-from core.simulation.curves import Endings, make_curve
+from askless.core.model.figures import QUANTILE, wilson_interval
+from askless.core.model.model import Curve
+from askless.core.pipeline.validation import average_curves
+from askless.core.simulation.curves import Endings, make_curve
 from tests.small import table_of
 
 CURVE = Curve((0,), (0.5,), (0.2,), (0.0,), (0,), n_samples=50)

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.model.hypotheses import Stump, Tree
-from core.model.values import (
+from askless.core.model.hypotheses import Stump, Tree
+from askless.core.model.values import (
     N_VALUES,
     add_ranges,
     add_values,
@@ -16,7 +16,7 @@ from core.model.values import (
     possible_values,
     typical_values,
 )
-from core.table.catalogue import Catalogue, Feature
+from askless.core.table.catalogue import Catalogue, Feature
 from tests.panels import make_ladder
 from tests.small import ensemble_of
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from core.model.blends import to_chances
-from core.panels.chances import (
+from askless.core.model.blends import to_chances
+from askless.core.panels.chances import (
     LEAST_CHANCE,
     fit_link,
     fit_weights,

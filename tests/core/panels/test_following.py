@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.model.blends import to_chances
-from core.model.stopping import Stopping, StoppingRule, least_expected_costs
-from core.panels.following import Walkers, find_preferred_panel, follow_rule
-from core.panels.stopping import NO_WAY, make_steps_to, price_ways
-from core.simulation.simulate import walk
+from askless.core.model.blends import to_chances
+from askless.core.model.stopping import Stopping, StoppingRule, least_expected_costs
+from askless.core.panels.following import Walkers, find_preferred_panel, follow_rule
+from askless.core.panels.stopping import NO_WAY, make_steps_to, price_ways
+from askless.core.simulation.simulate import walk
 from tests.panels import make_ladder
 from tests.sessions import BUNDLE, FEE, small_ensemble
 

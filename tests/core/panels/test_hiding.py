@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core import kernels
-from core.model.blends import KernelRidge, to_chances, wave_features
-from core.panels import blending
-from core.panels.blending import fit_ridges, make_panel, score_trees
-from core.panels.chances import mean_loss, to_logits
-from core.panels.effort import LIGHT, Recipe
-from core.panels.ridges import (
+from askless.core import kernels
+from askless.core.model.blends import KernelRidge, to_chances, wave_features
+from askless.core.panels import blending
+from askless.core.panels.blending import fit_ridges, make_panel, score_trees
+from askless.core.panels.chances import mean_loss, to_logits
+from askless.core.panels.effort import LIGHT, Recipe
+from askless.core.panels.ridges import (
     LOGISTIC_PENALTIES,
     Basis,
     fit_kernel,
@@ -19,15 +19,15 @@ from core.panels.ridges import (
     solve_logistic,
     target_votes,
 )
-from core.panels.rows import PanelRows
-from core.panels.trees import (
+from askless.core.panels.rows import PanelRows
+from askless.core.panels.trees import (
     GrownTrees,
     fit_trees,
     grow_folds,
     make_growth,
     merge_ensembles,
 )
-from core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.catalogue import Catalogue, Feature, Group
 from tests.panels import random_rows, shorten
 from tests.small import table_of
 

@@ -11,26 +11,26 @@ import numba
 import numpy as np
 import pytest
 
-from core.model.blends import to_chances
-from core.model.panels import Panel, PanelLadder
-from core.panels import ladders
-from core.panels.effort import EFFORTS
-from core.panels.ladders import (
+from askless.core.model.blends import to_chances
+from askless.core.model.panels import Panel, PanelLadder
+from askless.core.panels import ladders
+from askless.core.panels.effort import EFFORTS
+from askless.core.panels.ladders import (
     fit_ladder,
     fit_panels,
     fit_part,
     order_by_rule,
     thin_rows,
 )
-from core.panels.purchases import Shop
-from core.panels.rows import PanelRows
-from core.panels.rungs import STEPS, choose_rungs
-from core.panels.search import SetSearch
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import Dataset
-from core.table.prices import Paid, buy, total_cost
-from core.table.thinning import thin_classes
-from core.work import end_of
+from askless.core.panels.purchases import Shop
+from askless.core.panels.rows import PanelRows
+from askless.core.panels.rungs import STEPS, choose_rungs
+from askless.core.panels.search import SetSearch
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.dataset import Dataset
+from askless.core.table.prices import Paid, buy, total_cost
+from askless.core.table.thinning import thin_classes
+from askless.core.work import end_of
 from tests.panels import shorten
 from tests.small import MICROS, make_dataset, pull, random_dataset, table_of
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from core.estimator.classifier import BudgetedBoostingClassifier
+from askless.core.estimator.classifier import BudgetedBoostingClassifier
 
 SHARES = 0.1, 0.25, 0.5, 0.75, 1.0
 

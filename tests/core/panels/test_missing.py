@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.estimator.classifier import BudgetedBoostingClassifier
-from core.panels.ladders import fit_ladder
-from core.pipeline.parts import add_panels
-from core.table.catalogue import Catalogue, Feature
-from core.table.gaps import fill_gaps, informative_features
-from core.training.params import BoostParams
-from core.work import end_of
+from askless.core.estimator.classifier import BudgetedBoostingClassifier
+from askless.core.panels.ladders import fit_ladder
+from askless.core.pipeline.parts import add_panels
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.gaps import fill_gaps, informative_features
+from askless.core.training.params import BoostParams
+from askless.core.work import end_of
 from tests.panels import shorten
 from tests.small import ensemble_of, table_of
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.panels.purchases import Shop
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.prices import Paid
+from askless.core.panels.purchases import Shop
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.prices import Paid
 from tests import naive_panels as naive
 from tests import strategies
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.model.blends import KernelRidge
-from core.model.panels import Panel, PanelLadder
-from core.panels.blending import make_panel
-from core.panels.effort import LIGHT
+from askless.core.model.blends import KernelRidge
+from askless.core.model.panels import Panel, PanelLadder
+from askless.core.panels.blending import make_panel
+from askless.core.panels.effort import LIGHT
 from tests.panels import make_ladder, random_rows
 from tests.sessions import small_ensemble
 

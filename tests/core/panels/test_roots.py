@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.panels.purchases import Shop
-from core.panels.roots import (
+from askless.core.panels.purchases import Shop
+from askless.core.panels.roots import (
     LEAST_PART,
     count_looks,
     find_root,
@@ -14,9 +14,9 @@ from core.panels.roots import (
     make_looks,
     make_split,
 )
-from core.panels.rows import PanelRows
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import Dataset
+from askless.core.panels.rows import PanelRows
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.dataset import Dataset
 from tests.routes import indicator
 from tests.small import MICROS, random_dataset, table_of
 

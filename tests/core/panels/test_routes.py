@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.model.panels import Panel, PanelLadder
-from core.model.routes import MAIN
-from core.panels import routes as routing
-from core.panels.blending import FittedPanels
-from core.panels.ladders import fit_ladder
-from core.panels.roots import make_split
-from core.panels.routes import (
+from askless.core.model.panels import Panel, PanelLadder
+from askless.core.model.routes import MAIN
+from askless.core.panels import routes as routing
+from askless.core.panels.blending import FittedPanels
+from askless.core.panels.ladders import fit_ladder
+from askless.core.panels.roots import make_split
+from askless.core.panels.routes import (
     Makers,
     add_route,
     choose_budget_range,
@@ -19,11 +19,11 @@ from core.panels.routes import (
     compute_fold_gains,
     free_root,
 )
-from core.panels.rows import PanelRows
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import Dataset
-from core.table.prices import total_cost
-from core.work import end_of
+from askless.core.panels.rows import PanelRows
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.dataset import Dataset
+from askless.core.table.prices import total_cost
+from askless.core.work import end_of
 from tests.panels import shorten
 from tests.routes import indicator, teller
 from tests.small import MICROS

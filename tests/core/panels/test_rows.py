@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core import kernels
-from core.model.columns import ALONE, MISSING_CODE, NUMBER_CODE
-from core.panels import rows as panel_rows
-from core.panels.rows import OTHERS, PanelRows
-from core.table.catalogue import UNSEEN
+from askless.core import kernels
+from askless.core.model.columns import ALONE, MISSING_CODE, NUMBER_CODE
+from askless.core.panels import rows as panel_rows
+from askless.core.panels.rows import OTHERS, PanelRows
+from askless.core.table.catalogue import UNSEEN
 from tests.panels import random_rows
 from tests.small import table_of
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from core.model.blends import to_chances
-from core.panels.chances import fit_link, mean_loss, to_logits
-from core.panels.effort import EFFORTS
-from core.panels.purchases import Shop
-from core.panels.ridges import WIDTHS, compute_median_distance, target_votes
-from core.panels.rows import PanelRows
-from core.panels.search import QUICK_PENALTY, SetSearch, kernel_logits
-from core.panels.sets import (
+from askless.core.model.blends import to_chances
+from askless.core.panels.chances import fit_link, mean_loss, to_logits
+from askless.core.panels.effort import EFFORTS
+from askless.core.panels.purchases import Shop
+from askless.core.panels.ridges import WIDTHS, compute_median_distance, target_votes
+from askless.core.panels.rows import PanelRows
+from askless.core.panels.search import QUICK_PENALTY, SetSearch, kernel_logits
+from askless.core.panels.sets import (
     choose_sets,
     compute_gains,
     eliminate_backward,
@@ -18,8 +18,8 @@ from core.panels.sets import (
     select_forward,
     swap_offers,
 )
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import Dataset
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.dataset import Dataset
 from tests.panels import random_rows, shorten
 from tests.small import finish, make_dataset, table_of
 

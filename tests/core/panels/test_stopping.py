@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.model.blends import to_chances
-from core.model.panels import Panel
-from core.model.stopping import least_expected_costs
-from core.panels.following import Walkers, follow_rule
-from core.panels.rows import PanelRows
-from core.panels.stopping import (
+from askless.core.model.blends import to_chances
+from askless.core.model.panels import Panel
+from askless.core.model.stopping import least_expected_costs
+from askless.core.panels.following import Walkers, follow_rule
+from askless.core.panels.rows import PanelRows
+from askless.core.panels.stopping import (
     NO_WAY,
     JudgedPanels,
     Point,
@@ -26,7 +26,7 @@ from core.panels.stopping import (
     make_steps_to,
     price_ways,
 )
-from core.table.prices import MICROS_PER_UNIT as UNIT
+from askless.core.table.prices import MICROS_PER_UNIT as UNIT
 from tests import naive_stopping as naive
 from tests.sessions import BUNDLE, FEE, small_ensemble
 from tests.small import table_of

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from core.errors import RefusedError
-from core.estimator.classifier import BudgetedBoostingClassifier
-from core.model.ensemble import BudgetRange
-from core.panels.effort import EFFORTS
-from core.pipeline.choosing import tune
-from core.pipeline.comparison import compute_error_costs, number_groups
-from core.pipeline.validation import halve_rows
-from core.simulation.curves import evaluate
-from core.training.algorithms import ALGORITHMS
-from core.training.params import BoostParams
+from askless.core.errors import RefusedError
+from askless.core.estimator.classifier import BudgetedBoostingClassifier
+from askless.core.model.ensemble import BudgetRange
+from askless.core.panels.effort import EFFORTS
+from askless.core.pipeline.choosing import tune
+from askless.core.pipeline.comparison import compute_error_costs, number_groups
+from askless.core.pipeline.validation import halve_rows
+from askless.core.simulation.curves import evaluate
+from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.params import BoostParams
 from tests.panels import shorten
 from tests.small import finish, table_of, train
 

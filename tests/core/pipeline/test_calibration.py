@@ -4,27 +4,27 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, make_classification
 
-from core.model.ensemble import N_KNOTS
-from core.model.hypotheses import Stump
-from core.pipeline import calibration, validation
-from core.pipeline.calibration import (
+from askless.core.model.ensemble import N_KNOTS
+from askless.core.model.hypotheses import Stump
+from askless.core.pipeline import calibration, validation
+from askless.core.pipeline.calibration import (
     HeldOutVotes,
     calibrate,
     fit_calibration,
     join_votes,
     penalised_loss,
 )
-from core.pipeline.validation import (
+from askless.core.pipeline.validation import (
     MAX_BUDGETS,
     MAX_ROWS,
     collect_votes,
     spread_rows,
     thin_for_calibration,
 )
-from core.session.probability import decide, knot_weights
-from core.simulation.simulate import class_probabilities, class_votes, walk
-from core.table.catalogue import Catalogue, Feature
-from core.training.params import BoostParams
+from askless.core.session.probability import decide, knot_weights
+from askless.core.simulation.simulate import class_probabilities, class_votes, walk
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.training.params import BoostParams
 from tests.small import ensemble_of, finish, pull, table_of, train
 
 UNIT = 1_000_000

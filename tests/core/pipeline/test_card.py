@@ -2,13 +2,13 @@
 
 import pytest
 
-from core.model.ensemble import BudgetRange
-from core.pipeline import comparison
-from core.pipeline.card import report_validation
-from core.pipeline.comparison import Comparison
-from core.pipeline.playing import add_model_spends
-from core.pipeline.validation import Validation
-from core.training.params import BoostParams
+from askless.core.model.ensemble import BudgetRange
+from askless.core.pipeline import comparison
+from askless.core.pipeline.card import report_validation
+from askless.core.pipeline.comparison import Comparison
+from askless.core.pipeline.playing import add_model_spends
+from askless.core.pipeline.validation import Validation
+from askless.core.training.params import BoostParams
 from tests.curves import curve_of
 from tests.panels import shorten
 from tests.sessions import small_ensemble

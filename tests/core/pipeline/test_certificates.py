@@ -5,25 +5,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.errors import RefusedError
-from core.model.certificates import EARLY_RULES, N_STRATA
-from core.model.ensemble import BudgetRange
-from core.pipeline import certificates as certifying
-from core.pipeline.certificates import (
+from askless.core.errors import RefusedError
+from askless.core.model.certificates import EARLY_RULES, N_STRATA
+from askless.core.model.ensemble import BudgetRange
+from askless.core.pipeline import certificates as certifying
+from askless.core.pipeline.certificates import (
     UnseenRows,
     certify,
     list_level_budgets,
     list_traces,
     set_aside,
 )
-from core.session import machine
-from core.session.certificates import find_certificate
-from core.session.state import StopRule
-from core.simulation.curves import evaluate
-from core.simulation.early import evaluate_early
-from core.table.catalogue import Catalogue, Feature
-from core.training.params import BoostParams
-from core.work import end_of
+from askless.core.session import machine
+from askless.core.session.certificates import find_certificate
+from askless.core.session.state import StopRule
+from askless.core.simulation.curves import evaluate
+from askless.core.simulation.early import evaluate_early
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.training.params import BoostParams
+from askless.core.work import end_of
 from tests.panels import make_ladder
 from tests.sessions import answer_from_row, observe, small_ensemble
 from tests.small import finish, pull, table_of, train

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.documents.model import model_to_json
-from app.documents.spec import read_spec
-from core.errors import RefusedError
-from core.model.hypotheses import Stump
-from core.pipeline import choosing
-from core.pipeline.choosing import (
+from askless.app.documents.model import model_to_json
+from askless.app.documents.spec import read_spec
+from askless.core.errors import RefusedError
+from askless.core.model.hypotheses import Stump
+from askless.core.pipeline import choosing
+from askless.core.pipeline.choosing import (
     AUTO_ROUNDS,
     SWITCHES,
     TAUS,
@@ -19,15 +19,15 @@ from core.pipeline.choosing import (
     list_choices,
     tune,
 )
-from core.selection.params import SelectionParams
-from core.simulation.curves import evaluate
-from core.table.binning import bin_values
-from core.table.catalogue import Catalogue, Feature
-from core.table.dataset import Dataset
-from core.table.folds import split_rows
-from core.training.algorithms import make_ensemble
-from core.training.params import BoostParams
-from core.training.rounds import Round
+from askless.core.selection.params import SelectionParams
+from askless.core.simulation.curves import evaluate
+from askless.core.table.binning import bin_values
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.dataset import Dataset
+from askless.core.table.folds import split_rows
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Round
 from tests.rounds import run
 from tests.small import pull, table_of, train
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.model.ensemble import BudgetRange
-from core.pipeline.comparison import (
+from askless.core.model.ensemble import BudgetRange
+from askless.core.pipeline.comparison import (
     PlayedRows,
     average_differences,
     choose_switch,

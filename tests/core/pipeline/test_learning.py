@@ -6,16 +6,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.errors import RefusedError
-from core.model.figures import wilson_interval
-from core.model.learning_state import OF_LATE, RECENT_ROWS, SINCE_TRAINING
-from core.model.model import Model
-from core.model.votes import full_votes, raw_votes
-from core.pipeline.learning import Learning, LearntRows
-from core.pipeline.learning_state import OWN_SLOPE, own_calibrations, start_learning
-from core.selection.params import SelectionParams
-from core.table.dataset import Dataset
-from core.training.params import BoostParams
+from askless.core.errors import RefusedError
+from askless.core.model.figures import wilson_interval
+from askless.core.model.learning_state import OF_LATE, RECENT_ROWS, SINCE_TRAINING
+from askless.core.model.model import Model
+from askless.core.model.votes import full_votes, raw_votes
+from askless.core.pipeline.learning import Learning, LearntRows
+from askless.core.pipeline.learning_state import (
+    OWN_SLOPE,
+    own_calibrations,
+    start_learning,
+)
+from askless.core.selection.params import SelectionParams
+from askless.core.table.dataset import Dataset
+from askless.core.training.params import BoostParams
 from tests.baselines import mixed
 from tests.conftest import IS_COMPILED
 from tests.small import finish, train

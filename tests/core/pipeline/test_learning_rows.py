@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.errors import RefusedError
-from core.model.model import Model
-from core.pipeline.learning_rows import (
+from askless.core.errors import RefusedError
+from askless.core.model.model import Model
+from askless.core.pipeline.learning_rows import (
     LEAST_WEIGHT,
     MOST_WEIGHT,
     check_rows_to_learn,
@@ -15,10 +15,10 @@ from core.pipeline.learning_rows import (
     read_rows_to_learn,
     refuse_names,
 )
-from core.pipeline.learning_state import start_learning
-from core.table.catalogue import UNSEEN
-from core.table.spec import CASE_COLUMN
-from core.training.params import BoostParams
+from askless.core.pipeline.learning_state import start_learning
+from askless.core.table.catalogue import UNSEEN
+from askless.core.table.spec import CASE_COLUMN
+from askless.core.training.params import BoostParams
 from tests.baselines import mixed
 
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.documents.files import model_text
-from app.documents.spec import read_spec
-from core.errors import RefusedError
-from core.pipeline import check, preparing
-from core.pipeline.check import check_training
-from core.pipeline.preparing import prepare_columns
-from core.pipeline.train import train
-from core.table import binned_table
-from core.table.binning import encode_rows
-from core.table.columns import read_feature
-from core.work import end_of
+from askless.app.documents.files import model_text
+from askless.app.documents.spec import read_spec
+from askless.core.errors import RefusedError
+from askless.core.pipeline import check, preparing
+from askless.core.pipeline.check import check_training
+from askless.core.pipeline.preparing import prepare_columns
+from askless.core.pipeline.train import train
+from askless.core.table import binned_table
+from askless.core.table.binning import encode_rows
+from askless.core.table.columns import read_feature
+from askless.core.work import end_of
 
 N_ROWS = 160
 CODED = {

@@ -2,9 +2,9 @@ from decimal import Decimal
 
 import pytest
 
-from app.documents.mending import FRESH
-from app.documents.spec import read_spec
-from core.errors import RefusedError, describe
+from askless.app.documents.mending import FRESH
+from askless.app.documents.spec import read_spec
+from askless.core.errors import RefusedError, describe
 
 
 def refused_fields(raw):

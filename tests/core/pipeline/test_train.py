@@ -5,21 +5,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.model.hypotheses import LEAF, Product, Stump, Tree
-from core.model.model import Curve, Model
-from core.pipeline.budgets import MAX_CURVE_POINTS, purchase_budgets, usual_budgets
-from core.pipeline.progress import VALIDATION_SHARE
-from core.pipeline.spec import TrainingSpec
-from core.pipeline.train import train as train_spec
-from core.pipeline.validation import join_scored
-from core.simulation.figures import ScoredRows
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.check import CheckedTable
-from core.table.dataset import ClassLabel
-from core.table.folds import make_folds
-from core.table.prices import Paid, buy
-from core.table.spec import TableSpec
-from core.training.params import BoostParams
+from askless.core.model.hypotheses import LEAF, Product, Stump, Tree
+from askless.core.model.model import Curve, Model
+from askless.core.pipeline.budgets import (
+    MAX_CURVE_POINTS,
+    purchase_budgets,
+    usual_budgets,
+)
+from askless.core.pipeline.progress import VALIDATION_SHARE
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.train import train as train_spec
+from askless.core.pipeline.validation import join_scored
+from askless.core.simulation.figures import ScoredRows
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.check import CheckedTable
+from askless.core.table.dataset import ClassLabel
+from askless.core.table.folds import make_folds
+from askless.core.table.prices import Paid, buy
+from askless.core.table.spec import TableSpec
+from askless.core.training.params import BoostParams
 from tests.rounds import run
 from tests.small import ensemble_of, finish, table_of, train
 from tests.strategies import datasets, stump_ensembles

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.documents.checkpoint import rounds_from_json, rounds_to_json
-from core.errors import RefusedError
-from core.model.ensemble import Ensemble
-from core.model.votes import raw_votes
-from core.session import machine, probability
-from core.session.state import StopRule
-from core.simulation import curves, simulate
-from core.table.binned_table import code_table
-from core.table.dataset import Dataset
-from core.training.algorithms import ALGORITHMS, grow_ensemble
-from core.training.baselines import BASELINES
-from core.training.rules import RULES
+from askless.app.documents.checkpoint import rounds_from_json, rounds_to_json
+from askless.core.errors import RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.votes import raw_votes
+from askless.core.session import machine, probability
+from askless.core.session.state import StopRule
+from askless.core.simulation import curves, simulate
+from askless.core.table.binned_table import code_table
+from askless.core.table.dataset import Dataset
+from askless.core.training.algorithms import ALGORITHMS, grow_ensemble
+from askless.core.training.baselines import BASELINES
+from askless.core.training.rules import RULES
 from tests import strategies
 from tests.baselines import (
     BAGGED,

@@ -7,21 +7,21 @@ from functools import cache
 import numpy as np
 import pytest
 
-from app.documents.model import model_to_json
-from app.documents.spec import read_spec
-from core.errors import RefusedError
-from core.model.model import Model
-from core.pipeline.check import check_training
-from core.selection.params import SelectionParams
-from core.selection.search import select, selection_bytes
-from core.selection.subset import extend, make_subset
-from core.selection.table import make_table
-from core.session import machine
-from core.simulation.simulate import walk
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.folds import make_folds
-from core.training.algorithms import ALGORITHMS
-from core.training.params import BoostParams
+from askless.app.documents.model import model_to_json
+from askless.app.documents.spec import read_spec
+from askless.core.errors import RefusedError
+from askless.core.model.model import Model
+from askless.core.pipeline.check import check_training
+from askless.core.selection.params import SelectionParams
+from askless.core.selection.search import select, selection_bytes
+from askless.core.selection.subset import extend, make_subset
+from askless.core.selection.table import make_table
+from askless.core.session import machine
+from askless.core.simulation.simulate import walk
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.folds import make_folds
+from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.params import BoostParams
 from tests.documents import through_json
 from tests.small import finish, pull, table_of, train
 

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from core.selection.boosting import boost_subset, weigh_clear
-from core.selection.neighbours import (
+from askless.core.selection.boosting import boost_subset, weigh_clear
+from askless.core.selection.neighbours import (
     find_neighbours,
 )
-from core.selection.params import SelectionParams
-from core.selection.subset import make_groups
+from askless.core.selection.params import SelectionParams
+from askless.core.selection.subset import make_groups
 from tests.selections import LEARNERS, make_dataset, subset_of
 
 

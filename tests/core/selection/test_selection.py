@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import RefusedError
-from core.selection.boosting import boost_subset
-from core.selection.params import SelectionParams
-from core.selection.search import (
+from askless.core.errors import RefusedError
+from askless.core.selection.boosting import boost_subset
+from askless.core.selection.params import SelectionParams
+from askless.core.selection.search import (
     FeatureScore,
     needed_gain,
     next_step,
     select,
 )
-from core.selection.table import make_table
-from core.table.catalogue import Catalogue, Group
+from askless.core.selection.table import make_table
+from askless.core.table.catalogue import Catalogue, Group
 from tests.selections import LEARNERS, kinds_of, make_dataset, noisy, run, subset_of
 from tests.strategies import datasets
 

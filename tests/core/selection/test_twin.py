@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from core.selection.boosting import boost_subset
-from core.selection.neighbours import (
+from askless.core.selection.boosting import boost_subset
+from askless.core.selection.neighbours import (
     neighbour_accuracy,
     neighbour_credits,
 )
-from core.selection.params import SelectionParams
+from askless.core.selection.params import SelectionParams
 from tests import naive_selection as naive
 from tests.selections import LEARNERS, kinds_of, make_dataset, noisy, subset_of
 from tests.strategies import datasets

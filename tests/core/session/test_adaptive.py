@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import ClosedError, RefusedError
-from core.model.ensemble import Ensemble
-from core.session import machine
-from core.session.aims import change_aim, check_aim
-from core.session.ladders import stand
-from core.session.policies import POLICIES, served_by
-from core.session.policies.adaptive import draw_rule, find_mixture
-from core.session.position import Position
-from core.session.state import Aim, State, StopRule
-from core.session.walks import Standing
-from core.simulation.simulate import walk
+from askless.core.errors import ClosedError, RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.session import machine
+from askless.core.session.aims import change_aim, check_aim
+from askless.core.session.ladders import stand
+from askless.core.session.policies import POLICIES, served_by
+from askless.core.session.policies.adaptive import draw_rule, find_mixture
+from askless.core.session.position import Position
+from askless.core.session.state import Aim, State, StopRule
+from askless.core.session.walks import Standing
+from askless.core.simulation.simulate import walk
 from tests import naive_stopping as naive
 from tests import strategies
 from tests.panel_twin import naive_known, naive_panels, naive_status

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.errors import ClosedError, RefusedError
-from core.session import machine
+from askless.core.errors import ClosedError, RefusedError
+from askless.core.session import machine
 from tests.sessions import observe, small_ensemble
 
 

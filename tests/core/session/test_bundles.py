@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.simulation.curves import evaluate
-from core.table.catalogue import Catalogue, Feature, Group
-from core.training.algorithms import make_ensemble
-from core.training.params import BoostParams
-from core.training.rules import RULES
+from askless.core.simulation.curves import evaluate
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.params import BoostParams
+from askless.core.training.rules import RULES
 from tests.rounds import run
 from tests.small import table_of
 

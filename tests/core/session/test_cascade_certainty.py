@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import RefusedError
-from core.model.ensemble import Cascade, Ensemble
-from core.model.hypotheses import Stump
-from core.session import machine
-from core.session.policies import check_policy
-from core.session.policies.cascade import stage_chances, stage_votes
+from askless.core.errors import RefusedError
+from askless.core.model.ensemble import Cascade, Ensemble
+from askless.core.model.hypotheses import Stump
+from askless.core.session import machine
+from askless.core.session.policies import check_policy
+from askless.core.session.policies.cascade import stage_chances, stage_votes
 from tests import strategies, twins
 from tests.cascades import (
     answer,

@@ -7,15 +7,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from core.model.ensemble import Cascade, Ensemble
-from core.model.hypotheses import Stump
-from core.session import machine
-from core.session.policies.cascade import count_passed
-from core.session.position import Position
-from core.session.state import StopRule
-from core.simulation import curves, simulate
-from core.table.catalogue import Catalogue, Feature
-from core.table.dataset import Dataset
+from askless.core.model.ensemble import Cascade, Ensemble
+from askless.core.model.hypotheses import Stump
+from askless.core.session import machine
+from askless.core.session.policies.cascade import count_passed
+from askless.core.session.position import Position
+from askless.core.session.state import StopRule
+from askless.core.simulation import curves, simulate
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.dataset import Dataset
 from tests.cascades import (
     MICROS,
     grown,

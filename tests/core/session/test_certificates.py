@@ -6,17 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.errors import RefusedError
-from core.model.certificates import Certification, EarlyRule, Level
-from core.session import machine
-from core.session.certificates import (
+from askless.core.errors import RefusedError
+from askless.core.model.certificates import Certification, EarlyRule, Level
+from askless.core.session import machine
+from askless.core.session.certificates import (
     binomial_tail,
     find_certificate,
     find_p_value,
     find_rule,
 )
-from core.session.state import Answer, StopRule
-from core.table.price_lists import PriceList
+from askless.core.session.state import Answer, StopRule
+from askless.core.table.price_lists import PriceList
 from tests.sessions import BUNDLE, observe, small_ensemble
 
 ALL = (True, True, True)

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import RefusedError
-from core.model.hypotheses import LEAF, Stump, Tree
-from core.session import machine
-from core.session.answers import count_questions
-from core.session.certificates import find_level
-from core.session.explorations import find_propensity, is_explored, uniforms_at
-from core.session.policies import served_by
-from core.session.state import Answer, Exploration, StopRule
-from core.session.steps import find_prospect, remember, trace_answers
+from askless.core.errors import RefusedError
+from askless.core.model.hypotheses import LEAF, Stump, Tree
+from askless.core.session import machine
+from askless.core.session.answers import count_questions
+from askless.core.session.certificates import find_level
+from askless.core.session.explorations import find_propensity, is_explored, uniforms_at
+from askless.core.session.policies import served_by
+from askless.core.session.state import Answer, Exploration, StopRule
+from askless.core.session.steps import find_prospect, remember, trace_answers
 from tests import strategies
 from tests.cascades import cascades
 from tests.core.session.test_properties import SCRIPTS, openings, play

@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from core.model.hypotheses import Stump
-from core.session import machine
-from core.session.flow import FlowAnswers, FlowBounds, FlowNode, find_flow
-from core.session.state import Answer
+from askless.core.model.hypotheses import Stump
+from askless.core.session import machine
+from askless.core.session.flow import FlowAnswers, FlowBounds, FlowNode, find_flow
+from askless.core.session.state import Answer
 from tests.app.clinic import clinic
 from tests.panels import make_ladder
 from tests.sessions import small_ensemble

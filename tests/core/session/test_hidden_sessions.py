@@ -12,24 +12,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import kernels
-from core.errors import OverBudgetError, UselessAnswerError
-from core.model.blends import to_chances
-from core.model.ensemble import Ensemble
-from core.model.hypotheses import Stump
-from core.panels.ladders import fit_ladder
-from core.session import machine
-from core.session.answers import bundle_members, find_paid
-from core.session.ladders import (
+from askless.core import kernels
+from askless.core.errors import OverBudgetError, UselessAnswerError
+from askless.core.model.blends import to_chances
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.hypotheses import Stump
+from askless.core.panels.ladders import fit_ladder
+from askless.core.session import machine
+from askless.core.session.answers import bundle_members, find_paid
+from askless.core.session.ladders import (
     LEAST_GAIN,
     expect_loss,
     find_gone,
     find_known,
     find_part,
 )
-from core.session.position import Position
-from core.session.state import Answer, State
-from core.table.prices import buy
+from askless.core.session.position import Position
+from askless.core.session.state import Answer, State
+from askless.core.table.prices import buy
 from tests import strategies
 from tests.panels import make_ladder, shorten, with_panels, with_routes
 from tests.sessions import BUNDLE, NEVER, observe, small_ensemble

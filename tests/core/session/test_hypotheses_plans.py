@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.model.hypotheses import LEAF, Product, Stump, Tree
-from core.session import machine
-from core.session.policies import POLICIES, sample
-from core.session.position import Position
-from core.simulation import simulate
+from askless.core.model.hypotheses import LEAF, Product, Stump, Tree
+from askless.core.session import machine
+from askless.core.session.policies import POLICIES, sample
+from askless.core.session.position import Position
+from askless.core.simulation import simulate
 from tests import naive_hypotheses, naive_sessions, strategies, twins
 from tests.conftest import IS_COMPILED
 from tests.hypotheses import NAN, answers_to, as_row, later_states, plain, play, said

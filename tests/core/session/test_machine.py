@@ -2,12 +2,12 @@
 
 import pytest
 
-from core import kernels
-from core.errors import AnswerError, ClosedError, OverBudgetError
-from core.session import machine
-from core.session.answers import give_up
-from core.session.state import Answer, StopRule
-from core.session.steps import trace_answers
+from askless.core import kernels
+from askless.core.errors import AnswerError, ClosedError, OverBudgetError
+from askless.core.session import machine
+from askless.core.session.answers import give_up
+from askless.core.session.state import Answer, StopRule
+from askless.core.session.steps import trace_answers
 from tests.sessions import (
     BLOOD,
     BUNDLE,

@@ -5,9 +5,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.model.values import middle_values
-from core.session import machine
-from core.session.outline import outline
+from askless.core.model.values import middle_values
+from askless.core.session import machine
+from askless.core.session.outline import outline
 from tests.panels import make_ladder
 from tests.sessions import FEE, NEVER, observe, small_ensemble
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import kernels
-from core.model.ensemble import Ensemble
-from core.model.hypotheses import LEAF, Stump, Tree
-from core.session import machine
-from core.session.policies import sample
-from core.session.position import Plan, Position
-from core.session.state import State, StopRule
+from askless.core import kernels
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.hypotheses import LEAF, Stump, Tree
+from askless.core.session import machine
+from askless.core.session.policies import sample
+from askless.core.session.position import Plan, Position
+from askless.core.session.state import State, StopRule
 from tests import strategies
 from tests.sessions import (
     BUNDLE,

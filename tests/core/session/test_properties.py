@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import AnswerError, ClosedError, OverBudgetError
-from core.model.ensemble import Ensemble
-from core.session import machine
-from core.session.state import Answer, State, StopRule
+from askless.core.errors import AnswerError, ClosedError, OverBudgetError
+from askless.core.model.ensemble import Ensemble
+from askless.core.session import machine
+from askless.core.session.state import Answer, State, StopRule
 from tests import strategies
 from tests.sessions import observe, observe_all
 

@@ -1,7 +1,7 @@
 """Sessions: what a question says, and its alternatives."""
 
-from core.model.ensemble import Ensemble
-from core.session import machine
+from askless.core.model.ensemble import Ensemble
+from askless.core.session import machine
 from tests.sessions import (
     BLOOD,
     ECHO,

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import AnswerError, OverBudgetError
-from core.session import machine
-from core.session.answers import MAX_TAKEN
-from core.session.reversals import reverse
-from core.session.state import Answer, Charge
-from core.session.steps import trace_answers
+from askless.core.errors import AnswerError, OverBudgetError
+from askless.core.session import machine
+from askless.core.session.answers import MAX_TAKEN
+from askless.core.session.reversals import reverse
+from askless.core.session.state import Answer, Charge
+from askless.core.session.steps import trace_answers
 from tests.panels import make_ladder
 from tests.sessions import BUNDLE, FEE, begun, observe, observe_all, small_ensemble
 

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.model.blends import KernelRidge
-from core.model.hypotheses import Stump
-from core.session import machine
-from core.session.policies import POLICIES
-from core.session.position import Position
-from core.session.state import Answer
-from core.session.steps import (
+from askless.core.model.blends import KernelRidge
+from askless.core.model.hypotheses import Stump
+from askless.core.session import machine
+from askless.core.session.policies import POLICIES
+from askless.core.session.position import Position
+from askless.core.session.state import Answer
+from askless.core.session.steps import (
     N_TRIED,
     find_prospect,
     remember,
     to_log_odds,
     trace_answers,
 )
-from core.table.catalogue import Catalogue, Feature
+from askless.core.table.catalogue import Catalogue, Feature
 from tests.panels import make_ladder, make_route
 from tests.sessions import BUNDLE, begun, observe, observe_all, small_ensemble
 from tests.small import ensemble_of

@@ -7,14 +7,14 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from core.model.ensemble import Ensemble
-from core.model.hypotheses import LEAF, Stump, Tree
-from core.session import machine
-from core.session.policies import POLICIES, served_by
-from core.session.state import StopRule
-from core.simulation.curves import evaluate
-from core.simulation.simulate import class_probabilities, class_votes, walk
-from core.table.catalogue import Group
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.hypotheses import LEAF, Stump, Tree
+from askless.core.session import machine
+from askless.core.session.policies import POLICIES, served_by
+from askless.core.session.state import StopRule
+from askless.core.simulation.curves import evaluate
+from askless.core.simulation.simulate import class_probabilities, class_votes, walk
+from askless.core.table.catalogue import Group
 from tests.cheapest import Cheapest
 from tests.sessions import (
     NEVER,

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from core.model.certificates import EARLY_RULES, EarlyRule
-from core.session import machine
-from core.session.policies import POLICIES, served_by
-from core.session.position import UNLIMITED
-from core.session.state import Answer
-from core.session.traces import Traces, find_stops
-from core.session.walks import Cases
+from askless.core.model.certificates import EARLY_RULES, EarlyRule
+from askless.core.session import machine
+from askless.core.session.policies import POLICIES, served_by
+from askless.core.session.position import UNLIMITED
+from askless.core.session.state import Answer
+from askless.core.session.traces import Traces, find_stops
+from askless.core.session.walks import Cases
 from tests import strategies
 from tests.cascades import cascades
 from tests.panels import make_ladder, with_panels, with_rules

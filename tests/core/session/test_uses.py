@@ -2,10 +2,10 @@
 
 import pytest
 
-from core.errors import UselessAnswerError
-from core.session import machine
-from core.session.state import Answer
-from core.session.uses import OpenFeatures, can_use, list_open, sort_open
+from askless.core.errors import UselessAnswerError
+from askless.core.session import machine
+from askless.core.session.state import Answer
+from askless.core.session.uses import OpenFeatures, can_use, list_open, sort_open
 from tests.sessions import BUNDLE, begun, observe
 
 ECHO = dict.fromkeys(range(2), BUNDLE)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.simulation import exact
-from core.simulation.curve_sums import sum_rows
-from core.simulation.exact import sum_weighted
+from askless.core.simulation import exact
+from askless.core.simulation.curve_sums import sum_rows
+from askless.core.simulation.exact import sum_weighted
 
 WEIGHTS = st.floats(min_value=0.0, max_value=1e308)
 AMOUNTS = st.integers(min_value=0, max_value=2**63 - 1)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
-from core.model.figures import wilson_interval
-from core.model.hypotheses import Stump
-from core.simulation.curves import Endings, compare_paired
-from core.simulation.figures import ScoredRows, compute_figures
+from askless.core.model.figures import wilson_interval
+from askless.core.model.hypotheses import Stump
+from askless.core.simulation.curves import Endings, compare_paired
+from askless.core.simulation.figures import ScoredRows, compute_figures
 from tests.small import ensemble_of, table_of
 
 MEANS = ("auroc", "log_loss", "brier", "calibration_error")

@@ -6,18 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.session import machine
-from core.session.answers import give_up
-from core.session.state import Answer, StopRule
-from core.simulation.off_policy import (
+from askless.core.session import machine
+from askless.core.session.answers import give_up
+from askless.core.session.state import Answer, StopRule
+from askless.core.simulation.off_policy import (
     JudgedCases,
     estimate_gaps,
     estimate_policy,
     judge_cases,
 )
-from core.simulation.replays import LoggedCase, ReplayTerms, replay
-from core.simulation.trails import FOREIGN, LoggedDraw, find_paid_at, trail_case
-from core.table.prices import Paid
+from askless.core.simulation.replays import LoggedCase, ReplayTerms, replay
+from askless.core.simulation.trails import FOREIGN, LoggedDraw, find_paid_at, trail_case
+from askless.core.table.prices import Paid
 from tests.sessions import BUNDLE, FEE, small_ensemble
 
 BUDGET = 60

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from core.model.hypotheses import Stump
-from core.simulation.purchases import measure_purchases
+from askless.core.model.hypotheses import Stump
+from askless.core.simulation.purchases import measure_purchases
 from tests.small import MICROS, ensemble_of, table_of
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from core.session import machine
-from core.session.state import Answer, StopRule
-from core.simulation.outcomes import TableRows
-from core.simulation.refusals import measure_refusals
-from core.table.dataset import Dataset
+from askless.core.session import machine
+from askless.core.session.state import Answer, StopRule
+from askless.core.simulation.outcomes import TableRows
+from askless.core.simulation.refusals import measure_refusals
+from askless.core.table.dataset import Dataset
 from tests.estimators import without_folds
 
 BUDGETS = [2_000_000, None]

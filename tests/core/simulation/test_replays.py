@@ -6,19 +6,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.model.hypotheses import Stump
-from core.session import machine
-from core.session.policies import POLICIES
-from core.session.state import Answer, StopRule
-from core.simulation.replays import (
+from askless.core.model.hypotheses import Stump
+from askless.core.session import machine
+from askless.core.session.policies import POLICIES
+from askless.core.session.state import Answer, StopRule
+from askless.core.simulation.replays import (
     LoggedCase,
     ReplayTerms,
     log_case,
     match_case,
     replay,
 )
-from core.simulation.simulate import walk
-from core.table.catalogue import UNSEEN, Catalogue, Feature, Group
+from askless.core.simulation.simulate import walk
+from askless.core.table.catalogue import UNSEEN, Catalogue, Feature, Group
 from tests.small import MICROS, ensemble_of, random_catalogue
 
 NO_STOP = StopRule(certain=False)

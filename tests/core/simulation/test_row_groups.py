@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from core.simulation.row_groups import GroupSums
-from core.table.columns import as_text
+from askless.core.simulation.row_groups import GroupSums
+from askless.core.table.columns import as_text
 
 
 @pytest.mark.parametrize("cuts", [[], [1], [2, 2, 5], [1, 2, 3, 4, 5, 6]])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.simulation.sequences import bound_gaps, find_crossing
+from askless.core.simulation.sequences import bound_gaps, find_crossing
 from tests.naive_sequences import crossing, lower_bound
 
 ALPHAS = st.sampled_from((0.01, 0.05, 0.2))

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.model.ensemble import BudgetRange, Ensemble
-from core.model.hypotheses import Stump
-from core.model.model import Curve
-from core.session import machine
-from core.session.policies import POLICIES
-from core.session.policies.sample import MAX_DRAWS, uniforms
-from core.session.position import Position
-from core.session.probability import decide
-from core.session.state import State
-from core.simulation import blocks
-from core.simulation.curves import compare_independent, evaluate, simulate_rows
-from core.simulation.simulate import class_probabilities, class_votes, walk
-from core.table.catalogue import Catalogue, Feature
-from core.table.dataset import Dataset
+from askless.core.model.ensemble import BudgetRange, Ensemble
+from askless.core.model.hypotheses import Stump
+from askless.core.model.model import Curve
+from askless.core.session import machine
+from askless.core.session.policies import POLICIES
+from askless.core.session.policies.sample import MAX_DRAWS, uniforms
+from askless.core.session.position import Position
+from askless.core.session.probability import decide
+from askless.core.session.state import State
+from askless.core.simulation import blocks
+from askless.core.simulation.curves import compare_independent, evaluate, simulate_rows
+from askless.core.simulation.simulate import class_probabilities, class_votes, walk
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.dataset import Dataset
 from tests import naive_sessions, strategies, twins
 from tests.cascades import cascades
 from tests.panels import with_panels, with_routes, with_rules

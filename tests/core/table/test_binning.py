@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import kernels
-from core.kernels import CHUNK, FEW, MISSING
-from core.table.binning import (
+from askless.core import kernels
+from askless.core.kernels import CHUNK, FEW, MISSING
+from askless.core.table.binning import (
     MAX_CODES,
     bin_values,
     code_columns,

@@ -3,10 +3,10 @@ from collections import Counter
 
 import pytest
 
-from core.errors import AnswerError
-from core.session.answers import check_answer, parse_answer
-from core.table.catalogue import UNSEEN, Feature
-from core.table.cells import (
+from askless.core.errors import AnswerError
+from askless.core.session.answers import check_answer, parse_answer
+from askless.core.table.catalogue import UNSEEN, Feature
+from askless.core.table.cells import (
     find_unit,
     infer_cells,
     is_date,

@@ -3,17 +3,17 @@ import math
 import numpy as np
 import pytest
 
-from app.documents.spec import read_spec
-from core.errors import AnswerError, RefusedError
-from core.model.hypotheses import Stump
-from core.model.rows import check_rows, check_targets
-from core.pipeline.check import check_training
-from core.session.answers import check_answer, parse_answer
-from core.table.catalogue import UNSEEN, Catalogue, Feature
-from core.table.check import unused_columns
-from core.table.columns import infer_type
-from core.table.dataset import ClassLabel
-from core.table.spec import TableSpec
+from askless.app.documents.spec import read_spec
+from askless.core.errors import AnswerError, RefusedError
+from askless.core.model.hypotheses import Stump
+from askless.core.model.rows import check_rows, check_targets
+from askless.core.pipeline.check import check_training
+from askless.core.session.answers import check_answer, parse_answer
+from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
+from askless.core.table.check import unused_columns
+from askless.core.table.columns import infer_type
+from askless.core.table.dataset import ClassLabel
+from askless.core.table.spec import TableSpec
 from tests.sessions import CLASSES
 from tests.small import ensemble_of
 

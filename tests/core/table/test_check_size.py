@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from app.documents.spec import read_spec
-from core.errors import RefusedError
-from core.pipeline.check import check_training
-from core.table.targets import MAX_CLASSES
-from core.training.boosting import training_bytes, values_bytes
+from askless.app.documents.spec import read_spec
+from askless.core.errors import RefusedError
+from askless.core.pipeline.check import check_training
+from askless.core.table.targets import MAX_CLASSES
+from askless.core.training.boosting import training_bytes, values_bytes
 
 SPEC = read_spec({"target": "y", "algorithm": "adaboost"})
 

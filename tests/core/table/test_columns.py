@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from core.errors import nearest_hint
-from core.table.catalogue import Feature
-from core.table.columns import as_text, column_warnings, read_feature
+from askless.core.errors import nearest_hint
+from askless.core.table.catalogue import Feature
+from askless.core.table.columns import as_text, column_warnings, read_feature
 from tests.core.table.test_check import text
 
 

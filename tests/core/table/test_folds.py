@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from core.table import folds
-from core.table.folds import deal_folds, make_folds
+from askless.core.table import folds
+from askless.core.table.folds import deal_folds, make_folds
 from tests.small import make_dataset
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.table.catalogue import Catalogue, Feature
-from core.table.gaps import fill_gaps, informative_features, note_gaps
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.gaps import fill_gaps, informative_features, note_gaps
 from tests.small import random_dataset, table_of
 
 NAN = math.nan

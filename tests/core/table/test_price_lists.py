@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import RefusedError
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.price_lists import PriceList, apply_prices, is_in_proportion
-from core.table.prices import MAX_TOTAL
+from askless.core.errors import RefusedError
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.price_lists import PriceList, apply_prices, is_in_proportion
+from askless.core.table.prices import MAX_TOTAL
 from tests import strategies
 
 CLINIC = Catalogue(

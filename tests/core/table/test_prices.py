@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.prices import (
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.prices import (
     MAX_UNITS,
     Paid,
     from_micros,

@@ -8,18 +8,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.panels.ladders import fit_ladder
-from core.pipeline.check import check_training
-from core.pipeline.preparing import prepare_columns, prepare_table
-from core.pipeline.spec import TrainingSpec
-from core.selection.search import select
-from core.simulation.simulate import class_probabilities, walk
-from core.table.gaps import fill_gaps, fill_silent, informative_features, note_gaps
-from core.table.silent import SILENT, find_silent, mark_silent
-from core.table.spec import TableSpec
-from core.training.algorithms import make_ensemble
-from core.training.params import BoostParams
-from core.work import end_of
+from askless.core.panels.ladders import fit_ladder
+from askless.core.pipeline.check import check_training
+from askless.core.pipeline.preparing import prepare_columns, prepare_table
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.selection.search import select
+from askless.core.simulation.simulate import class_probabilities, walk
+from askless.core.table.gaps import (
+    fill_gaps,
+    fill_silent,
+    informative_features,
+    note_gaps,
+)
+from askless.core.table.silent import SILENT, find_silent, mark_silent
+from askless.core.table.spec import TableSpec
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.params import BoostParams
+from askless.core.work import end_of
 from tests.baselines import grown
 from tests.small import MICROS, table_of
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from core.table.catalogue import Feature
-from core.table.sketch import N_BARS, ColumnSketch, sketch_column
+from askless.core.table.catalogue import Feature
+from askless.core.table.sketch import N_BARS, ColumnSketch, sketch_column
 
 
 def test_numbers_stand_in_equal_steps_between_their_ends() -> None:

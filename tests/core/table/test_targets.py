@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from core.errors import RefusedError
-from core.pipeline.check import check_training
-from core.pipeline.spec import TrainingSpec
-from core.table.spec import TableSpec
-from core.table.targets import blank_dropped_rows
+from askless.core.errors import RefusedError
+from askless.core.pipeline.check import check_training
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.table.spec import TableSpec
+from askless.core.table.targets import blank_dropped_rows
 
 
 def text(*cells):

@@ -8,24 +8,24 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from core.model.ensemble import Ensemble
-from core.model.hypotheses import LEAF, Tree
-from core.model.votes import full_votes, hypothesis_votes, raw_votes
-from core.session import machine
-from core.session.position import Position
-from core.session.probability import decide
-from core.session.stop_rules import is_binary_label_fixed, is_label_fixed
-from core.simulation.simulate import class_probabilities, class_votes, walk
-from core.table.catalogue import Catalogue, Feature
-from core.table.dataset import Dataset, count_outputs
-from core.training import baselines, foreign
-from core.training.algorithms import ALGORITHMS, make_ensemble
-from core.training.baselines import (
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.hypotheses import LEAF, Tree
+from askless.core.model.votes import full_votes, hypothesis_votes, raw_votes
+from askless.core.session import machine
+from askless.core.session.position import Position
+from askless.core.session.probability import decide
+from askless.core.session.stop_rules import is_binary_label_fixed, is_label_fixed
+from askless.core.simulation.simulate import class_probabilities, class_votes, walk
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.dataset import Dataset, count_outputs
+from askless.core.training import baselines, foreign
+from askless.core.training.algorithms import ALGORITHMS, make_ensemble
+from askless.core.training.baselines import (
     BASELINES,
     derive_tree_seed,
     draw_bootstrap,
 )
-from core.training.foreign import convert_threshold, to_sklearn_columns
+from askless.core.training.foreign import convert_threshold, to_sklearn_columns
 from tests.baselines import (
     BAGGED,
     N_TREES,

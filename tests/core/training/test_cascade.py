@@ -7,18 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.documents.spec import read_spec
-from core.errors import RefusedError
-from core.model.votes import hypothesis_votes
-from core.pipeline.check import check_training
-from core.session import machine
-from core.session.policies.cascade import stage_votes
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.dataset import Dataset
-from core.table.folds import split_rows
-from core.training.algorithms import make_ensemble
-from core.training.cascade import grow_cascade, make_cascade
-from core.training.stages import StageTracker
+from askless.app.documents.spec import read_spec
+from askless.core.errors import RefusedError
+from askless.core.model.votes import hypothesis_votes
+from askless.core.pipeline.check import check_training
+from askless.core.session import machine
+from askless.core.session.policies.cascade import stage_votes
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.dataset import Dataset
+from askless.core.table.folds import split_rows
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.cascade import grow_cascade, make_cascade
+from askless.core.training.stages import StageTracker
 from tests.cascades import MICROS, grown, judged, params_of, play, rare
 from tests.small import finish, make_dataset, random_dataset, train
 

@@ -5,17 +5,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.table.binning import bin_values
-from core.training.boosting import (
+from askless.core.table.binning import bin_values
+from askless.core.training.boosting import (
     find_hypothesis,
     initial_weights,
     make_learner,
     make_weights,
 )
-from core.training.buying import Buyer
-from core.training.feature_sampling import LazySampling, UCBSampling, make_sampling
-from core.training.learner import RoundSearch
-from core.training.params import BoostParams
+from askless.core.training.buying import Buyer
+from askless.core.training.feature_sampling import (
+    LazySampling,
+    UCBSampling,
+    make_sampling,
+)
+from askless.core.training.learner import RoundSearch
+from askless.core.training.params import BoostParams
 from tests import naive_boosting, twins
 from tests.rounds import naive_run, run
 from tests.small import make_dataset, random_dataset

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numba
 import numpy as np
 
-from core import kernels
-from core.table.binned_table import code_table
-from core.training.algorithms import grow_ensemble
-from core.training.params import BoostParams
+from askless.core import kernels
+from askless.core.table.binned_table import code_table
+from askless.core.training.algorithms import grow_ensemble
+from askless.core.training.params import BoostParams
 from tests.baselines import mixed
 
 

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.model.hypotheses import LEAF, Product, Stump, Tree
-from core.simulation import simulate
-from core.table.binning import bin_values
-from core.table.catalogue import Catalogue, Feature, Group
-from core.table.prices import Paid, hypothesis_costs
-from core.training.algorithms import make_ensemble
-from core.training.boosting import boost, initial_weights
-from core.training.buying import Buyer
-from core.training.params import BoostParams
+from askless.core.model.hypotheses import LEAF, Product, Stump, Tree
+from askless.core.simulation import simulate
+from askless.core.table.binning import bin_values
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.table.prices import Paid, hypothesis_costs
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.boosting import boost, initial_weights
+from askless.core.training.buying import Buyer
+from askless.core.training.params import BoostParams
 from tests import naive_boosting, strategies, twins
 from tests.conftest import IS_COMPILED
 from tests.rounds import naive_run, naive_weights, run

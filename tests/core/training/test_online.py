@@ -6,18 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.model.hypotheses import Stump
-from core.model.votes import full_votes, raw_votes
-from core.table.binned_table import code_table
-from core.table.dataset import Dataset
-from core.table.prices import MICROS_PER_UNIT
-from core.training.algorithms import grow_ensemble, make_ensemble
-from core.training.online import (
+from askless.core.model.hypotheses import Stump
+from askless.core.model.votes import full_votes, raw_votes
+from askless.core.table.binned_table import code_table
+from askless.core.table.dataset import Dataset
+from askless.core.table.prices import MICROS_PER_UNIT
+from askless.core.training.algorithms import grow_ensemble, make_ensemble
+from askless.core.training.online import (
     learn_table,
 )
-from core.training.online_search import FIRST_SLOPE, make_place
-from core.training.params import BoostParams
-from core.training.rounds import Round
+from askless.core.training.online_search import FIRST_SLOPE, make_place
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Round
 from tests.baselines import mixed
 from tests.online import PARAMS, learnt, line
 from tests.small import make_dataset

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from core import kernels
-from core.table.catalogue import Catalogue
-from core.training.boosting import sign_rows
-from core.training.online import OnlineBooster, learn_table
-from core.training.online_start import MARKS
-from core.training.online_state import ARRAYS, Lengths, check_state, list_shapes
-from core.training.params import BoostParams
+from askless.core import kernels
+from askless.core.table.catalogue import Catalogue
+from askless.core.training.boosting import sign_rows
+from askless.core.training.online import OnlineBooster, learn_table
+from askless.core.training.online_start import MARKS
+from askless.core.training.online_state import ARRAYS, Lengths, check_state, list_shapes
+from askless.core.training.params import BoostParams
 from tests.baselines import mixed
 
 PARAMS = BoostParams("online", rounds=6, half_life=300)

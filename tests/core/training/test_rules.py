@@ -5,10 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from core.table.catalogue import Catalogue, Feature, Group
-from core.training.params import BoostParams
-from core.training.rounds import Memory
-from core.training.rules import (
+from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.training.params import BoostParams
+from askless.core.training.rounds import Memory
+from askless.core.training.rules import (
     MAX_EDGE,
     RULES,
     View,

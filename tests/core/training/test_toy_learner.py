@@ -5,12 +5,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from core.estimator.classifier import BudgetedBoostingClassifier
-from core.session import machine
-from core.simulation.simulate import class_votes, walk
-from core.training.boosting import initial_weights
-from core.training.learners import LEARNERS
-from core.training.params import BoostParams
+from askless.core.estimator.classifier import BudgetedBoostingClassifier
+from askless.core.session import machine
+from askless.core.simulation.simulate import class_votes, walk
+from askless.core.training.boosting import initial_weights
+from askless.core.training.learners import LEARNERS
+from askless.core.training.params import BoostParams
 from tests.agreement import Agreement, AgreementLearner
 from tests.rounds import run
 from tests.sessions import NEVER, answer_from_row

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from app.documents.shape import Answer, Units
+from askless.app.documents.shape import Answer, Units
 
 
 class CertificateStratum(Answer):

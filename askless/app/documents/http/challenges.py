@@ -5,11 +5,11 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from app.documents.http.datasets import Time
-from app.documents.http.models import MODEL_ID
-from app.documents.http.trainings import StartedTraining
-from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units
-from app.documents.words import ChallengeState, Decision, Promotion
+from askless.app.documents.http.datasets import Time
+from askless.app.documents.http.models import MODEL_ID
+from askless.app.documents.http.trainings import StartedTraining
+from askless.app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units
+from askless.app.documents.words import ChallengeState, Decision, Promotion
 
 CHALLENGE_ID = "chl_5b0c7d2e9f4a61830c1d2e3f"
 

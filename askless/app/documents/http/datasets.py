@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from app.documents.fields import MAX_NAME, WITHOUT_NUL
-from app.documents.shape import EXAMPLE_TIME, Answer, Shape
+from askless.app.documents.fields import MAX_NAME, WITHOUT_NUL
+from askless.app.documents.shape import EXAMPLE_TIME, Answer, Shape
 
 EXAMPLE_URL = "s3://clinic/visits/*.parquet"
 # A day such as 2026-11-20 has so many letters.

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from app.documents.shape import Answer, Units
-from app.documents.words import DoubtKind
+from askless.app.documents.shape import Answer, Units
+from askless.app.documents.words import DoubtKind
 
 
 class Doubt(Answer):

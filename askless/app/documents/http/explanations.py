@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from app.documents.shape import Answer
-from app.documents.words import TakenOutcome
+from askless.app.documents.shape import Answer
+from askless.app.documents.words import TakenOutcome
 
 
 class Prospect(Answer):

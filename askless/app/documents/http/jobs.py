@@ -5,16 +5,16 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from app.documents.fields import Cell, Key, Limit, Policy
-from app.documents.http.datasets import DATASET_ID
-from app.documents.http.models import MODEL_ID
-from app.documents.http.sessions import MAX_SEED
-from app.documents.http.terms import AimWish
-from app.documents.http.trainings import Failure, Standing
-from app.documents.shape import EXAMPLE_TIME, Answer, Shape
-from app.documents.words import JobKind, TrainingState
-from core.parameters import parameters
-from core.session.state import StopRule
+from askless.app.documents.fields import Cell, Key, Limit, Policy
+from askless.app.documents.http.datasets import DATASET_ID
+from askless.app.documents.http.models import MODEL_ID
+from askless.app.documents.http.sessions import MAX_SEED
+from askless.app.documents.http.terms import AimWish
+from askless.app.documents.http.trainings import Failure, Standing
+from askless.app.documents.shape import EXAMPLE_TIME, Answer, Shape
+from askless.app.documents.words import JobKind, TrainingState
+from askless.core.parameters import parameters
+from askless.core.session.state import StopRule
 
 JOB_ID = "job_5e6f708192a3b4c5d6e7f809"
 MAX_BUDGETS = 1000

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 from typing_extensions import TypeAliasType
 
-from app.documents.shape import EXAMPLE_TIME, Answer, Shape
+from askless.app.documents.shape import EXAMPLE_TIME, Answer, Shape
 
 KEY_ID = "key_9a1b2c3d4e5f60718293a4b5"
 # Each has its own schema, so that generated clients have one name for it.

@@ -4,11 +4,11 @@ from datetime import datetime
 
 from pydantic import Field
 
-from app.documents.fields import Reason
-from app.documents.http.models import MODEL_ID
-from app.documents.http.sessions import SESSION_ID
-from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units
-from app.documents.words import EntryKind
+from askless.app.documents.fields import Reason
+from askless.app.documents.http.models import MODEL_ID
+from askless.app.documents.http.sessions import SESSION_ID
+from askless.app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units
+from askless.app.documents.words import EntryKind
 
 ENTRY_ID = f"{SESSION_ID}-2"
 

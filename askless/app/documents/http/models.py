@@ -5,11 +5,11 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field
 
-from app.documents.fields import Policy
-from app.documents.shape import EXAMPLE_TIME, Answer, Units
-from app.documents.words import FeatureType
-from core.table.catalogue import Group
-from core.table.prices import from_micros
+from askless.app.documents.fields import Policy
+from askless.app.documents.shape import EXAMPLE_TIME, Answer, Units
+from askless.app.documents.words import FeatureType
+from askless.core.table.catalogue import Group
+from askless.core.table.prices import from_micros
 
 MODEL_ID = "mdl_9c1f6d2b7a3e4f5061728394"
 # A mean of amounts, rounded to micro-units.

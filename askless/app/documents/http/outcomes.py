@@ -6,11 +6,11 @@ from typing import Literal
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from app.documents.fields import Label
-from app.documents.http.models import MODEL_ID, Estimate, Figures
-from app.documents.http.sessions import SESSION_ID
-from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units
-from app.documents.words import AlarmKind
+from askless.app.documents.fields import Label
+from askless.app.documents.http.models import MODEL_ID, Estimate, Figures
+from askless.app.documents.http.sessions import SESSION_ID
+from askless.app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units
+from askless.app.documents.words import AlarmKind
 
 # Has its own schema: a name made from its place would clash with another.
 BucketSize = TypeAliasType("BucketSize", Literal["day", "week", "month"])

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeAliasType
 
-from app.problems import KINDS
+from askless.app.problems import KINDS
 
 
 class BrokenRule(BaseModel):

@@ -2,9 +2,9 @@
 
 from pydantic import Field
 
-from app.documents.http.explanations import Prospect
-from app.documents.shape import Answer, Units
-from app.documents.words import FeatureType
+from askless.app.documents.http.explanations import Prospect
+from askless.app.documents.shape import Answer, Units
+from askless.app.documents.words import FeatureType
 
 
 class Alternative(Answer):

@@ -4,25 +4,32 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from app.documents.fields import AcceptUnseen, ClientRef, Key, Limit, Policy, Value
-from app.documents.http.certificates import Certificate
-from app.documents.http.doubts import Doubt
-from app.documents.http.explanations import AnswerStep
-from app.documents.http.models import MODEL_ID, ModelGroup
-from app.documents.http.questions import Question
-from app.documents.http.terms import AimWish, SessionAim, WithBudget
-from app.documents.prices import PriceListWish
-from app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units, shape_of
-from app.documents.words import (
+from askless.app.documents.fields import (
+    AcceptUnseen,
+    ClientRef,
+    Key,
+    Limit,
+    Policy,
+    Value,
+)
+from askless.app.documents.http.certificates import Certificate
+from askless.app.documents.http.doubts import Doubt
+from askless.app.documents.http.explanations import AnswerStep
+from askless.app.documents.http.models import MODEL_ID, ModelGroup
+from askless.app.documents.http.questions import Question
+from askless.app.documents.http.terms import AimWish, SessionAim, WithBudget
+from askless.app.documents.prices import PriceListWish
+from askless.app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units, shape_of
+from askless.app.documents.words import (
     Outcome,
     Refit,
     SessionState,
     StopReason,
     TakenOutcome,
 )
-from core.session.certificates import COVERAGES
-from core.session.explorations import RATES
-from core.session.state import StopRule
+from askless.core.session.certificates import COVERAGES
+from askless.core.session.explorations import RATES
+from askless.core.session.state import StopRule
 
 SESSION_ID = "ses_3b5d7f90a1c2e4f607182930"
 # Many languages can't read larger integers from JSON exactly.

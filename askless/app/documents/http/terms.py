@@ -4,9 +4,9 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, model_validator
 
-from app.documents.fields import Limit
-from app.documents.shape import Answer, Shape, Units, shape_of
-from core.session.state import Aim
+from askless.app.documents.fields import Limit
+from askless.app.documents.shape import Answer, Shape, Units, shape_of
+from askless.core.session.state import Aim
 
 
 class AimWish(shape_of(Aim)):  # type: ignore[misc]  # made of core's fields

@@ -4,10 +4,10 @@ import json
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from app.documents.http.sessions import AnswersRequest, PredictRequest
-from app.documents.words import Outcome
-from app.doors.cds.bodies import Feedback, FeedbackRequest, HookRequest
-from app.doors.cds.cards import (
+from askless.app.documents.http.sessions import AnswersRequest, PredictRequest
+from askless.app.documents.words import Outcome
+from askless.app.doors.cds.bodies import Feedback, FeedbackRequest, HookRequest
+from askless.app.doors.cds.cards import (
     REASON_SYSTEM,
     REASONS,
     case_card,
@@ -15,22 +15,27 @@ from app.doors.cds.cards import (
     read_id,
     useless_card,
 )
-from app.doors.observations import (
+from askless.app.doors.observations import (
     KnownValue,
     find_feature,
     list_resources,
     map_codes,
     read_known,
 )
-from app.errors import NotFoundError
-from app.records import Moment
-from app.service import models
-from app.service import sessions as service
-from app.service.loaded import LoadedModels
-from app.service.sessions import answering, checks, lists
-from app.service.sessions.opened import ErasedSession, OpenSession, SessionCall, find
-from app.store.database.transactions import Transaction
-from core.errors import ClosedError, OverBudgetError, UselessAnswerError
+from askless.app.errors import NotFoundError
+from askless.app.records import Moment
+from askless.app.service import models
+from askless.app.service import sessions as service
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions import answering, checks, lists
+from askless.app.service.sessions.opened import (
+    ErasedSession,
+    OpenSession,
+    SessionCall,
+    find,
+)
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import ClosedError, OverBudgetError, UselessAnswerError
 
 Json = dict[str, Any]
 # A test with one of these outcomes need not be ordered again.
@@ -41,7 +46,7 @@ class HookContext(NamedTuple):
     """What a call needs of the application."""
 
     loaded: LoadedModels
-    #: `app.settings.settings.Settings`
+    #: `askless.app.settings.settings.Settings`
     settings: Any
     at: Moment
     base: str

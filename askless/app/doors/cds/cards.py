@@ -5,12 +5,12 @@ So feedback finds the case without a table of cards.
 
 from typing import Any, NamedTuple
 
-from app.documents.http import sessions as bodies
-from app.doors.observations import KnownValue
-from core.errors import UselessAnswerError
-from core.table.catalogue import Catalogue, Feature
-from core.table.codes import SYSTEMS
-from core.table.prices import from_micros
+from askless.app.documents.http import sessions as bodies
+from askless.app.doors.observations import KnownValue
+from askless.core.errors import UselessAnswerError
+from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.table.codes import SYSTEMS
+from askless.core.table.prices import from_micros
 
 Json = dict[str, Any]
 MOST_SUMMARY = 140

@@ -7,14 +7,14 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
-from app.doors.cds.replays import Replays
-from app.doors.tokens import LEEWAY_S, Issuer, named_issuer
-from app.errors import ForbiddenError, UnknownKeyError
-from app.http.plumbing.auth import CALLER, READING, authenticate
-from app.http.plumbing.deps import reading
-from app.records import Caller, Limits
-from app.service import keys
-from app.settings.doors import CdsClient
+from askless.app.doors.cds.replays import Replays
+from askless.app.doors.tokens import LEEWAY_S, Issuer, named_issuer
+from askless.app.errors import ForbiddenError, UnknownKeyError
+from askless.app.http.plumbing.auth import CALLER, READING, authenticate
+from askless.app.http.plumbing.deps import reading
+from askless.app.records import Caller, Limits
+from askless.app.service import keys
+from askless.app.settings.doors import CdsClient
 
 CLAIMS = ["iat", "jti"]
 SCOPES = frozenset(("predict:read", "predict:write"))

@@ -6,19 +6,26 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 
-from app.doors.cds.bodies import UUID, FeedbackRequest, HookRequest
-from app.doors.cds.calls import HookContext, answer, take_feedback
-from app.doors.cds.clients import ClientGuard, base_of, enter
-from app.doors.observations import map_codes
-from app.doors.patients import tells_of_patient
-from app.errors import NotFoundError
-from app.http.plumbing.deps import At, Db, Loaded, OurSettings, ReadDb, require_distinct
-from app.records import ModelHead
-from app.service import models
-from app.store.database.transactions import Transaction
-from core.errors import Refusal, RefusedError
-from core.table.catalogue import Catalogue
-from core.table.codes import SYSTEMS
+from askless.app.doors.cds.bodies import UUID, FeedbackRequest, HookRequest
+from askless.app.doors.cds.calls import HookContext, answer, take_feedback
+from askless.app.doors.cds.clients import ClientGuard, base_of, enter
+from askless.app.doors.observations import map_codes
+from askless.app.doors.patients import tells_of_patient
+from askless.app.errors import NotFoundError
+from askless.app.http.plumbing.deps import (
+    At,
+    Db,
+    Loaded,
+    OurSettings,
+    ReadDb,
+    require_distinct,
+)
+from askless.app.records import ModelHead
+from askless.app.service import models
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import Refusal, RefusedError
+from askless.core.table.catalogue import Catalogue
+from askless.core.table.codes import SYSTEMS
 
 Json = dict[str, Any]
 LOINC = SYSTEMS["loinc"]

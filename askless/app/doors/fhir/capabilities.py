@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from app.doors.fhir import vocabulary as words
-from app.doors.fhir.vocabulary import EXTENSIONS, url_of
-from app.errors import NotFoundError
+from askless.app.doors.fhir import vocabulary as words
+from askless.app.doors.fhir.vocabulary import EXTENSIONS, url_of
+from askless.app.errors import NotFoundError
 
 Json = dict[str, Any]
 # A CapabilityStatement has a date; that of the door's last change.

@@ -4,27 +4,31 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from app.documents.http.sessions import AnswersRequest, PredictRequest, TakenAnswer
-from app.documents.shape import path_text, rule_text
-from app.doors.fhir.requests import ItemAnswer, SentResponse
-from app.doors.fhir.shapes import refuse
-from app.errors import NotFoundError
-from app.records import Moment
-from app.service import models
-from app.service import sessions as service
-from app.service.loaded import LoadedModels
-from app.service.sessions import answering
-from app.service.sessions.opened import (
+from askless.app.documents.http.sessions import (
+    AnswersRequest,
+    PredictRequest,
+    TakenAnswer,
+)
+from askless.app.documents.shape import path_text, rule_text
+from askless.app.doors.fhir.requests import ItemAnswer, SentResponse
+from askless.app.doors.fhir.shapes import refuse
+from askless.app.errors import NotFoundError
+from askless.app.records import Moment
+from askless.app.service import models
+from askless.app.service import sessions as service
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions import answering
+from askless.app.service.sessions.opened import (
     ErasedSession,
     OpenSession,
     SessionCall,
     find,
 )
-from app.service.sessions.views import answers_of
-from app.store.database.transactions import Transaction
-from core.errors import ClosedError, Refusal, RefusedError
-from core.table.catalogue import Catalogue
-from core.table.prices import from_micros
+from askless.app.service.sessions.views import answers_of
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import ClosedError, Refusal, RefusedError
+from askless.core.table.catalogue import Catalogue
+from askless.core.table.prices import from_micros
 
 
 class Turn(NamedTuple):

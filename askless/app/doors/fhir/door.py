@@ -7,15 +7,18 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from app.doors.fhir.capabilities import capability_statement, structure_definition
-from app.doors.fhir.cases import FormContext, Turn, play
-from app.doors.fhir.outcomes import TRANSLATION
-from app.doors.fhir.requests import read_response
-from app.doors.fhir.responses import show, template_of
-from app.doors.fhir.shapes import ShapeCheck
-from app.doors.fhir.vocabulary import MEDIA_TYPE, to_model_key
-from app.http.plumbing.auth import needs
-from app.http.plumbing.deps import (
+from askless.app.doors.fhir.capabilities import (
+    capability_statement,
+    structure_definition,
+)
+from askless.app.doors.fhir.cases import FormContext, Turn, play
+from askless.app.doors.fhir.outcomes import TRANSLATION
+from askless.app.doors.fhir.requests import read_response
+from askless.app.doors.fhir.responses import show, template_of
+from askless.app.doors.fhir.shapes import ShapeCheck
+from askless.app.doors.fhir.vocabulary import MEDIA_TYPE, to_model_key
+from askless.app.http.plumbing.auth import needs
+from askless.app.http.plumbing.deps import (
     At,
     Changes,
     Loaded,
@@ -23,9 +26,9 @@ from app.http.plumbing.deps import (
     ReadDb,
     require_json,
 )
-from app.http.plumbing.retries import RetriedRoute
-from app.service import models
-from core.table.prices import from_micros
+from askless.app.http.plumbing.retries import RetriedRoute
+from askless.app.service import models
+from askless.core.table.prices import from_micros
 
 # A larger body is read in a thread, so that no other call waits for it.
 SMALL_BYTES = 16_384

@@ -10,10 +10,10 @@ from itertools import chain
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from app.documents.http.sessions import MAX_ANSWERS, SESSION_ID
-from app.documents.text import parse_json
-from app.doors.fhir.shapes import Json, ShapeCheck, refuse
-from app.doors.fhir.vocabulary import (
+from askless.app.documents.http.sessions import MAX_ANSWERS, SESSION_ID
+from askless.app.documents.text import parse_json
+from askless.app.doors.fhir.shapes import Json, ShapeCheck, refuse
+from askless.app.doors.fhir.vocabulary import (
     ABSENT,
     OUTCOMES,
     SESSION_SYSTEM,

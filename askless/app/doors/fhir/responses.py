@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from app.documents.http import sessions as bodies
-from app.documents.http.questions import Question
-from app.doors.fhir import vocabulary as words
-from app.doors.fhir.shapes import other_contained
-from app.doors.fhir.vocabulary import extension
-from app.service.sessions.opened import OpenSession
-from core.table.catalogue import Catalogue, Feature
+from askless.app.documents.http import sessions as bodies
+from askless.app.documents.http.questions import Question
+from askless.app.doors.fhir import vocabulary as words
+from askless.app.doors.fhir.shapes import other_contained
+from askless.app.doors.fhir.vocabulary import extension
+from askless.app.service.sessions.opened import OpenSession
+from askless.core.table.catalogue import Catalogue, Feature
 
 Json = dict[str, Any]
 FORM_ID = "form"

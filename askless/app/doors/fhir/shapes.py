@@ -13,9 +13,9 @@ from fhir.resources.R4B.questionnaireresponse import (
 from fhir_core.fhirabstractmodel import FHIRAbstractModel
 from pydantic import ValidationError
 
-from app.documents.shape import MAX_REFUSALS, path_text
-from app.doors.fhir.vocabulary import EXTENSIONS, READ, url_of
-from core.errors import Refusal, RefusedError
+from askless.app.documents.shape import MAX_REFUSALS, path_text
+from askless.app.doors.fhir.vocabulary import EXTENSIONS, READ, url_of
+from askless.core.errors import Refusal, RefusedError
 
 Json = dict[str, Any]
 #: Our extensions that a call is not read for.

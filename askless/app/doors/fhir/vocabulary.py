@@ -7,8 +7,8 @@ The service shows their definitions at `/fhir/StructureDefinition/{name}`.
 import re
 from typing import Any, NamedTuple
 
-from app.documents.words import Outcome
-from core.table.codes import SYSTEMS
+from askless.app.documents.words import Outcome
+from askless.core.table.codes import SYSTEMS
 
 MEDIA_TYPE = "application/fhir+json"
 FHIR_VERSION = "4.3.0"

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from app.documents.fields import Key, Policy, read_limit
-from app.documents.http.sessions import MAX_SEED
-from app.documents.http.terms import AimWish
-from app.documents.shape import Shape
+from askless.app.documents.fields import Key, Policy, read_limit
+from askless.app.documents.http.sessions import MAX_SEED
+from askless.app.documents.http.terms import AimWish
+from askless.app.documents.shape import Shape
 
 MAX_INPUTS = 20_000
 MAX_ID = 1_000

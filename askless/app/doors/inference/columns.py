@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from app.doors.inference.bodies import InputTensor
-from app.doors.inference.tensors import (
+from askless.app.doors.inference.bodies import InputTensor
+from askless.app.doors.inference.tensors import (
     BOOL,
     BYTES,
     NUMBERS,
@@ -13,7 +13,7 @@ from app.doors.inference.tensors import (
     read_inputs,
     wrong_input,
 )
-from core.errors import nearest_hint
+from askless.core.errors import nearest_hint
 
 # So many rows of 13 features take half a second on one core.
 MAX_ROWS = 10_000

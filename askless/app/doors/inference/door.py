@@ -6,7 +6,7 @@ Requests predict rows at once, as jobs on tables do; nothing is bought.
 from anyio import CapacityLimiter
 from fastapi import FastAPI
 
-from app.doors.inference import errors, inferring, metadata
+from askless.app.doors.inference import errors, inferring, metadata
 
 # Requests that are played at once; the kernels leave the interpreter to others.
 MAX_PLAYED = 4

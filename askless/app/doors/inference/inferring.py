@@ -8,21 +8,21 @@ from typing import Any
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
-from app.documents.http.jobs import PredictOrder
-from app.documents.shape import read_shape
-from app.documents.text import parse_json
-from app.doors.inference.bodies import (
+from askless.app.documents.http.jobs import PredictOrder
+from askless.app.documents.shape import read_shape
+from askless.app.documents.text import parse_json
+from askless.app.doors.inference.bodies import (
     InferenceParameters,
     InferenceRequest,
     OutputWish,
 )
-from app.doors.inference.columns import read_columns_of
-from app.doors.inference.metadata import MODEL, OUTPUTS, VERSION, encode_classes
-from app.doors.inference.tensors import OutputTensor, write_body
-from app.http.plumbing.auth import caller_of, needs
-from app.http.plumbing.deps import reading
-from app.service import predictions as service
-from core.errors import Refusal, RefusedError, nearest_hint
+from askless.app.doors.inference.columns import read_columns_of
+from askless.app.doors.inference.metadata import MODEL, OUTPUTS, VERSION, encode_classes
+from askless.app.doors.inference.tensors import OutputTensor, write_body
+from askless.app.http.plumbing.auth import caller_of, needs
+from askless.app.http.plumbing.deps import reading
+from askless.app.service import predictions as service
+from askless.core.errors import Refusal, RefusedError, nearest_hint
 
 # The length of the JSON, where bytes come behind it.
 HEADER = "Inference-Header-Content-Length"

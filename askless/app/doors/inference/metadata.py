@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.doors.inference.tensors import BYTES, DATATYPE_OF
-from app.http.plumbing.auth import needs
-from app.http.plumbing.deps import Loaded, LogFields, ReadDb
-from app.http.plumbing.edge import UNLOGGED
-from app.http.plumbing.errors import problem
-from app.http.plumbing.readiness import check_serving
-from app.service import predictions as service
+from askless.app.doors.inference.tensors import BYTES, DATATYPE_OF
+from askless.app.http.plumbing.auth import needs
+from askless.app.http.plumbing.deps import Loaded, LogFields, ReadDb
+from askless.app.http.plumbing.edge import UNLOGGED
+from askless.app.http.plumbing.errors import problem
+from askless.app.http.plumbing.readiness import check_serving
+from askless.app.service import predictions as service
 
 NAME = "askless"
 EXTENSIONS = ["binary_tensor_data"]

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from app.doors.inference.bodies import InputTensor
-from core.errors import Refusal, RefusedError
+from askless.app.doors.inference.bodies import InputTensor
+from askless.core.errors import Refusal, RefusedError
 
 NUMBERS = {
     **{f"INT{8 * size}": f"<i{size}" for size in (1, 2, 4, 8)},

@@ -13,13 +13,13 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from app.errors import ForbiddenError
-from app.http.plumbing.deps import changing, moment_of, reading
-from app.http.plumbing.errors import HANDLERS, field_and_rule, invalid_request
-from app.logs import log
-from app.records import Caller
-from app.service.sessions.opened import SessionCall
-from app.store.database.transactions import Transaction
+from askless.app.errors import ForbiddenError
+from askless.app.http.plumbing.deps import changing, moment_of, reading
+from askless.app.http.plumbing.errors import HANDLERS, field_and_rule, invalid_request
+from askless.app.logs import log
+from askless.app.records import Caller
+from askless.app.service.sessions.opened import SessionCall
+from askless.app.store.database.transactions import Transaction
 
 Made = TypeVar("Made")
 Shown = TypeVar("Shown")

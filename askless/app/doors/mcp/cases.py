@@ -4,13 +4,13 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from app.documents.fields import AcceptUnseen, Key, Value
-from app.documents.http import sessions as bodies
-from app.documents.http.doubts import Doubt
-from app.documents.http.models import MODEL_ID, ModelHead
-from app.documents.http.sessions import MAX_ANSWERS, SESSION_ID, GivenAnswer
-from app.documents.shape import Answer, Shape
-from app.documents.words import FeatureType, SessionState, StopReason
+from askless.app.documents.fields import AcceptUnseen, Key, Value
+from askless.app.documents.http import sessions as bodies
+from askless.app.documents.http.doubts import Doubt
+from askless.app.documents.http.models import MODEL_ID, ModelHead
+from askless.app.documents.http.sessions import MAX_ANSWERS, SESSION_ID, GivenAnswer
+from askless.app.documents.shape import Answer, Shape
+from askless.app.documents.words import FeatureType, SessionState, StopReason
 
 CASE = Field(examples=[SESSION_ID], description="The `case` that start_case gave.")
 

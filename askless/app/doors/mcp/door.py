@@ -21,12 +21,12 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from app.doors.mcp.calls import Host
-from app.doors.mcp.server import make_server
-from app.errors import UnknownKeyError
-from app.http.plumbing.auth import ANYBODY, CALLER, caller_of
-from app.records import Caller
-from app.service.keys import MARK
+from askless.app.doors.mcp.calls import Host
+from askless.app.doors.mcp.server import make_server
+from askless.app.errors import UnknownKeyError
+from askless.app.http.plumbing.auth import ANYBODY, CALLER, caller_of
+from askless.app.records import Caller
+from askless.app.service.keys import MARK
 
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")

@@ -16,10 +16,10 @@ from mcp_types import (
     TextContent,
 )
 
-from app.documents.http.models import Model
-from app.documents.http.sessions import PredictRequest
-from app.doors.mcp.calls import Call, CallRefusedError, Host
-from app.service import models
+from askless.app.documents.http.models import Model
+from askless.app.documents.http.sessions import PredictRequest
+from askless.app.doors.mcp.calls import Call, CallRefusedError, Host
+from askless.app.service import models
 
 Context = ServerRequestContext[Host, Any]
 UNLIMITED = "unlimited"

@@ -19,11 +19,11 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from app.documents.shape import Answer
-from app.doors.mcp.calls import Call, CallRefusedError, Host
-from app.service import models
-from app.service import sessions as service
-from app.store.database.transactions import Transaction
+from askless.app.documents.shape import Answer
+from askless.app.doors.mcp.calls import Call, CallRefusedError, Host
+from askless.app.service import models
+from askless.app.service import sessions as service
+from askless.app.store.database.transactions import Transaction
 
 Context = ServerRequestContext[Host, Any]
 JSON = "application/json"

@@ -5,8 +5,8 @@ from importlib.metadata import version
 
 from mcp.server.lowlevel.server import Server
 
-from app.doors.mcp import prompts, resources, tools
-from app.doors.mcp.calls import Host
+from askless.app.doors.mcp import prompts, resources, tools
+from askless.app.doors.mcp.calls import Host
 
 INSTRUCTIONS = (
     "Predict from few features. A case asks for one feature at a time, each with its "

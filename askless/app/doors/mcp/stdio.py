@@ -6,10 +6,10 @@ import anyio
 from fastapi import FastAPI, Request
 from mcp.server.stdio import stdio_server
 
-from app.doors.mcp.calls import Host
-from app.doors.mcp.server import make_server
-from app.http.plumbing.auth import ANYBODY
-from app.records import Caller
+from askless.app.doors.mcp.calls import Host
+from askless.app.doors.mcp.server import make_server
+from askless.app.http.plumbing.auth import ANYBODY
+from askless.app.records import Caller
 
 
 def speak(app: FastAPI, tenant_id: str, token: str | None) -> None:

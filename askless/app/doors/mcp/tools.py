@@ -17,21 +17,21 @@ from mcp_types import (
 )
 from pydantic import BaseModel
 
-from app.documents.http import ledger as ledger_bodies
-from app.documents.http import sessions as bodies
-from app.documents.shape import Answer, Shape
-from app.doors.mcp import cases
-from app.doors.mcp.calls import Call, CallRefusedError, Host
-from app.doors.mcp.json_text import compact_schema, json_text
-from app.doors.mcp.resources import uri_of
-from app.http.plumbing.deps import moment_of
-from app.records import LedgerFilter
-from app.service import ledger as ledger_service
-from app.service import models
-from app.service import sessions as service
-from app.service.sessions import answering
-from app.service.sessions.opened import ErasedSession, OpenSession
-from core.table.prices import from_micros
+from askless.app.documents.http import ledger as ledger_bodies
+from askless.app.documents.http import sessions as bodies
+from askless.app.documents.shape import Answer, Shape
+from askless.app.doors.mcp import cases
+from askless.app.doors.mcp.calls import Call, CallRefusedError, Host
+from askless.app.doors.mcp.json_text import compact_schema, json_text
+from askless.app.doors.mcp.resources import uri_of
+from askless.app.http.plumbing.deps import moment_of
+from askless.app.records import LedgerFilter
+from askless.app.service import ledger as ledger_service
+from askless.app.service import models
+from askless.app.service import sessions as service
+from askless.app.service.sessions import answering
+from askless.app.service.sessions.opened import ErasedSession, OpenSession
+from askless.core.table.prices import from_micros
 
 Context = ServerRequestContext[Host, Any]
 

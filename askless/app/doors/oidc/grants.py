@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from app.doors.entering import Entitled, name_of
-from app.service.keys import ROLES
-from app.service.people import Person
-from app.settings.doors import Grant
+from askless.app.doors.entering import Entitled, name_of
+from askless.app.service.keys import ROLES
+from askless.app.service.people import Person
+from askless.app.settings.doors import Grant
 
 Json = dict[str, Any]
 

@@ -11,16 +11,16 @@ from fastapi import FastAPI, HTTPException
 from pydantic import AnyHttpUrl
 from starlette.concurrency import run_in_threadpool
 
-from app.doors.auth_servers import AWAY_S, AuthServer, FlowError
-from app.doors.entering import Entitled, find_key
-from app.doors.oidc.grants import NoGrantError, entitle
-from app.doors.tokens import Issuer, named_issuer
-from app.errors import UnknownKeyError
-from app.http.plumbing.auth import RECHECK_S, CachedKey, Guard, keep_recent
-from app.records import Caller, StoredKey
-from app.service import keys
-from app.service.sign_ins import LASTS
-from core.errors import RefusedError
+from askless.app.doors.auth_servers import AWAY_S, AuthServer, FlowError
+from askless.app.doors.entering import Entitled, find_key
+from askless.app.doors.oidc.grants import NoGrantError, entitle
+from askless.app.doors.tokens import Issuer, named_issuer
+from askless.app.errors import UnknownKeyError
+from askless.app.http.plumbing.auth import RECHECK_S, CachedKey, Guard, keep_recent
+from askless.app.records import Caller, StoredKey
+from askless.app.service import keys
+from askless.app.service.sign_ins import LASTS
+from askless.core.errors import RefusedError
 
 NO_GROUP = "You are in no group that may do anything here."
 # Tokens that are checked at a time. One may wait for the provider's keys.

@@ -8,10 +8,10 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from app.documents.http.sessions import PredictRequest
-from app.documents.shape import read_shape
-from app.doors.auth_servers import AuthServer, FlowError, Registration
-from app.doors.entering import (
+from askless.app.documents.http.sessions import PredictRequest
+from askless.app.documents.shape import read_shape
+from askless.app.doors.auth_servers import AuthServer, FlowError, Registration
+from askless.app.doors.entering import (
     REVOKED,
     Entitled,
     let_in,
@@ -19,19 +19,19 @@ from app.doors.entering import (
     open_page,
     show_failures,
 )
-from app.doors.flows import Finished, Flow
-from app.doors.observations import read_known
-from app.doors.smart.results import Records
-from app.errors import ConflictError, NotFoundError, UnknownKeyError
-from app.http.plumbing.deps import changing, moment_of, reading
-from app.records import Caller
-from app.service import keys, models
-from app.service import sessions as service
-from app.service.keys import MAX_NAME, ROLES
-from app.service.people import Person
-from app.settings.doors import SmartServer
-from core.errors import RefusedError
-from core.table.catalogue import Catalogue
+from askless.app.doors.flows import Finished, Flow
+from askless.app.doors.observations import read_known
+from askless.app.doors.smart.results import Records
+from askless.app.errors import ConflictError, NotFoundError, UnknownKeyError
+from askless.app.http.plumbing.deps import changing, moment_of, reading
+from askless.app.records import Caller
+from askless.app.service import keys, models
+from askless.app.service import sessions as service
+from askless.app.service.keys import MAX_NAME, ROLES
+from askless.app.service.people import Person
+from askless.app.settings.doors import SmartServer
+from askless.core.errors import RefusedError
+from askless.core.table.catalogue import Catalogue
 
 Json = dict[str, Any]
 router = APIRouter(prefix="/ui/smart/{server}", include_in_schema=False)

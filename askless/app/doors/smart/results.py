@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from app.doors.auth_servers import FlowError
-from app.doors.fetching import FetchError, fetch_json, tls
-from app.doors.observations import find_time, list_resources, map_codes, seconds
-from core.table.catalogue import Catalogue
+from askless.app.doors.auth_servers import FlowError
+from askless.app.doors.fetching import FetchError, fetch_json, tls
+from askless.app.doors.observations import find_time, list_resources, map_codes, seconds
+from askless.core.table.catalogue import Catalogue
 
 Json = dict[str, Any]
 SPAN = timedelta(days=1)

@@ -20,11 +20,11 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy.exc import InternalError, OperationalError
 from starlette.concurrency import run_in_threadpool
 
-from app.errors import ForbiddenError, UnknownKeyError
-from app.logs import LOGGER
-from app.records import DEFAULT_TENANT, Caller, Limits, StoredKey
-from app.service import keys
-from app.store.database.engine import transaction
+from askless.app.errors import ForbiddenError, UnknownKeyError
+from askless.app.logs import LOGGER
+from askless.app.records import DEFAULT_TENANT, Caller, Limits, StoredKey
+from askless.app.service import keys
+from askless.app.store.database.engine import transaction
 
 # How long a revoked key may go on, and a key's new limits may wait.
 RECHECK_S = 5.0

@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from app.documents.http.problems import Problem
-from app.http.plumbing.auth import KEY
-from app.http.plumbing.errors import MEDIA_TYPE
-from app.problems import KINDS, problem_document
+from askless.app.documents.http.problems import Problem
+from askless.app.http.plumbing.auth import KEY
+from askless.app.http.plumbing.errors import MEDIA_TYPE
+from askless.app.problems import KINDS, problem_document
 
 Json = dict[str, Any]
 

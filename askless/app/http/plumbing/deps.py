@@ -10,14 +10,14 @@ import sqlalchemy as sa
 from anyio import CancelScope, CapacityLimiter, to_thread
 from fastapi import Depends, HTTPException, Query, Request, Response
 
-from app.documents.text import distinct
-from app.http.plumbing.auth import Called, caller_of
-from app.http.plumbing.forms import FORM, media_type, read_form
-from app.http.plumbing.retries import HEADER, RESPONSE, Retry, find_retry
-from app.records import Caller, Moment
-from app.service.loaded import LoadedModels
-from app.store.database.engine import empty_log, transaction
-from app.store.database.transactions import Transaction
+from askless.app.documents.text import distinct
+from askless.app.http.plumbing.auth import Called, caller_of
+from askless.app.http.plumbing.forms import FORM, media_type, read_form
+from askless.app.http.plumbing.retries import HEADER, RESPONSE, Retry, find_retry
+from askless.app.records import Caller, Moment
+from askless.app.service.loaded import LoadedModels
+from askless.app.store.database.engine import empty_log, transaction
+from askless.app.store.database.transactions import Transaction
 
 # With as many again that change sessions, together below the pool of connections (24):
 # a request that has one waits for a thread, and must not find all threads waiting for
@@ -229,9 +229,9 @@ ReadDb = Annotated[
 ]
 # First among a route's dependencies.
 ReplaysEarly = Depends(replay_early)
-# `app.store.blobs.Blobs`, of which only the service knows more than the name.
+# `askless.app.store.blobs.Blobs`, of which only the service knows more than the name.
 Uploads = Annotated[Any, state_attribute("blobs")]
-# `app.uploads.parsing.TableReader`.
+# `askless.app.uploads.parsing.TableReader`.
 Reader = Annotated[Any, state_attribute("reader")]
 OurSettings = Annotated[Any, state_attribute("settings")]
 Engine = Annotated[sa.Engine, state_attribute("engine")]

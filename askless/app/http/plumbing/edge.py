@@ -12,9 +12,9 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.http.plumbing.errors import GONE, problem
-from app.http.plumbing.forms import FORM, media_type
-from app.logs import log
+from askless.app.http.plumbing.errors import GONE, problem
+from askless.app.http.plumbing.forms import FORM, media_type
+from askless.app.logs import log
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,64}")
 UPLOADS = frozenset(

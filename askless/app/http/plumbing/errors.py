@@ -16,8 +16,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from app.documents.shape import path_text, rule_text
-from app.errors import (
+from askless.app.documents.shape import path_text, rule_text
+from askless.app.errors import (
     ConflictError,
     ForbiddenError,
     InProgressError,
@@ -26,16 +26,16 @@ from app.errors import (
     ReplayedError,
     UnknownKeyError,
 )
-from app.http.plumbing.methods import allowed_methods
-from app.logs import LOGGER
-from app.problems import KINDS, problem_document
-from core.errors import (
+from askless.app.http.plumbing.methods import allowed_methods
+from askless.app.logs import LOGGER
+from askless.app.problems import KINDS, problem_document
+from askless.core.errors import (
     ClosedError,
     OverBudgetError,
     RefusedError,
     UselessAnswerError,
 )
-from core.table.prices import from_micros
+from askless.core.table.prices import from_micros
 
 MEDIA_TYPE = "application/problem+json"
 # The last kind of a status is the most general one.

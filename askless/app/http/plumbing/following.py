@@ -7,14 +7,14 @@ from typing import Annotated, Any
 from fastapi import Header, Request
 from fastapi.sse import ServerSentEvent
 
-from app.documents.http.trainings import TrainingEvent
-from app.errors import NothingToComeError
-from app.http.plumbing.auth import Called
-from app.http.plumbing.deps import Engine, reading
-from app.http.plumbing.watch import Events, Watch
-from app.records import FINAL_STATES, StoredJob
-from app.service.jobs import trainings
-from app.store.database.transactions import Transaction
+from askless.app.documents.http.trainings import TrainingEvent
+from askless.app.errors import NothingToComeError
+from askless.app.http.plumbing.auth import Called
+from askless.app.http.plumbing.deps import Engine, reading
+from askless.app.http.plumbing.watch import Events, Watch
+from askless.app.records import FINAL_STATES, StoredJob
+from askless.app.service.jobs import trainings
+from askless.app.store.database.transactions import Transaction
 
 RETRY_MS = 1000
 ENDED: dict[int | str, dict[str, Any]] = {

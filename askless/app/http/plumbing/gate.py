@@ -8,8 +8,8 @@ loopback is no loopback name.
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.http.plumbing.errors import problem
-from app.settings.hosts import host_of, is_loopback
+from askless.app.http.plumbing.errors import problem
+from askless.app.settings.hosts import host_of, is_loopback
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 # Probes reach a process by any address, and learn nothing about a tenant.

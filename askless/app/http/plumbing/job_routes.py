@@ -6,11 +6,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from app.documents.shape import Answer
-from app.http.plumbing.contract import problems
-from app.http.plumbing.deps import After, Db, Limit, Now, ReadDb
-from app.http.plumbing.following import ENDED, LastEvent, require_unfinished, stream
-from app.service.jobs.nouns import JobNoun
+from askless.app.documents.shape import Answer
+from askless.app.http.plumbing.contract import problems
+from askless.app.http.plumbing.deps import After, Db, Limit, Now, ReadDb
+from askless.app.http.plumbing.following import (
+    ENDED,
+    LastEvent,
+    require_unfinished,
+    stream,
+)
+from askless.app.service.jobs.nouns import JobNoun
 
 
 def add_job_routes(

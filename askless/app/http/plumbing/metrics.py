@@ -8,8 +8,8 @@ from dataclasses import asdict
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from app.http.plumbing.edge import OTHER, Exchange
-from app.service.operations import Load
+from askless.app.http.plumbing.edge import OTHER, Exchange
+from askless.app.service.operations import Load
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30)
 MOST_UNITS = 20

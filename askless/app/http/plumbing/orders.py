@@ -9,18 +9,18 @@ from typing import Annotated, Any, Generic, TypeVar
 from fastapi import Depends, HTTPException, Request
 from starlette.datastructures import UploadFile
 
-from app.documents.fields import is_storable
-from app.documents.http.trainings import MOST_TABLES
-from app.http.plumbing import forms
-from app.http.plumbing.auth import Called
-from app.http.plumbing.deps import Reader, reading
-from app.http.plumbing.turns import read_in_turn
-from app.records import JobKind
-from app.service import datasets
-from app.service.datasets import IsWanted
-from app.service.jobs import table_jobs
-from app.service.jobs.table_jobs import JobOrder
-from app.store.database.transactions import Transaction
+from askless.app.documents.fields import is_storable
+from askless.app.documents.http.trainings import MOST_TABLES
+from askless.app.http.plumbing import forms
+from askless.app.http.plumbing.auth import Called
+from askless.app.http.plumbing.deps import Reader, reading
+from askless.app.http.plumbing.turns import read_in_turn
+from askless.app.records import JobKind
+from askless.app.service import datasets
+from askless.app.service.datasets import IsWanted
+from askless.app.service.jobs import table_jobs
+from askless.app.service.jobs.table_jobs import JobOrder
+from askless.app.store.database.transactions import Transaction
 
 JSON = "application/json"
 T = TypeVar("T")

@@ -4,7 +4,7 @@ import time
 
 from starlette.datastructures import State
 
-from app.service import operations
+from askless.app.service import operations
 
 
 def check_serving(state: State) -> dict[str, bool]:

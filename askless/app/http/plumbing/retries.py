@@ -16,11 +16,11 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.datastructures import FormData
 
-from app.http.plumbing.forms import FORM, media_type, parse_form
-from app.records import StoredAnswer
-from app.service import retries as service
-from app.store.database.transactions import Transaction
-from core.errors import Refusal, RefusedError
+from askless.app.http.plumbing.forms import FORM, media_type, parse_form
+from askless.app.records import StoredAnswer
+from askless.app.service import retries as service
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import Refusal, RefusedError
 
 HEADER = "Idempotency-Key"
 MAX_LENGTH = 255

@@ -11,7 +11,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.http.plumbing.errors import MEDIA_TYPE
+from askless.app.http.plumbing.errors import MEDIA_TYPE
 
 KEPT = (
     *("retry-after", "allow", "www-authenticate", "accept-post"),

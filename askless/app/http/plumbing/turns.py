@@ -9,8 +9,8 @@ from anyio import CapacityLimiter, create_task_group, fail_after, sleep, to_thre
 from fastapi import HTTPException, Request
 from starlette.requests import ClientDisconnect
 
-from app.errors import UnwantedError
-from app.service.datasets import IsWanted
+from askless.app.errors import UnwantedError
+from askless.app.service.datasets import IsWanted
 
 T = TypeVar("T")
 LOOK_EVERY_S = 0.5

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 
-from app.logs import LOGGER
-from app.records import FINAL_STATES, JobEvent
+from askless.app.logs import LOGGER
+from askless.app.records import FINAL_STATES, JobEvent
 
 Events = Mapping[str, tuple[JobEvent, ...]]
 Fetch = Callable[[dict[str, int]], Events]

@@ -1,12 +1,13 @@
 """Functions by which a worker computes each kind of job.
 
-Kinds that apply a model to a table share one; `app.batch.kinds` tells them apart.
+Kinds that apply a model to a table share one; `askless.app.batch.kinds` tells them
+apart.
 """
 
-from app.batch.kinds import TABLE_KINDS
-from app.service.jobs.run import JobKindWork
-from app.service.jobs.table_runs import begin_table_job, open_table_job
-from app.service.jobs.training_runs import open_training, resume
+from askless.app.batch.kinds import TABLE_KINDS
+from askless.app.service.jobs.run import JobKindWork
+from askless.app.service.jobs.table_runs import begin_table_job, open_table_job
+from askless.app.service.jobs.training_runs import open_training, resume
 
 TRAINING = JobKindWork(open_training, resume)
 TABLE_JOB = JobKindWork(open_table_job, begin_table_job)

@@ -6,14 +6,14 @@ Of one name one job learns at a time, so that the next goes on from its version.
 from dataclasses import replace
 from datetime import datetime
 
-from app.errors import ConflictError
-from app.records import ModelHead, StoredJob
-from app.service.jobs import table_jobs
-from app.service.jobs.table_jobs import JobOrder as JobOrder
-from app.service.loaded import LoadedModels
-from app.store import jobs, models
-from app.store.database.transactions import Transaction
-from core.model.model import Model
+from askless.app.errors import ConflictError
+from askless.app.records import ModelHead, StoredJob
+from askless.app.service.jobs import table_jobs
+from askless.app.service.jobs.table_jobs import JobOrder as JobOrder
+from askless.app.service.loaded import LoadedModels
+from askless.app.store import jobs, models
+from askless.app.store.database.transactions import Transaction
+from askless.core.model.model import Model
 
 REFIT = "It is another model at the prices of a list; let that one learn."
 TURN = (

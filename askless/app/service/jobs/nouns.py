@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from app.documents.shape import Answer
-from app.errors import ConflictError
-from app.records import FINAL_STATES, Page, StoredJob
-from app.service.jobs.queue import estimate
-from app.store import jobs
-from app.store.database.rows import StoredRows
-from app.store.database.transactions import Transaction
+from askless.app.documents.shape import Answer
+from askless.app.errors import ConflictError
+from askless.app.records import FINAL_STATES, Page, StoredJob
+from askless.app.service.jobs.queue import estimate
+from askless.app.store import jobs
+from askless.app.store.database.rows import StoredRows
+from askless.app.store.database.transactions import Transaction
 
 S = TypeVar("S", bound=Answer)
 

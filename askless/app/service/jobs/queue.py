@@ -6,12 +6,12 @@ Only the current attempt at a job can write; an older one gets `SupersededError`
 from datetime import datetime
 from typing import Any
 
-from app.errors import SupersededError
-from app.problems import problem_document
-from app.records import StoredJob
-from app.store import jobs
-from app.store.database.transactions import Transaction
-from core.errors import RefusedError
+from askless.app.errors import SupersededError
+from askless.app.problems import problem_document
+from askless.app.records import StoredJob
+from askless.app.store import jobs
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import RefusedError
 
 record_heartbeat, is_overdue = jobs.record_heartbeat, jobs.is_overdue
 is_cancelling = jobs.is_cancelling

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
-from app.errors import NotFoundError
-from app.records import StoredJob
-from app.service.sources import CellSource, find_cells
-from app.settings.places import ClusterPlace
-from app.store import models
-from app.store.blobs import Blobs
-from app.store.database.transactions import Transaction
-from app.uploads.parsing import TableReader
-from core.errors import Refusal, RefusedError
+from askless.app.errors import NotFoundError
+from askless.app.records import StoredJob
+from askless.app.service.sources import CellSource, find_cells
+from askless.app.settings.places import ClusterPlace
+from askless.app.store import models
+from askless.app.store.blobs import Blobs
+from askless.app.store.database.transactions import Transaction
+from askless.app.uploads.parsing import TableReader
+from askless.core.errors import Refusal, RefusedError
 
 MODEL_GONE = "must be there still: it was deleted"
 

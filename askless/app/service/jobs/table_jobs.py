@@ -8,21 +8,30 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from app.batch.checking import CheckedOrder, check_order_and_table, check_order_names
-from app.documents.http import jobs as bodies
-from app.errors import ConflictError, NotFoundError
-from app.processes.child import preload
-from app.processes.limited import IsWanted, is_always_wanted, run_limited
-from app.records import FINAL_STATES, JobKind, StoredJob
-from app.service import limits
-from app.service.jobs.nouns import JobNoun
-from app.service.jobs.table_runs import blob_name
-from app.service.loaded import LoadedModels
-from app.store import datasets, jobs, models
-from app.store.database.transactions import Transaction
-from app.uploads.parsing import ReferredTable, TableFacts, TableReader, TableSource
-from core.errors import Refusal, RefusedError
-from core.model.model import Model
+from askless.app.batch.checking import (
+    CheckedOrder,
+    check_order_and_table,
+    check_order_names,
+)
+from askless.app.documents.http import jobs as bodies
+from askless.app.errors import ConflictError, NotFoundError
+from askless.app.processes.child import preload
+from askless.app.processes.limited import IsWanted, is_always_wanted, run_limited
+from askless.app.records import FINAL_STATES, JobKind, StoredJob
+from askless.app.service import limits
+from askless.app.service.jobs.nouns import JobNoun
+from askless.app.service.jobs.table_runs import blob_name
+from askless.app.service.loaded import LoadedModels
+from askless.app.store import datasets, jobs, models
+from askless.app.store.database.transactions import Transaction
+from askless.app.uploads.parsing import (
+    ReferredTable,
+    TableFacts,
+    TableReader,
+    TableSource,
+)
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.model import Model
 
 JOBS = jobs.JOBS
 NOUN = JobNoun(JOBS, bodies.ShownJob, "conflict")

@@ -8,24 +8,28 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from app.batch.kinds import TABLE_KINDS
-from app.batch.sources import MemoryRows, RowSource, StreamedRows
-from app.batch.table_kind import Computing, JobOutput
-from app.documents.files import model_text
-from app.records import StoredJob
-from app.service.jobs import queue
-from app.service.jobs.run import JobSource, Workshop
-from app.service.loaded import parse_model
-from app.service.sources import CellSource
-from app.store import models
-from app.store.blobs import Blobs
-from app.store.database.transactions import Transaction
-from app.uploads.parsing import TableReader, read_bounded
-from app.uploads.places import as_arrow, find_file, is_parquet
-from app.uploads.references import TableReference, open_reference, unlimited_rows
-from app.uploads.streams import StreamedTable
-from core.errors import Refusal, RefusedError
-from core.model.model import Model
+from askless.app.batch.kinds import TABLE_KINDS
+from askless.app.batch.sources import MemoryRows, RowSource, StreamedRows
+from askless.app.batch.table_kind import Computing, JobOutput
+from askless.app.documents.files import model_text
+from askless.app.records import StoredJob
+from askless.app.service.jobs import queue
+from askless.app.service.jobs.run import JobSource, Workshop
+from askless.app.service.loaded import parse_model
+from askless.app.service.sources import CellSource
+from askless.app.store import models
+from askless.app.store.blobs import Blobs
+from askless.app.store.database.transactions import Transaction
+from askless.app.uploads.parsing import TableReader, read_bounded
+from askless.app.uploads.places import as_arrow, find_file, is_parquet
+from askless.app.uploads.references import (
+    TableReference,
+    open_reference,
+    unlimited_rows,
+)
+from askless.app.uploads.streams import StreamedTable
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.model import Model
 
 NEWER = (
     "must still be the newest of its name: version {} came while the rows were learnt; "

@@ -8,35 +8,35 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from app.cluster.layout import on_cluster
-from app.documents.checkpoint import rounds_from_json, rounds_to_json
-from app.documents.files import model_text
-from app.documents.http.trainings import TestedParts
-from app.documents.spec import read_spec
-from app.processes.parts import choose_runner
-from app.records import StoredJob
-from app.service.jobs import queue
-from app.service.jobs.run import JobSource, Workshop
-from app.store import jobs, models
-from app.store.blobs import Blobs
-from app.store.database.transactions import Transaction
-from app.uploads.checking import check_columns, prepare_streamed
-from app.uploads.parsing import TableReader, read_bounded
-from app.uploads.places import as_arrow, find_file, is_parquet
-from app.uploads.references import (
+from askless.app.cluster.layout import on_cluster
+from askless.app.documents.checkpoint import rounds_from_json, rounds_to_json
+from askless.app.documents.files import model_text
+from askless.app.documents.http.trainings import TestedParts
+from askless.app.documents.spec import read_spec
+from askless.app.processes.parts import choose_runner
+from askless.app.records import StoredJob
+from askless.app.service.jobs import queue
+from askless.app.service.jobs.run import JobSource, Workshop
+from askless.app.store import jobs, models
+from askless.app.store.blobs import Blobs
+from askless.app.store.database.transactions import Transaction
+from askless.app.uploads.checking import check_columns, prepare_streamed
+from askless.app.uploads.parsing import TableReader, read_bounded
+from askless.app.uploads.places import as_arrow, find_file, is_parquet
+from askless.app.uploads.references import (
     TableReference,
     open_reference,
     unlimited_rows,
 )
-from app.uploads.streams import StreamedTable
-from core.model.model import Curve
-from core.pipeline.preparing import PreparedTable, prepare_table
-from core.pipeline.progress import Training
-from core.pipeline.spec import TrainingSpec
-from core.pipeline.train import train
-from core.table.dataset import count_outputs
-from core.training.algorithms import ALGORITHMS
-from core.training.rounds import Round
+from askless.app.uploads.streams import StreamedTable
+from askless.core.model.model import Curve
+from askless.core.pipeline.preparing import PreparedTable, prepare_table
+from askless.core.pipeline.progress import Training
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.train import train
+from askless.core.table.dataset import count_outputs
+from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.rounds import Round
 
 
 @dataclass(frozen=True)

@@ -7,21 +7,26 @@ from decimal import Decimal
 from io import BytesIO
 from typing import Any
 
-from app.documents.files import model_text
-from app.documents.http import trainings as bodies
-from app.documents.http.problems import BrokenRule
-from app.processes.limited import IsWanted, is_always_wanted
-from app.records import StoredJob
-from app.service import limits
-from app.service.datasets import NamedSource, Upload, make_upload
-from app.service.jobs import queue
-from app.service.jobs.nouns import JobNoun
-from app.store import datasets, jobs, models
-from app.store.database.transactions import Transaction
-from app.uploads.joined import join_sources
-from app.uploads.parsing import JudgedTable, TableFacts, TableReader, TableSource
-from core.errors import RefusedError
-from core.model.model import Model
+from askless.app.documents.files import model_text
+from askless.app.documents.http import trainings as bodies
+from askless.app.documents.http.problems import BrokenRule
+from askless.app.processes.limited import IsWanted, is_always_wanted
+from askless.app.records import StoredJob
+from askless.app.service import limits
+from askless.app.service.datasets import NamedSource, Upload, make_upload
+from askless.app.service.jobs import queue
+from askless.app.service.jobs.nouns import JobNoun
+from askless.app.store import datasets, jobs, models
+from askless.app.store.database.transactions import Transaction
+from askless.app.uploads.joined import join_sources
+from askless.app.uploads.parsing import (
+    JudgedTable,
+    TableFacts,
+    TableReader,
+    TableSource,
+)
+from askless.core.errors import RefusedError
+from askless.core.model.model import Model
 
 NOUN = JobNoun(jobs.TRAININGS, bodies.TrainingWithSpec, "training-finished")
 get, page, show, cancel = NOUN.get, NOUN.page, NOUN.show, NOUN.cancel

@@ -3,15 +3,15 @@
 import secrets
 from dataclasses import replace
 
-from app.documents.http import sessions as bodies
-from app.documents.http.terms import TermsRequest
-from app.documents.state import write_state
-from app.records import Moment, PredictSession
-from app.service import limits
-from app.service.loaded import LoadedModels
-from app.service.sessions.choice import choose
-from app.service.sessions.expiry import apply_expiry
-from app.service.sessions.opened import (
+from askless.app.documents.http import sessions as bodies
+from askless.app.documents.http.terms import TermsRequest
+from askless.app.documents.state import write_state
+from askless.app.records import Moment, PredictSession
+from askless.app.service import limits
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions.choice import choose
+from askless.app.service.sessions.expiry import apply_expiry
+from askless.app.service.sessions.opened import (
     ErasedSession,
     OpenSession,
     SessionCall,
@@ -22,15 +22,15 @@ from app.service.sessions.opened import (
     save,
     stand_of,
 )
-from app.service.sessions.requests import check_known
-from app.service.sessions.terms import change_state, requested_aim
-from app.store import retries, sessions
-from app.store.database.transactions import Transaction
-from core.errors import ClosedError
-from core.session import machine
-from core.session.policies import check_policy
-from core.session.state import StopRule
-from core.session.steps import remember
+from askless.app.service.sessions.requests import check_known
+from askless.app.service.sessions.terms import change_state, requested_aim
+from askless.app.store import retries, sessions
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import ClosedError
+from askless.core.session import machine
+from askless.core.session.policies import check_policy
+from askless.core.session.state import StopRule
+from askless.core.session.steps import remember
 
 
 def start(

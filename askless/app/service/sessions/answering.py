@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from app.documents.http.sessions import AnswersRequest
-from app.service.sessions.expiry import is_due
-from app.service.sessions.opened import (
+from askless.app.documents.http.sessions import AnswersRequest
+from askless.app.service.sessions.expiry import is_due
+from askless.app.service.sessions.opened import (
     OpenSession,
     SessionCall,
     lock_open,
@@ -14,11 +14,11 @@ from app.service.sessions.opened import (
     save,
     save_ahead,
 )
-from app.service.sessions.requests import check_answers
-from app.store.database.transactions import Transaction
-from core.errors import ClosedError, CoreError
-from core.session import machine
-from core.session.state import Charge
+from askless.app.service.sessions.requests import check_answers
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import ClosedError, CoreError
+from askless.core.session import machine
+from askless.core.session.state import Charge
 
 
 def answer(

@@ -7,14 +7,14 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from app.batch.writing import open_stream
-from app.documents.cases import describe_case, write_case
-from app.service.sessions.cases import ClosedCase
-from app.uploads.parsing import TableFacts
-from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
-from core.table.catalogue import UNSEEN, Feature, FeatureType
-from core.table.spec import CASE_COLUMN
+from askless.app.batch.writing import open_stream
+from askless.app.documents.cases import describe_case, write_case
+from askless.app.service.sessions.cases import ClosedCase
+from askless.app.uploads.parsing import TableFacts
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.table.catalogue import UNSEEN, Feature, FeatureType
+from askless.core.table.spec import CASE_COLUMN
 
 Cell = float | bool | str | None
 #: The target's column where a model names none.

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from app.documents.state import Texts
-from app.records import ModelHead, Moment, PredictSession
-from app.service.loaded import LoadedModels
-from app.service.sessions.expiry import apply_expiry
-from app.service.sessions.opened import SessionCall, open_session
-from app.store import models, outcomes
-from app.store.database.transactions import Transaction
-from app.store.outcomes import CaseRow, ModelCases, StoredOutcome
-from core.errors import Refusal, RefusedError
-from core.model.model import Model
-from core.session.state import State
+from askless.app.documents.state import Texts
+from askless.app.records import ModelHead, Moment, PredictSession
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions.expiry import apply_expiry
+from askless.app.service.sessions.opened import SessionCall, open_session
+from askless.app.store import models, outcomes
+from askless.app.store.database.transactions import Transaction
+from askless.app.store.outcomes import CaseRow, ModelCases, StoredOutcome
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.model import Model
+from askless.core.session.state import State
 
 #: Most cases that are found at once.
 MOST_CASES = 20_000

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.errors import NotFoundError
-from app.records import Moment
-from app.service.loaded import LoadedModels
-from app.service.sessions.cases import (
+from askless.app.errors import NotFoundError
+from askless.app.records import Moment
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions.cases import (
     CaseQuery,
     CaseSpan,
     ClosedCase,
@@ -23,12 +23,12 @@ from app.service.sessions.cases import (
     ids_of,
     read_cases,
 )
-from app.store import challenges, jobs, models, sessions
-from app.store.challenges import StoredChallenge, StoredPlay
-from app.store.database.transactions import Transaction
-from core.arrays import FloatArray
-from core.simulation.sequences import find_crossing
-from core.simulation.silent_play import JudgedCase, Rivals, play_silently
+from askless.app.store import challenges, jobs, models, sessions
+from askless.app.store.challenges import StoredChallenge, StoredPlay
+from askless.app.store.database.transactions import Transaction
+from askless.core.arrays import FloatArray
+from askless.core.simulation.sequences import find_crossing
+from askless.core.simulation.silent_play import JudgedCase, Rivals, play_silently
 
 open_ids, find_newest = challenges.open_ids, challenges.find_newest
 # A transaction that wrote a case may end later than one that wrote a newer case.

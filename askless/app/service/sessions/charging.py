@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from itertools import accumulate
 
-from app.records import LedgerEntry, PredictSession
-from app.store import ledger, sessions
-from app.store.database.transactions import Transaction
-from core.errors import OverBudgetError
-from core.session.state import Charge
-from core.table.catalogue import Catalogue
+from askless.app.records import LedgerEntry, PredictSession
+from askless.app.store import ledger, sessions
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import OverBudgetError
+from askless.core.session.state import Charge
+from askless.core.table.catalogue import Catalogue
 
 
 def find_refusal(

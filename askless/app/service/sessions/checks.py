@@ -1,13 +1,13 @@
 """Checks answers without storing them: their charges, and doubts about them."""
 
-from app.documents.http import doubts
-from app.documents.http import sessions as bodies
-from app.service.sessions.answering import take_new
-from app.service.sessions.opened import SessionCall, open_session
-from app.service.sessions.views import doubts_of
-from app.store import sessions
-from app.store.database.transactions import Transaction
-from core.errors import ClosedError
+from askless.app.documents.http import doubts
+from askless.app.documents.http import sessions as bodies
+from askless.app.service.sessions.answering import take_new
+from askless.app.service.sessions.opened import SessionCall, open_session
+from askless.app.service.sessions.views import doubts_of
+from askless.app.store import sessions
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import ClosedError
 
 
 def check(

@@ -4,16 +4,16 @@ from datetime import datetime
 from hashlib import sha256
 from typing import NamedTuple
 
-from app.documents.http.sessions import PredictRequest
-from app.documents.prices import write_prices
-from app.errors import NotFoundError
-from app.records import ModelHead
-from app.service.loaded import LoadedModels
-from app.service.sessions import refits
-from app.store import models, price_lists
-from app.store.database.transactions import Transaction
-from app.store.price_lists import StoredPriceList
-from core.table.catalogue import Catalogue
+from askless.app.documents.http.sessions import PredictRequest
+from askless.app.documents.prices import write_prices
+from askless.app.errors import NotFoundError
+from askless.app.records import ModelHead
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions import refits
+from askless.app.store import models, price_lists
+from askless.app.store.database.transactions import Transaction
+from askless.app.store.price_lists import StoredPriceList
+from askless.core.table.catalogue import Catalogue
 
 
 class ChosenModel(NamedTuple):

@@ -8,15 +8,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.documents.http import outcomes as bodies
-from app.records import ModelHead, Moment, PredictSession
-from app.service.sessions.cases import MOST_CASES, CaseQuery, CaseSpan, find_rows
-from app.service.sessions.learnt import find_learnt
-from app.store import challenges
-from app.store.database.transactions import Transaction
-from app.store.outcomes import StoredOutcome
-from app.words.due import say_due, say_reason
-from core.model.alarms import (
+from askless.app.documents.http import outcomes as bodies
+from askless.app.records import ModelHead, Moment, PredictSession
+from askless.app.service.sessions.cases import (
+    MOST_CASES,
+    CaseQuery,
+    CaseSpan,
+    find_rows,
+)
+from askless.app.service.sessions.learnt import find_learnt
+from askless.app.store import challenges
+from askless.app.store.database.transactions import Transaction
+from askless.app.store.outcomes import StoredOutcome
+from askless.app.words.due import say_due, say_reason
+from askless.core.model.alarms import (
     Alarm,
     Evidence,
     FeatureEvidence,
@@ -25,7 +30,7 @@ from core.model.alarms import (
     find_alarms,
     gather_feature,
 )
-from core.model.model import Model
+from askless.core.model.model import Model
 
 
 class SeenSession(NamedTuple):

@@ -1,10 +1,10 @@
 """Finds what a model has learnt from: its first table, and the cases since."""
 
-from app.errors import ConflictError, NotFoundError
-from app.records import ModelHead, StoredJob
-from app.service.sessions.cases import CaseSpan
-from app.store import challenges, datasets, jobs
-from app.store.database.transactions import Transaction
+from askless.app.errors import ConflictError, NotFoundError
+from askless.app.records import ModelHead, StoredJob
+from askless.app.service.sessions.cases import CaseSpan
+from askless.app.store import challenges, datasets, jobs
+from askless.app.store.database.transactions import Transaction
 
 
 def find_origin(db: Transaction, champion: ModelHead) -> tuple[StoredJob, str]:

@@ -4,15 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from app.documents.http import sessions as bodies
-from app.records import Moment, Page, PredictSession, SessionFilter
-from app.service.loaded import LoadedModels
-from app.service.sessions.expiry import apply_expiry
-from app.service.sessions.views import summary_of
-from app.store import models, sessions
-from app.store.database.transactions import Transaction
-from app.words.wording import prediction_words
-from core.session import machine
+from askless.app.documents.http import sessions as bodies
+from askless.app.records import Moment, Page, PredictSession, SessionFilter
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions.expiry import apply_expiry
+from askless.app.service.sessions.views import summary_of
+from askless.app.store import models, sessions
+from askless.app.store.database.transactions import Transaction
+from askless.app.words.wording import prediction_words
+from askless.core.session import machine
 
 
 def page(

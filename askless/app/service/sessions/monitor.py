@@ -7,20 +7,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from app.documents.http import outcomes as bodies
-from app.documents.http.models import Estimate, Figures
-from app.records import ModelHead, Moment, PredictSession
-from app.service.loaded import LoadedModels
-from app.service.sessions.due import SeenSession, judge, see
-from app.service.sessions.expiry import apply_expiry
-from app.store import models, outcomes
-from app.store.database.transactions import Transaction
-from app.store.outcomes import StoredOutcome
-from core.errors import Refusal, RefusedError
-from core.model.drift import measure_drift
-from core.model.ensemble import Ensemble
-from core.model.figures import wilson_interval
-from core.simulation.figures import ScoredRows, compute_figures_at, estimate_mean
+from askless.app.documents.http import outcomes as bodies
+from askless.app.documents.http.models import Estimate, Figures
+from askless.app.records import ModelHead, Moment, PredictSession
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions.due import SeenSession, judge, see
+from askless.app.service.sessions.expiry import apply_expiry
+from askless.app.store import models, outcomes
+from askless.app.store.database.transactions import Transaction
+from askless.app.store.outcomes import StoredOutcome
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.drift import measure_drift
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.figures import wilson_interval
+from askless.core.simulation.figures import (
+    ScoredRows,
+    compute_figures_at,
+    estimate_mean,
+)
 
 MOST_SESSIONS = 50_000
 IN_VAIN = ("refused", "unavailable", "unknown")

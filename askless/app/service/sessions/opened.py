@@ -1,7 +1,8 @@
 """Read, lock, parse and save sessions.
 
-Every change reads a locked row, lets `core.session.machine` find the next state, and
-writes charges, ledger and state in the caller's transaction: all of it or nothing.
+Every change reads a locked row, lets `askless.core.session.machine` find the next
+state, and writes charges, ledger and state in the caller's transaction: all of it or
+nothing.
 """
 
 from collections.abc import Sequence
@@ -9,21 +10,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
-from app.documents.http import sessions as bodies
-from app.documents.state import Texts, write_state
-from app.errors import ConflictError
-from app.records import Moment, PredictSession, SessionState
-from app.service.loaded import KeptStates, LoadedModels
-from app.service.sessions.charging import enter, find_refusal
-from app.service.sessions.expiry import expire, expired_row, is_due
-from app.service.sessions.refits import RefitStanding, stand
-from app.service.sessions.views import erased_view, view_of
-from app.store import sessions
-from app.store.database.transactions import Transaction
-from core.model.model import Model
-from core.session import machine
-from core.session.state import Charge, State
-from core.session.steps import remember
+from askless.app.documents.http import sessions as bodies
+from askless.app.documents.state import Texts, write_state
+from askless.app.errors import ConflictError
+from askless.app.records import Moment, PredictSession, SessionState
+from askless.app.service.loaded import KeptStates, LoadedModels
+from askless.app.service.sessions.charging import enter, find_refusal
+from askless.app.service.sessions.expiry import expire, expired_row, is_due
+from askless.app.service.sessions.refits import RefitStanding, stand
+from askless.app.service.sessions.views import erased_view, view_of
+from askless.app.store import sessions
+from askless.app.store.database.transactions import Transaction
+from askless.core.model.model import Model
+from askless.core.session import machine
+from askless.core.session.state import Charge, State
+from askless.core.session.steps import remember
 
 
 class SessionCall(NamedTuple):

@@ -2,14 +2,14 @@
 
 from datetime import datetime
 
-from app.documents.http import outcomes as bodies
-from app.errors import NotFoundError
-from app.service.sessions.opened import OpenSession, SessionCall, lock_open
-from app.store import outcomes, sessions
-from app.store.database.transactions import Transaction
-from app.store.outcomes import StoredOutcome
-from core.errors import ClosedError, Refusal, RefusedError
-from core.session import machine
+from askless.app.documents.http import outcomes as bodies
+from askless.app.errors import NotFoundError
+from askless.app.service.sessions.opened import OpenSession, SessionCall, lock_open
+from askless.app.store import outcomes, sessions
+from askless.app.store.database.transactions import Transaction
+from askless.app.store.outcomes import StoredOutcome
+from askless.core.errors import ClosedError, Refusal, RefusedError
+from askless.core.session import machine
 
 
 def put(db: Transaction, call: SessionCall, label: str) -> bodies.SessionOutcome:

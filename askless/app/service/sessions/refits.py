@@ -8,16 +8,16 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from app.documents.prices import reprice_spec
-from app.errors import NotFoundError
-from app.records import ModelHead, Refit, StoredJob
-from app.store import datasets, jobs, price_lists
-from app.store.database.transactions import Transaction
-from app.store.price_lists import StoredPriceList
-from core.parameters import parameters
-from core.table.catalogue import Catalogue
-from core.table.price_lists import is_in_proportion
-from core.training.params import BoostParams
+from askless.app.documents.prices import reprice_spec
+from askless.app.errors import NotFoundError
+from askless.app.records import ModelHead, Refit, StoredJob
+from askless.app.store import datasets, jobs, price_lists
+from askless.app.store.database.transactions import Transaction
+from askless.app.store.price_lists import StoredPriceList
+from askless.core.parameters import parameters
+from askless.core.table.catalogue import Catalogue
+from askless.core.table.price_lists import is_in_proportion
+from askless.core.training.params import BoostParams
 
 AMOUNTS = [one.name for one in parameters(BoostParams).values() if one.is_amount]
 

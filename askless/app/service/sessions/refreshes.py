@@ -10,29 +10,29 @@ from datetime import datetime
 from io import BytesIO
 from typing import NamedTuple
 
-from app.errors import ConflictError
-from app.processes.limited import IsWanted, is_always_wanted
-from app.records import ModelHead, Moment, StoredJob
-from app.service import datasets, limits
-from app.service.loaded import LoadedModels
-from app.service.sessions.case_tables import make_table, write_table
-from app.service.sessions.cases import (
+from askless.app.errors import ConflictError
+from askless.app.processes.limited import IsWanted, is_always_wanted
+from askless.app.records import ModelHead, Moment, StoredJob
+from askless.app.service import datasets, limits
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions.case_tables import make_table, write_table
+from askless.app.service.sessions.cases import (
     MOST_CASES,
     CaseQuery,
     CaseSpan,
     find_rows,
     read_cases,
 )
-from app.service.sessions.challenges import is_open
-from app.service.sessions.learnt import find_learnt, find_origin
-from app.store import challenges, jobs, models
-from app.store import datasets as stored_datasets
-from app.store.blobs import Blobs
-from app.store.challenges import StoredChallenge
-from app.store.database.transactions import Transaction
-from app.store.outcomes import CaseRow
-from app.uploads.joined import NamedSource, join_sources
-from app.uploads.parsing import JudgedTable, TableReader
+from askless.app.service.sessions.challenges import is_open
+from askless.app.service.sessions.learnt import find_learnt, find_origin
+from askless.app.store import challenges, jobs, models
+from askless.app.store import datasets as stored_datasets
+from askless.app.store.blobs import Blobs
+from askless.app.store.challenges import StoredChallenge
+from askless.app.store.database.transactions import Transaction
+from askless.app.store.outcomes import CaseRow
+from askless.app.uploads.joined import NamedSource, join_sources
+from askless.app.uploads.parsing import JudgedTable, TableReader
 
 OPEN = "A challenge of {} is open: promote its challenger, or end it, first."
 

@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from app.records import Moment
-from app.service.sessions.expiry import apply_expiry
-from app.store import retries, sessions
-from app.store.database.transactions import Transaction
+from askless.app.records import Moment
+from askless.app.service.sessions.expiry import apply_expiry
+from askless.app.store import retries, sessions
+from askless.app.store.database.transactions import Transaction
 
 SOME = 200
 

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from app.errors import ConflictError
-from app.records import LedgerEntry
-from app.service.sessions.opened import SessionCall, lock_open, save
-from app.store import ledger, sessions
-from app.store.database.transactions import Transaction
-from core.session.reversals import reverse as reverse_charge
+from askless.app.errors import ConflictError
+from askless.app.records import LedgerEntry
+from askless.app.service.sessions.opened import SessionCall, lock_open, save
+from askless.app.store import ledger, sessions
+from askless.app.store.database.transactions import Transaction
+from askless.core.session.reversals import reverse as reverse_charge
 
 
 def reverse(

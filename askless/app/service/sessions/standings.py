@@ -5,18 +5,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.documents.http import challenges as bodies
-from app.errors import NotFoundError
-from app.records import ChallengeState, ModelHead
-from app.service.loaded import LoadedModels
-from app.service.sessions.challenges import gaps_of
-from app.store import challenges, models
-from app.store.challenges import StoredChallenge, StoredPlay
-from app.store.database.transactions import Transaction
-from app.words.challenges import GapSoFar, say_ending, say_gap
-from core.arrays import FloatArray
-from core.simulation.sequences import bound_gaps, find_crossing
-from core.table.catalogue import Catalogue
+from askless.app.documents.http import challenges as bodies
+from askless.app.errors import NotFoundError
+from askless.app.records import ChallengeState, ModelHead
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions.challenges import gaps_of
+from askless.app.store import challenges, models
+from askless.app.store.challenges import StoredChallenge, StoredPlay
+from askless.app.store.database.transactions import Transaction
+from askless.app.words.challenges import GapSoFar, say_ending, say_gap
+from askless.core.arrays import FloatArray
+from askless.core.simulation.sequences import bound_gaps, find_crossing
+from askless.core.table.catalogue import Catalogue
 
 MOST_LOOKS = 60
 

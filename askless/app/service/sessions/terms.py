@@ -1,12 +1,12 @@
 """Read, change and show the budget and the aim of a session."""
 
-from app.documents.http.terms import AimWish, SessionAim, TermsRequest
-from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
-from core.session import machine
-from core.session.aims import change_aim, check_aim
-from core.session.policies import POLICIES
-from core.session.state import Aim, State
+from askless.app.documents.http.terms import AimWish, SessionAim, TermsRequest
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.session import machine
+from askless.core.session.aims import change_aim, check_aim
+from askless.core.session.policies import POLICIES
+from askless.core.session.state import Aim, State
 
 
 def requested_aim(

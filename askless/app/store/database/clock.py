@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from app.store.database.kinds import UtcDateTime
-from app.store.database.transactions import Transaction
+from askless.app.store.database.kinds import UtcDateTime
+from askless.app.store.database.transactions import Transaction
 
 
 def clock(db: Transaction, ago_s: float = 0.0) -> sa.ColumnElement[datetime]:

@@ -10,9 +10,9 @@ from sqlalchemy import event
 from sqlalchemy.exc import DisconnectionError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from app.records import Caller
-from app.store.database.transactions import Transaction
-from app.store.database.turns import Turns
+from askless.app.records import Caller
+from askless.app.store.database.transactions import Transaction
+from askless.app.store.database.turns import Turns
 
 BUSY_TIMEOUT_S = 30.0
 # A server out of reach is reported soon, so that requests need not wait.

@@ -9,7 +9,7 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from app.store.database.tables import metadata
+from askless.app.store.database.tables import metadata
 
 # Its only row has the oldest schema whose code can work on the present one.
 schema_state = sa.Table(

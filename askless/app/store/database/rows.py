@@ -8,10 +8,10 @@ from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
 
-from app.errors import NoPageError, NotFoundError
-from app.records import Page
-from app.store.database.tenancy import owned, owner_values, run
-from app.store.database.transactions import Transaction
+from askless.app.errors import NoPageError, NotFoundError
+from askless.app.records import Page
+from askless.app.store.database.tenancy import owned, owner_values, run
+from askless.app.store.database.transactions import Transaction
 
 T = TypeVar("T")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -5,8 +5,8 @@ Money is in micro-units, times are in UTC, documents are JSON text.
 
 import sqlalchemy as sa
 
-from app.records import DEFAULT_TENANT
-from app.store.database.kinds import Id, UtcDateTime
+from askless.app.records import DEFAULT_TENANT
+from askless.app.store.database.kinds import Id, UtcDateTime
 
 metadata = sa.MetaData(
     naming_convention={
@@ -32,7 +32,7 @@ tenants = sa.Table(
 
 
 def tenant_key() -> sa.Column[str]:
-    """Make the column of a row's tenant, which `app.store.database.tenancy` fills.
+    """Make the column of a row's tenant, which `tenancy` fills.
 
     The default serves processes of older code, while they are being replaced.
     """

@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.store.database.transactions import Transaction
+from askless.app.store.database.transactions import Transaction
 
 TENANT = sa.bindparam("tenant", type_=sa.String(40))
 TENANT_ID, KEY_ID = "tenant_id", "key_id"

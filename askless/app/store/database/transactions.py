@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from app.records import Caller
+from askless.app.records import Caller
 
 Params = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 

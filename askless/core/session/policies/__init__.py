@@ -1,15 +1,15 @@
 """Lists the policies, which choose the next feature: one file each, and `POLICIES`."""
 
-from core.errors import Refusal, RefusedError
-from core.model.ensemble import Ensemble
-from core.session.policies.adaptive import Adaptive
-from core.session.policies.cascade import CascadePolicy
-from core.session.policies.ordered import Ordered
-from core.session.policies.panels import PanelPolicy
-from core.session.policies.sample import Sample
-from core.session.policies.sample_reyzin import ReyzinSample
-from core.session.policy import Policy
-from core.session.state import Aim
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.policies.adaptive import Adaptive
+from askless.core.session.policies.cascade import CascadePolicy
+from askless.core.session.policies.ordered import Ordered
+from askless.core.session.policies.panels import PanelPolicy
+from askless.core.session.policies.sample import Sample
+from askless.core.session.policies.sample_reyzin import ReyzinSample
+from askless.core.session.policy import Policy
+from askless.core.session.state import Aim
 
 POLICIES: dict[str, Policy] = {
     policy.name: policy

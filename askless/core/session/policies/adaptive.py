@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.blends import to_chances
-from core.model.ensemble import Ensemble
-from core.model.stopping import Stopping, StoppingRule, least_expected_costs
-from core.model.votes import TIE
-from core.session.ladders import (
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.blends import to_chances
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.stopping import Stopping, StoppingRule, least_expected_costs
+from askless.core.model.votes import TIE
+from askless.core.session.ladders import (
     LogitCache,
     find_known,
     find_left,
@@ -22,12 +22,12 @@ from core.session.ladders import (
     ladder_of,
     price_rests,
 )
-from core.session.policies.panels import PanelPolicy
-from core.session.policies.sample import uniforms
-from core.session.policy import Outlook, Step
-from core.session.position import Position, once
-from core.session.state import Aim
-from core.session.walks import Cases
+from askless.core.session.policies.panels import PanelPolicy
+from askless.core.session.policies.sample import uniforms
+from askless.core.session.policy import Outlook, Step
+from askless.core.session.position import Position, once
+from askless.core.session.state import Aim
+from askless.core.session.walks import Cases
 
 
 class Way(NamedTuple):

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from core import kernels
-from core.arrays import FloatArray, IntArray
-from core.model.ensemble import Ensemble
-from core.model.votes import TIE, pick_class
-from core.session.policies.ordered import Ordered
-from core.session.policy import Step
-from core.session.position import Position
-from core.session.probability import decide
-from core.session.walks import Standing
+from askless.core import kernels
+from askless.core.arrays import FloatArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.votes import TIE, pick_class
+from askless.core.session.policies.ordered import Ordered
+from askless.core.session.policy import Step
+from askless.core.session.position import Position
+from askless.core.session.probability import decide
+from askless.core.session.walks import Standing
 
 
 class CascadePolicy(Ordered):

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from core import kernels
-from core.model.ensemble import Ensemble
-from core.model.votes import TIE, divide
-from core.session.policy import Policy, Step
-from core.session.position import Position
-from core.session.walks import Cases, Walks, make_ends
+from askless.core import kernels
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.votes import TIE, divide
+from askless.core.session.policy import Policy, Step
+from askless.core.session.position import Position
+from askless.core.session.walks import Cases, Walks, make_ends
 
 
 class Ordered(Policy):

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BoolArray, FloatArray, IntArray
-from core.model.blends import to_chances
-from core.model.ensemble import Ensemble
-from core.model.routes import MAIN
-from core.model.votes import TIE, pick_class
-from core.session.answers import take
-from core.session.branches import Branch, split_branch
-from core.session.ladders import (
+from askless.core import kernels
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.blends import to_chances
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.routes import MAIN
+from askless.core.model.votes import TIE, pick_class
+from askless.core.session.answers import take
+from askless.core.session.branches import Branch, split_branch
+from askless.core.session.ladders import (
     ROUTED,
     SAME_LOSS,
     LogitCache,
@@ -32,11 +32,11 @@ from core.session.ladders import (
     route_of,
     stand,
 )
-from core.session.policy import Policy, Step
-from core.session.position import Position
-from core.session.state import Answer
-from core.session.traces import Traces, make_traces
-from core.session.walks import Cases, Standing, Walks, make_ends, open_session
+from askless.core.session.policy import Policy, Step
+from askless.core.session.position import Position
+from askless.core.session.state import Answer
+from askless.core.session.traces import Traces, make_traces
+from askless.core.session.walks import Cases, Standing, Walks, make_ends, open_session
 
 
 class PanelPolicy(Policy):

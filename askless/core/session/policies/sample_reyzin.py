@@ -4,19 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from core import kernels
-from core.arrays import BoolArray, IntArray
-from core.model.ensemble import Ensemble
-from core.session.policies.ordered import Ordered
-from core.session.policies.sample import (
+from askless.core import kernels
+from askless.core.arrays import BoolArray, IntArray
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.policies.ordered import Ordered
+from askless.core.session.policies.sample import (
     Sample,
     begin_walks,
     count_walked,
     draw_blocks,
     finish,
 )
-from core.session.position import Position
-from core.session.walks import Cases, Walks, make_ends
+from askless.core.session.position import Position
+from askless.core.session.walks import Cases, Walks, make_ends
 
 # Rows that are walked at a time; their numbers take 2 MB.
 N_ROWS = 256

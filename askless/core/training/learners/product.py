@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from core.model.hypotheses import Product, Stump
-from core.table.binning import Binned
-from core.training.histograms import Candidates
-from core.training.learner import (
+from askless.core.model.hypotheses import Product, Stump
+from askless.core.table.binning import Binned
+from askless.core.training.histograms import Candidates
+from askless.core.training.learner import (
     Choice,
     Learner,
     RoundSearch,

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.training.histograms import Candidates
-from core.training.learner import (
+from askless.core.training.histograms import Candidates
+from askless.core.training.learner import (
     Choice,
     Learner,
     RoundSearch,

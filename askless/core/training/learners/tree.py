@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.model.hypotheses import LEAF, Stump, Tree
-from core.training.histograms import Candidates
-from core.training.learner import (
+from askless.core.model.hypotheses import LEAF, Stump, Tree
+from askless.core.training.histograms import Candidates
+from askless.core.training.learner import (
     Choice,
     Learner,
     RoundSearch,
@@ -17,7 +17,7 @@ from core.training.learner import (
     is_better,
     make_stump,
 )
-from core.training.weights import Place
+from askless.core.training.weights import Place
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 import pytest
 from fastapi import FastAPI
 
-from app.main import create_app
-from app.settings.settings import Settings
+from askless.app.main import create_app
+from askless.app.settings.settings import Settings
 
 
 @pytest.fixture

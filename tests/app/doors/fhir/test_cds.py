@@ -14,10 +14,10 @@ import sqlalchemy as sa
 from cryptography.hazmat.primitives.asymmetric import ec
 from fastapi.testclient import TestClient
 
-from app.doors.cds.cards import CardPlace, read_id, write_id
-from app.main import create_app
-from app.settings.doors import CdsClient
-from app.settings.settings import Settings
+from askless.app.doors.cds.cards import CardPlace, read_id, write_id
+from askless.app.main import create_app
+from askless.app.settings.doors import CdsClient
+from askless.app.settings.settings import Settings
 from tests.app.clinic import Json, Make, Put
 from tests.app.doors.fhir.hooks import (
     CODES,

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from app.doors.cds.door import list_names
+from askless.app.doors.cds.door import list_names
 from tests.app.clinic import Json
 from tests.app.doors.fhir.hooks import (
     PATH,

@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from fastapi.testclient import TestClient
 
-from app.main import create_app
-from app.settings.doors import CdsClient
-from app.settings.settings import Settings
+from askless.app.main import create_app
+from askless.app.settings.doors import CdsClient
+from askless.app.settings.settings import Settings
 from tests.app.clinic import Json, Make
 from tests.app.doors.fhir.hooks import PATH, coded, hook
 

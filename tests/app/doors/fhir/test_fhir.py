@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from fastapi.testclient import TestClient
 
-from app.doors.fhir.vocabulary import EXTENSIONS
+from askless.app.doors.fhir.vocabulary import EXTENSIONS
 from tests.app.clinic import Put, clinic, model_json
 from tests.app.doors.fhir.filler import (
     Json,

@@ -7,10 +7,10 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from app.main import create_app
-from app.settings.settings import Settings
-from app.store import keys
-from app.store.database.engine import transaction
+from askless.app.main import create_app
+from askless.app.settings.settings import Settings
+from askless.app.store import keys
+from askless.app.store.database.engine import transaction
 from tests.app.clinic import Make, clinic, model_json
 from tests.app.doors.fhir.filler import asked, first, post, said, validated, with_answer
 

@@ -15,8 +15,8 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from app.settings.settings import Settings
-from app.store.database.migrate import migrate
+from askless.app.settings.settings import Settings
+from askless.app.store.database.migrate import migrate
 from tests.app.doors.fhir.filler import ABSENT, Json, said
 from tests.app.servers import Server
 

@@ -7,8 +7,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.main import create_app
-from app.settings.settings import Settings
+from askless.app.main import create_app
+from askless.app.settings.settings import Settings
 from tests.app.doors.oidc.provider import SITE, Provider, install
 
 

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 import httpx
 import pytest
 
-from app.settings.settings import Settings
+from askless.app.settings.settings import Settings
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = "oidc-provider@9.13.3"

@@ -19,12 +19,12 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
 from pydantic import AnyUrl
 
-from app.doors import auth_servers, tokens
-from app.doors.oidc import people as oidc_people
-from app.main import create_app
-from app.service import keys
-from app.settings.settings import Settings
-from app.store.database.engine import transaction
+from askless.app.doors import auth_servers, tokens
+from askless.app.doors.oidc import people as oidc_people
+from askless.app.main import create_app
+from askless.app.service import keys
+from askless.app.settings.settings import Settings
+from askless.app.store.database.engine import transaction
 from tests.app.doors.agents import Agent
 from tests.app.doors.oidc.provider import SITE, Provider
 from tests.app.servers import Server

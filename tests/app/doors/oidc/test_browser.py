@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from app.settings.settings import Settings
+from askless.app.settings.settings import Settings
 from tests.app.doors.oidc.provider import Provider, host_of
 from tests.app.servers import Server
 from tests.pages.audit import audit

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from app.doors.oidc.grants import NoGrantError, entitle
-from app.service.keys import ROLES
-from app.settings.doors import Grant
+from askless.app.doors.oidc.grants import NoGrantError, entitle
+from askless.app.service.keys import ROLES
+from askless.app.settings.doors import Grant
 
 GRANTS = {
     "heart": Grant(tenant="cardiology", role="clinician"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.settings.environment import read_settings
+from askless.app.settings.environment import read_settings
 
 PAGE = (Path(__file__).resolve().parents[4] / "docs/doors.md").read_text("utf-8")
 BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)

@@ -12,12 +12,12 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.errors import UnknownKeyError
-from app.main import create_app
-from app.service import keys, sign_ins
-from app.settings.doors import Grant
-from app.settings.settings import Settings
-from app.store.database.engine import transaction
+from askless.app.errors import UnknownKeyError
+from askless.app.main import create_app
+from askless.app.service import keys, sign_ins
+from askless.app.settings.doors import Grant
+from askless.app.settings.settings import Settings
+from askless.app.store.database.engine import transaction
 from tests.app.doors.oidc.provider import SITE, Provider, host_of
 from tests.pages.site import token_of
 

@@ -11,9 +11,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from fastapi import HTTPException
 
-from app.doors import tokens
-from app.doors.tokens import Issuer
-from app.errors import UnknownKeyError
+from askless.app.doors import tokens
+from askless.app.doors.tokens import Issuer
+from askless.app.errors import UnknownKeyError
 
 NAME, US = "https://login.example.org", "https://askless.example.org/mcp"
 KEY = ec.generate_private_key(ec.SECP256R1())

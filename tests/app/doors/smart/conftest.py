@@ -6,9 +6,9 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.main import create_app
-from app.settings.doors import SmartServer
-from app.settings.settings import Settings
+from askless.app.main import create_app
+from askless.app.settings.doors import SmartServer
+from askless.app.settings.settings import Settings
 from tests.app.clinic import Make
 from tests.app.doors.fhir.hooks import coded
 from tests.app.doors.smart.ehr import (

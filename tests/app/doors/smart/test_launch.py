@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app.store.database.engine import transaction
+from askless.app.store.database.engine import transaction
 from tests.app.clinic import Make
 from tests.app.doors.smart.ehr import (
     PATIENT,

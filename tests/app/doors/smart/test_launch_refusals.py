@@ -11,13 +11,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app import logs
-from app.doors import auth_servers, flows
-from app.main import create_app
-from app.service import keys, people
-from app.settings.doors import SmartServer
-from app.settings.settings import Settings
-from app.store.database.engine import transaction
+from askless.app import logs
+from askless.app.doors import auth_servers, flows
+from askless.app.main import create_app
+from askless.app.service import keys, people
+from askless.app.settings.doors import SmartServer
+from askless.app.settings.settings import Settings
+from askless.app.store.database.engine import transaction
 from tests.app.doors.smart.ehr import (
     CLIENT,
     PATIENT,

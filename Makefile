@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What pytest makes of the test files is kept, and not made anew by each process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-uncompiled test-chaos test-replicas test-fuzz test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-scale bench-online evidence frontier certificates promotions alarms cases off-policy clean
+.PHONY: help demo test test-uncompiled test-chaos test-replicas test-fuzz test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-online evidence frontier off-policy clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,10 +96,6 @@ bench: $(STAMP) ## Measure speed and memory beside peers; docs/performance.md. I
 bench-service: $(STAMP) ## Measure answers over HTTP beside a bare handler; docs/performance.md. Idle machine!
 	$(BIN)/python -m benchmarks.service
 
-bench-scale: $(STAMP) ## Train tables of up to ten million rows; time and memory (15 minutes, 4 GB of disk).
-	$(BIN)/python -m benchmarks.scale $(if $(ROWS),--rows $(ROWS))
-	$(BIN)/python -m benchmarks.scale.shards $(if $(ROWS),--rows $(ROWS))
-
 bench-online: $(STAMP) ## Measure online boosting beside river and batch boosting; docs/learning.md (an hour).
 	$(BIN)/python -m pip install --quiet -e '.[bench]'
 	$(BIN)/python -m benchmarks.online
@@ -111,18 +107,6 @@ evidence: $(STAMP) ## Reproduce the papers and write docs/evidence.md (QUICK=1: 
 frontier: $(STAMP) ## Measure error against spend beside competitors; docs/frontier.md (QUICK=1: build/frontier).
 	$(BIN)/python -m pip install --quiet -e '.[bench]'
 	$(BIN)/python -m benchmarks.frontier $(if $(QUICK),--quick)
-
-certificates: $(STAMP) ## Check certificates on rows set aside anew 1,000 times; docs/certificates.md.
-	$(BIN)/python -m benchmarks.certificates
-
-promotions: $(STAMP) ## Look at pairs of models daily, 1,000 times each; docs/learning.md (half a minute).
-	$(BIN)/python -m benchmarks.promotions
-
-alarms: $(STAMP) ## Look weekly at drawn years of cases for a due refresh; docs/learning.md (three minutes).
-	$(BIN)/python -m benchmarks.alarms
-
-cases: $(STAMP) ## Train on cases that a policy logged, beside full rows; docs/learning.md (hours; goes on where it stopped).
-	$(BIN)/python -m benchmarks.cases
 
 off-policy: $(STAMP) ## Estimate policies from logged cases 200 times each; docs/learning.md (ten minutes).
 	$(BIN)/python -m benchmarks.off_policy

@@ -1,1 +1,0 @@
-"""How often the monitor says that a refresh is due where it is not, and where it is."""

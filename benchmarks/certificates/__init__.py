@@ -1,1 +1,0 @@
-"""How often certificates hold: rows set aside drawn again and again."""

@@ -83,11 +83,6 @@ def minus(value: float, digits: int = 1) -> str:
     return f"{round(value, digits) + 0.0:+.{digits}f}".replace("-", "−")
 
 
-def percents(value: float) -> str:
-    """Write a share in percent, with its sign."""
-    return f"{minus(100 * float(value), 0)} %"
-
-
 def signed(one: Interval, digits: int = 2) -> str:
     """Write a difference and its interval in points."""
     return f"{minus(100 * one.mean, digits)} ± {percent(one.half, digits)}"

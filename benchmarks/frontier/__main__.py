@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks import data, plots
 from benchmarks.documents import Place, fill
-from benchmarks.frontier import jobs, refusal_tables, tables
+from benchmarks.frontier import jobs, tables
 from benchmarks.frontier.draws import SETS, load
 from benchmarks.frontier.found import gather
 from benchmarks.frontier.jobs import ROOT, Lines
@@ -28,9 +28,8 @@ QUICK_NOTE = (
 
 QUICK_SETS = ("ecoli", "heart_cleveland", "bupa")
 N_DRAWS, N_QUICK_DRAWS = 6, 2
-# Filled in by commands of their own: `refusals`, `generated` and `mean`.
-APART = (*refusal_tables.TABLES, "generated", "mean-budgets")
-NAMES = ("runs", "aaco", *tables.TABLES, *APART)
+# The last is filled in by a command of its own, `mean`.
+NAMES = ("runs", *tables.TABLES, "mean-budgets")
 
 
 def write_document(lines: Lines, place: Place) -> None:

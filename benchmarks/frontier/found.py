@@ -8,7 +8,7 @@ import numpy as np
 from askless.core.arrays import FloatArray
 from benchmarks.frontier.draws import PROTOCOLS
 from benchmarks.frontier.jobs import Line, Lines
-from benchmarks.frontier.parties import BAR_RULES, EVERYWHERE, RULES
+from benchmarks.frontier.parties import BAR_RULES, PARTIES, RULES
 from benchmarks.intervals import Interval, interval
 
 # A mean error below counts as this much, so that ratios exist.
@@ -84,9 +84,7 @@ class SetFound:
         return line["n_train"], line["n_test"], line["n_features"]
 
 
-def gather(
-    lines: Lines, parties: Sequence[str] = EVERYWHERE
-) -> dict[str, list[SetFound]]:
+def gather(lines: Lines) -> dict[str, list[SetFound]]:
     """Return the sets of each sort of prices, of the draws that parties all played."""
     found: dict[str, list[SetFound]] = {}
     titles = dict.fromkeys(line["set"] for line in lines.values())
@@ -98,9 +96,9 @@ def gather(
                 party: [
                     lines[draw, title, protocol, party]
                     for draw in draws
-                    if all((draw, title, protocol, one) in lines for one in parties)
+                    if all((draw, title, protocol, one) in lines for one in PARTIES)
                 ]
-                for party in parties
+                for party in PARTIES
             }
             if by_party["panels"]:
                 found[protocol].append(SetFound(title, by_party))

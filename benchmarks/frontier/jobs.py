@@ -2,7 +2,7 @@
 
 Lines are added to a file below build/ as jobs end, so a run that was stopped goes on;
 the results in the repository are the same lines, sorted. Each says of which commit of
-core/ it is.
+askless/core it is.
 """
 
 import json
@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.frontier.draws import PROTOCOLS
-from benchmarks.frontier.parties import PARTIES, play, takes_part
+from benchmarks.frontier.parties import PARTIES, play
 from benchmarks.papers.runs import Job, Measurement, play_all, start_worker
 
 ROOT = Path(__file__).resolve().parents[2]
+CORE = "askless/core"
 # Raise it when a protocol or a method has changed its meaning.
 VERSION = 1
 KEY = ("draw", "set", "protocol", "party")
@@ -50,8 +51,8 @@ def write(path: Path, lines: Lines) -> None:
 def find_core() -> str:
     """Return the last commit of core/, with a + where it has changed since."""
     git = partial(subprocess.run, cwd=ROOT, capture_output=True, text=True, check=False)
-    commit = git(["git", "log", "-1", "--format=%h", "--", "core"]).stdout.strip()
-    changed = git(["git", "status", "--porcelain", "--", "core"]).stdout
+    commit = git(["git", "log", "-1", "--format=%h", "--", CORE]).stdout.strip()
+    changed = git(["git", "status", "--porcelain", "--", CORE]).stdout
     return f"{commit or 'unknown'}{'+' if changed else ''}"
 
 
@@ -63,8 +64,7 @@ def find_jobs(titles: Iterable[str], n_draws: int, lines: Lines) -> list[Job]:
         for title in titles
         for protocol in PROTOCOLS
         for party in PARTIES
-        if takes_part(party, title, number)
-        and (number, title, protocol, party) not in lines
+        if (number, title, protocol, party) not in lines
     ]
 
 

@@ -20,7 +20,6 @@ from askless.core.training.params import BoostParams
 from askless.core.work import end_of
 from benchmarks.engine import train_ensemble
 from benchmarks.frontier import answers, rivals
-from benchmarks.frontier.aaco import play_aaco
 from benchmarks.frontier.draws import Draw, draw, load
 from benchmarks.frontier.measures import Method, measure
 
@@ -108,28 +107,12 @@ def measure_hindsight(ensemble: Ensemble, walks: list[Walks], drawn: Draw) -> Me
     return measure(found, targets, amounts, drawn.budgets)
 
 
-def play_oracle(drawn: Draw) -> Methods:
-    """The acquisition conditioned oracle, where all sets can be looked at."""
-    yield "aaco", play_aaco(drawn)
-
-
 # Tables take a draw of a set that all of these have played.
-EVERYWHERE = ("papers", "panels", "rivals")
 PARTIES: dict[str, Callable[[Draw], Methods]] = {
     "papers": play_papers,
     "panels": play_panels,
     "rivals": play_rivals,
-    "aaco": play_oracle,
 }
-
-# It takes long, so that it plays few draws, of sets with few features.
-AACO_SETS = ("ecoli", "heart_cleveland", "pima", "bupa", "breast_cancer_wisconsin")
-AACO_DRAWS = 2
-
-
-def takes_part(party: str, title: str, number: int) -> bool:
-    """Return whether a party plays a draw of a set."""
-    return party != "aaco" or (title in AACO_SETS and number < AACO_DRAWS)
 
 
 def simulate(ensemble: Ensemble, drawn: Draw) -> tuple[Method, list[Walks]]:

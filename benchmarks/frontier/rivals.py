@@ -4,7 +4,7 @@ Nothing here sees a test row before it predicts. A category is a column for each
 values, but for CEGB, whose penalties are of columns, its code.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
@@ -155,11 +155,9 @@ def settle(drawn: Draw, chances: FloatArray, amounts: Sequence[int]) -> Method:
     return measure(chances, targets, spent, drawn.budgets)
 
 
-def make_shop(dataset: Dataset, refused: Collection[int] = ()) -> Shop:
-    """Return all that can be bought, but for the features refused."""
-    is_sold = np.ones(len(dataset.catalogue.features), np.bool_)
-    is_sold[list(refused)] = False
-    return Shop(dataset.catalogue, is_sold)
+def make_shop(dataset: Dataset) -> Shop:
+    """Return all that can be bought."""
+    return Shop(dataset.catalogue, np.ones(len(dataset.catalogue.features), np.bool_))
 
 
 def find_prefixes(drawn: Draw, order: Sequence[int]) -> list[Set]:
@@ -201,15 +199,13 @@ def make_judge(training: Dataset) -> Judge:
     return judge
 
 
-def find_forward(
-    drawn: Draw, judge: Judge | None = None, refused: Collection[int] = ()
-) -> list[Set]:
+def find_forward(drawn: Draw) -> list[Set]:
     """Select features for each budget by held-out log-loss, per price or not.
 
     Of the two ways the one of less loss.
     """
-    shop, training = make_shop(drawn.training, refused), drawn.training
-    judge, sets = judge or make_judge(training), []
+    shop, training = make_shop(drawn.training), drawn.training
+    judge, sets = make_judge(training), []
     for budget in drawn.budgets:
         purses = [Purse(budget, power) for power in POWERS]
         found = [select(shop, one, training, judge) for one in purses]

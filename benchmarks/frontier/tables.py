@@ -9,7 +9,7 @@ from benchmarks.documents import Rows, minus, percent, signed
 from benchmarks.frontier.draws import BUDGETS, DEVELOPMENT, SHARES
 from benchmarks.frontier.found import SetFound, gather, geometric
 from benchmarks.frontier.jobs import Lines
-from benchmarks.frontier.parties import BAR_RULES, PARTIES, RULES
+from benchmarks.frontier.parties import BAR_RULES, RULES
 
 AFTER_ANSWERS = "answer_log_loss"
 ASKING = (*RULES, *BAR_RULES.values(), "panels")
@@ -142,20 +142,6 @@ def write_hindsight(sets: Sets) -> Rows:
             yield protocol, name, len(found), percent(errors), f"{losses:.3f}"
 
 
-def write_aaco(sets: Sets) -> Rows:
-    """Mean errors and log-losses over the budgets, of the draws that all played."""
-    for protocol, found in sets.items():
-        for one in found:
-            told = [
-                (percent(one.errors(name).mean()), one.curve(name, "log_losses").mean())
-                for name in (one.paper, one.bar, "panels", "aaco")
-            ]
-            errors, losses = zip(*told, strict=True)
-            n_above = int(one.figures("aaco", "violations").sum())
-            means = (f"{loss:.3f}" for loss in losses)
-            yield protocol, one.title, one.n_draws, *errors, *means, n_above
-
-
 TABLES: dict[str, Callable[[Sets], Rows]] = {
     "means": write_means,
     "uniform": write_uniform,
@@ -171,5 +157,4 @@ def write_all(lines: Lines) -> dict[str, Rows]:
     """Return the rows of every region."""
     sets = gather(lines)
     tables = {name: list(write(sets)) for name, write in TABLES.items()}
-    tables["aaco"] = list(write_aaco(gather(lines, tuple(PARTIES))))
     return {"runs": list(write_runs(lines)), **tables}

@@ -25,7 +25,6 @@ from benchmarks.papers import (
     reyzin_tables,
     search,
     selection,
-    selection_tables,
     trees,
 )
 from benchmarks.papers.pictures import PICTURES
@@ -55,7 +54,7 @@ PARTS = {
     "huang": Part(huang, huang_tables),
     "trees": Part(trees, trees),
     "baselines": Part(baselines, baselines),
-    "selection": Part(selection, selection_tables),
+    "selection": Part(selection, selection),
     "search": Part(search, search),
 }
 WHOLE = Place(ROOT / "benchmarks" / "results", SOURCE)

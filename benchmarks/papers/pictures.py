@@ -3,14 +3,11 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from askless.core.arrays import FloatArray
-from benchmarks import plots
 from benchmarks.papers import margins, reyzin, search
-from benchmarks.papers import selection_findings as selection
 from benchmarks.papers.huang import BUDGETS
 from benchmarks.papers.results import SetResults, Sets, pick
 from benchmarks.papers.reyzin_tables import unread
@@ -185,23 +182,6 @@ def draw_searches(across: str, up: str, sets: Sets) -> Figure:
     return figure
 
 
-def draw_gain(sets: Sets) -> Figure:
-    """Figure 3 of Sebban and Nock (1999): a bar per data set, mean and median."""
-    once = selection.counted(selection.merge(sets))
-    gains = 100 * selection.saving(once, "ifs2boost").gains
-    figure, (axes,) = plots.make_axes(1, 1, 2.4)
-    same = [selection.is_same(one, "ifs2boost") for one in once.values()]
-    colours = [plots.COLOURS["blue" if one else "orange"] for one in same]
-    axes.bar(range(len(once)), gains, color=colours)
-    for value, style in ((gains.mean(), ":"), (np.median(gains), "-")):
-        axes.axhline(float(value), color=plots.COLOURS["grey"], ls=style, lw=1)
-    axes.set_yscale("symlog", linthresh=100)
-    axes.set_xticks(range(len(once)), list(once), rotation=60, ha="right")
-    axes.set_ylabel("relative gain, %")
-    axes.set_title("blue: the same subset; orange: another; dotted: mean; line: median")
-    return figure
-
-
 PICTURES: dict[str, dict[str, Callable[[Sets], Figure]]] = {
     "reyzin": {
         "reyzin_draws": draw_draws,
@@ -211,7 +191,6 @@ PICTURES: dict[str, dict[str, Callable[[Sets], Figure]]] = {
     "margins": {"margins": draw_margins, "margins_bound": draw_bound},
     "huang": {"huang_budgets": draw_budgets},
     "trees": {"trees_nodes": draw_nodes},
-    "selection": {"selection_gain": draw_gain},
     "search": {
         "search_error": partial(draw_searches, "rounds", "errors"),
         "search_seconds": partial(draw_searches, "rounds", "seconds"),

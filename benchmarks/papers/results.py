@@ -1,17 +1,14 @@
-"""What the parts have stored, as arrays by set; the papers' own figures."""
+"""What the parts have stored, as arrays by set."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import getitem
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from askless.core.arrays import FloatArray
-from benchmarks import data
-from benchmarks.data import MissingDataError
 from benchmarks.intervals import Interval, interval
 from benchmarks.papers.runs import Record
 
@@ -54,12 +51,3 @@ def paired(one: FloatArray, other: FloatArray) -> Interval:
     """Return a paired difference over the repetitions that both have."""
     n_both = min(one.shape[0], other.shape[0])
     return interval(one[:n_both] - other[:n_both])
-
-
-def reference(paper: str) -> dict[str, Any]:
-    """Return a paper's own figures, as the file beside the data folder has them."""
-    path = data.find_folder().parent / "reference_tables.json"
-    if not path.is_file():
-        raise MissingDataError(f"no {path.name} beside the data folder")
-    found: dict[str, Any] = json.loads(path.read_text())[paper]
-    return found

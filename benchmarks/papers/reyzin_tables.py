@@ -1,6 +1,4 @@
-"""Reyzin (2010): his tables beside ours."""
-
-from functools import partial
+"""Reyzin (2010): curves against draws and features read, as tables."""
 
 import numpy as np
 
@@ -9,11 +7,9 @@ from benchmarks.documents import Rows, percent, plus_minus, signed
 from benchmarks.intervals import Interval, interval
 from benchmarks.papers.results import SetResults, Sets
 from benchmarks.papers.reyzin import COUNTS, find_marks
-from benchmarks.papers.reyzin_crossings import LEVELS, READ, SAMPLES, compare_tables
 
 SHOWN = (11, 31, 101, 311, 1001, 2501)
 COUNTS_SHOWN = (4, 16, 64)
-PAPER_FEATURES = {"census": 130, "splice": 239, "ocr17": 402, "ocr49": 402}
 VOTES = ("sampled", "top", "top_rounds", "prefix")
 
 
@@ -54,43 +50,6 @@ def differences(found: SetResults, one: str) -> list[Interval]:
     return [interval(by_count) for by_count in gaps.T]
 
 
-def shown(value: float, key: str) -> str:
-    """Write a number of draws, or percent of the features."""
-    if np.isinf(value):
-        return f"not by {find_marks()[-1]:,}"
-    return f"{value:,.0f}" if key == SAMPLES else f"{value:.1f}"
-
-
-def marked(text: str, is_inside: bool) -> str:
-    """Mark what leaves the paper's figure outside."""
-    return text if is_inside else f"{text} ✗"
-
-
-def write_sizes(sets: Sets) -> Rows:
-    for title, found in sets.items():
-        [one] = compare_tables(found)["errors"]
-        errors = found.column("adaboost")
-        n_features, n_used = (
-            f"{found.mean(key):.0f}" for key in ("n_features", "n_used")
-        )
-        split = marked(f"{one.split_low:.1f} to {one.split_high:.1f}", one.is_of_split)
-        whole = marked(plus_minus(interval(errors)), one.is_of_mean)
-        counts = (n_features, PAPER_FEATURES[title], n_used, one.theirs)
-        yield title, *counts, split, percent(errors.std(ddof=1)), whole
-
-
-def write_crossings(key: str, sets: Sets) -> Rows:
-    for title, found in sets.items():
-        for level, one in zip(LEVELS, compare_tables(found)[key], strict=True):
-            low, high = shown(one.split_low, key), shown(one.split_high, key)
-            split = f"{shown(one.median, key)} ({low} to {high})"
-            low, high = shown(one.low, key), shown(one.high, key)
-            whole = f"{shown(one.mean, key)} ({low} to {high})"
-            judged = (marked(split, one.is_of_split), marked(whole, one.is_of_mean))
-            label = title if level == LEVELS[0] else ""
-            yield label, f"{level} %", shown(one.theirs, key), *judged
-
-
 def write_draws(sets: Sets) -> Rows:
     idxs = [int(np.argmin(abs(find_marks() - one))) for one in SHOWN]
     for title, found in sets.items():
@@ -118,9 +77,6 @@ def write_votes(sets: Sets) -> Rows:
 
 
 TABLES = {
-    "reyzin-sizes": write_sizes,
-    "reyzin-draws-needed": partial(write_crossings, SAMPLES),
-    "reyzin-features-read": partial(write_crossings, READ),
     "reyzin-draws": write_draws,
     "reyzin-unread": write_unread,
     "reyzin-votes": write_votes,

@@ -26,15 +26,6 @@ class Variant:
     is_infinite: bool = False
 
     @property
-    def cells(self) -> tuple[str, str, str]:
-        """Test, k and Z_0, as the document's table has them."""
-        fall = (
-            "our bound" if self.least_fall is None else f"{100 * self.least_fall:g} %"
-        )
-        start = "∞" if self.is_infinite else "2√(p₊p₋)"
-        return fall, str(self.n_neighbours), start
-
-    @property
     def title(self) -> str:
         """The key that it is stored under."""
         fall = "bound" if self.least_fall is None else f"fall {self.least_fall:g}"

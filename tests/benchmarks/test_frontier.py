@@ -18,7 +18,6 @@ from askless.core.work import end_of
 from benchmarks.data import Table
 from benchmarks.engine import train_ensemble
 from benchmarks.frontier import tables
-from benchmarks.frontier.aaco import Oracle, Rule, find_near, play_rows
 from benchmarks.frontier.answers import (
     drop_first,
     follow_votes,
@@ -27,7 +26,7 @@ from benchmarks.frontier.answers import (
     measure_panels,
 )
 from benchmarks.frontier.draws import PROTOCOLS, Draw, draw
-from benchmarks.frontier.jobs import Lines, find_jobs
+from benchmarks.frontier.jobs import Lines
 from benchmarks.frontier.parties import PARTIES
 
 N_ROWS, N_NUMBERS = 90, 7
@@ -66,8 +65,6 @@ def lines(drawn: dict[str, Draw]) -> Lines:
     found: Lines = {}
     for protocol, one in drawn.items():
         for party, play in PARTIES.items():
-            if party == "aaco" and protocol == "uniform":
-                continue  # for quickness: more budgets, and nothing else
             found[0, "made", protocol, party] = {
                 **{"draw": 0, "set": "made", "protocol": protocol, "party": party},
                 **{"core": "", "seconds": 1.0, "n_train": 60, "n_test": 30},
@@ -152,35 +149,6 @@ def test_hindsight_errs_no_more_than_panels(lines: Lines) -> None:
                 methods["hindsight"][figure], methods["panels"][figure], strict=True
             )
             assert all(least <= one for least, one in ends)
-
-
-def test_the_oracle_looks_at_the_rows_nearest_by_what_is_known() -> None:
-    distances = np.array([[0.0, 9.0, 4.0], [5.0, 0.0, 1.0]])
-
-    near = [find_near(distances, held, 2) for held in (0, 0b01, 0b10, 0b11)]
-
-    assert near[0] is None
-    assert [set(one.tolist()) for one in near[1:]] == [{0, 2}, {1, 2}, {0, 2}]
-
-
-def test_the_oracle_buys_a_pair_that_tells_only_together() -> None:
-    losses = np.array([[0.7, 0.7, 0.7, 0.1]])
-    oracle = Oracle(np.array([0, 2, 3, 5]), losses)
-    distances = np.zeros((2, 1, 1))
-
-    ends = [
-        int(play_rows(oracle, distances, budget, Rule(1, strength))[0])
-        for budget, strength in ((5, 0.1), (4, 0.1), (5, 0.7))
-    ]
-
-    assert ends == [0b11, 0, 0]
-
-
-def test_only_small_sets_play_the_oracle() -> None:
-    jobs = find_jobs(["ecoli", "ocr17"], 3, {})
-
-    numbers = [(one.title, one.number) for one in jobs if "aaco" in one.part]
-    assert sorted(set(numbers)) == [("ecoli", 0), ("ecoli", 1)]
 
 
 def test_kept_lines_fill_the_tables(lines: Lines) -> None:

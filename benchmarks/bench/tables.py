@@ -60,14 +60,6 @@ def write_faster(parts: Figures) -> Rows:
             yield name, TITLES[peer], fastest, *(f"{number(one)} ×" for one in ratios)
 
 
-def write_doubling(one: Figures) -> Rows:
-    for size, measured in one["sizes"].items():
-        ratios = ["–", *(f"{number(ratio)} ×" for ratio in measured["ratios"])]
-        for point, ratio in zip(measured["points"], ratios, strict=True):
-            times = (spread(point["binning"]), spread(point["boosting"]))
-            yield size, f"{point[size]:,}", *times, ratio
-
-
 def write_memory(one: Figures) -> Rows:
     cells = one["bytes_per_cell"]
     ends = f"{number(cells['min'])}–{number(cells['max'])}"
@@ -109,7 +101,6 @@ TABLES = {
     "numeric": write_training,
     "binary": write_training,
     "adaboost": write_training,
-    "doubling": write_doubling,
     "memory": write_memory,
     "sessions": write_sessions,
     "curves": write_curves,

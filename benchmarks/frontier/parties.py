@@ -1,7 +1,7 @@
 """Who takes part: a party is trained on a draw and returns its methods, measured.
 
 `papers` brings the bar along, which is made of the papers' orders; `panels` a logistic
-regression on its sets, and the best of its ends in hindsight.
+regression on its sets.
 """
 
 import time
@@ -13,7 +13,6 @@ import numpy as np
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.routes import MAIN
 from askless.core.panels.ladders import fit_ladder
-from askless.core.session.walks import Walks
 from askless.core.simulation.simulate import class_probabilities, class_votes, walk
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.params import BoostParams
@@ -47,7 +46,7 @@ def play_papers(drawn: Draw) -> Methods:
     """The papers' rules, and LightGBM refit on what their orders can pay."""
     for rule in RULES:
         ensemble = train_ensemble(drawn.training, BoostParams(rule, rounds=ROUNDS))
-        ends = simulate(ensemble, drawn)[0]
+        ends = simulate(ensemble, drawn)
         yield rule, {**ends, **answers.measure_votes(ensemble, drawn)}
         if rule in BAR_RULES:
             yield BAR_RULES[rule], play_bar(ensemble, drawn)
@@ -70,10 +69,9 @@ def play_panels(drawn: Draw) -> Methods:
     seconds = round(time.process_time() - start, 2)
     params = BoostParams("panels")
     ensemble = replace(make_ensemble(drawn.training, params, ()), panels=ladder)
-    found, walks = simulate(ensemble, drawn)
+    found = simulate(ensemble, drawn)
     after = answers.measure_panels(ensemble, drawn)
     yield "panels", {**found, **after, "seconds": seconds}
-    yield "hindsight", measure_hindsight(ensemble, walks, drawn)
     if ladder.route is not None:
         n_main = int(ladder.is_for(MAIN).sum())
         ladder = replace(ladder, panels=ladder.panels[:n_main], route=None)
@@ -92,21 +90,6 @@ def play_rivals(drawn: Draw) -> Methods:
     yield "random", rivals.refit(drawn, rivals.find_random(drawn))
 
 
-def measure_hindsight(ensemble: Ensemble, walks: list[Walks], drawn: Draw) -> Method:
-    """Measure, of where sessions end under a budget and smaller ones, the best.
-
-    It is chosen by the row's label, so that this is a bound that nobody can reach.
-    """
-    targets = drawn.testing.targets
-    chances = np.vstack([class_probabilities(ensemble, one)[..., 1] for one in walks])
-    spent = np.concatenate([one.spent for one in walks])
-    told = np.where(targets[:, None] == 1, chances, 1 - chances)
-    ends = range(1, len(drawn.budgets) + 1)
-    best = np.column_stack([told[:, :end].argmax(axis=1) for end in ends])
-    found, amounts = (np.take_along_axis(one, best, axis=1) for one in (chances, spent))
-    return measure(found, targets, amounts, drawn.budgets)
-
-
 # Tables take a draw of a set that all of these have played.
 PARTIES: dict[str, Callable[[Draw], Methods]] = {
     "papers": play_papers,
@@ -115,20 +98,19 @@ PARTIES: dict[str, Callable[[Draw], Methods]] = {
 }
 
 
-def simulate(ensemble: Ensemble, drawn: Draw) -> tuple[Method, list[Walks]]:
+def simulate(ensemble: Ensemble, drawn: Draw) -> Method:
     """Play a session for every test row and budget; chances without a calibration."""
-    walks, chances, votes = [], [], []
+    spent, chances, votes = [], [], []
     for begin in range(0, drawn.testing.n_samples, BLOCK):
         values = drawn.testing.values[begin : begin + BLOCK]
-        walks.append(walk(ensemble, values, drawn.budgets))
-        chances.append(class_probabilities(ensemble, walks[-1])[..., 1])
-        votes.append(class_votes(ensemble, walks[-1]))
-    spent = np.concatenate([one.spent for one in walks])
-    found = measure(
+        walks = walk(ensemble, values, drawn.budgets)
+        spent.append(walks.spent)
+        chances.append(class_probabilities(ensemble, walks)[..., 1])
+        votes.append(class_votes(ensemble, walks))
+    return measure(
         np.concatenate(chances),
         drawn.testing.targets,
-        spent,
+        np.concatenate(spent),
         drawn.budgets,
         np.concatenate(votes),
     )
-    return found, walks

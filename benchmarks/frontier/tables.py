@@ -133,22 +133,12 @@ def write_answers(sets: Sets) -> Rows:
             yield protocol, name, len(found), f"{np.mean(counts):.1f}", *means
 
 
-def write_hindsight(sets: Sets) -> Rows:
-    """What the best panel of each row would come to: nobody can reach it."""
-    for protocol, found in sets.items():
-        for name in ("panels", "hindsight") if found else ():
-            errors = np.mean([one.errors(name).mean() for one in found])
-            losses = np.mean([one.figures(name, "log_losses").mean() for one in found])
-            yield protocol, name, len(found), percent(errors), f"{losses:.3f}"
-
-
 TABLES: dict[str, Callable[[Sets], Rows]] = {
     "means": write_means,
     "uniform": write_uniform,
     "fees": write_fees,
     "budgets": write_budgets,
     "answers": write_answers,
-    "hindsight": write_hindsight,
     "calibration": write_calibration,
 }
 

@@ -8,7 +8,6 @@ from benchmarks.papers.huang import BUDGETS
 from benchmarks.papers.results import SetResults, Sets
 from benchmarks.papers.sets import SETS
 
-SHOWN = (2, 6, 40)
 LOW, HIGH = (2, 4, 6), (34, 36, 38, 40)
 NAMES = {
     "rs": "RS",
@@ -20,7 +19,6 @@ NAMES = {
     "rs_unit": "RS, all 1",
     "bt_unit": "BT, all 1",
 }
-RULES = tuple(NAMES)[:6]
 COST_RULES = ("rs_unit", "rs", "bt_unit", "bt", "greedy", "smoothed")
 COST_PAIRS = (
     ("rs", "rs_unit"),
@@ -58,14 +56,6 @@ def write_sets(sets: Sets) -> Rows:
         yield title, one.name, *features, sizes, one.rounds, error, one.note
 
 
-def write_budgets(sets: Sets) -> Rows:
-    for title, found in sets.items():
-        for budget in SHOWN:
-            columns = [found.column(key)[:, BUDGETS.index(budget)] for key in RULES]
-            cells = [plus_minus(interval(one), 1) for one in columns]
-            yield title if budget == SHOWN[0] else "", budget, *cells
-
-
 def write_differences(sets: Sets) -> Rows:
     for title, found in sets.items():
         yield title, *(signed(difference(found, *pair)) for pair in PAIRS)
@@ -79,7 +69,6 @@ def write_costs(sets: Sets) -> Rows:
 
 TABLES = {
     "huang-sets": write_sets,
-    "huang-budgets": write_budgets,
     "huang-differences": write_differences,
     "huang-costs": write_costs,
 }

@@ -14,7 +14,6 @@ from pydantic import BaseModel
 from askless.app.cli import load_command
 from askless.app.documents.spec import SpecDocument, SpecParams, SpecSelection
 from askless.app.main import create_app
-from askless.app.problems import KINDS
 from askless.app.settings.settings import Settings
 from askless.app.words.figures import MEANINGS, name_figure
 from askless.core.model.hypotheses import Stump
@@ -97,14 +96,6 @@ def test_each_endpoint_is_named(tmp_path: Path) -> None:
 
     assert len(endpoints) > 20
     assert missing == []
-
-
-def test_each_type_of_problem_is_listed_with_its_status() -> None:
-    listed = {row[0]: row[1] for row in rows(API) if "/problems/" in row[0]}
-
-    assert listed == {
-        f"`/problems/{kind}`": str(one.status) for kind, one in KINDS.items()
-    }
 
 
 def logged(source: str) -> Iterator[str]:

@@ -141,16 +141,6 @@ def test_log_loss_after_answers_leaves_out_what_is_said_before_them(
     assert measure_answers(*unasked) == {"answer_log_loss": 0.693147, "n_answers": 0}
 
 
-def test_hindsight_errs_no_more_than_panels(lines: Lines) -> None:
-    for protocol in PROTOCOLS:
-        methods = lines[0, "made", protocol, "panels"]["methods"]
-        for figure in ("errors", "log_losses"):
-            ends = zip(
-                methods["hindsight"][figure], methods["panels"][figure], strict=True
-            )
-            assert all(least <= one for least, one in ends)
-
-
 def test_kept_lines_fill_the_tables(lines: Lines) -> None:
     filled = tables.write_all(lines)
 

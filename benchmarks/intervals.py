@@ -6,8 +6,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from askless.core.arrays import FloatArray
-
 LEVEL = 0.95
 
 
@@ -39,14 +37,3 @@ def interval(values: npt.ArrayLike) -> Interval:
     t = stats.t.ppf((1 + LEVEL) / 2, array.size - 1)
     half = t * array.std(ddof=1) / np.sqrt(array.size)
     return Interval(float(array.mean()), float(half))
-
-
-def rise_at_end(curves: FloatArray) -> tuple[int, Interval]:
-    """Where a mean curve is lowest, and by how much its end lies above that.
-
-    The place is chosen on every other repetition and the rise measured on the rest, or
-    the least of many means would always seem to rise. curves: (repetitions, places).
-    """
-    lowest = int(np.argmin(curves[::2].mean(axis=0)))
-    rest = curves[1::2]
-    return lowest, interval(rest[:, -1] - rest[:, lowest])

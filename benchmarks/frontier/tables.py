@@ -17,6 +17,7 @@ Sets = dict[str, list[SetFound]]
 MEANS = ("bar", "forward", "cegb", "random", "logistic", "panels")
 SHOWN = ("paper", "bar", "forward", "panels")
 BUDGET_NAMES = {"uniform": BUDGETS, "fees": SHARES}
+CALIBRATED_AT = {"uniform": (2, 4, 8, 14, 24), "fees": (SHARES[0], SHARES[-1])}
 
 
 def write_runs(lines: Lines) -> Rows:
@@ -108,7 +109,9 @@ def write_calibration(sets: Sets) -> Rows:
     """Calibration error by budget where there are rows enough to see it."""
     for protocol, found in sets.items():
         many = [one for one in found if "calibrations" in first_of(one)]
-        for place, budget in enumerate(BUDGET_NAMES[protocol] if many else ()):
+        shown = CALIBRATED_AT[protocol] if many else ()
+        for budget in shown:
+            place = BUDGET_NAMES[protocol].index(budget)
             rows = {
                 name: [one.curve(name, "calibrations")[place] for one in many]
                 for name in SHOWN

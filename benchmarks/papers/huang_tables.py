@@ -2,30 +2,13 @@
 
 from collections.abc import Sequence
 
-from benchmarks.documents import Rows, percent, plus_minus, signed
+from benchmarks.documents import Rows, plus_minus, signed
 from benchmarks.intervals import Interval, interval
 from benchmarks.papers.huang import BUDGETS
 from benchmarks.papers.results import SetResults, Sets
 from benchmarks.papers.sets import SETS
 
 LOW, HIGH = (2, 4, 6), (34, 36, 38, 40)
-NAMES = {
-    "rs": "RS",
-    "bt": "BT",
-    "greedy": "Greedy",
-    "speedboost": "SpeedBoost",
-    "smoothed": "Smoothed",
-    "hybrid": "hybrid",
-    "rs_unit": "RS, all 1",
-    "bt_unit": "BT, all 1",
-}
-COST_RULES = ("rs_unit", "rs", "bt_unit", "bt", "greedy", "smoothed")
-COST_PAIRS = (
-    ("rs", "rs_unit"),
-    ("bt", "bt_unit"),
-    ("greedy", "bt_unit"),
-    ("smoothed", "bt_unit"),
-)
 PAIRS = (
     ("bt", "rs", BUDGETS),
     ("greedy", "bt", LOW),
@@ -61,14 +44,7 @@ def write_differences(sets: Sets) -> Rows:
         yield title, *(signed(difference(found, *pair)) for pair in PAIRS)
 
 
-def write_costs(sets: Sets) -> Rows:
-    for title, found in sets.items():
-        means = [percent(found.column(key).mean(), 1) for key in COST_RULES]
-        yield title, *means, *(signed(difference(found, *pair)) for pair in COST_PAIRS)
-
-
 TABLES = {
     "huang-sets": write_sets,
     "huang-differences": write_differences,
-    "huang-costs": write_costs,
 }

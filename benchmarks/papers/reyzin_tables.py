@@ -1,16 +1,14 @@
-"""Reyzin (2010): curves against draws and features read, as tables."""
+"""Reyzin (2010): the error against draws, as a table."""
 
 import numpy as np
 
 from askless.core.arrays import FloatArray
-from benchmarks.documents import Rows, percent, plus_minus, signed
-from benchmarks.intervals import Interval, interval
+from benchmarks.documents import Rows, plus_minus
+from benchmarks.intervals import interval
 from benchmarks.papers.results import SetResults, Sets
-from benchmarks.papers.reyzin import COUNTS, find_marks
+from benchmarks.papers.reyzin import find_marks
 
 SHOWN = (11, 31, 101, 311, 1001, 2501)
-COUNTS_SHOWN = (4, 16, 64)
-VOTES = ("sampled", "top", "top_rounds", "prefix")
 
 
 def fit_of_excess(found: SetResults) -> tuple[float, float]:
@@ -44,12 +42,6 @@ def unread(found: SetResults) -> dict[str, FloatArray]:
     return {key: one.mean(axis=0) for key, one in shares.items()}
 
 
-def differences(found: SetResults, one: str) -> list[Interval]:
-    """Paired difference of error from the sampled vote's, by number of features."""
-    gaps = found.column(one) - found.column("sampled")
-    return [interval(by_count) for by_count in gaps.T]
-
-
 def write_draws(sets: Sets) -> Rows:
     idxs = [int(np.argmin(abs(find_marks() - one))) for one in SHOWN]
     for title, found in sets.items():
@@ -58,26 +50,6 @@ def write_draws(sets: Sets) -> Rows:
         yield title, *cells, *(f"{one:.2f}" for one in fit_of_excess(found))
 
 
-def write_unread(sets: Sets) -> Rows:
-    marks = find_marks()
-    for title, found in sets.items():
-        shares, n_features = unread(found).values(), float(found.mean("n_features"))
-        idxs = [int(np.argmin(abs(marks - one))) for one in (31, 101, n_features, 1001)]
-        cells = [" / ".join(percent(one[i], 1) for one in shares) for i in idxs]
-        yield title, f"{n_features:.0f}", *cells
-
-
-def write_votes(sets: Sets) -> Rows:
-    for title, found in sets.items():
-        gaps = differences(found, "top_rounds")
-        for count in COUNTS_SHOWN:
-            idx = COUNTS.index(count)
-            cells = [percent(found.mean(key)[idx], 1) for key in VOTES]
-            yield title, count, *cells, signed(gaps[idx], 1)
-
-
 TABLES = {
     "reyzin-draws": write_draws,
-    "reyzin-unread": write_unread,
-    "reyzin-votes": write_votes,
 }

@@ -16,7 +16,7 @@ from askless.core.arrays import FloatArray, IntArray
 from askless.core.table.dataset import Dataset
 from benchmarks.data import MICROS
 from benchmarks.documents import Rows, percent, signed
-from benchmarks.intervals import Interval, rise_at_end
+from benchmarks.intervals import Interval
 from benchmarks.papers.huang import BUDGETS
 from benchmarks.papers.results import (
     SetResults,
@@ -32,7 +32,6 @@ N_FOLDS = 5
 SETTINGS = {"budgets": BUDGETS, "sizes": SIZES, "folds": N_FOLDS}
 LEAF = -1
 
-SHOWN = (3, 7, 15, 31, 63, 127)
 BUDGETS_SHOWN = (2, 6, 40)
 
 
@@ -173,26 +172,10 @@ def errors(tree: Tree, testing: Dataset, limits: list[int | None]) -> list[float
     return np.round(wrong.mean(axis=0), 4).tolist()
 
 
-def find_rise(found: SetResults) -> tuple[int, Interval]:
-    """Where a set's curve is lowest, and how far above it the whole tree is."""
-    sizes, whole = found.column("sizes"), found.column("full_unlimited")
-    return rise_at_end(np.column_stack((sizes, whole)))
-
-
 def compare(found: SetResults, boosted: SetResults, budget: int) -> Interval:
     """Error of Smoothed less that of the pruned tree under a budget; paired."""
     idx = BUDGETS.index(budget)
     return paired(boosted.column("smoothed")[:, idx], found.column("pruned")[:, idx])
-
-
-def write_sizes(sets: Sets) -> Rows:
-    for title, found in sets.items():
-        curve, (lowest, rise) = found.mean("sizes"), find_rise(found)
-        cells = [percent(curve[SIZES.index(size)], 1) for size in SHOWN]
-        whole = percent(float(found.mean("full_unlimited")), 1)
-        nodes = found.mean("n_nodes")[0]
-        best = f"≤ {SIZES[lowest]}" if lowest < len(SIZES) else "whole"
-        yield title, *cells, f"{whole} ({nodes:.0f})", best, signed(rise)
 
 
 def write_budgets(sets: Sets) -> Rows:
@@ -210,4 +193,4 @@ def write_budgets(sets: Sets) -> Rows:
 
 
 measure = partial(plan, TITLES, SETTINGS, play, (100, 10))
-TABLES = {"trees-sizes": write_sizes, "trees-budgets": write_budgets}
+TABLES = {"trees-budgets": write_budgets}

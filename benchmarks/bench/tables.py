@@ -98,8 +98,6 @@ def write_accuracy(one: Figures) -> Rows:
 
 #: The regions that show one part each.
 TABLES = {
-    "numeric": write_training,
-    "binary": write_training,
     "adaboost": write_training,
     "memory": write_memory,
     "sessions": write_sessions,

@@ -1,7 +1,6 @@
 """The pictures of the document, by the part whose results they show."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
@@ -20,11 +19,6 @@ Styles = Sequence[tuple[str, str, str, str]]
 SEARCH_COLOURS = dict(
     zip(search.SEARCHES, ("grey", "blue", "pink", "orange"), strict=True)
 )
-SEARCH_LABELS = {
-    "rounds": "rounds",
-    "seconds": "seconds of boosting",
-    "errors": "error, %",
-}
 
 
 def draw_curves(
@@ -159,24 +153,23 @@ def draw_nodes(sets: Sets) -> Figure:
     return draw_panels(panels, labels, shape=(3, 2, 1.9), **settings)
 
 
-def draw_searches(across: str, up: str, sets: Sets) -> Figure:
-    """A panel per set and learner, a line per search."""
+def draw_searches(sets: Sets) -> Figure:
+    """Error against seconds: a panel per set and learner, a line per search."""
     panels = {
         title: [
             Line(
                 one,
                 SEARCH_COLOURS[one],
-                search.curve(found, one, across),
-                search.curve(found, one, up),
+                search.curve(found, one, "seconds"),
+                search.curve(found, one, "errors"),
                 marker=".",
             )
             for one in search.SEARCHES
         ]
         for title, found in sets.items()
     }
-    settings = {"xscale": "log"} | ({"yscale": "log"} if up == "seconds" else {})
-    labels = (SEARCH_LABELS[across], SEARCH_LABELS[up])
-    figure = draw_panels(panels, labels, shape=(3, 4, 1.9), **settings)
+    labels = ("seconds of boosting", "error, %")
+    figure = draw_panels(panels, labels, shape=(3, 4, 1.9), xscale="log")
     for axes in figure.axes[: len(panels)]:
         axes.xaxis.set_minor_formatter(NullFormatter())
     return figure
@@ -191,9 +184,5 @@ PICTURES: dict[str, dict[str, Callable[[Sets], Figure]]] = {
     "margins": {"margins": draw_margins, "margins_bound": draw_bound},
     "huang": {"huang_budgets": draw_budgets},
     "trees": {"trees_nodes": draw_nodes},
-    "search": {
-        "search_error": partial(draw_searches, "rounds", "errors"),
-        "search_seconds": partial(draw_searches, "rounds", "seconds"),
-        "search_time": partial(draw_searches, "seconds", "errors"),
-    },
+    "search": {"search_time": draw_searches},
 }

@@ -124,9 +124,7 @@ def play(title: str, repetition: int, *, quick: bool) -> Record:
 
 
 def curve(found: SetResults, search: str, key: str) -> FloatArray:
-    """The rounds at the marks, or means over the repetitions; errors in percent."""
-    if key == "rounds":
-        return np.array(find_marks(found), dtype=np.float64)
+    """Means over the repetitions at the marks; errors in percent."""
     means = found.mean(search, key)
     return 100 * means if key == "errors" else means
 

@@ -11,14 +11,6 @@ TrainingState = Literal[
 #: `learn` makes its next version.
 JobKind = Literal["train", "predict", "evaluate", "learn"]
 SessionState = Literal["open", "waiting", "closed"]
-#: Why no model is trained at the prices of a list: the choices would be the same; there
-#: is no dataset any more, or never was; enough of the model's lists have one.
-Excuse = Literal["unneeded", "unavailable", "limited"]
-#: What became of the training at a session's prices: it is to come; there is a model
-#: for new sessions; this session asks it; there will be none.
-Refit = Literal[
-    "unneeded", "unavailable", "limited", "running", "ready", "used", "failed"
-]
 #: What is odd about a value that was given.
 DoubtKind = Literal["unseen_category", "outside_range"]
 EntryKind = Literal["charge", "reversal"]
@@ -56,9 +48,9 @@ class StoredDataset:
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
-    """The job that makes a model, or applies one. `share` is how much is done, 0 to 1.
+    """The job that makes a model, or applies one.
 
-    `refit_of` is the model that is trained anew, at other prices.
+    `share` is how much is done, 0 to 1.
     """
 
     id: str
@@ -74,7 +66,6 @@ class StoredJob:
     error: dict[str, Any] | None = None
     started_at: datetime | None = None
     finished_at: datetime | None = None
-    refit_of: str | None = None
     kind: JobKind = "train"
     #: the model that a job applies
     asked_model: str | None = None
@@ -98,8 +89,8 @@ class JobEvent:
 class ModelHead:
     """A stored, versioned model without its document, as lists show it.
 
-    `refit_of` is the model that this one is at the prices of a list; a champion is what
-    its name means without a version; `learnt_from` is the model that went on learning.
+    A champion is what its name means without a version; `learnt_from` is the model that
+    went on learning.
     """
 
     id: str
@@ -107,7 +98,6 @@ class ModelHead:
     version: int
     training_id: str | None
     created_at: datetime
-    refit_of: str | None
     is_champion: bool
     learnt_from: str | None
 

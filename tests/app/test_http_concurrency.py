@@ -4,7 +4,7 @@ import json
 import random
 import socket
 from collections import Counter
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -14,10 +14,7 @@ import pytest
 import sqlalchemy as sa
 
 from askless.app.store import ledger, sessions
-from askless.app.store.database.tables import trainings
-from askless.app.store.price_lists import price_lists
 from tests.app.clinic import Json, many, model_json, said
-from tests.app.jobs import Jobs, noisy_spec, noisy_table
 from tests.app.servers import Server, at_once
 from tests.app.tenants import transaction
 
@@ -177,29 +174,3 @@ def test_an_answer_survives_the_death_of_the_server(
     with transaction(engine, is_read=True) as db:
         entries = ledger.of_session(db, session["id"])
     assert len(entries) == 7
-
-
-def test_sessions_at_one_price_list_cause_one_training_through_a_kill(
-    server: Server, engine: sa.Engine, jobs: Jobs
-) -> None:
-    jobs.start(noisy_table(40), noisy_spec(2))
-    jobs.worker().work()
-    prices = {"costs": {"a": 1, "b": 2, "c": 3}}
-    body = {"model": "noisy", "budget": 9, "prices": prices}
-
-    with ThreadPoolExecutor(8) as pool:
-        sent = [
-            pool.submit(insist, server.url, "/predict", body | {"seed": seed})
-            for seed in range(8)
-        ]
-        wait(sent, return_when=FIRST_COMPLETED)
-        server.kill()
-        found = [one.result() for one in sent]
-
-    assert {one.status_code for one in found} == {201}
-    told = {one.json()["prices"]["training_id"] for one in found}
-    with transaction(engine, is_read=True) as db:
-        is_refit = trainings.c.refit_of.is_not(None)
-        begun = db.scalars(sa.select(trainings.c.id).where(is_refit)).all()
-        lists = db.scalars(sa.select(price_lists.c.training_id)).all()
-    assert [*told] == begun == lists

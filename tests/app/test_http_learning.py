@@ -322,18 +322,6 @@ def test_only_who_may_train_may_let_learn_and_no_other_tenant(
 
 
 @ON_SQLITE
-def test_refit_is_not_what_learns(jobs: Jobs, learn: Learn, model: str) -> None:
-    with transaction(jobs.engine) as db:
-        stored = store.get(db, model)
-        refit = store.insert(db, stored.name, stored.document, now(), None, model)
-
-    answer = learn(make_rows(3), refit.id)
-
-    assert answer.status_code == 409
-    assert "prices of a list" in answer.json()["detail"]
-
-
-@ON_SQLITE
 def test_newer_version_meanwhile_is_no_basis_of_old_checks(
     client: TestClient, jobs: Jobs, learn: Learn, model: str
 ) -> None:

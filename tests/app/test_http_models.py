@@ -234,7 +234,7 @@ def test_no_session_opens_on_a_model_while_it_is_deleted(
 
     def open_one(db: Transaction) -> None:
         wanted = PredictRequest(model=model_id, budget=None)
-        sessions.start(db, loaded, wanted, 0, at)
+        sessions.start(db, loaded, wanted, at)
 
     def do_late() -> None:
         with transaction(engine) as db:

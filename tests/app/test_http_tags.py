@@ -51,18 +51,6 @@ def test_a_session_that_the_caller_has_is_not_sent_again(
     assert (changed.status_code, changed.headers["etag"]) == (200, '"2"')
 
 
-def test_a_session_with_prices_of_its_own_is_always_sent(
-    client: TestClient, start: Start
-) -> None:
-    costs = {"age": 2, "sex": 1, "chol": 3, "fbs": 3, "ecg": 4}
-    session = start(60.0, prices={"costs": costs})
-    assert session["prices"] is not None
-
-    headers = {"If-None-Match": '"1"'}
-
-    assert client.get(f"/predict/{session['id']}", headers=headers).status_code == 200
-
-
 @pytest.mark.parametrize("part", ["", "/export"])
 def test_a_model_that_the_caller_has_is_not_sent_again(
     client: TestClient, put: Put, part: str

@@ -133,7 +133,7 @@ def test_sessions_started_at_once_pass_no_limit_together(
 
     def start(wait_s: float) -> None:
         with transaction(engine, DEFAULT_TENANT, caller=caller) as db:
-            sessions.start(db, loaded, wanted, 0, at)
+            sessions.start(db, loaded, wanted, at)
             is_over.wait(wait_s)
         is_over.set()
 

@@ -2,18 +2,15 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from threading import Event
 
 import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from askless.app.records import Moment
-from askless.app.service import models
 from askless.app.service.jobs import queue, training_runs
 from askless.app.service.sessions import challenges
-from askless.app.store.database.tables import trainings
 from askless.app.store.database.transactions import Transaction
 from tests.app.jobs import Jobs
 from tests.app.signs import NAME, Refresh, Work
@@ -72,22 +69,3 @@ def test_a_challenge_ends_while_its_training_saves_its_model(
 
     assert client.get(f"/train/{training}").json()["state"] == "succeeded"
     assert client.get(f"/models/{NAME}/challenge").json()["state"] == "ended"
-
-
-@on_postgres
-def test_a_model_is_deleted_while_a_refit_of_it_is_saved(
-    client: TestClient, champion: str, work: Work, refresh: Refresh, jobs: Jobs
-) -> None:
-    work("1", a=1.0, b=0.0)
-    training = refresh().json()["id"]
-    client.delete(f"/models/{NAME}/challenge")
-    with transaction(jobs.engine) as db:
-        is_it = trainings.c.id == training
-        refit = {"state": "queued", "finished_at": None, "refit_of": champion}
-        db.execute(trainings.update().where(is_it).values(refit))
-    at = Moment(now(), timedelta(days=1), timedelta(days=1))
-
-    save_beside(client, jobs, champion, lambda db: models.delete(db, champion, at))
-
-    assert client.get(f"/train/{training}").json()["state"] == "succeeded"
-    assert client.get("/models").json()["items"] == []

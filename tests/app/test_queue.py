@@ -8,7 +8,6 @@ import pytest
 import sqlalchemy as sa
 
 from askless.app.service.jobs import queue, trainings
-from askless.app.store.database.tables import trainings as training_rows
 from askless.app.worker.watching import GRACE_S
 from tests.app.jobs import Jobs, Spec, now
 from tests.app.tenants import transaction
@@ -16,21 +15,14 @@ from tests.app.tenants import transaction
 
 def test_place_is_the_order_of_claiming(jobs: Jobs, table: bytes, spec: Spec) -> None:
     ids = [jobs.start(table, spec).id for _ in range(3)]
-    # At other prices: nobody waits for it by name.
-    with transaction(jobs.engine) as db:
-        db.execute(
-            sa.update(training_rows)
-            .where(training_rows.c.id == ids[0])
-            .values(refit_of="mdl_1")
-        )
 
     with transaction(jobs.engine, is_read=True) as db:
         places = [trainings.show(db, one, now()).place for one in ids]
     with transaction(jobs.engine) as db:
         claimed = [queue.claim(db, "wrk_1", now()) for _ in ids]
 
-    assert [one and one.id for one in claimed] == [*ids[1:], ids[0]]
-    assert places == [3, 1, 2]
+    assert [one and one.id for one in claimed] == ids
+    assert places == [1, 2, 3]
 
 
 def test_end_is_expected_at_the_pace_so_far(

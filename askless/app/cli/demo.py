@@ -198,5 +198,5 @@ def prepare_case(settings: Settings, engine: sa.Engine, tenant_id: str) -> str |
             return one.id
         wish = {"model": MODEL, "budget": CASE_BUDGET, "client_ref": CASE}
         request = PredictRequest.model_validate(wish)
-        opened = sessions.start(db, loaded, request, settings.max_refits, at)
+        opened = sessions.start(db, loaded, request, at)
         return opened.session.id

@@ -1,7 +1,7 @@
 """Price lists in requests and in the database."""
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -12,7 +12,6 @@ from askless.core.errors import RefusedError
 from askless.core.model.ranges import Micros
 from askless.core.table.catalogue import Catalogue, Group
 from askless.core.table.price_lists import PriceList
-from askless.core.table.prices import from_micros
 from askless.core.table.spec import check_fee
 
 MAX_ITEMS = 10_000
@@ -88,29 +87,3 @@ def parse_prices(text: str, catalogue: Catalogue) -> PriceList:
         for one in catalogue.groups
     )
     return PriceList(document.costs, tuple(groups))
-
-
-def reprice_spec(spec: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
-    """Return a copy of a stored spec with the prices of a catalogue."""
-    costs = {
-        feature.name: from_micros(feature.cost)
-        for feature, is_bundled in zip(
-            catalogue.features, catalogue.is_bundled, strict=True
-        )
-        if not is_bundled
-    }
-    dues = {
-        group.name: ("price" if group.is_bundle else "fee", from_micros(due))
-        for group, due in zip(catalogue.groups, catalogue.fees.tolist(), strict=True)
-    }
-    repriced = dict(spec)
-    if spec.get("features") is None:
-        repriced["costs"] = costs
-    else:
-        repriced["features"] = [
-            one | {"cost": costs[one["name"]]} if one["name"] in costs else one
-            for one in spec["features"]
-        ]
-    if spec.get("groups") is not None:
-        repriced["groups"] = [one | dict([dues[one["name"]]]) for one in spec["groups"]]
-    return repriced

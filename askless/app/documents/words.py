@@ -53,15 +53,6 @@ MEANINGS: dict[Any, dict[str, str]] = {
         "expired": "it was idle for too long",
         "not_worth_it": "going on would save less error than it costs",
     },
-    records.Refit: {
-        "used": "the session asks what came of it",
-        "running": "the session asks what the model has; it is to come",
-        "ready": "the session asks what the model has; new sessions ask it",
-        "failed": "nothing came of it",
-        "unneeded": "the choices would be the same",
-        "unavailable": "the model was imported, or its dataset is gone",
-        "limited": "enough lists of the model have one",
-    },
     catalogue.FeatureType: {
         "number": "any finite number",
         "boolean": "true or false",
@@ -132,7 +123,6 @@ TakenOutcome = TypeAliasType(
 StopReason = TypeAliasType(
     "StopReason", Annotated[state.StopReason, explain_values(state.StopReason)]
 )
-Refit = TypeAliasType("Refit", Annotated[records.Refit, explain_values(records.Refit)])
 EntryKind = TypeAliasType(
     "EntryKind", Annotated[records.EntryKind, explain_values(records.EntryKind)]
 )

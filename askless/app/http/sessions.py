@@ -22,7 +22,6 @@ from askless.app.http.plumbing.deps import (
     Limit,
     Loaded,
     LogFields,
-    OurSettings,
     ReadDb,
     moment_of,
     require_distinct,
@@ -91,12 +90,11 @@ async def start(
     body: schemas.PredictRequest,
     change: JsonChanges,
     loaded: Loaded,
-    settings: OurSettings,
     at: At,
 ) -> Response:
     """Open a session. Nothing is charged until an answer comes."""
     return await change(
-        lambda db: service.start(db, loaded, body, settings.max_refits, at),
+        lambda db: service.start(db, loaded, body, at),
         lambda opened: show(opened.view, change.fields, CREATED),
     )
 
@@ -125,13 +123,10 @@ def page(
 def get(
     db: ReadDb, call: Call, fields: LogFields, if_none_match: IfNoneMatch = None
 ) -> Response:
-    """Show a session; 304 where `If-None-Match` names its version.
-
-    Not while it has prices of its own: what became of their training is no version.
-    """
+    """Show a session; 304 where `If-None-Match` names its version."""
     view = service.get(db, call)
     response = show(view, fields)
-    if view.prices is None and is_seen(str(view.version), if_none_match):
+    if is_seen(str(view.version), if_none_match):
         return Response(status_code=304, headers={"ETag": response.headers["ETag"]})
     return response
 

@@ -64,9 +64,7 @@ def show_model(
         maker=head.training_id and models.find_maker(db, head.training_id),
         versions=[one for one in models.versions(db, head.name) if one.id != head.id],
         may_write=WRITE in caller.scopes,
-        may_learn=model.learning is not None
-        and head.refit_of is None
-        and TRAINS in caller.scopes,
+        may_learn=model.learning is not None and TRAINS in caller.scopes,
         training=training,
         notice=NOTICES.get(done or ""),
     )

@@ -16,7 +16,6 @@ from askless.app.http.plumbing.deps import (
     At,
     Changes,
     Loaded,
-    OurSettings,
     ReadDb,
     reading,
 )
@@ -122,7 +121,6 @@ async def start_session(
     form: Typed,
     changes: Changes,
     loaded: Loaded,
-    settings: OurSettings,
     at: At,
 ) -> Response:
     """Start a session; refusals are shown at their fields."""
@@ -132,7 +130,7 @@ async def start_session(
         session_request = read_start_request(
             form, model_id, models.find(db, loaded, model_id)
         )
-        return service.start(db, loaded, session_request, settings.max_refits, at)
+        return service.start(db, loaded, session_request, at)
 
     try:
         return await changes(

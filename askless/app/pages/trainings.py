@@ -78,8 +78,7 @@ def show_training(
     has_table = training.dataset_id is not None and sees["data"]
     is_ended = training.state in FINAL_STATES
     is_cancelling = training.state == "cancelling"
-    # A model at the prices of a list goes by the name of no model.
-    is_unnamed = is_ended or is_cancelling or training.refit_of is not None
+    is_closing = is_ended or is_cancelling
     kind = training.error.type.rpartition("/")[2] if training.error else ""
     step = {} if is_ended else trainings.last_step(db, training.id)
     end, tested = training.expected_end, step.get("tested")
@@ -90,7 +89,7 @@ def show_training(
         training=training,
         state=STATES[training.state],
         is_ended=is_ended,
-        may_cancel=WRITE in caller.scopes and not is_ended and not is_cancelling,
+        may_cancel=WRITE in caller.scopes and not is_closing,
         # Only a queued training needs to know whether a worker could take it.
         has_workers=training.state != "queued" or has_workers(request, db),
         step=step,
@@ -101,7 +100,7 @@ def show_training(
         sees=sees,
         table=datasets.get(db, training.dataset_id).name if has_table else None,
         why_not=why_not,
-        meaning=None if is_unnamed else trainings.foretell_name(db, training.name),
+        meaning=None if is_closing else trainings.foretell_name(db, training.name),
     )
 
 

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 
 from askless.app.documents.http.sessions import AnswersRequest, PredictRequest
 from askless.app.http.plumbing.auth import needs
-from askless.app.http.plumbing.deps import At, Changes, Loaded, OurSettings
+from askless.app.http.plumbing.deps import At, Changes, Loaded
 from askless.app.pages.callers import Typed
 from askless.app.pages.frame import see_other
 from askless.app.pages.inputs import options, read_typed, text_in
@@ -89,26 +89,22 @@ def usual_budget(model: Model) -> int | None:
 
 
 @router.post("", dependencies=[needs("predict")])
-async def start_case(
-    form: Typed, changes: Changes, loaded: Loaded, settings: OurSettings, at: At
-) -> Response:
+async def start_case(form: Typed, changes: Changes, loaded: Loaded, at: At) -> Response:
     """Start a case, answer its first question if a button said how, and show it."""
     return await changes(
-        lambda db: begin(db, loaded, form, settings.max_refits, at),
+        lambda db: begin(db, loaded, form, at),
         lambda made: see_other(f"/ui/sessions/{made}"),
     )
 
 
-def begin(
-    db: Transaction, loaded: LoadedModels, form: Any, max_refits: int, at: Moment
-) -> str:
+def begin(db: Transaction, loaded: LoadedModels, form: Any, at: Moment) -> str:
     """Start a session at the knee of the curve; return its id."""
     model = models.find(db, loaded, text_in(form, "model"))
     budget = usual_budget(model)
     amount = None if budget is None else from_micros(budget)
     asked = {"model": text_in(form, "model"), "budget": amount}
     request = PredictRequest.model_validate(asked)
-    opened = service.start(db, loaded, request, max_refits, at)
+    opened = service.start(db, loaded, request, at)
     if text := text_in(form, "value"):
         answer_first(db, SessionCall(opened.session.id, loaded, at), model, form, text)
     return opened.session.id

@@ -20,7 +20,7 @@ from askless.app.processes.limited import (
 )
 from askless.app.records import Decision, ModelHead, Moment
 from askless.app.service.loaded import LoadedModels
-from askless.app.store import challenges, jobs, models, price_lists, sessions
+from askless.app.store import challenges, models, sessions
 from askless.app.store.database.transactions import Transaction
 from askless.app.words.wording import list_warnings
 from askless.core.errors import Refusal, RefusedError
@@ -228,47 +228,31 @@ def refuse_challenged(db: Transaction, champion: ModelHead) -> None:
 
 
 def lock_champion_name(db: Transaction, model_id: str) -> ModelHead:
-    """Lock the name of a model that may be a champion, and return its head.
-
-    Raises ConflictError for a refit, which belongs to another model.
-    """
+    """Lock the name of a model that may be a champion, and return its head."""
     found = models.get_head(db, model_id)
     models.lock_name(db, found.name)
     # Read again: the model may have changed while this waited for the lock.
-    head = models.get_head(db, found.id)
-    if head.refit_of is not None:
-        detail = "It is another model at the prices of a list; make that one champion."
-        raise ConflictError("conflict", detail)
-    return head
+    return models.get_head(db, found.id)
 
 
 def delete(db: Transaction, model_id: str, at: Moment) -> None:
-    """Delete a model and its refits, unless a session may still use one of them.
+    """Delete a model, unless a session may still use it.
 
-    If it is itself a refit, its price list may get another one. Raises NotFoundError,
-    or ConflictError if a session may still use it or a challenger plays against it.
+    Raises NotFoundError, or ConflictError if a session may still use it or a challenger
+    plays against it.
     """
     head = models.get_head(db, model_id)
-    # Before the name: a training that saves its model has locked itself first.
-    jobs.lock_refits(db, head.id)
     models.lock_name(db, head.name)
     if not models.lock(db, head.id):
         raise NotFoundError("model", model_id)
     head = models.get_head(db, head.id)
     refuse_challenged(db, head)
-    # Again, since some may have begun until the model was locked.
-    for training in jobs.lock_refits(db, head.id):
-        jobs.cancel(db, training, at.now)
-    deleted = [head, *models.lock_refits(db, head.id)]
     idle_since = at.now - at.ttl, at.now - at.waiting_ttl
-    if sessions.is_model_in_use(db, [one.id for one in deleted], *idle_since):
+    if sessions.is_model_in_use(db, head.id, *idle_since):
         detail = "Sessions of this model are open or wait for results."
         raise ConflictError("model-in-use", detail)
-    for one in deleted:
-        models.delete(db, one.id, at.now)
+    models.delete(db, head.id, at.now)
     end_challenge_of(db, head, at.now)
-    if head.refit_of is not None:
-        price_lists.forget_training(db, head.training_id)
 
 
 def end_challenge_of(db: Transaction, head: ModelHead, now: datetime) -> None:

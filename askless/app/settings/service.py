@@ -150,11 +150,6 @@ class ServiceSettings(BaseSettings):
         le=64,
         description="Workers of the cluster that share a training; by default all.",
     )
-    max_refits: int = Field(
-        default=16,
-        ge=0,
-        description="Price lists of one model at which it is trained anew.",
-    )
     idempotency_s: float = Field(
         default=24 * 3600.0,
         gt=0,

@@ -87,31 +87,22 @@ def is_learning(db: Transaction, name: str) -> bool:
 
 def count_ahead(db: Transaction, job: StoredJob) -> int:
     """Count the jobs of all tenants that are claimed before a queued one."""
-    # As in `claim`: refits come after all other jobs.
-    is_refit = trainings.c.refit_of.is_not(None)
     mine = (sa.literal(job.created_at, trainings.c.created_at.type), job.id)
     is_older = sa.tuple_(trainings.c.created_at, trainings.c.id) < sa.tuple_(*mine)
-    if job.refit_of is None:
-        is_ahead = sa.and_(sa.not_(is_refit), is_older)
-    else:
-        is_ahead = sa.or_(sa.not_(is_refit), is_older)
     query = sa.select(sa.func.count()).select_from(trainings)
-    return db.scalar(query.where(IS_QUEUED, is_ahead)) or 0
+    return db.scalar(query.where(IS_QUEUED, is_older)) or 0
 
 
 def claim(db: Transaction, holder: str) -> StoredJob | None:
     """Claim the oldest queued job for a worker, as its next attempt, in one statement.
 
-    All tenants share the queue. Trainings at the prices of a list come last, since
-    nobody waits for them. Two workers that claim at once get two jobs: PostgreSQL skips
-    locked rows, and SQLite lets one transaction write at a time.
+    All tenants share the queue. Two workers that claim at once get two jobs: PostgreSQL
+    skips locked rows, and SQLite lets one transaction write at a time.
     """
     oldest = (
         sa.select(trainings.c.id)
         .where(IS_QUEUED)
-        .order_by(
-            trainings.c.refit_of.is_not(None), trainings.c.created_at, trainings.c.id
-        )
+        .order_by(trainings.c.created_at, trainings.c.id)
         .limit(1)
         .with_for_update(skip_locked=True)
     )
@@ -213,12 +204,6 @@ def finished_jobs(db: Transaction, ids: Collection[str]) -> set[str]:
     """Return the given ids that are of succeeded jobs of any tenant."""
     has_result = sa.and_(trainings.c.id.in_(ids), trainings.c.state == "succeeded")
     return set(db.scalars(sa.select(trainings.c.id).where(has_result)))
-
-
-def lock_refits(db: Transaction, model_id: str) -> list[StoredJob]:
-    """Lock and return the trainings of a model at the prices of lists."""
-    query = ROWS.query.where(trainings.c.refit_of == model_id)
-    return [ROWS.read(row) for row in run(db, query.with_for_update())]
 
 
 def add_event(

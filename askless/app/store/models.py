@@ -29,11 +29,7 @@ ALL = StoredRows("model", "mdl", models, StoredModel)
 WHOLE = StoredRows("model", "mdl", models, StoredModel, IS_PRESENT)
 HEADS = StoredRows("model", "mdl", models, ModelHead, IS_PRESENT)
 get_deleted_too = ALL.get
-# Without models at the prices of a list: each belongs to another model.
-LISTED = StoredRows(
-    "model", "mdl", models, ModelHead, IS_PRESENT, models.c.refit_of.is_(None)
-)
-page = LISTED.page
+page = HEADS.page
 KEPT = sa.select(models.c.id).where(
     models.c.id == sa.bindparam("key"), IS_PRESENT, owned(models)
 )
@@ -52,7 +48,6 @@ def insert(
     document: str,
     now: datetime,
     training_id: str | None = None,
-    refit_of: str | None = None,
 ) -> StoredModel:
     """Store a model as the next version of its name."""
     lock_name(db, name)
@@ -63,7 +58,6 @@ def insert(
         name=name,
         version=1 + (highest.scalar() or 0),
         training_id=training_id,
-        refit_of=refit_of,
         is_champion=False,
         learnt_from=None,
         document=document,
@@ -95,22 +89,22 @@ def lock_name(db: Transaction, name: str) -> None:
 def find_by_name(db: Transaction, name: str) -> ModelHead | None:
     """Return the model that a bare name means: the champion, else the newest."""
     order = models.c.is_champion.desc(), models.c.version.desc()
-    query = LISTED.query.where(models.c.name == name)
+    query = HEADS.query.where(models.c.name == name)
     row = run(db, query.order_by(*order).limit(1)).first()
-    return None if row is None else LISTED.read(row)
+    return None if row is None else HEADS.read(row)
 
 
 def versions(db: Transaction, name: str) -> list[ModelHead]:
     """Return the models of a name, newest first."""
-    query = LISTED.query.where(models.c.name == name)
+    query = HEADS.query.where(models.c.name == name)
     rows = run(db, query.order_by(models.c.version.desc()).limit(MOST_VERSIONS))
-    return [LISTED.read(row) for row in rows]
+    return [HEADS.read(row) for row in rows]
 
 
 def find_champion(db: Transaction, name: str) -> ModelHead | None:
     is_match = sa.and_(models.c.name == name, models.c.is_champion)
-    row = run(db, LISTED.query.where(is_match)).first()
-    return None if row is None else LISTED.read(row)
+    row = run(db, HEADS.query.where(is_match)).first()
+    return None if row is None else HEADS.read(row)
 
 
 def crown(db: Transaction, name: str, model_id: str | None) -> None:
@@ -123,8 +117,8 @@ def crown(db: Transaction, name: str, model_id: str | None) -> None:
 
 def find_version(db: Transaction, name: str, version: int) -> ModelHead | None:
     is_match = sa.and_(models.c.name == name, models.c.version == version)
-    row = run(db, LISTED.query.where(is_match)).first()
-    return None if row is None else LISTED.read(row)
+    row = run(db, HEADS.query.where(is_match)).first()
+    return None if row is None else HEADS.read(row)
 
 
 def find_head(db: Transaction, key: str) -> ModelHead | None:
@@ -176,12 +170,6 @@ def get(db: Transaction, key: str) -> StoredModel:
     return WHOLE.get(db, get_head(db, key).id)
 
 
-def lock_refits(db: Transaction, model_id: str) -> list[ModelHead]:
-    """Lock and return the models that were trained anew at the prices of lists."""
-    query = HEADS.query.where(models.c.refit_of == model_id)
-    return [HEADS.read(row) for row in run(db, query.with_for_update())]
-
-
 def lock(db: Transaction, model_id: str, *, is_shared: bool = False) -> bool:
     """Lock a model against deletion, and unless shared against use.
 
@@ -225,10 +213,9 @@ def titles(db: Transaction, ids: Iterable[str]) -> dict[str, tuple[str, int]]:
 def relatives(db: Transaction, head: ModelHead, *, is_by_name: bool) -> list[str]:
     """Return ids of the models whose cases are those of a model, or of its name.
 
-    Deleted models are among them, since their sessions stay, and those that were
-    trained anew at the prices of lists.
+    Deleted models are among them, since their sessions stay.
     """
-    is_kin = sa.or_(models.c.id == head.id, models.c.refit_of == head.id)
+    is_kin = models.c.id == head.id
     if is_by_name:
         is_kin = models.c.name == head.name
     query = sa.select(models.c.id).where(owned(models), is_kin)

@@ -173,7 +173,7 @@ def of_ids(db: Transaction, ids: Iterable[str]) -> tuple[PredictSession, ...]:
 
 def is_model_in_use(
     db: Transaction,
-    model_ids: list[str],
+    model_id: str,
     idle_since: datetime,
     waiting_since: datetime,
 ) -> bool:
@@ -188,4 +188,4 @@ def is_model_in_use(
         sessions.c.state == "waiting", sessions.c.updated_at > waiting_since
     )
     is_asked = sa.or_(is_waiting, is_running)
-    return ROWS.has_any(db, sessions.c.model_id.in_(model_ids), is_asked)
+    return ROWS.has_any(db, sessions.c.model_id == model_id, is_asked)

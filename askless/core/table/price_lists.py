@@ -111,22 +111,6 @@ def check_groups(
         seen.add(group.name)
 
 
-def is_in_proportion(first: Catalogue, second: Catalogue) -> bool:
-    """Return whether all amounts of two catalogues are in one proportion.
-
-    The factor is positive. Then every rule makes the same choices at both, if budgets
-    are multiplied by the same factor.
-    """
-    amounts, other_amounts = all_amounts(first), all_amounts(second)
-    total, other_total = sum(amounts), sum(other_amounts)
-    if (total > 0) != (other_total > 0):
-        return False
-    return all(
-        amount * other_total == other_amount * total
-        for amount, other_amount in zip(amounts, other_amounts, strict=True)
-    )
-
-
 def all_amounts(catalogue: Catalogue) -> list[int]:
     """Return all costs, fees and prices of bundles as Python integers."""
     return [*catalogue.costs.tolist(), *catalogue.fees.tolist()]

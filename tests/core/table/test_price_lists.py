@@ -1,17 +1,12 @@
 """Price lists: what replaces the costs of a catalogue, and what is refused."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from askless.core.errors import RefusedError
 from askless.core.table.catalogue import Catalogue, Feature, Group
-from askless.core.table.price_lists import PriceList, apply_prices, is_in_proportion
+from askless.core.table.price_lists import PriceList, apply_prices
 from askless.core.table.prices import MAX_TOTAL
-from tests import strategies
 
 CLINIC = Catalogue(
     (
@@ -79,38 +74,3 @@ def test_list_that_does_not_fit_is_refused_by_name(costs, groups, field, rule):
 
     assert found_field == field
     assert rule in found_rule
-
-
-def scaled(catalogue, factor):
-    return replace(
-        catalogue,
-        features=tuple(replace(f, cost=f.cost * factor) for f in catalogue.features),
-        groups=tuple(
-            replace(g, price=g.price * factor)
-            if g.is_bundle
-            else replace(g, fee=g.fee * factor)
-            for g in catalogue.groups
-        ),
-    )
-
-
-@given(strategies.catalogues(), st.integers(1, 9))
-def test_scaled_catalogue_is_in_proportion_both_ways(catalogue, factor):
-    other = scaled(catalogue, factor)
-
-    assert is_in_proportion(catalogue, other)
-    assert is_in_proportion(other, catalogue)
-
-
-@pytest.mark.parametrize(
-    "groups", [(), (Group("blood", fee=3),), (Group("echo", price=91),)]
-)
-def test_another_order_of_costs_is_in_no_proportion(groups):
-    other = apply({"age": 1, "chol": 5, "sex": 2 if groups else 3}, groups)
-
-    assert not is_in_proportion(CLINIC, other)
-
-
-def test_all_for_nothing_is_in_no_proportion_to_what_costs():
-    assert not is_in_proportion(CLINIC, scaled(CLINIC, 0))
-    assert is_in_proportion(scaled(CLINIC, 0), scaled(CLINIC, 0))

@@ -25,11 +25,6 @@ class ModelHead(Answer):
         description="Null for a model that was imported, or has learnt.",
     )
     created_at: datetime = Field(examples=[EXAMPLE_TIME])
-    refit_of: str | None = Field(
-        examples=[None],
-        description="The model that this one is at the prices of a list; such models "
-        "are not listed.",
-    )
     champion: bool = Field(
         validation_alias="is_champion",
         examples=[False],

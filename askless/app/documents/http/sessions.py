@@ -22,7 +22,6 @@ from askless.app.documents.prices import PriceListWish
 from askless.app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units, shape_of
 from askless.app.documents.words import (
     Outcome,
-    Refit,
     SessionState,
     StopReason,
     TakenOutcome,
@@ -219,11 +218,6 @@ class Prices(Answer):
 
     costs: dict[str, Units] = Field(examples=[{"age": 1.0, "chol": 9.5}])
     groups: list[ModelGroup]
-    refit: Refit = Field(
-        examples=["running"],
-        description="A training of the model at these prices.",
-    )
-    training_id: str | None = Field(examples=["trn_7d1e0f2a3b4c5d6e7f809102"])
 
 
 class Stop(Answer):

@@ -80,10 +80,6 @@ class Training(Answer):
     created_at: datetime = Field(examples=[EXAMPLE_TIME])
     started_at: datetime | None = Field(examples=[EXAMPLE_TIME])
     finished_at: datetime | None = Field(examples=[None])
-    refit_of: str | None = Field(
-        examples=[None],
-        description="The model that is trained anew, at the prices of a list.",
-    )
 
 
 class StartedTraining(Training):

@@ -94,8 +94,7 @@ def prepare(
         "client_ref": reference,
     }
     request = PredictRequest.model_validate(order)
-    max_refits = using.settings.max_refits
-    return service.start(db, using.loaded, request, max_refits, using.at)
+    return service.start(db, using.loaded, request, using.at)
 
 
 def judge_orders(

@@ -44,7 +44,6 @@ class FormContext(NamedTuple):
     """What a call needs of the application."""
 
     loaded: LoadedModels
-    max_refits: int
     at: Moment
 
 
@@ -104,7 +103,7 @@ def begin(
     except ValidationError as error:
         raise renamed(list_refusals(error), paths) from None
     try:
-        opened = service.start(db, using.loaded, request, using.max_refits, using.at)
+        opened = service.start(db, using.loaded, request, using.at)
     except RefusedError as error:
         raise renamed(error.refusals, paths) from None
     check_units(opened.model.ensemble.catalogue, sent.answers)

@@ -22,7 +22,6 @@ from askless.app.http.plumbing.deps import (
     At,
     Changes,
     Loaded,
-    OurSettings,
     ReadDb,
     require_json,
 )
@@ -80,7 +79,6 @@ async def next_question(
     request: Request,
     change: Changes,
     loaded: Loaded,
-    settings: OurSettings,
     at: At,
     base: Base,
 ) -> Response:
@@ -88,9 +86,7 @@ async def next_question(
 
     The model is the one of the contained form, or of the session.
     """
-    return await answer(
-        request, change, FormContext(loaded, settings.max_refits, at), base
-    )
+    return await answer(request, change, FormContext(loaded, at), base)
 
 
 @router.post("/Questionnaire/{model}/$next-question")
@@ -99,12 +95,11 @@ async def next_question_of(
     request: Request,
     change: Changes,
     loaded: Loaded,
-    settings: OurSettings,
     at: At,
     base: Base,
 ) -> Response:
     """Do the same for the model of the address."""
-    using = FormContext(loaded, settings.max_refits, at)
+    using = FormContext(loaded, at)
     return await answer(request, change, using, base, to_model_key(model))
 
 

@@ -61,9 +61,8 @@ async def list_models(call: Call, asked: cases.PageShape) -> cases.ListedModels:
 
 async def start_case(call: Call, asked: bodies.PredictRequest) -> cases.CaseView:
     state, at = call.state, moment_of(call.request)
-    most = state.settings.max_refits
     return await call.change(
-        lambda db: service.start(db, state.loaded, asked, most, at),
+        lambda db: service.start(db, state.loaded, asked, at),
         lambda opened: view_case(call, opened),
     )
 

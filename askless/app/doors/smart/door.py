@@ -159,13 +159,12 @@ def find_catalogue(request: Request, caller: Caller, name: str) -> Catalogue:
 def start(request: Request, caller: Caller, order: Json) -> str:
     state = request.app.state
     engine: sa.Engine = state.engine
-    most = state.settings.max_refits
     try:
         body = read_shape(PredictRequest, order, "")
         with changing(engine, caller) as db:
             # While the results were fetched.
             keys.require_valid(db, caller)
-            opened = service.start(db, state.loaded, body, most, moment_of(request))
+            opened = service.start(db, state.loaded, body, moment_of(request))
     except UnknownKeyError:
         raise FlowError(403, REVOKED) from None
     # The person's limits, or a budget that this model does not allow.

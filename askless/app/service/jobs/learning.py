@@ -15,7 +15,6 @@ from askless.app.store import jobs, models
 from askless.app.store.database.transactions import Transaction
 from askless.core.model.model import Model
 
-REFIT = "It is another model at the prices of a list; let that one learn."
 TURN = (
     "Another job is learning with a version of this name. Send the rows again once it "
     "has ended, or send them together."
@@ -30,12 +29,9 @@ def find_head(db: Transaction, key: str) -> ModelHead:
     """Return the model that rows are learnt on top of.
 
     An id or `name@version` is that very model; a bare name is its newest version,
-    whichever is the champion. Raises NotFoundError, or ConflictError for a refit.
+    whichever is the champion. Raises NotFoundError.
     """
-    head = models.get_newest_head(db, key)
-    if head.refit_of is not None:
-        raise ConflictError("conflict", REFIT)
-    return head
+    return models.get_newest_head(db, key)
 
 
 def find_model(db: Transaction, loaded: LoadedModels, key: str) -> tuple[str, Model]:

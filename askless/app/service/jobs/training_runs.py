@@ -182,8 +182,6 @@ def save_model(
     # A training that has succeeded is accepted, so that saving twice changes nothing.
     training = queue.hold(db, claimed, now, is_ended_too=True)
     if training is not None and training.state == "running":
-        model = models.insert(
-            db, training.name, document, now, training.id, training.refit_of
-        )
+        model = models.insert(db, training.name, document, now, training.id)
         queue.succeed(db, training, now, model.id)
     return training is not None

@@ -20,7 +20,6 @@ from askless.app.service.sessions.opened import (
     require_version,
     row_state,
     save,
-    stand_of,
 )
 from askless.app.service.sessions.requests import check_known
 from askless.app.service.sessions.terms import change_state, requested_aim
@@ -37,7 +36,6 @@ def start(
     db: Transaction,
     loaded: LoadedModels,
     request: bodies.PredictRequest,
-    max_refits: int,
     at: Moment,
 ) -> OpenSession:
     """Open a session; nothing is charged yet.
@@ -46,7 +44,7 @@ def start(
     LimitError if the key has too many sessions.
     """
     now = at.now
-    choice = choose(db, loaded, request, max_refits, now)
+    choice = choose(db, loaded, request, now)
     limits.check_session(db, at)
     model = loaded.get(db, *choice)
     catalogue = model.ensemble.catalogue
@@ -76,8 +74,7 @@ def start(
     )
     sessions.insert(db, session)
     loaded.states.keep(session, state, texts)
-    standing = stand_of(db, session)
-    return OpenSession(session, model, state, texts, standing, loaded.states)
+    return OpenSession(session, model, state, texts, loaded.states)
 
 
 def get(db: Transaction, call: SessionCall) -> bodies.Session:

@@ -68,7 +68,7 @@ def find_kept(call: SessionCall) -> OpenSession | None:
     has_own_prices = session.price_list_id is not None
     if model is None or not is_at_version or has_own_prices or is_due(session, call.at):
         return None
-    return OpenSession(session, model, state, texts, None, call.loaded.states)
+    return OpenSession(session, model, state, texts, call.loaded.states)
 
 
 def new_charges(before: OpenSession, after: OpenSession) -> Sequence[Charge]:

@@ -6,10 +6,8 @@ from typing import NamedTuple
 
 from askless.app.documents.http.sessions import PredictRequest
 from askless.app.documents.prices import write_prices
-from askless.app.errors import NotFoundError
 from askless.app.records import ModelHead
 from askless.app.service.loaded import LoadedModels
-from askless.app.service.sessions import refits
 from askless.app.store import models, price_lists
 from askless.app.store.database.transactions import Transaction
 from askless.app.store.price_lists import StoredPriceList
@@ -27,29 +25,15 @@ def choose(
     db: Transaction,
     loaded: LoadedModels,
     request: PredictRequest,
-    max_refits: int,
     now: datetime,
 ) -> ChosenModel:
-    """Choose the model of a new session, and store the requested price list.
-
-    Once a model was trained at these prices, it is chosen.
-    """
+    """Find the model of a new session, and store the requested price list."""
     head = lock_model(db, loaded, request.model)
     if request.prices is None:
         return ChosenModel(head.id, None)
     ensemble = loaded.get(db, head.id).ensemble
     repriced = ensemble.at_prices(request.prices.build("prices"), "prices").catalogue
-    prices = store_prices(db, head, repriced, now)
-    order = refits.RefitOrder(head, ensemble.catalogue, repriced, max_refits)
-    prices = refits.ensure(db, prices, order, now)
-    refit_id = refits.find_refit(db, prices)
-    if refit_id is None:
-        return ChosenModel(head.id, prices.id)
-    try:
-        return ChosenModel(lock_model(db, loaded, refit_id).id, prices.id)
-    except NotFoundError:
-        # It was deleted just now. Its list has forgotten it, and may get another.
-        return choose(db, loaded, request, max_refits, now)
+    return ChosenModel(head.id, store_prices(db, head, repriced, now).id)
 
 
 def lock_model(db: Transaction, loaded: LoadedModels, key: str) -> ModelHead:

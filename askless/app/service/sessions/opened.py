@@ -17,7 +17,6 @@ from askless.app.records import Moment, PredictSession, SessionState
 from askless.app.service.loaded import KeptStates, LoadedModels
 from askless.app.service.sessions.charging import enter, find_refusal
 from askless.app.service.sessions.expiry import expire, expired_row, is_due
-from askless.app.service.sessions.refits import RefitStanding, stand
 from askless.app.service.sessions.views import erased_view, view_of
 from askless.app.store import sessions
 from askless.app.store.database.transactions import Transaction
@@ -45,12 +44,11 @@ class OpenSession:
     model: Model
     state: State
     texts: Texts
-    standing: RefitStanding | None
     kept: KeptStates
 
     @property
     def view(self) -> bodies.Session:
-        return view_of(self.session, self.model, self.state, self.texts, self.standing)
+        return view_of(self.session, self.model, self.state, self.texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +95,7 @@ def open_session(
     while is_due(session, call.at):
         state = expire(model.ensemble.catalogue, session, state)
         session = expired_row(session, row_state(state), call.at)
-    standing = stand_of(db, session)
-    return OpenSession(session, model, state, texts, standing, call.loaded.states)
-
-
-def stand_of(db: Transaction, session: PredictSession) -> RefitStanding | None:
-    """Return the state of the training at a session's own prices; None without any."""
-    if session.price_list_id is None:
-        return None
-    return stand(db, session.model_id, session.price_list_id)
+    return OpenSession(session, model, state, texts, call.loaded.states)
 
 
 def row_state(state: State) -> SessionState:

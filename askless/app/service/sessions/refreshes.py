@@ -143,9 +143,6 @@ def find_newest_rows(
 def find_meant(db: Transaction, key: str) -> ModelHead:
     """Return the model that the name of a model means now."""
     named = models.get_head(db, key)
-    if named.refit_of is not None:
-        detail = "It is another model at the prices of a list; refresh that one."
-        raise ConflictError("conflict", detail)
     meant = models.find_by_name(db, named.name)
     assert meant is not None, "there is a model of this name"
     return meant

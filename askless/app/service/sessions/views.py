@@ -8,7 +8,6 @@ from askless.app.documents.http import sessions as bodies
 from askless.app.documents.http.models import ModelGroup
 from askless.app.documents.state import Texts
 from askless.app.records import PredictSession
-from askless.app.service.sessions.refits import RefitStanding
 from askless.app.service.sessions.terms import aim_of
 from askless.app.words.stops import describe_stop, to_sentence
 from askless.app.words.wording import LACKS, Doubt, find_doubt, step_words, why
@@ -57,11 +56,7 @@ def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
 
 
 def view_of(
-    session: PredictSession,
-    model: Model,
-    state: State,
-    texts: Texts,
-    standing: RefitStanding | None,
+    session: PredictSession, model: Model, state: State, texts: Texts
 ) -> bodies.Session:
     """Return the body of a session whose answers are not erased."""
     ensemble = model.ensemble
@@ -81,15 +76,14 @@ def view_of(
         aim=aim_of(ensemble, state),
         pending=[features[idx].name for idx in state.pending],
         warnings=doubts_of(ensemble, state, texts),
-        prices=None if standing is None else prices_of(ensemble, standing),
+        prices=None if session.price_list_id is None else prices_of(ensemble),
     )
 
 
-def prices_of(ensemble: Ensemble, standing: RefitStanding) -> bodies.Prices:
+def prices_of(ensemble: Ensemble) -> bodies.Prices:
     """Return all prices of a session; members of a bundle have cost 0."""
     catalogue = ensemble.catalogue
-    return bodies.Prices.of(
-        standing,
+    return bodies.Prices(
         costs={one.name: one.cost for one in catalogue.features},
         groups=[ModelGroup.of_group(group) for group in catalogue.groups],
     )

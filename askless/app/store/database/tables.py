@@ -99,8 +99,6 @@ trainings = sa.Table(
     sa.Column("created_at", UtcDateTime, nullable=False),
     sa.Column("started_at", UtcDateTime),
     sa.Column("finished_at", UtcDateTime),
-    # A model. No foreign key, which would lock it: whoever deletes it locks this row.
-    sa.Column("refit_of", Id, index=True),
     # Jobs that apply a model are in the same queue. Theirs is `asked_model`, and their
     # `model_id` too once they have succeeded.
     sa.Column("kind", sa.String(20), nullable=False, server_default="train"),
@@ -130,8 +128,6 @@ models = sa.Table(
     sa.Column("created_at", UtcDateTime, nullable=False),
     # A deleted model keeps its row: the ledger's sessions must stay explicable.
     sa.Column("deleted_at", UtcDateTime),
-    # A model, as in the training; NULL but of one trained at the prices of a list.
-    sa.Column("refit_of", Id, index=True),
     # What the bare name means; at most one of a name.
     sa.Column("is_champion", sa.Boolean, nullable=False, server_default=sa.false()),
     # The model that went on learning, whose next version this one is.

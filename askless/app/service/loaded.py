@@ -1,4 +1,4 @@
-"""Keep models and states parsed in memory."""
+"""Keep parsed models in memory."""
 
 import json
 from collections import OrderedDict
@@ -7,61 +7,13 @@ from threading import Lock
 
 from askless.app.documents.model import model_from_json
 from askless.app.documents.prices import parse_prices
-from askless.app.documents.state import Texts, parse_state
-from askless.app.records import PredictSession
 from askless.app.store import models, price_lists
 from askless.app.store.database.transactions import Transaction
 from askless.core.model.model import Model
-from askless.core.session.state import State
-from askless.core.table.catalogue import Catalogue
 
 MOST = 32
-# Each takes some kilobytes.
-MOST_STATES = 512
 # A model, and the price list that it is read with.
 Key = tuple[str, str | None]
-Kept = tuple[PredictSession, State, Texts]
-
-
-class KeptStates:
-    """Parsed states of the sessions changed last.
-
-    Another process may have changed a session since. So a state is used only if its
-    document equals the stored one, or if its version is the one that is changed.
-    """
-
-    def __init__(self, most: int = MOST_STATES) -> None:
-        self.most = most
-        self.lock = Lock()
-        self.states: OrderedDict[str, Kept] = OrderedDict()
-
-    def read(
-        self, session: PredictSession, catalogue: Catalogue
-    ) -> tuple[State, Texts]:
-        """Return the state of a session, and its texts that have no code."""
-        assert session.document is not None, "its answers were erased"
-        kept = self.find(session.id)
-        if kept is not None and kept[0].document == session.document:
-            return kept[1], kept[2]
-        return parse_state(session.document, catalogue)
-
-    def find(self, session_id: str) -> Kept | None:
-        """Return a session as this process last wrote it; it may be outdated."""
-        with self.lock:
-            return self.states.get(session_id)
-
-    def keep(self, session: PredictSession, state: State, texts: Texts) -> None:
-        """Keep a state that was written; drop the one written longest ago."""
-        assert session.document is not None, "its answers were erased"
-        with self.lock:
-            self.states[session.id] = session, state, texts
-            self.states.move_to_end(session.id)
-            while len(self.states) > self.most:
-                self.states.popitem(last=False)
-
-    def forget(self, session_id: str) -> None:
-        with self.lock:
-            self.states.pop(session_id, None)
 
 
 class LoadedModels:
@@ -72,7 +24,6 @@ class LoadedModels:
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most
-        self.states = KeptStates()
         self.lock = Lock()
         self.models: OrderedDict[Key, Model] = OrderedDict()
 

@@ -40,11 +40,6 @@ SAVE = (
     .values(spent=AFTER, **{name: sa.bindparam(name) for name in CHANGING})
     .returning(*ROWS.columns)
 )
-# For a session that is not locked. No two changes have the same version and time.
-SAVE_UNCHANGED = SAVE.where(
-    sessions.c.version == sa.bindparam("seen_version"),
-    sessions.c.updated_at == sa.bindparam("seen_at", type_=sessions.c.updated_at.type),
-)
 
 
 def refund(db: Transaction, session_id: str, amount: int) -> None:
@@ -65,22 +60,9 @@ def save(
     Returns the stored session. Returns None and changes nothing if the amount exceeds
     what remains of the budget.
     """
-    row = run(db, SAVE, changed_values(session, amount)).first()
-    return None if row is None else ROWS.read(row)
-
-
-def save_ahead(
-    db: Transaction, before: PredictSession, session: PredictSession, amount: int
-) -> PredictSession | None:
-    """Save an unlocked session; return None also if it changed since `before`."""
-    seen = {"seen_version": before.version, "seen_at": before.updated_at}
-    row = run(db, SAVE_UNCHANGED, changed_values(session, amount) | seen).first()
-    return None if row is None else ROWS.read(row)
-
-
-def changed_values(session: PredictSession, amount: int) -> dict[str, object]:
     values = {name: getattr(session, name) for name in CHANGING}
-    return {"session_id": session.id, "amount": amount, **values}
+    row = run(db, SAVE, {"session_id": session.id, "amount": amount, **values}).first()
+    return None if row is None else ROWS.read(row)
 
 
 def lock_ref(db: Transaction, client_ref: str) -> None:

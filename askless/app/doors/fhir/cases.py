@@ -59,11 +59,11 @@ def play(
         return begin(db, using, key, sent)
     versions = None if sent.version is None else frozenset((sent.version,))
     call = SessionCall(sent.session_id, using.loaded, using.at, versions)
-    kept = answering.find_kept(call._replace(versions=None)) or find(db, call)
-    if isinstance(kept, ErasedSession):
+    opened = find(db, call)
+    if isinstance(opened, ErasedSession):
         raise ClosedError("the session was erased")
-    check_same(db, kept, key, sent)
-    new = list_new(kept, sent.answers)
+    check_same(db, opened, key, sent)
+    new = list_new(opened, sent.answers)
     turn = give(db, call, new) if new else Turn(look(db, call), 0, 0)
     if not sent.ends:
         return turn

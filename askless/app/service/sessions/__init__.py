@@ -73,8 +73,7 @@ def start(
         client_ref=request.client_ref,
     )
     sessions.insert(db, session)
-    loaded.states.keep(session, state, texts)
-    return OpenSession(session, model, state, texts, loaded.states)
+    return OpenSession(session, model, state, texts)
 
 
 def get(db: Transaction, call: SessionCall) -> bodies.Session:
@@ -122,5 +121,4 @@ def erase(db: Transaction, call: SessionCall) -> None:
         current = apply_expiry(session, call.at)
         require_version(current, call.versions)
         sessions.erase(db, current, call.at.now)
-        call.loaded.states.forget(call.id)
         retries.remove_of_session(db, call.id)

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from askless.app.documents.http import sessions as bodies
+from askless.app.documents.state import parse_state
 from askless.app.records import Moment, Page, PredictSession, SessionFilter
 from askless.app.service.loaded import LoadedModels
 from askless.app.service.sessions.expiry import apply_expiry
@@ -74,7 +75,7 @@ def cases(
             continue
         ensemble = loaded.get(db, one.model_id, one.price_list_id).ensemble
         features = ensemble.catalogue.features
-        state, _ = loaded.states.read(one, ensemble.catalogue)
+        state, _ = parse_state(one.document, ensemble.catalogue)
         said = prediction_words(ensemble, machine.forecast(ensemble, state))
         pending = tuple(features[idx].title for idx in state.pending)
         made.append(

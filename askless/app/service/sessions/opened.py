@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import NamedTuple
 
 from askless.app.documents.http import sessions as bodies
-from askless.app.documents.state import Texts, write_state
+from askless.app.documents.state import Texts, parse_state, write_state
 from askless.app.errors import ConflictError
 from askless.app.records import Moment, PredictSession, SessionState
-from askless.app.service.loaded import KeptStates, LoadedModels
+from askless.app.service.loaded import LoadedModels
 from askless.app.service.sessions.charging import enter, find_refusal
 from askless.app.service.sessions.expiry import expire, expired_row, is_due
 from askless.app.service.sessions.views import erased_view, view_of
@@ -44,7 +44,6 @@ class OpenSession:
     model: Model
     state: State
     texts: Texts
-    kept: KeptStates
 
     @property
     def view(self) -> bodies.Session:
@@ -91,11 +90,11 @@ def open_session(
     if session.document is None:
         return None
     model = call.loaded.get(db, session.model_id, session.price_list_id)
-    state, texts = call.loaded.states.read(session, model.ensemble.catalogue)
+    state, texts = parse_state(session.document, model.ensemble.catalogue)
     while is_due(session, call.at):
         state = expire(model.ensemble.catalogue, session, state)
         session = expired_row(session, row_state(state), call.at)
-    return OpenSession(session, model, state, texts, call.loaded.states)
+    return OpenSession(session, model, state, texts)
 
 
 def row_state(state: State) -> SessionState:
@@ -118,13 +117,6 @@ def save(
     return store(db, next_version(opened, now), charges)
 
 
-def save_ahead(
-    db: Transaction, opened: OpenSession, now: datetime, charges: Sequence[Charge]
-) -> OpenSession | None:
-    """Save a session that is not locked; None too if it has changed meanwhile."""
-    return write(db, next_version(opened, now), charges, before=opened.session)
-
-
 def next_version(opened: OpenSession, now: datetime) -> OpenSession:
     before, state = opened.session, row_state(opened.state)
     version = before.version + 1
@@ -135,40 +127,16 @@ def next_version(opened: OpenSession, now: datetime) -> OpenSession:
 def store(
     db: Transaction, opened: OpenSession, charges: Sequence[Charge] = ()
 ) -> OpenSession:
-    """Store a session, and charge.
+    """Store a locked session, and charge.
 
     Raises OverBudgetError if its budget forbids the charges.
-    """
-    saved = write(db, opened, charges)
-    if saved is None:
-        catalogue = opened.model.ensemble.catalogue
-        raise find_refusal(db, opened.session, catalogue, charges)
-    return saved
-
-
-def write(
-    db: Transaction,
-    opened: OpenSession,
-    charges: Sequence[Charge],
-    before: PredictSession | None = None,
-) -> OpenSession | None:
-    """Store a session, charge, and keep its state in memory.
-
-    `before` is the row that an unlocked session must still have; None: its row is
-    locked. Returns None, and stores nothing, where the budget forbids the charges or
-    the row has changed.
     """
     catalogue = opened.model.ensemble.catalogue
     state = remember(opened.model.ensemble, opened.state)
     document = write_state(state, catalogue, opened.texts)
-    made = replace(opened.session, document=document)
     amount = sum(charge.amount for charge in charges)
-    if before is None:
-        saved = sessions.save(db, made, amount)
-    else:
-        saved = sessions.save_ahead(db, before, made, amount)
+    saved = sessions.save(db, replace(opened.session, document=document), amount)
     if saved is None:
-        return None
+        raise find_refusal(db, opened.session, catalogue, charges)
     enter(db, saved, catalogue, charges)
-    opened.kept.keep(saved, state, opened.texts)
     return replace(opened, session=saved, state=state)

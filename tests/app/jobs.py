@@ -24,7 +24,7 @@ from askless.app.store.blobs import Blobs
 from askless.app.store.jobs import checkpoints
 from askless.app.uploads import read_columns
 from askless.app.uploads.parsing import reader_of
-from askless.app.worker.computing import Computer
+from askless.app.worker.computing import STEP_S, Computer
 from askless.app.worker.watching import Worker
 from askless.core.pipeline.check import check_training
 from askless.core.pipeline.train import train
@@ -108,11 +108,11 @@ class Jobs:
         order, facts = trainings.check(reader_of(self.settings), raw, stream)
         return datasets.make_upload("table.csv", stream, facts), order
 
-    def worker(self, **settings: Any) -> Worker:
+    def worker(self, step_s: float = STEP_S, **settings: Any) -> Worker:
         """A worker that makes its attempts in this process."""
         own = self.settings.model_copy(update=settings)
         stop = threading.Event()
-        here = Here(Computer(own, self.engine, self.blobs, stop))
+        here = Here(Computer(own, self.engine, self.blobs, stop, step_s=step_s))
         return Worker(own, self.engine, here, threading.Event())
 
     def get(self, training_id: str) -> StoredJob:

@@ -1,7 +1,6 @@
 """Callers who take their time: ended where a request does not come, else answered."""
 
 import asyncio
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,14 +14,13 @@ WITHIN_S = 20.0
 
 
 class Hasty(BoundedProtocol):
-    head_within_s = 0.1
+    head_within_s = body_within_s = 0.1
 
 
 class Echo:
     """Answers with the body, later than a caller may take to send one."""
 
     def __init__(self) -> None:
-        self.state = SimpleNamespace(settings=SimpleNamespace(receive_timeout_s=0.1))
         self.n_gone = 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

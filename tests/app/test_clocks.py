@@ -13,7 +13,7 @@ from askless.app.service.jobs import queue
 from askless.app.store.database.engine import create_engine, transaction
 from askless.app.store.database.tables import sessions
 from askless.app.store.retries import idempotency_keys
-from askless.app.worker.errands import ORPHAN_AGE, Errands
+from askless.app.worker.errands import ANSWER_AGE, ORPHAN_AGE, Errands
 from tests.app.clinic import Start
 from tests.app.jobs import Jobs, Spec, now
 
@@ -70,7 +70,7 @@ def test_live_training_is_not_taken_over(jobs: Jobs, table: bytes, spec: Spec) -
 def test_answers_are_forgotten_at_their_age(
     engine: sa.Engine, told: datetime, errands: Errands
 ) -> None:
-    kept = timedelta(seconds=errands.settings.idempotency_s)
+    kept = ANSWER_AGE
     with transaction(engine, DEFAULT_TENANT) as db:
         for key, age in (("young", kept - MARGIN), ("old", kept + MARGIN)):
             retries.keep(db, StoredAnswer(key, "d", 200, {}, b"{}", told - age))

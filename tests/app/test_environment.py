@@ -27,10 +27,10 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     [
         ("ASKLESS_MAX_UPLAOD_BYTES", "1", "the nearest is 'ASKLESS_MAX_UPLOAD_BYTES'"),
         ("ASKLESS_COLOUR", "red", "must be a setting"),
-        ("askless_stepp_s", "1", "the nearest is 'ASKLESS_STEP_S'"),
-        ("ASKLESS_STEP_S", "soon", "must be a number; found 'soon'"),
-        ("ASKLESS_STEP_S", "0", "must be above 0"),
-        ("ASKLESS_STEP_S", "nan", "must be a finite number"),
+        ("askless_drainn_s", "1", "the nearest is 'ASKLESS_DRAIN_S'"),
+        ("ASKLESS_DRAIN_S", "soon", "must be a number; found 'soon'"),
+        ("ASKLESS_HEARTBEAT_TIMEOUT_S", "0", "must be above 0"),
+        ("ASKLESS_DRAIN_S", "nan", "must be a finite number"),
         ("ASKLESS_SESSION_TTL_S", "1e300", "must be at most"),
         ("ASKLESS_MAX_ATTEMPTS", "1.5", "must be an integer"),
         ("ASKLESS_DATABASE_URL", "mysql://u:SECRET@h/d", "postgresql:// or sqlite:///"),
@@ -105,7 +105,7 @@ def test_setting_that_is_right_or_not_ours_is_taken(
 ) -> None:
     monkeypatch.setenv(name, text)
 
-    assert read_settings().step_s == 2.0
+    assert read_settings().drain_s == 0.0
 
 
 @pytest.mark.parametrize(
@@ -230,15 +230,15 @@ def test_doors_of_the_demo_are_those_whose_packages_are_installed(
 def test_command_refuses_all_at_once_with_exit_code_2(
     monkeypatch: pytest.MonkeyPatch, run: Callable[..., Any]
 ) -> None:
-    monkeypatch.setenv("ASKLESS_STEP_S", "-1")
-    monkeypatch.setenv("ASKLESS_STEPS", "3")
+    monkeypatch.setenv("ASKLESS_DRAIN_S", "-1")
+    monkeypatch.setenv("ASKLESS_DRAINS", "3")
 
     finished = run("migrate")
 
     assert finished.code == 2
     assert [line.split(":")[0] for line in finished.err.splitlines()] == [
-        "refused ASKLESS_STEPS",
-        "refused ASKLESS_STEP_S",
+        "refused ASKLESS_DRAINS",
+        "refused ASKLESS_DRAIN_S",
     ]
 
 

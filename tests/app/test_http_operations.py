@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from askless.app.http.plumbing import readiness
 from askless.app.http.plumbing.deps import get_read_db
 from askless.app.main import create_app
 from askless.app.problems import KINDS
@@ -111,11 +112,12 @@ def test_process_that_is_told_to_end_is_not_ready(
 
 
 @only_sqlite
-def test_disk_that_is_full_is_not_ready(app: FastAPI, client: TestClient) -> None:
+def test_disk_that_is_full_is_not_ready(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wait_until_ready(client)
-    update = {"min_free_bytes": 1 << 62}
 
-    app.state.settings = app.state.settings.model_copy(update=update)
+    monkeypatch.setattr(readiness, "LEAST_FREE", 1 << 62)
 
     assert failing_of(client) == ["space"]
 

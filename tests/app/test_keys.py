@@ -211,7 +211,7 @@ def test_a_key_makes_none_beyond_what_the_settings_leave_it(
 
     made = client.post("/keys", headers=maker, json=more)
 
-    assert made.json()["limits"] == {"rounds": Settings().limit_rounds}
+    assert made.json()["limits"] == {"rounds": Settings().limits.rounds}
 
 
 @pytest.mark.parametrize("days", [None, 1, 2, 9])

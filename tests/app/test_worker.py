@@ -58,12 +58,12 @@ def expected() -> str:
     return undisturbed(TABLE, SPEC)
 
 
-def run_logged(settings: Settings, log: Path) -> None:
+def run_logged(settings: Settings, log: Path, step_s: float) -> None:
     """Be a worker whose log is a file, and whose group is its children."""
     os.setpgrp()
     with log.open("w") as stream:
         os.dup2(stream.fileno(), sys.stderr.fileno())
-    run(settings)
+    run(settings, step_s=step_s)
 
 
 @dataclass
@@ -110,14 +110,14 @@ def launch(jobs: Jobs, tmp_path: Path) -> Iterator[Launch]:
     """Start workers and wait until they are ready; they end with the test."""
     made: list[Process] = []
 
-    def launch(n_workers: int = 1, **settings: object) -> list[Process]:
-        given = jobs.settings.model_copy(
-            update={"step_s": 0.05, "heartbeat_timeout_s": 1.5} | settings
-        )
+    def launch(
+        n_workers: int = 1, step_s: float = 0.05, **settings: object
+    ) -> list[Process]:
+        given = jobs.settings.model_copy(update={"heartbeat_timeout_s": 1.5} | settings)
         begun = []
         for _ in range(n_workers):
             log = tmp_path / f"worker{len(made)}.log"
-            process = FORKSERVER.Process(target=run_logged, args=(given, log))
+            process = FORKSERVER.Process(target=run_logged, args=(given, log, step_s))
             process.start()
             begun.append(Process(process, log))
             made.append(begun[-1])

@@ -36,14 +36,8 @@ class ServiceSettings(BaseSettings):
         default=[],
         description="Where tables may lie that stay there, such as s3://bucket/x.",
     )
-    max_columns: int = Field(
-        default=20_000, ge=2, le=1_000_000, description="Most columns of a table."
-    )
     max_rows: int = Field(
         default=10_000_000, ge=1, le=2**31 - 1, description="Most rows of a table."
-    )
-    max_cell_bytes: int = Field(
-        default=65_536, ge=1, le=2**31 - 1, description="Longest cell of a table."
     )
     parse_memory_bytes: int = Field(
         default=2_000_000_000,
@@ -65,12 +59,6 @@ class ServiceSettings(BaseSettings):
     max_body_bytes: int = Field(
         default=2_000_000, ge=1, description="Largest other request body accepted."
     )
-    receive_timeout_s: float = Field(
-        default=1_800.0,
-        ge=1,
-        le=24 * 3600.0,
-        description="Time that a caller may take to send a request's body.",
-    )
     scrape_token: str | None = Field(
         default=None,
         min_length=16,
@@ -79,11 +67,6 @@ class ServiceSettings(BaseSettings):
     telemetry: bool = Field(
         default=False,
         description="Send traces and metrics; the variables `OTEL_…` say where.",
-    )
-    min_free_bytes: int = Field(
-        default=50_000_000,
-        ge=0,
-        description="Free space of the disk below which `/readyz` says 503.",
     )
     drain_s: float = Field(
         default=0.0,
@@ -98,23 +81,11 @@ class ServiceSettings(BaseSettings):
         le=1_000,
         description="Most connections of an API process to its database, all kept.",
     )
-    worker_connections: int = Field(
-        default=1,
-        ge=1,
-        le=100,
-        description="The same of each of a worker's three processes; one is enough.",
-    )
     heartbeat_timeout_s: float = Field(
         default=20.0,
         gt=0,
         le=86_400,
         description="Silence after which a worker counts as lost.",
-    )
-    step_s: float = Field(
-        default=2.0,
-        gt=0,
-        le=3_600,
-        description="Boosting between two checkpoints, in seconds.",
     )
     max_attempts: int = Field(
         default=3, ge=1, description="Workers a training may lose before it fails."
@@ -143,18 +114,6 @@ class ServiceSettings(BaseSettings):
     )
     cluster_key: Path | None = Field(
         default=None, description="Key of that certificate, as PEM."
-    )
-    shards: int | None = Field(
-        default=None,
-        ge=1,
-        le=64,
-        description="Workers of the cluster that share a training; by default all.",
-    )
-    idempotency_s: float = Field(
-        default=24 * 3600.0,
-        gt=0,
-        le=366 * 24 * 3600.0,
-        description="How long an answer is kept under its `Idempotency-Key`.",
     )
     session_ttl_s: float = Field(
         default=7 * 24 * 3600.0,

@@ -1,6 +1,5 @@
 """Settings from the environment, prefix ASKLESS_; read by the entry points alone."""
 
-from dataclasses import fields
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -19,6 +18,8 @@ from askless.app.settings.hosts import is_loopback
 from askless.app.settings.service import ServiceSettings
 
 DEMO_NOTE = "Demo on public data. Not medical advice."
+# Far above what one machine trains on in a day; a key may have limits of its own.
+SHAPES = {"rows": 50_000_000, "columns": 100_000, "rounds": 100_000}
 #: Other protocols that the service can speak.
 DoorName = Literal["inference", "mcp", "fhir", "cds"]
 
@@ -114,19 +115,17 @@ class Settings(ServiceSettings):
     limit_dataset_bytes: int = Field(
         default=20_000_000_000, ge=1, description="Bytes of all datasets of a key."
     )
-    limit_rows: int = Field(default=50_000_000, ge=1, description="Rows of a dataset.")
-    limit_columns: int = Field(
-        default=100_000, ge=1, description="Columns of a dataset."
-    )
-    limit_rounds: int = Field(
-        default=100_000, ge=1, description="Rounds that a spec may ask for."
-    )
 
     @property
     def limits(self) -> Limits:
         """The limits of a key that has none of its own."""
-        names = (one.name for one in fields(Limits))
-        return Limits(**{name: getattr(self, f"limit_{name}") for name in names})
+        return Limits(
+            requests_per_minute=self.limit_requests_per_minute,
+            trainings=self.limit_trainings,
+            sessions=self.limit_sessions,
+            dataset_bytes=self.limit_dataset_bytes,
+            **SHAPES,
+        )
 
     @property
     def site(self) -> str:

@@ -78,6 +78,11 @@ class DraftedTable:
 TableSource = IO[bytes] | ReferredTable
 # Rows that a draft is made from, if the table is not read whole.
 SAMPLE = 10_000
+# A reader has this much memory for each column that a table may have: 20,000 columns
+# by default.
+BYTES_OF_COLUMN = 100_000
+# Longer ones are texts, which no question has as its answer.
+CELL_BYTES = 65_536
 
 
 @dataclass(frozen=True)
@@ -148,9 +153,9 @@ def reader_of(settings: Any) -> TableReader:
     return TableReader(
         ChildLimits(memory, settings.parse_timeout_s),
         Bounds(
-            columns=settings.max_columns,
+            columns=memory // BYTES_OF_COLUMN,
             rows=settings.max_rows,
-            cell_bytes=settings.max_cell_bytes,
+            cell_bytes=CELL_BYTES,
             unpacked_bytes=settings.max_upload_bytes,
             memory=memory,
         ),

@@ -14,6 +14,7 @@ from askless.app.settings.settings import Settings
 from askless.app.store.database.engine import create_engine
 from askless.app.worker.attempts_child import AttemptsChild
 from askless.app.worker.chores import Chore
+from askless.app.worker.computing import STEP_S
 from askless.app.worker.errands import ErrandsChild
 from askless.app.worker.watching import Worker
 
@@ -22,18 +23,20 @@ POLLING_S = 0.25
 REVIVAL_S = 2.0
 
 
-def run(settings: Settings, parent: int | None = None) -> None:
+def run(settings: Settings, parent: int | None = None, step_s: float = STEP_S) -> None:
     """Work until SIGTERM or SIGINT, then hand back what is not finished.
 
-    `parent` is the descriptor of an open file, whose end means the same.
+    `parent` is the descriptor of an open file, whose end means the same. An attempt
+    stores what it has computed every `step_s` seconds.
     """
     configure()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    engine = create_engine(settings.url, settings.worker_connections)
+    # One connection in each of the three processes: each does one thing at a time.
+    engine = create_engine(settings.url, 1)
     # Connections to the database must not be shared with a child.
-    child = AttemptsChild(settings, engine.dispose)
+    child = AttemptsChild(settings, engine.dispose, step_s)
     worker = Worker(settings, engine, child, stop)
     errands = ErrandsChild(settings, engine.dispose)
     chores = [

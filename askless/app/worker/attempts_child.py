@@ -17,7 +17,7 @@ from askless.app.records import StoredJob
 from askless.app.settings.settings import Settings
 from askless.app.store.blobs import Blobs
 from askless.app.store.database.engine import create_engine
-from askless.app.worker.computing import Computer
+from askless.app.worker.computing import STEP_S, Computer
 from askless.core.warm import warm_up
 
 READY = "ready"
@@ -30,6 +30,7 @@ class AttemptsChild:
     settings: Settings
     #: closes what the child must not inherit
     prepare: Callable[[], None]
+    step_s: float = STEP_S
     child: Child | None = None
     is_ready: bool = False
     #: how many processes the system had killed when the attempt began
@@ -52,7 +53,7 @@ class AttemptsChild:
                 # A process aborts itself if it is refused memory.
                 signals.append(signal.SIGABRT)
             self.child = Child.start(
-                *(FORK, compute, self.settings),
+                *(FORK, compute, self.settings, self.step_s),
                 memory_signals=signals,
                 has_children=True,
             )
@@ -110,13 +111,13 @@ class AttemptsChild:
             self.child, self.is_ready = None, False
 
 
-def compute(channel: Connection, settings: Settings) -> None:
+def compute(channel: Connection, settings: Settings, step_s: float) -> None:
     """Run the child: make attempts until the worker ends it."""
     stop = stop_on_sigterm()
     be_killed_first(500)
-    engine = create_engine(settings.url, settings.worker_connections)
+    engine = create_engine(settings.url, 1)
     blobs = Blobs(settings.blobs_url)
-    computer = Computer(settings, engine, blobs, stop, expendable)
+    computer = Computer(settings, engine, blobs, stop, expendable, step_s)
     warm_up()
     log("child.ready", pid=os.getpid())
     channel.send(READY)

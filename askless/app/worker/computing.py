@@ -33,6 +33,9 @@ from askless.core.errors import RefusedError
 AWAY = (OperationalError, InternalError)
 CLUSTER = (ClusterError, ShardsLostError, ShardFailedError)
 INTERRUPTED = "interrupted"
+# Boosting between two checkpoints: what a death costs, and rarely enough that storing
+# a step costs nothing beside.
+STEP_S = 2.0
 
 
 def preload_pandas() -> None:
@@ -54,6 +57,7 @@ class Computer:
     stop: threading.Event
     #: a block that writes nothing, in which SIGTERM may end the process at once
     expendable: Callable[[], AbstractContextManager[object]] = nullcontext
+    step_s: float = STEP_S
 
     def work(self, training: StoredJob) -> str:
         """Make an attempt at a training that is claimed; return what became of it.
@@ -109,7 +113,7 @@ class Computer:
                 # A stop before this block is seen here; one inside it ends the process.
                 run = None if self.stop.is_set() else self.open(job, opened)
             while run is not None and not self.stop.is_set():
-                step = run.pull(self.settings.step_s)
+                step = run.pull(self.step_s)
                 with transaction(self.engine, job.tenant_id) as db:
                     is_kept = step.store(db, job, now())
                 if step.is_last or not is_kept:
@@ -128,7 +132,7 @@ class Computer:
             reader_of(self.settings),
             work_for(job.kind),
         )
-        workshop = Workshop(reader, self.blobs, place_of(settings), settings.shards)
+        workshop = Workshop(reader, self.blobs, place_of(settings))
         with transaction(self.engine, job.tenant_id, is_read=True) as db:
             source = find_source(db, job)
         # One that stays where it is is read a column at a time, and may be large.

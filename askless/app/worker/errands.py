@@ -35,6 +35,8 @@ ANSWERS_EVERY_S = 60.0
 PLAYS_EVERY_S = 2.0
 # An upload in progress has a blob and no row yet.
 ORPHAN_AGE = timedelta(hours=6)
+# Of an answer kept under its `Idempotency-Key`: nobody repeats a request later.
+ANSWER_AGE = timedelta(days=1)
 # A query names each; a database accepts some ten thousand names in one query.
 ORPHANS_AT_A_TIME = 1000
 
@@ -44,7 +46,7 @@ def run_errands(channel: Connection, settings: Settings) -> None:
     del channel
     stop = stop_on_sigterm()
     blobs = Blobs(settings.blobs_url)
-    engine = create_engine(settings.url, settings.worker_connections)
+    engine = create_engine(settings.url, 1)
     errands = Errands(engine, blobs, settings)
     chores = [
         Chore(errands.remove_orphans, ORPHANS_EVERY_S),
@@ -93,7 +95,7 @@ class Errands:
 
     def forget_answers(self) -> None:
         """Delete stored answers to requests that are too old to be repeated."""
-        kept = timedelta(seconds=self.settings.idempotency_s)
+        kept = ANSWER_AGE
         with transaction(self.engine, None) as db:
             before = operations.read_clock(db) - kept
             n_forgotten = retries.forget_before(db, before)

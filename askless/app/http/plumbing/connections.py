@@ -15,6 +15,8 @@ class BoundedProtocol(H11Protocol):
     """
 
     head_within_s = 30.0
+    # The largest upload, 200 MB, at 110 kB a second.
+    body_within_s = 1_800.0
     #: the part of the request that is awaited, and the timer that limits it
     awaited_part: Any = None
     timer: TimerHandle | None = None
@@ -42,10 +44,9 @@ class BoundedProtocol(H11Protocol):
             return
         self.stop()
         self.awaited_part = part
-        app: Any = self.config.app
         within_s = {
             h11.IDLE: self.head_within_s,
-            h11.SEND_BODY: app.state.settings.receive_timeout_s,
+            h11.SEND_BODY: self.body_within_s,
         }.get(part)
         if within_s is not None:
             self.timer = self.loop.call_later(within_s, self.transport.close)

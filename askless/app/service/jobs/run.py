@@ -34,13 +34,12 @@ class Workshop:
     """The tools and the cluster that jobs are computed with.
 
     `place` is a cluster that trains on tables in place; if it is None, this process
-    does. The cluster cuts a table into `n_shards` shards; None: one for each worker.
+    does. A cluster cuts a table into one shard for each of its workers.
     """
 
     reader: TableReader
     blobs: Blobs
     place: ClusterPlace | None
-    n_shards: int | None
 
 
 class JobStep(Protocol):

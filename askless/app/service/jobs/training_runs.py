@@ -126,7 +126,7 @@ def open_training(
     if workshop.place is None or ALGORITHMS[spec.boost.algorithm].needs_values:
         yield TrainingWork(spec, prepare_streamed(table, spec))
         return
-    with on_cluster(table, spec, workshop.place, workshop.n_shards) as prepared:
+    with on_cluster(table, spec, workshop.place, None) as prepared:
         yield TrainingWork(spec, prepared)
 
 

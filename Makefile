@@ -28,14 +28,30 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What pytest makes of the test files is kept, and not made anew by each process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-uncompiled test-chaos test-replicas test-fuzz test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-online evidence frontier off-policy clean
+.PHONY: help demo free-port test test-uncompiled test-chaos test-replicas test-fuzz test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-online evidence frontier off-policy clean
+
+define check_python
+@command -v $(PYTHON) >/dev/null || { \
+	echo "Askless needs Python 3.11 or newer, and there is no '$(PYTHON)'. Name one: make PYTHON=/path/to/python" >&2; \
+	exit 1; }
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	echo "Askless needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Name another: make PYTHON=python3.13" >&2; \
+	exit 1; }
+endef
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # `exec`: a signal to end reaches the server itself.
-demo: $(USER_STAMP) ## Train on the built-in example, play a session, then serve the API.
-	@export ASKLESS_HOME=$${ASKLESS_HOME:-$(CURDIR)/.askless}; exec $(BIN)/askless demo
+demo: free-port ## Train on the built-in example, play a session, then serve the API (PORT=9000: there).
+	@$(MAKE) --no-print-directory $(USER_STAMP)
+	@export ASKLESS_HOME=$${ASKLESS_HOME:-$(CURDIR)/.askless}; \
+		exec $(BIN)/askless demo $(if $(PORT),--port $(PORT))
+
+# Before anything is installed, so it needs nothing but Python.
+free-port:
+	$(check_python)
+	@$(PYTHON) -I askless/app/processes/ports.py "$(PORT)"
 
 # Kernels are compiled while the packages of developers are installed.
 test: $(USER_STAMP) ## Run the tests, the slowest files first (tests/durations.json).
@@ -122,12 +138,7 @@ install = $(if $(shell command -v uv),uv pip install --quiet --python $(BIN)/pyt
 show = awk '/^Collecting / {print "  " $$2; fflush()} /^Installing collected/ {print "  installing"; fflush()}'
 
 $(USER_STAMP): requirements.lock pyproject.toml
-	@command -v $(PYTHON) >/dev/null || { \
-		echo "Askless needs Python 3.11 or newer, and there is no '$(PYTHON)'. Name one: make PYTHON=/path/to/python" >&2; \
-		exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo "Askless needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Name another: make PYTHON=python3.13" >&2; \
-		exit 1; }
+	$(check_python)
 	@echo "Setting up $(VENV) with $$($(PYTHON) -V): about a minute the first time"
 	@$(PYTHON) -m venv $(VENV)
 	@$(install) --constraint requirements.lock --editable '.[server]' | $(show)

@@ -1,4 +1,7 @@
-"""Logs: one JSON line per event, an event name and fields, to stderr."""
+"""Logs: one line per event, an event name and fields, to stderr.
+
+JSON for programs, short and plain in a terminal.
+"""
 
 import json
 import logging
@@ -27,11 +30,32 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
-def configure() -> None:
-    """Send every log record of the process to stderr as JSON."""
+class PlainLines(JsonLines):
+    """Formats a record as a short line for a person; with the same fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = json.loads(super().format(record))
+        event, trace = line.pop("event"), line.pop("trace", "")
+        at = datetime.fromisoformat(line.pop("at")).astimezone()
+        level = line.pop("level")
+        words = [f"{at:%H:%M:%S}", *([] if level == "info" else [level]), event]
+        words += [f"{name}={field}" for name, field in line.items()]
+        return "\n".join(filter(None, (" ".join(words), trace.rstrip())))
+
+
+def configure(*, is_beside: bool = False) -> None:
+    """Send every log record of the process to stderr.
+
+    In a terminal uvicorn, and a worker beside a server, say only what is wrong: the
+    addresses stay the last lines.
+    """
+    is_read_by_person = sys.stderr.isatty()
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(PlainLines() if is_read_by_person else JsonLines())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    if is_read_by_person:
+        for quiet in ("uvicorn", *(["askless"] if is_beside else [])):
+            logging.getLogger(quiet).setLevel(logging.WARNING)
     # Libraries for HTTP log addresses, which may name a patient.
     for noisy in ("alembic", "authlib", "httpx", "httpx2", "mcp", "uvicorn.access"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from types import FrameType
 
@@ -31,6 +31,8 @@ class Server(uvicorn.Server):
     """
 
     leave_at: float | None = None
+    #: says where it serves, once it does
+    tell: Callable[[], None] | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # `config.loaded_app` is wrapped by then and has no state.
@@ -47,22 +49,15 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def on_tick(self, counter: int) -> bool:
-        """End the drain when its time is over, as a second signal would."""
+        """Show the addresses once kernels are there; end the drain when it is over."""
+        state = getattr(self.config.app, "state", None)
+        if self.tell is not None and state is not None and state.is_warm.is_set():
+            self.tell()
+            self.tell = None
         if self.leave_at is not None and time.monotonic() >= self.leave_at:
             self.handle_exit(signal.SIGTERM, None)
             self.leave_at = None
         return await super().on_tick(counter)
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Bind a port before anything is started: a taken one is noticed at once."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With the protocol named, asyncio sends small answers without delay.
-    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    bound.bind((host, port))
-    bound.listen(2048)
-    return bound
 
 
 def serve(
@@ -71,10 +66,12 @@ def serve(
     *,
     worker: Sequence[str] | None,
     grace_s: int = ANSWER_WITHIN_S,
+    tell: Callable[[], None] | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; requests then have `grace_s` for their answers.
 
-    `worker` is the command of a worker that runs, and ends, with the server.
+    `worker` is the command of a worker that runs, and ends, with the server; `tell` is
+    called once requests are answered.
     """
     app = create_app(settings, is_local=is_loopback(bound.getsockname()[0]))
     config = uvicorn.Config(
@@ -86,6 +83,7 @@ def serve(
         timeout_graceful_shutdown=grace_s,
     )
     server = Server(config)
+    server.tell = tell
     # uvicorn raises a signal again once it has shut down: make that an exit.
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, lambda *_: sys.exit(0))

@@ -12,7 +12,8 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from askless.app.server import Server, listen, serve
+from askless.app.processes.ports import listen
+from askless.app.server import Server, serve
 from askless.app.settings.settings import Settings
 from askless.app.store.ledger import ledger
 from tests.app.clinic import clinic, model_json, said

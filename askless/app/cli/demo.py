@@ -11,7 +11,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from askless.app.cli.options import output
 from askless.app.documents.http.sessions import PredictRequest
 from askless.app.documents.text import parse_spec
 from askless.app.errors import UnknownKeyError
@@ -63,30 +62,30 @@ def seed(settings: Settings) -> None:
         enqueue_tables(settings, engine, tenant_id)
 
 
-def show_demo_key(settings: Settings, address: str) -> None:
-    """Print the address of the demo, and its key."""
+def list_demo_lines(settings: Settings, address: str) -> list[str]:
+    """Say where the demo is, its key, and its prepared case."""
     path = settings.home_dir / DEMO_KEY
     with connected(settings) as engine, transaction(engine, None, is_read=True) as db:
         key = find_key(db, path)
     if key is None or keys.validity(key, datetime.now(UTC)) != "yes":
-        output.print(
+        return [
             "The demo has no valid key; "
             f"askless keys create NAME --tenant {TENANT} makes one."
-        )
-    else:
-        with connected(settings) as engine:
-            show_case(settings, engine, key.tenant_id, address)
-        token = path.read_text(encoding="ascii").strip()
-        output.print(f"Demo: open {address}, key {token}")
+        ]
+    with connected(settings) as engine:
+        case_lines = list_case_lines(settings, engine, key.tenant_id, address)
+    token = path.read_text(encoding="ascii").strip()
+    return [*case_lines, f"Demo: open {address}, key {token}"]
 
 
-def show_case(
+def list_case_lines(
     settings: Settings, engine: sa.Engine, tenant_id: str, address: str
-) -> None:
-    """Print the address of the prepared case; nothing until its model is trained."""
+) -> list[str]:
+    """Say where the prepared case is; [] until its model is trained."""
     case_id = prepare_case(settings, engine, tenant_id)
-    if case_id is not None:
-        output.print(f"A first case is ready: {address}/ui/sessions/{case_id}")
+    if case_id is None:
+        return []
+    return [f"A first case is ready: {address}/ui/sessions/{case_id}"]
 
 
 def keep_key(path: Path, engine: sa.Engine, tenant_id: str) -> None:

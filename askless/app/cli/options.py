@@ -120,7 +120,13 @@ Cluster = Annotated[
         "tls://scheduler:8786; ASKLESS_CLUSTER_CA, _CERT and _KEY name its files.",
     ),
 ]
-Port = Annotated[int, typer.Option(parser=parser_of(PORT), help="0: any free one.")]
+Port = Annotated[
+    int | None,
+    typer.Option(
+        parser=parser_of(PORT),
+        help="0: any free one. By default 8000, or the next free one.",
+    ),
+]
 Seed = Annotated[
     int, typer.Option(parser=parser_of(SEED), help="Of the policy sample.")
 ]

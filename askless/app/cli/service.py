@@ -13,6 +13,7 @@ import typer
 from askless.app import logs
 from askless.app.cli import demo
 from askless.app.cli.options import Host, Port, output
+from askless.app.processes.ports import USUAL, listen, listen_at_free, say_taken
 from askless.app.processes.warming import compiling_beside
 from askless.app.records import DEFAULT_TENANT
 from askless.app.settings.environment import installed_doors, read_settings
@@ -24,14 +25,14 @@ from askless.core.errors import Refusal, RefusedError
 from askless.core.warm import warm_up
 
 # Address at which `serve` listens by default.
-ADDRESS = "http://127.0.0.1:8000"
+ADDRESS = f"http://127.0.0.1:{USUAL}"
 WORKER = (sys.executable, "-m", "askless.app.cli", "worker", "--with-parent")
 
 
 def show_demo(
     serve: Annotated[bool, typer.Option(help="Serve the API afterwards.")] = True,
     host: Host = "127.0.0.1",
-    port: Port = 8000,
+    port: Port = None,
 ) -> None:
     bound = bind(host, port) if serve else None
     with opened() as settings:
@@ -42,26 +43,26 @@ def show_demo(
         with demo.connected(settings) as engine:
             demo.store_trained(settings, engine, DEFAULT_TENANT, model)
         if bound is not None:
-            prepare_demo(settings, settings.address or address_of(bound))
+            enqueue_others(settings)
             shown = {
                 "note": settings.note or DEMO_NOTE,
                 "doors": settings.doors or installed_doors(),
             }
-            run_server(settings.model_copy(update=shown), bound, with_worker=True)
+            served = settings.model_copy(update=shown)
+            run_server(served, bound, with_worker=True, with_case=True)
 
 
-def prepare_demo(settings: Settings, address: str) -> None:
-    """Enqueue the other trainings of the demo, and have a case to be answered."""
+def enqueue_others(settings: Settings) -> None:
+    """Enqueue the other trainings of the demo."""
     with demo.connected(settings) as engine:
         begun = demo.enqueue_tables(settings, engine, DEFAULT_TENANT)
         if begun:
             output.print(f"The service now trains {' and '.join(begun)}, too.")
-        demo.show_case(settings, engine, DEFAULT_TENANT, address)
 
 
 def serve_api(
     host: Host = "127.0.0.1",
-    port: Port = 8000,
+    port: Port = None,
     worker: Annotated[bool, typer.Option(help="Run a worker beside the API.")] = True,
 ) -> None:
     bound = bind(host, port)
@@ -79,7 +80,6 @@ def work(
     from askless.app import worker
 
     with opened() as settings:
-        logs.configure()
         worker.run(settings, sys.stdin.fileno() if with_parent else None)
 
 
@@ -88,7 +88,8 @@ def migrate() -> None:
         prepare_database(settings)
         output.print("the database is up to date")
         if settings.demo:
-            demo.show_demo_key(settings, settings.address or ADDRESS)
+            for line in demo.list_demo_lines(settings, settings.address or ADDRESS):
+                output.print(line)
 
 
 def compile_kernels() -> None:
@@ -105,13 +106,14 @@ def opened() -> Iterator[Settings]:
         yield settings
 
 
-def bind(host: str, port: int) -> socket.socket:
-    from askless.app.server import listen
-
+def bind(host: str, port: int | None) -> socket.socket:
+    """Bind the port of an option; without one the usual, or the next free one."""
     try:
-        return listen(host, port)
+        if port is not None:
+            return listen(host, port)
+        bound = listen_at_free(host)
     except OSError as error:
-        received = f"{host}:{port}: {error.strerror}"
+        received = f"{host}:{USUAL if port is None else port}: {error.strerror}"
         is_elsewhere = isinstance(error, socket.gaierror) or (
             error.errno == errno.EADDRNOTAVAIL
         )
@@ -119,6 +121,10 @@ def bind(host: str, port: int) -> socket.socket:
         taken = ("--port", "must be free")
         broken = wrong if is_elsewhere else taken
         raise RefusedError([Refusal(*broken, received)]) from None
+    number = bound.getsockname()[1]
+    if number != USUAL:
+        output.print(say_taken(number))
+    return bound
 
 
 def prepare_database(settings: Settings) -> None:
@@ -143,18 +149,35 @@ def migrate_database(settings: Settings) -> None:
         raise RefusedError([Refusal(name, rule, found)]) from None
 
 
-def run_server(settings: Settings, bound: socket.socket, *, with_worker: bool) -> None:
+def run_server(
+    settings: Settings,
+    bound: socket.socket,
+    *,
+    with_worker: bool,
+    with_case: bool = False,
+) -> None:
+    """Serve; `with_case`: the demo's case, not of its tenant, is told too."""
     from askless.app.server import serve
 
     if settings.must_ask(is_local=is_loopback(bound.getsockname()[0])):
         show_first_key(settings)
     address = settings.address or address_of(bound)
-    output.print(f"Open {address} in a browser (the API: /docs). Stop: Ctrl+C")
+
+    lines = [f"Open {address} in a browser (the API: /docs). Stop: Ctrl+C"]
     if settings.demo:
-        demo.show_demo_key(settings, address)
-    sys.stdout.flush()
+        lines += demo.list_demo_lines(settings, address)
+    elif with_case:
+        with demo.connected(settings) as engine:
+            lines += demo.list_case_lines(settings, engine, DEFAULT_TENANT, address)
+
+    def tell() -> None:
+        """Print the addresses: once requests are answered, below all log lines."""
+        for line in lines:
+            output.print(line)
+        sys.stdout.flush()
+
     logs.configure()
-    serve(settings, bound, worker=WORKER if with_worker else None)
+    serve(settings, bound, worker=WORKER if with_worker else None, tell=tell)
 
 
 def address_of(bound: socket.socket) -> str:

@@ -29,7 +29,7 @@ def run(settings: Settings, parent: int | None = None, step_s: float = STEP_S) -
     `parent` is the descriptor of an open file, whose end means the same. An attempt
     stores what it has computed every `step_s` seconds.
     """
-    configure()
+    configure(is_beside=parent is not None)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

@@ -11,7 +11,8 @@ import pytest
 from tests.app.serving import serving
 from tests.app.tours import ROOT, blocks, read_page, run
 
-ADDRESS = "http://127.0.0.1:8000"
+# Beside `make demo`, which has 8000.
+ADDRESS = "http://127.0.0.1:8001"
 
 
 def commands(title: str, address: str) -> str:

@@ -16,8 +16,14 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import Stump
 from askless.core.table.catalogue import Catalogue, Feature
 from askless.core.table.dataset import ClassLabel, Dataset
+from tests.guard import sitecustomize
 from tests.panels import shorten
 from tests.small import ensemble_of
+
+# Processes that a test starts refuse the same imports as this one.
+GUARD = str(Path(sitecustomize.__file__).parent)
+if GUARD not in (paths := os.environ.get("PYTHONPATH", "").split(os.pathsep)):
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [GUARD, *paths]))
 
 # GNU's OpenMP lets idle threads spin: on a busy machine each call of a parallel kernel
 # then takes milliseconds instead of microseconds.

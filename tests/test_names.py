@@ -12,6 +12,7 @@ from pathlib import Path
 from typer.core import TyperGroup
 
 from askless.app.cli import COMMANDS, load_command
+from tests.guard.sitecustomize import LINKS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
@@ -74,7 +75,7 @@ def is_name(dotted: str) -> bool:
     """Whether a dotted name is a module, or what one has at its top level."""
     module, _, name = dotted.rpartition(".")
     if not module:
-        return importlib.util.find_spec(name) is not None
+        return name not in LINKS and importlib.util.find_spec(name) is not None
     if not is_name(module):
         return False
     owner = importlib.import_module(module)

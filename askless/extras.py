@@ -5,21 +5,42 @@ from importlib import import_module
 from types import ModuleType
 
 INSTALL = "pip install 'askless[server]'"
+# What the packages of the extra `server` are imported as.
+SERVER_MODULES = frozenset(
+    (
+        *("alembic", "annotated_types", "fastapi", "fastapi_offline", "fsspec"),
+        *("h11", "jinja2", "narwhals", "numba", "numpy", "prometheus_client"),
+        *("psycopg", "psycopg_binary", "pyarrow", "pydantic", "pydantic_settings"),
+        *("python_multipart", "rich", "scipy", "sklearn", "sqlalchemy"),
+        *("threadpoolctl", "typer", "typing_extensions", "uvicorn"),
+    )
+)
+
+
+class MissingExtraError(ImportError):
+    """A package of the extra `server` is missing; the message says what to install."""
 
 
 def import_or_explain(module: str, user: str) -> ModuleType:
-    """Import a module; if a package is missing, raise with what `user` must install."""
+    """Import a module; raise MissingExtraError where the extra `server` is missing.
+
+    Whatever else is missing is no matter of the extra: its error is raised as it came.
+    """
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        rule = f"{user} needs the package {error.name}. Install all with: {INSTALL}"
-        raise ImportError(rule, name=error.name) from error
+        package = str(error.name).partition(".")[0]
+        # One that is imported is there: a part of it is missing, or of another version.
+        if package not in SERVER_MODULES or sys.modules.get(package) is not None:
+            raise
+        rule = f"{user} needs the package {package}. Install all with: {INSTALL}"
+        raise MissingExtraError(rule, name=package) from error
 
 
 def main() -> None:
     """Run the command `askless`."""
     try:
         run = import_or_explain("askless.app.cli", "The command askless").main
-    except ImportError as error:
+    except MissingExtraError as error:
         sys.exit(str(error))
     run()

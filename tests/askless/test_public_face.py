@@ -12,12 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import askless
 from askless import AsyncClient, load_model
 from askless.app.documents import files
 from askless.client.sessions import AsyncPredictionSession
 from askless.core.errors import RefusedError
+from askless.extras import SERVER_MODULES
 from tests.app.clinic import clinic, model_json
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +33,14 @@ from askless import {name}
 after = {{k: v for k, v in os.environ.items() if not k.startswith("KMP_")}}
 is_same = before == after
 print(json.dumps({{"is_same": is_same, "modules": list(sys.modules)}}))
+"""
+# A module of ours, in whose place stands one that imports what is missing.
+BROKEN = """
+import askless.extras
+def import_module(name):
+    import {name}
+askless.extras.import_module = import_module
+askless.load_model
 """
 
 
@@ -83,7 +93,7 @@ def test_client_needs_nothing_of_the_server() -> None:
     modules = found["modules"]
     assert found["is_same"]
     assert isinstance(modules, list)
-    assert (HEAVY | {"app", "core"}).isdisjoint(modules)
+    assert (HEAVY | {"askless.app", "askless.core"}).isdisjoint(modules)
     assert "httpx" in modules
 
 
@@ -116,6 +126,20 @@ def test_client_works_without_what_the_server_needs_besides() -> None:
     assert "askless[server]" in estimator.stderr
 
 
+def test_modules_of_the_server_are_those_of_its_packages() -> None:
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    extras = pyproject["project"]["optional-dependencies"]["server"]
+    names = {canonicalize_name(Requirement(one).name) for one in extras}
+    modules = {
+        top
+        for top, owners in packages_distributions().items()
+        if names & {canonicalize_name(owner) for owner in owners}
+    }
+
+    # An old name, which python-multipart still installs.
+    assert modules - {"multipart"} == SERVER_MODULES
+
+
 def test_command_without_the_server_says_what_to_install() -> None:
     ended = without({"typer"}, "from askless.extras import main; main()")
 
@@ -124,6 +148,17 @@ def test_command_without_the_server_says_what_to_install() -> None:
         "The command askless needs the package typer. Install all with: "
         "pip install 'askless[server]'\n"
     )
+
+
+@pytest.mark.parametrize(
+    "missing",
+    ["askless.core.errors", "askless.app.cli", "starlette", "rich.table", "own"],
+)
+def test_what_is_no_package_of_the_extra_is_raised_as_it_is(missing: str) -> None:
+    broken = without({missing}, BROKEN.format(name=missing))
+
+    assert "askless[server]" not in broken.stderr
+    assert f"ModuleNotFoundError: import of {missing} halted" in broken.stderr
 
 
 @pytest.fixture

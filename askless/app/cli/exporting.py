@@ -15,6 +15,8 @@ from askless.core.errors import Refusal, RefusedError
 from askless.core.table.prices import from_micros
 
 NEEDS = "needs the extra mlflow: pip install 'askless[server,mlflow]'"
+# What the packages of the extra are imported as.
+MODULES = ("mlflow", "pandas")
 
 Folder = Annotated[
     Path, typer.Option("--mlflow", help="Folder to write a model of MLflow to.")
@@ -36,6 +38,8 @@ def export_model_file(
     try:
         flavour = import_module("askless.mlflow")
     except ModuleNotFoundError as error:
+        if error.name not in MODULES:
+            raise
         raise RefusedError([Refusal("--mlflow", NEEDS, str(error.name))]) from None
     loaded = import_module("askless.models").load_model(model)
     most = math.inf if limit is None else from_micros(limit)

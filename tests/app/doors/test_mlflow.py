@@ -236,3 +236,13 @@ def test_export_without_its_extra_says_what_to_install(
     assert done.code == 2
     assert "pip install 'askless[server,mlflow]'" in done.err
     assert not (place / "other").exists()
+
+
+def test_export_that_misses_something_else_does_not_name_the_extra(
+    place: Path, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "askless.mlflow")
+    monkeypatch.setitem(sys.modules, "askless.app.batch.orders", None)
+
+    with pytest.raises(ModuleNotFoundError, match="askless"):
+        run("export", place / "m.json", "--mlflow", place / "other")

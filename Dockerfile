@@ -6,12 +6,16 @@ ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /src
 RUN python -m venv --without-pip /opt/askless
 # The dependencies by themselves: a change of the source does not install them again.
-COPY pyproject.toml requirements.lock ./
+COPY requirements.lock ./
+RUN pip --python /opt/askless/bin/python install --require-hashes --requirement requirements.lock
 # Further extras of ours by name, such as telemetry.
 ARG EXTRAS=
-RUN python -c "import sys, tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; print(*p['dependencies'], *(one for extra in sys.argv[1:] for one in p['optional-dependencies'][extra]), sep='\n')" server ${EXTRAS} > wanted.txt \
- && pip --python /opt/askless/bin/python install --requirement wanted.txt --constraint requirements.lock
-COPY LICENSE ./
+COPY pyproject.toml requirements-dev.lock ./
+COPY tools/locks.py tools/
+RUN [ -z "${EXTRAS}" ] \
+ || { python tools/locks.py extras ${EXTRAS} > extras.txt \
+   && pip --python /opt/askless/bin/python install --require-hashes --requirement requirements.lock --requirement extras.txt; }
+COPY LICENSE README.md requirements.cdx.json ./
 COPY askless askless
 RUN pip --python /opt/askless/bin/python install --no-deps .
 

@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What pytest makes of the test files is kept, and not made anew by each process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo free-port test test-uncompiled test-chaos test-replicas test-fuzz test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-online evidence frontier off-policy clean
+.PHONY: help demo free-port test test-uncompiled test-chaos test-replicas test-fuzz test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-online evidence frontier off-policy lock clean
 
 define check_python
 @command -v $(PYTHON) >/dev/null || { \
@@ -75,7 +75,7 @@ test-fuzz: $(STAMP) ## Send each door 5,000 messages that hypothesis makes up (1
 test-schema: $(STAMP) ## Send what the OpenAPI document allows and forbids; check the answers.
 	@test -x build/schema/bin/schemathesis || { \
 		$(PYTHON) -m venv build/schema; \
-		build/schema/bin/python -m pip install --quiet -e '.[schema]'; }
+		$(call group,schema,build/schema/bin/python); }
 	$(BIN)/python -m pytest tests/app/test_schema.py -m schema
 
 screenshots: $(STAMP) ## Play through the pages in Chromium and write docs/img/*.png (SHOTS="home sign-in": some).
@@ -99,29 +99,29 @@ format: $(STAMP) ## Format the code and apply the linter's safe fixes.
 test-clients: $(STAMP) ## Generate clients from the OpenAPI document; each trains and plays a session.
 	@test -x build/clients/bin/openapi-python-client || { \
 		$(PYTHON) -m venv build/clients; \
-		build/clients/bin/python -m pip install --quiet -e '.[clients]'; }
+		$(call group,clients,build/clients/bin/python); }
 	$(BIN)/python -m pytest tests/clients/generated.py
 
-compose-test: ## Build and run the containers for real (needs Docker; API_PORT, PYTHON_IMAGE).
+compose-test: ## Build and run the containers for real (needs Docker; API_PORT, PYTHON_IMAGE, POSTGRES_IMAGE).
 	@$(PYTHON) tests/compose.py
 
 bench: $(STAMP) ## Measure speed and memory beside peers; docs/performance.md. Idle machine!
-	$(BIN)/python -m pip install --quiet -e '.[bench]'
+	$(call group,bench,$(BIN)/python)
 	$(BIN)/python -m benchmarks.bench
 
 bench-service: $(STAMP) ## Measure answers over HTTP beside a bare handler; docs/performance.md. Idle machine!
 	$(BIN)/python -m benchmarks.service
 
 bench-online: $(STAMP) ## Measure online boosting beside river and batch boosting; docs/learning.md (an hour).
-	$(BIN)/python -m pip install --quiet -e '.[bench]'
+	$(call group,bench,$(BIN)/python)
 	$(BIN)/python -m benchmarks.online
 
 evidence: $(STAMP) ## Reproduce the papers and write docs/evidence.md (QUICK=1: build/evidence).
-	$(BIN)/python -m pip install --quiet -e '.[bench]'
+	$(call group,bench,$(BIN)/python)
 	$(BIN)/python -m benchmarks.papers $(if $(QUICK),--quick)
 
 frontier: $(STAMP) ## Measure error against spend beside competitors; docs/frontier.md (QUICK=1: build/frontier).
-	$(BIN)/python -m pip install --quiet -e '.[bench]'
+	$(call group,bench,$(BIN)/python)
 	$(BIN)/python -m benchmarks.frontier $(if $(QUICK),--quick)
 
 off-policy: $(STAMP) ## Estimate policies from logged cases 200 times each; docs/learning.md (ten minutes).
@@ -135,16 +135,29 @@ clean: ## Remove caches and build output; the environment stays (rm -rf .venv).
 # uv installs several times as fast as pip. What pip would compile to bytecode ahead,
 # most of it for nothing, Python compiles when it is imported.
 install = $(if $(shell command -v uv),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --progress-bar off --no-compile)
+# One set of versions for all platforms; no address in the files.
+LOCK := pyproject.toml --quiet --universal --python-version 3.11 --fork-strategy fewest \
+	--generate-hashes --no-emit-index-url --no-header $(if $(UPGRADE),--upgrade)
 show = awk '/^Collecting / {print "  " $$2; fflush()} /^Installing collected/ {print "  installing"; fflush()}'
+
+# Their packages have no pins: nothing that is tested or shipped depends on them.
+group = $(BIN)/python tools/locks.py group $(1) > build/$(1).txt && \
+	$(2) -m pip install --quiet --editable . --requirement build/$(1).txt
+
+lock: ## Write requirements*.lock and requirements.cdx.json from pyproject.toml (needs uv; UPGRADE=1: newest).
+	uv pip compile $(LOCK) --extra server -o requirements.lock
+	uv pip compile $(LOCK) --all-extras --group dev --constraint requirements.lock -o requirements-dev.lock
+	$(PYTHON) tools/locks.py tidy
 
 $(USER_STAMP): requirements.lock pyproject.toml
 	$(check_python)
 	@echo "Setting up $(VENV) with $$($(PYTHON) -V): about a minute the first time"
 	@$(PYTHON) -m venv $(VENV)
-	@$(install) --constraint requirements.lock --editable '.[server]' | $(show)
+	@$(install) --require-hashes --requirement requirements.lock | $(show)
+	@$(install) --no-deps --editable . | $(show)
 	@touch $@
 
-$(STAMP): $(USER_STAMP)
+$(STAMP): $(USER_STAMP) requirements-dev.lock
 	@echo "Adding what developers need: about a minute the first time"
-	@$(install) --requirement requirements.lock | $(show)
+	@$(install) --require-hashes --requirement requirements.lock --requirement requirements-dev.lock | $(show)
 	@touch $@

@@ -1,5 +1,6 @@
 """The public names, for users to import. Nothing else here is promised to stay."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from askless.extras import import_or_explain
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from askless.estimator import one_hot_groups as one_hot_groups
     from askless.models import load_model as load_model
 
+    __version__: str
+
 PLACES = {
     "AsyncClient": "askless.client",
     "BudgetedBoostingClassifier": "askless.estimator",
@@ -37,6 +40,8 @@ __all__ = [*PLACES]
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use: a client needs no package of the estimator."""
+    if name == "__version__":
+        return import_module("importlib.metadata").version("askless")
     if name not in PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_or_explain(PLACES[name], name), name)

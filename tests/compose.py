@@ -1,7 +1,8 @@
 """`make compose-test`: the containers, built and run for real, with a transcript.
 
 Needs a Docker engine with Compose 2 and `curl`. It has a project of its own, whose
-volumes it deletes at the end. From the environment: API_PORT (18000), PYTHON_IMAGE.
+volumes it deletes at the end. From the environment: API_PORT (18000), PYTHON_IMAGE,
+POSTGRES_IMAGE.
 """
 
 import json

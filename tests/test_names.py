@@ -17,7 +17,9 @@ from tests.guard.sitecustomize import LINKS
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
     "README.md",
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
     *(f"docs/{p.name}" for p in ROOT.glob("docs/*.md")),
 ]
 BUILD = [
@@ -27,7 +29,7 @@ BUILD = [
     "Makefile",
     ".ci/run",
 ]
-TOPS = "core|app|askless|tests|benchmarks|migrations"
+TOPS = "core|app|askless|tests|benchmarks|migrations|tools"
 DOTTED_TOPS = "askless|tests|benchmarks"
 # What stands after a first word of ours without being a module: files of users.
 SUFFIXES = ("db", "dump")

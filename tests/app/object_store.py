@@ -83,7 +83,7 @@ class GoogleStore(Bucket):
 @contextmanager
 def serve_objects() -> Iterator[ObjectStore]:
     moto: Any = pytest.importorskip(
-        "moto.server", reason="needs moto[s3], flask and flask-cors, of the extra dev"
+        "moto.server", reason="needs moto[s3], flask and flask-cors, of the group dev"
     )
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -97,7 +97,7 @@ def serve_objects() -> Iterator[ObjectStore]:
 @contextmanager
 def serve_google_objects() -> Iterator[GoogleStore]:
     pytest.importorskip(
-        "gcp_storage_emulator", reason="needs gcp-storage-emulator, of the extra dev"
+        "gcp_storage_emulator", reason="needs gcp-storage-emulator, of the group dev"
     )
     with socket() as free:
         free.bind(("127.0.0.1", 0))

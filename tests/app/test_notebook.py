@@ -13,7 +13,7 @@ NOTEBOOK = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf
 
 
 def test_cells_of_the_notebook_run_in_order(tmp_path):
-    pytest.importorskip("polars", reason="polars, of the extra `dev`, is absent")
+    pytest.importorskip("polars", reason="polars, of the group `dev`, is absent")
     shutil.copytree(ROOT / "app" / "demo", tmp_path / "app" / "demo")
     cells = (one for one in NOTEBOOK["cells"] if one["cell_type"] == "code")
     program = tmp_path / "notebook.py"

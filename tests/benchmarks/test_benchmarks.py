@@ -15,7 +15,8 @@ PEERS = ("lightgbm", "matplotlib", "river", "xgboost")
 ABSENT = [one for one in PEERS if not find_spec(one)]
 
 pytestmark = pytest.mark.skipif(
-    bool(ABSENT), reason=f"extras of `bench` are absent: {', '.join(ABSENT)}"
+    bool(ABSENT),
+    reason=f"packages of the group `bench` are absent: {', '.join(ABSENT)}",
 )
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-pytest.importorskip("lightgbm", reason="lightgbm, of the extra `bench`, is absent")
+pytest.importorskip("lightgbm", reason="lightgbm, of the group `bench`, is absent")
 
 from askless.core.panels.ladders import fit_ladder
 from askless.core.session.policies import POLICIES

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("river", reason="river, of the extra `bench`, is absent")
+pytest.importorskip("river", reason="river, of the group `bench`, is absent")
 
 from benchmarks.online import ours, peers
 from benchmarks.online.__main__ import find_best, ratios

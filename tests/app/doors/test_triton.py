@@ -16,7 +16,7 @@ from tests.app.servers import Server
 
 pytest_plugins = ["tests.app.conftest_server"]
 triton = pytest.importorskip(
-    "tritonclient.http", reason="needs tritonclient[http], as the extra dev has it"
+    "tritonclient.http", reason="needs tritonclient[http], as the group dev has it"
 )
 on_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 pytestmark = on_sqlite

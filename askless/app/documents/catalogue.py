@@ -10,9 +10,9 @@ from askless.app.documents.shape import Many
 from askless.app.documents.stored import StoredShape
 from askless.core.errors import Refusal
 from askless.core.model.ranges import Micros
-from askless.core.table.binning import MAX_CODES
 from askless.core.table.catalogue import MOST_VALUES, OTHER, Catalogue, FeatureType
 from askless.core.table.codes import check_code_systems
+from askless.core.table.dataset import MAX_CODES
 from askless.core.table.spec import check_limits
 
 Range = Annotated[Many[float], Field(min_length=2, max_length=2)]

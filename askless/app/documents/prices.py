@@ -11,8 +11,8 @@ from askless.app.documents.stored import StoredShape
 from askless.core.errors import RefusedError
 from askless.core.model.ranges import Micros
 from askless.core.table.catalogue import Catalogue, Group
+from askless.core.table.costs import check_fee
 from askless.core.table.price_lists import PriceList
-from askless.core.table.spec import check_fee
 
 MAX_ITEMS = 10_000
 

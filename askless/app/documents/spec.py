@@ -34,12 +34,11 @@ from askless.core.parameters import parameters
 from askless.core.pipeline.spec import TrainingSpec, check_algorithm, split_auto
 from askless.core.selection.params import SelectionParams
 from askless.core.table.catalogue import Group
+from askless.core.table.costs import check_fee, check_member_lists
 from askless.core.table.spec import (
     MissingTarget,
     TableSpec,
     check_features,
-    check_fee,
-    check_member_lists,
     check_roles,
 )
 from askless.core.training.algorithms import ALGORITHMS

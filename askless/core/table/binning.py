@@ -9,10 +9,9 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, CodeArray, FloatArray, IntArray
-from askless.core.table.dataset import Dataset
+from askless.core.table.dataset import MAX_CODES, Dataset
 from askless.core.table.packing import Packing, pack_features
 
-MAX_CODES = 254
 N_SOME = 500
 
 

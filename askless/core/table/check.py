@@ -20,6 +20,7 @@ from askless.core.table.columns import (
     read_feature,
     unknown_column,
 )
+from askless.core.table.costs import price_columns
 from askless.core.table.dataset import Dataset
 from askless.core.table.labels import (
     GatheredLabels,
@@ -29,7 +30,7 @@ from askless.core.table.labels import (
 )
 from askless.core.table.patterns import by_name, matching, unmatched
 from askless.core.table.silent import FindSilent, mark_silent
-from askless.core.table.spec import CASE_COLUMN, TableSpec, price_columns
+from askless.core.table.spec import CASE_COLUMN, TableSpec
 from askless.core.table.targets import ErrorCosts
 
 TYPE_REMEDY = (

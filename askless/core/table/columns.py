@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.errors import Refusal, describe, nearest_hint
-from askless.core.table.binning import MAX_CODES
 from askless.core.table.catalogue import OTHER, Feature, FeatureType
 from askless.core.table.cells import (
     COMMA_NUMBER,
@@ -31,6 +30,7 @@ from askless.core.table.cells import (
     strip_unit,
     tidy,
 )
+from askless.core.table.dataset import MAX_CODES
 
 Column = npt.NDArray[np.float64] | npt.NDArray[np.object_]
 Columns = Mapping[str, Column]

@@ -1,19 +1,20 @@
 """Reads costs, groups and budgets from plain Python values, or refuses them."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from askless.core.errors import Refusal, RefusedError, describe
-from askless.core.table.catalogue import Catalogue, Group
+from askless.core.table.catalogue import Catalogue, Feature, Group
 from askless.core.table.patterns import WILDCARD, by_name, matching
 from askless.core.table.prices import read_amount
-from askless.core.table.spec import check_fee, check_member_lists, price_columns
 
 # Refusals that are shown of a list of budgets.
 MAX_REFUSALS = 5
 
+BUNDLE_RULE = "a member of a bundle has no cost of its own"
+DEFAULT_COST = 1_000_000
 GROUP_FIELDS = ("name", "fee", "price", "label", "members")
 
 
@@ -217,3 +218,46 @@ def as_python(raw: object) -> object:
     if hasattr(raw, "__array__"):
         return [as_python(one) for one in np.atleast_1d(np.asarray(raw))]
     return raw
+
+
+def price_columns(
+    names: Iterable[str],
+    costs: Mapping[str, int],
+    groups: Sequence[Group],
+    members: Mapping[str, str],
+) -> tuple[list[Feature], list[Refusal]]:
+    """Return columns as features with their costs and groups, and refusals."""
+    bundles = {group.name for group in groups if group.is_bundle}
+    features, refusals = [], []
+    for name in names:
+        group = members.get(name)
+        cost = costs.get(name, 0 if group in bundles else DEFAULT_COST)
+        if group in bundles and cost > 0:
+            refusals.append(Refusal(f"costs.{name}", BUNDLE_RULE))
+        features.append(Feature(name, cost=cost, group=group))
+    return features, refusals
+
+
+def check_fee(where: str, fee: int | None, price: int | None) -> Iterator[Refusal]:
+    """Refuse a group unless it has either a fee or a price."""
+    if (fee is None) == (price is None):
+        yield Refusal(where, "must have a fee, or as a bundle a price")
+
+
+def check_member_lists(
+    names: list[str], member_lists: list[list[str]]
+) -> Iterator[Refusal]:
+    """Refuse groups with the same name, and features that are members twice."""
+    seen_names: set[str] = set()
+    seen: set[str] = set()
+    for position, (name, members) in enumerate(zip(names, member_lists, strict=True)):
+        where = f"groups[{position}]"
+        if name in seen_names:
+            rule = "must be unique among groups"
+            yield Refusal(f"{where}.name", rule, repr(name))
+        seen_names.add(name)
+        for member in members:
+            if member in seen:
+                rule = "a feature is a member once, of one group"
+                yield Refusal(f"{where}.members", rule, repr(member))
+            seen.add(member)

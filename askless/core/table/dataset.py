@@ -8,6 +8,9 @@ import numpy as np
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.table.catalogue import Catalogue
 
+#: Most values that codes tell apart: they are uint8.
+MAX_CODES = 254
+
 
 @dataclass(frozen=True, slots=True)
 class ClassLabel:

@@ -8,7 +8,6 @@ import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.errors import describe
-from askless.core.table.binning import MAX_CODES
 from askless.core.table.catalogue import Feature, FeatureType
 from askless.core.table.cells import (
     COMMA_NUMBER,
@@ -23,6 +22,7 @@ from askless.core.table.cells import (
     strip_unit,
 )
 from askless.core.table.columns import Column, as_text, learn_categories, read_feature
+from askless.core.table.dataset import MAX_CODES
 from askless.core.table.leaks import score_column
 
 # A column with at least this `score_column` may be a leak.

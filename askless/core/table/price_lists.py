@@ -8,8 +8,8 @@ import numpy as np
 from askless.core.arrays import BoolArray
 from askless.core.errors import Refusal, RefusedError, nearest_hint
 from askless.core.table.catalogue import Catalogue, Group
+from askless.core.table.costs import BUNDLE_RULE
 from askless.core.table.prices import MAX_TOTAL, MICROS_PER_UNIT
-from askless.core.table.spec import BUNDLE_RULE
 
 FEATURE_RULE = "must name a feature of the model"
 GROUP_RULE = "must name a group of the model"

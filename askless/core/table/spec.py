@@ -1,6 +1,6 @@
 """Describes how to read a table: roles and costs of columns, costs of errors."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -9,10 +9,9 @@ from annotated_types import Interval
 from askless.core.errors import Refusal
 from askless.core.table.catalogue import Feature, Group
 from askless.core.table.codes import check_code_systems
+from askless.core.table.costs import BUNDLE_RULE
 from askless.core.table.patterns import by_name, matching, unmatched
 
-BUNDLE_RULE = "a member of a bundle has no cost of its own"
-DEFAULT_COST = 1_000_000
 # How a spec writes the fields of `Feature` that limit its numbers.
 LIMIT_KEYS = {"least": "min", "most": "max"}
 
@@ -86,49 +85,6 @@ def check_roles(spec: TableSpec) -> Iterator[Refusal]:
         if name in used:
             rule = f"must not name the column that is the {used[name]}"
             yield Refusal("ignore", rule, repr(name))
-
-
-def price_columns(
-    names: Iterable[str],
-    costs: Mapping[str, int],
-    groups: Sequence[Group],
-    members: Mapping[str, str],
-) -> tuple[list[Feature], list[Refusal]]:
-    """Return columns as features with their costs and groups, and refusals."""
-    bundles = {group.name for group in groups if group.is_bundle}
-    features, refusals = [], []
-    for name in names:
-        group = members.get(name)
-        cost = costs.get(name, 0 if group in bundles else DEFAULT_COST)
-        if group in bundles and cost > 0:
-            refusals.append(Refusal(f"costs.{name}", BUNDLE_RULE))
-        features.append(Feature(name, cost=cost, group=group))
-    return features, refusals
-
-
-def check_fee(where: str, fee: int | None, price: int | None) -> Iterator[Refusal]:
-    """Refuse a group unless it has either a fee or a price."""
-    if (fee is None) == (price is None):
-        yield Refusal(where, "must have a fee, or as a bundle a price")
-
-
-def check_member_lists(
-    names: list[str], member_lists: list[list[str]]
-) -> Iterator[Refusal]:
-    """Refuse groups with the same name, and features that are members twice."""
-    seen_names: set[str] = set()
-    seen: set[str] = set()
-    for position, (name, members) in enumerate(zip(names, member_lists, strict=True)):
-        where = f"groups[{position}]"
-        if name in seen_names:
-            rule = "must be unique among groups"
-            yield Refusal(f"{where}.name", rule, repr(name))
-        seen_names.add(name)
-        for member in members:
-            if member in seen:
-                rule = "a feature is a member once, of one group"
-                yield Refusal(f"{where}.members", rule, repr(member))
-            seen.add(member)
 
 
 def check_features(spec: TableSpec) -> Iterator[Refusal]:

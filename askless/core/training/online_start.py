@@ -6,8 +6,9 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray
-from askless.core.table.binning import MAX_CODES, find_thresholds
+from askless.core.table.binning import find_thresholds
 from askless.core.table.catalogue import Catalogue
+from askless.core.table.dataset import MAX_CODES
 
 # Codes of a number in a stream without a table.
 N_SLOTS = 32

@@ -7,9 +7,8 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray
-from askless.core.table.binning import MAX_CODES
 from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
-from askless.core.table.dataset import count_outputs
+from askless.core.table.dataset import MAX_CODES, count_outputs
 from askless.core.training.online import SPEEDS, OnlineBooster
 from askless.core.training.online_start import MARKS
 from askless.core.training.params import BoostParams

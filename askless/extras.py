@@ -10,7 +10,7 @@ SERVER_MODULES = frozenset(
     (
         *("alembic", "annotated_types", "fastapi", "fastapi_offline", "fsspec"),
         *("h11", "jinja2", "narwhals", "numba", "numpy", "prometheus_client"),
-        *("psycopg", "psycopg_binary", "pyarrow", "pydantic", "pydantic_settings"),
+        *("psycopg", "pyarrow", "pydantic", "pydantic_settings"),
         *("python_multipart", "rich", "scipy", "sklearn", "sqlalchemy"),
         *("threadpoolctl", "typer", "typing_extensions", "uvicorn"),
     )

@@ -29,7 +29,7 @@ BUILD = [
     "Makefile",
     ".ci/run",
 ]
-TOPS = "core|app|askless|tests|benchmarks|migrations|tools"
+TOPS = "core|app|askless|tests|benchmarks|migrations"
 DOTTED_TOPS = "askless|tests|benchmarks"
 # What stands after a first word of ours without being a module: files of users.
 SUFFIXES = ("db", "dump")

@@ -30,7 +30,9 @@ PARAMETERS = 6
 NESTING = 3
 
 EXCEPTIONS: dict[str, dict[str, str]] = {
-    "lines of a file": {},
+    "lines of a file": {
+        "migrations/versions/0022_all_tables.py": "The whole schema, once.",
+    },
     "lines of a function": {},
     "commits": {
         "app/store/database/transactions.py": "Who is handed one leaves it.",

@@ -1,14 +1,13 @@
 """The ledger: written once, reversed by entries of its own, read by what is asked."""
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.exc import DBAPIError, IntegrityError
@@ -17,9 +16,7 @@ from askless.app.documents.sheets import quote_formula
 from askless.app.records import DEFAULT_TENANT, LedgerFilter
 from askless.app.service import ledger as service
 from askless.app.service import models
-from askless.app.store.database.engine import create_engine, transaction
-from askless.app.store.database.migrate import build_config, migrate
-from askless.app.store.ledger import ledger
+from askless.app.store.database.engine import transaction
 from tests.app.clinic import CLINIC, Answer, Json, Put, Start, clinic
 
 pytest_plugins = ["tests.app.conftest_http"]
@@ -379,51 +376,3 @@ def test_postgresql_truncates_no_entries(engine: sa.Engine) -> None:
         transaction(engine, None) as db,
     ):
         db.execute(sa.text("TRUNCATE ledger CASCADE"))
-
-
-OLD_ROWS = [
-    "INSERT INTO models (id, name, version, document, created_at) "
-    "VALUES ('mdl_1', 'm', 1, '{}', '2026-11-20 09:30:00.000000')",
-    "INSERT INTO sessions (id, model_id, state, version, spent, unit, created_at, "
-    "updated_at) VALUES ('ses_1', 'mdl_1', 'closed', 1, 7, 'CAD', "
-    "'2026-11-20 09:30:00.000000', '2026-11-20 09:30:00.000000')",
-    *(
-        "INSERT INTO ledger (id, at, session_id, feature, kind, amount, unit) VALUES "
-        f"({number}, '2026-11-20 09:30:00.000000', 'ses_1', '{feature}', '{kind}', 7, "
-        "'CAD')"
-        for number, feature, kind in [
-            (3, "age", "charge"),
-            (8, "sex", "charge"),
-            (9, "age", "reversal"),
-        ]
-    ),
-]
-
-
-def moved(engine: sa.Engine) -> Iterator[tuple[Any, ...]]:
-    with transaction(engine, None, is_read=True) as db:
-        names = ("id", "feature", "kind", "amount", "reverses", "at")
-        wanted = sa.select(*(ledger.c[name] for name in names)).order_by(ledger.c.id)
-        yield from (tuple(row) for row in db.execute(wanted))
-
-
-def test_entries_of_before_keep_their_ids(empty_url: str) -> None:
-    command.upgrade(build_config(empty_url), "0005")
-    engine = create_engine(empty_url)
-    with transaction(engine, None) as db:
-        for statement in OLD_ROWS:
-            db.execute(sa.text(statement))
-
-    migrate(empty_url)
-    found = list(moved(engine))
-    command.downgrade(build_config(empty_url), "0005")
-    migrate(empty_url)
-
-    at = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
-    assert found == [
-        (3, "age", "charge", 7, None, at),
-        (8, "sex", "charge", 7, None, at),
-        (9, "age", "reversal", 7, 3, at),
-    ]
-    assert list(moved(engine)) == found
-    engine.dispose()

@@ -1,8 +1,9 @@
 """The database itself: migrations, constraints, and the race to charge."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from io import StringIO
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -11,7 +12,6 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.exc import IntegrityError
 
 from askless.app.records import LedgerEntry, PredictSession
-from askless.app.service.jobs import queue
 from askless.app.store import ledger, models, sessions
 from askless.app.store.database.engine import create_engine
 from askless.app.store.database.migrate import (
@@ -50,49 +50,6 @@ def test_migrations_go_up_down_and_up_again(empty_url: str) -> None:
     assert tables(empty_url) >= OURS
 
 
-def old_queue(is_shared: bool, dialect: str) -> Iterator[str]:
-    """What an installation has that used the library's queue (revision 0001)."""
-    schema = ""
-    if dialect == "postgresql":
-        schema = "dbos."
-        yield "CREATE SCHEMA dbos"
-    for name in ("workflow_status", "operation_outputs"):
-        yield f"CREATE TABLE {schema}{name} (workflow_uuid TEXT, name TEXT)"
-    name = "bill" if is_shared else "train"
-    yield f"INSERT INTO {schema}workflow_status VALUES ('1', 'train'), ('2', '{name}')"
-    for state, holder in (("queued", "NULL"), ("running", "'wrk_old'")):
-        yield (
-            "INSERT INTO trainings (id, name, state, spec, warnings, share, attempt, "
-            f"executor_id, heartbeat_at, created_at) VALUES ('trn_{state}', 'old', "
-            f"'{state}', '{{}}', '[]', 0.5, 1, {holder}, '2026-11-20 09:30:00.000000', "
-            "'2026-11-20 09:30:00.000000')"
-        )
-
-
-@pytest.mark.parametrize("is_shared", [False, True])
-def test_trainings_of_the_old_queue_go_on(empty_url: str, is_shared: bool) -> None:
-    command.upgrade(build_config(empty_url), "0001")
-    engine = create_engine(empty_url)
-    dialect = engine.dialect.name
-    with transaction(engine) as db:
-        for statement in old_queue(is_shared, dialect):
-            db.execute(sa.text(statement))
-
-    migrate(empty_url)
-    with transaction(engine) as db:
-        lost = queue.sweep(db, 30.0, 3, NOW)
-        claimed = [queue.claim(db, "wrk_new", NOW) for _ in range(3)]
-        schemas = sa.inspect(db.connection()).get_schema_names()
-    engine.dispose()
-
-    assert lost == [("trn_running", "queued")]
-    found = [one and (one.id, one.attempt, one.share) for one in claimed]
-    assert found == [("trn_queued", 2, 0.5), ("trn_running", 2, 0.5), None]
-    assert "workflow_status" not in tables(empty_url)
-    # What another application has there is not ours to drop.
-    assert ("dbos" in schemas) == (is_shared and dialect == "postgresql")
-
-
 def test_migrating_twice_changes_nothing(database_url: str, engine: sa.Engine) -> None:
     migrate(database_url)
 
@@ -105,27 +62,51 @@ def test_database_without_migrations_is_not_served(empty_url: str) -> None:
     engine.dispose()
 
 
-def test_earlier_schema_is_not_served(empty_url: str) -> None:
-    command.upgrade(build_config(empty_url), "0004")
-    engine = create_engine(empty_url)
+# What the schema and `schema_state` of a database of another version say.
+OTHERS = {
+    "before the first release": ("0021", "0002"),
+    "before schemas said which code they serve": ("0001", None),
+    "of no use to this code": ("9999", "9999"),
+}
+
+
+@pytest.mark.parametrize("words", [["migrate"], ["serve", "--port", "0"]])
+@pytest.mark.parametrize("version", OTHERS)
+def test_database_of_another_version_is_refused_in_one_sentence(
+    database_url: str,
+    engine: sa.Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    run: Callable[..., Any],
+    version: str,
+    words: list[str],
+) -> None:
+    revision, oldest = OTHERS[version]
+    with transaction(engine) as db:
+        db.execute(sa.text(f"UPDATE alembic_version SET version_num = '{revision}'"))
+        if oldest is None:
+            db.execute(sa.text("DROP TABLE schema_state"))
+        else:
+            db.execute(schema_state.update().values(oldest_code=oldest))
+    monkeypatch.setenv("ASKLESS_DATABASE_URL", database_url)
+
+    finished = run(*words)
 
     assert not is_served(engine)
-    engine.dispose()
+    assert finished.code == 2
+    assert finished.err == (
+        "refused database: must have a schema of this version of Askless: use the "
+        "version that made it, or name a new database by ASKLESS_HOME or "
+        f"ASKLESS_DATABASE_URL; found schema {revision}, not {revisions()[0]}\n"
+    )
 
 
-def test_schema_says_which_code_may_work_on_it(
-    database_url: str, engine: sa.Engine
-) -> None:
+def test_schema_says_which_code_may_work_on_it(engine: sa.Engine) -> None:
     with transaction(engine, is_read=True) as db:
         stated = db.scalar(sa.select(schema_state.c.oldest_code))
+
     scripts = ScriptDirectory.from_config(build_config(""))
     assert stated == oldest_code(scripts, "head")
     assert stated in revisions()
-
-    command.downgrade(build_config(database_url), "0007")
-
-    with transaction(engine, is_read=True) as db:
-        assert db.scalar(sa.select(schema_state.c.oldest_code)) == "0002"
 
 
 def test_migrations_make_the_declared_tables(database_url: str) -> None:

@@ -4,7 +4,7 @@ import errno
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -65,10 +65,11 @@ def serve_api(
     port: Port = None,
     worker: Annotated[bool, typer.Option(help="Run a worker beside the API.")] = True,
 ) -> None:
-    bound = bind(host, port)
-    with opened() as settings:
+    with bind(host, port) as bound, opened() as settings:
         if settings.is_embedded:
             prepare_database(settings)
+        else:
+            check_database(settings)
         run_server(settings, bound, with_worker=worker)
 
 
@@ -147,6 +148,19 @@ def migrate_database(settings: Settings) -> None:
         found = str(error.orig).splitlines()[0]
         rule = "must lead to a database that answers"
         raise RefusedError([Refusal(name, rule, found)]) from None
+
+
+def check_database(settings: Settings) -> None:
+    """Refuse a schema that is unknown. A database that is away comes back later."""
+    from sqlalchemy.exc import OperationalError
+
+    from askless.app.service import operations
+    from askless.app.store.database.engine import create_engine
+
+    engine = create_engine(settings.url)
+    with suppress(OperationalError):
+        operations.refuse_other_schema(engine)
+    engine.dispose()
 
 
 def run_server(

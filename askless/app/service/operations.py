@@ -15,7 +15,7 @@ from askless.app.store.database import clock
 from askless.app.store.database import migrate as migrations
 from askless.app.store.database.transactions import Transaction
 
-migrate = migrations.migrate
+migrate, refuse_other_schema = migrations.migrate, migrations.refuse_other_schema
 record_heartbeat, leave = workers.record_heartbeat, workers.leave
 read_clock = clock.read_clock
 READ_ONLY = sa.text(

@@ -10,6 +10,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from askless.app.store.database.tables import metadata
+from askless.core.errors import Refusal, RefusedError
 
 # Its only row has the oldest schema whose code can work on the present one.
 schema_state = sa.Table(
@@ -18,6 +19,10 @@ schema_state = sa.Table(
     sa.Column("oldest_code", sa.String(32), primary_key=True),
 )
 
+OTHER_SCHEMA = (
+    "must have a schema of this version of Askless: use the version that made it, or "
+    "name a new database by ASKLESS_HOME or ASKLESS_DATABASE_URL"
+)
 SCRIPTS = Path(__file__).resolve().parents[3] / "migrations"
 
 
@@ -33,13 +38,25 @@ def migrate(url: str) -> None:
 
     A later schema that still serves this code is left alone: a process of the old code
     may start while the next version is rolled out.
+
+    Raises RefusedError for any other schema that this code does not know.
     """
     address = sa.make_url(url)
     if address.get_backend_name() == "sqlite" and address.database:
         Path(address.database).parent.mkdir(parents=True, exist_ok=True)
     engine = sa.create_engine(url, poolclass=sa.NullPool)
+    refuse_other_schema(engine)
     if not is_served(engine):
         command.upgrade(build_config(url), "head")
+
+
+def refuse_other_schema(engine: sa.Engine) -> None:
+    """Raise RefusedError if a schema is unknown and does not serve this code."""
+    with engine.connect() as connection:
+        revision = MigrationContext.configure(connection).get_current_revision()
+    if revision not in (None, *revisions()) and not is_served(engine):
+        received = f"schema {revision}, not {revisions()[0]}"
+        raise RefusedError([Refusal("database", OTHER_SCHEMA, received)])
 
 
 @cache
@@ -59,6 +76,8 @@ def is_served(engine: sa.Engine) -> bool:
         revision = MigrationContext.configure(connection).get_current_revision()
         if revision is None or revision in revisions():
             return revision == revisions()[0]
+        if not sa.inspect(connection).has_table(schema_state.name):
+            return False
         return connection.scalar(sa.select(schema_state.c.oldest_code)) in revisions()
 
 

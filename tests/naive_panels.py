@@ -171,17 +171,13 @@ def floor_of(panels, panel, known):
 def expect_loss(panels, panel, known):
     """Loss with what is not known hidden: rises are added, more so for several."""
     hidden = [place for place, idx in enumerate(panel["order"]) if idx not in known]
-    if hidden and panel["rises"] is None:
-        return math.inf
     rises = sum(panel["rises"][place] for place in hidden)
     rises *= 1 + SUPERADDED * max(len(hidden) - 1, 0)
     return max(panel["loss"] + rises, floor_of(panels, panel, known))
 
 
 def predictor(panels, known):
-    """The panel that predicts; of an older model the first that is known whole."""
-    if panels[0]["rises"] is None:
-        return next(one for one in panels if known >= set(one["order"]))
+    """The panel that predicts."""
     smallest = {}
     for panel in panels:
         members = set(panel["order"])
@@ -199,9 +195,8 @@ def predictor(panels, known):
 def choose(panels, shop, paid, status, remaining):
     """What is still to be asked, in order: the rest of the panel to aim at, or extras.
 
-    Rises are None of an older model. `shop` is (features, groups, names of bundles);
-    `status` is "open", "known", "coming" or "gone" by feature; `remaining` None:
-    unlimited.
+    `shop` is (features, groups, names of bundles); `status` is "open", "known",
+    "coming" or "gone" by feature; `remaining` None: unlimited.
     """
     features, groups, bundles = shop
 
@@ -249,8 +244,6 @@ def find_extras(panels, known, together, now):
     `together` has the affordable ones, each with what its bundle reveals besides.
     """
     gains = {}
-    if panels[0]["rises"] is None:
-        return []
     for idx, others in together.items():
         after = known | {idx} | others
         panel = predictor(panels, after)

@@ -12,13 +12,12 @@ STATUSES = {None: "open", "known": "known", "value": "known", "ordered": "coming
 def naive_status(ensemble: Ensemble, state: State) -> list[str]:
     """Whether each feature is open, known, to come or gone, for the twin.
 
-    What is missing as training saw it is known; of an older model, what is gone is.
+    What is missing as training saw it is known.
     """
     status = [STATUSES.get(one, "gone") for one in state.outcomes]
     lacking = set().union(*(one.may_lack for one in ensemble.panels.panels))
     for idx, outcome in enumerate(state.outcomes):
-        is_missing = outcome == "unavailable" or not ensemble.panels.can_hide
-        if status[idx] == "gone" and idx in lacking and is_missing:
+        if outcome == "unavailable" and idx in lacking:
             status[idx] = "known"
         if idx in state.known and not math.isnan(state.values[idx]):
             status[idx] = "known"

@@ -20,6 +20,9 @@ from askless.core.panels.rows import PanelRows
 from askless.core.panels.trees import make_growth
 from tests.small import random_dataset
 
+# By how much the loss rises without a feature that a panel must have.
+NEVER_HIDDEN = 1e3
+
 
 def random_rows(seed: int = 0, n_classes: int = 2, n_samples: int = 24) -> PanelRows:
     """Six features of few values: categories, missing cells, a fee and a bundle."""
@@ -45,35 +48,6 @@ def shorten(patch: pytest.MonkeyPatch, rounds: int = 2) -> None:
         )
         short = effort._replace(order_rounds=2 * rounds, full=full, light=light)
         patch.setitem(EFFORTS, name, short)
-
-
-def make_blend(
-    feature_idxs: Sequence[int], n_outputs: int, random: np.random.Generator
-) -> Blend:
-    """A logistic regression of any coefficients, beside trees without a node."""
-    n_columns = len(feature_idxs)
-    columns = Columns(
-        np.array(feature_idxs),
-        np.full(n_columns, NUMBER_CODE),
-        np.full(n_columns, -5.0),
-        np.full(n_columns, 5.0),
-        random.normal(size=n_columns),
-        np.ones(n_columns),
-    )
-    nothing = np.zeros(0)
-    trees = kernels.ServedTrees(
-        np.zeros((0, kernels.N_NODE), np.int64),
-        nothing,
-        np.array([-1]),
-        np.array([0]),
-        np.array([0.25]),
-        nothing,
-    )
-    coefficients = random.normal(size=(n_columns, n_outputs))
-    ridge = LogisticRidge(coefficients, random.normal(size=n_outputs))
-    return Blend(
-        columns, Trees(np.zeros(n_outputs), trees), (ridge,), np.array([0.5, 1.0])
-    )
 
 
 def make_space(
@@ -148,7 +122,7 @@ def make_ladder(
 ) -> PanelLadder:
     """The beginnings of some orders of features, the longest preferred.
 
-    With rises and a space, or as a model made before these were kept.
+    Unless `can_hide`, a panel predicts nothing without one of its features.
     """
     random = np.random.default_rng(seed)
     sets = {
@@ -162,19 +136,16 @@ def make_ladder(
 
     def make(order: tuple[int, ...]) -> Panel:
         # Losses and rises that add up to the same in any order.
-        loss, blend, rises = 0.75 - len(order) / 64, None, None
+        loss, blend, rises = 0.75 - len(order) / 64, None, (NEVER_HIDDEN,) * len(order)
         if can_hide:
             rises = tuple((random.integers(0, 9, len(order)) / 256).tolist())
-        if order and can_hide:
+        if order:
             blend = make_hiding_blend(space.take(order), ensemble.n_outputs, random)
-        elif order:
-            blend = make_blend(order, ensemble.n_outputs, random)
         return Panel(order, loss, lacking & frozenset(order), blend, rises)
 
     panels = sorted(map(make, sets.values()), key=lambda panel: panel.loss)
     starts = random.normal(size=ensemble.n_outputs)
-    spaces = (space,) if can_hide else ()
-    return PanelLadder(tuple(panels), starts, spaces=spaces)
+    return PanelLadder(tuple(panels), starts, spaces=(space,))
 
 
 def make_route(ensemble: Ensemble, root: int, seed: int = 0) -> PanelLadder:
@@ -192,7 +163,8 @@ def make_route(ensemble: Ensemble, root: int, seed: int = 0) -> PanelLadder:
     spaces = list(ladder.spaces)
     for part in range(random.integers(0, 2), split.n_parts):
         order = [root, *random.permutation(idxs)[: random.integers(0, 3)].tolist()]
-        made = make_ladder(ensemble, [order], seed + part, ladder.can_hide)
+        can_hide = NEVER_HIDDEN not in ladder.panels[0].rises
+        made = make_ladder(ensemble, [order], seed + part, can_hide)
         its_panels = [one for one in made.panels if one.feature_idxs]
         spaces += made.spaces
         panels += its_panels

@@ -24,7 +24,7 @@ Decision = Literal["promoted", "kept", "overtaken", "failed"]
 
 T = TypeVar("T")
 
-#: The tenant of calls without a key, and of rows that are older than tenants.
+#: The tenant of calls without a key.
 DEFAULT_TENANT = "ten_default"
 FINAL_STATES = ("succeeded", "failed", "cancelled")
 

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -106,12 +105,11 @@ def place_of(document: dict[str, Any]) -> int:
     return int(np.argmax(sizes))
 
 
-def set_at(holder: Any, path: str, change: Any) -> None:
-    """Replace a value by what a function makes of it, or by a value."""
+def set_at(holder: Any, path: str, value: Any) -> None:
     *way, last = (int(step) if step.isdigit() else step for step in path.split("."))
     for step in way:
         holder = holder[step]
-    holder[last] = change(holder[last]) if callable(change) else change
+    holder[last] = value
 
 
 def refused(document: dict[str, Any]) -> list[str]:
@@ -120,98 +118,13 @@ def refused(document: dict[str, Any]) -> list[str]:
     return [one.field for one in refusals.value.refusals]
 
 
-def cut(values: list[Any]) -> list[Any]:
-    return values[:-1]
-
-
-# Where a panel is damaged, by what, and the field that is named.
-PANEL = [
-    ("features", lambda idxs: [*idxs, idxs[0]], "features"),
-    ("features", lambda idxs: [*idxs, 99], "features"),
-    ("features", lambda idxs: [*idxs, -1], "features"),
-    ("features", [0.5], "features"),
-    ("loss", -0.1, "loss"),
-    ("loss", math.nan, "loss"),
-    ("loss", math.inf, "loss"),
-    ("loss", "low", "loss"),
-    ("may_lack", [99], "may_lack"),
-    ("may_lack", None, "may_lack"),
-    ("blend", None, "blend"),
-    ("blend", [], "blend"),
-    ("blend.weights", cut, "blend.weights"),
-    ("blend.weights.0", -1.0, "blend.weights"),
-    ("blend.weights.0", math.nan, "blend.weights"),
-    ("blend.ridges", lambda ridges: ridges[:-1], "blend.weights"),
-    ("blend.ridges.0.kind", "other", "blend.ridges"),
-    ("blend.ridges.0.width", 0.0, "blend.ridges"),
-    ("blend.ridges.0.seed", -1, "blend.ridges"),
-    ("blend.ridges.0.stretches", cut, "blend.ridges[0].stretches"),
-    ("blend.ridges.0.stretches.0", math.nan, "blend.ridges"),
-    ("blend.ridges.0.coefficients", cut, "blend.ridges[0].coefficients"),
-    ("blend.ridges.0.coefficients", [], "blend.ridges[0].coefficients"),
-    ("blend.ridges.0.coefficients.0", [0.5, 0.5], "blend.ridges[0].coefficients"),
-    ("blend.ridges.0.coefficients.0.0", math.inf, "blend.ridges"),
-    ("blend.ridges.0.offsets", [], "blend.ridges[0].coefficients"),
-    ("blend.ridges.0.slope", math.nan, "blend.ridges"),
-    ("blend.ridges.1.coefficients", cut, "blend.ridges[1].coefficients"),
-    ("blend.ridges.1.offsets", [0.1, 0.2], "blend.ridges[1].coefficients"),
-    ("blend.trees.features.0", 99, "blend.trees.features"),
-    ("blend.trees.features", cut, "blend.trees"),
-    ("blend.trees.cuts", cut, "blend.trees"),
-    ("blend.trees.cuts.0", math.nan, "blend.trees.cuts"),
-    ("blend.trees.cuts.0", -math.inf, "blend.trees.cuts"),
-    ("blend.trees.cuts.0", 1e301, "blend.trees.cuts"),
-    ("blend.trees.is_category", cut, "blend.trees"),
-    ("blend.trees.is_category.0", 1, "blend.trees.is_category"),
-    ("blend.trees.missing_below", cut, "blend.trees"),
-    ("blend.trees.below", cut, "blend.trees"),
-    ("blend.trees.above", cut, "blend.trees"),
-    ("blend.trees.starts", [], "blend.trees"),
-    ("blend.trees.starts.0", math.nan, "blend.trees.starts"),
-    ("blend.trees.roots", cut, "blend.trees"),
-    ("blend.trees.outputs.0", 1, "blend.trees.outputs"),
-    ("blend.trees.outputs.0", -1, "blend.trees.outputs"),
-    ("blend.trees.steps.0", math.inf, "blend.trees.steps"),
-    ("blend.trees.shares", cut, "blend.trees.shares"),
-    ("blend.trees.shares.0", -0.1, "blend.trees.shares"),
-    ("blend.trees.shares.0", 1.001, "blend.trees.shares"),
-    ("blend.trees.shares.0", math.nan, "blend.trees.shares"),
-    ("rises", cut, "rises"),
-    ("rises", lambda rises: [*rises, 0.0], "rises"),
-    ("rises.0", -0.1, "rises"),
-    ("rises.0", math.nan, "rises"),
-    ("rises.0", 2e6, "rises"),
-    ("blend.trees.steps", cut, "blend.trees"),
-]
-
-# Children that are their own node, an earlier one, too far, or a step that isn't there.
-CHILDREN = [
-    ("below.0", 0),
-    ("above.0", 0),
-    ("below.1", 0),
-    ("below.0", 10**6),
-    ("above.0", -(10**6)),
-    ("below.0", 2**40),
-    ("roots.0", 10**6),
-    ("roots.0", -(10**6)),
-    ("roots.0", 0.5),
-    # Nodes of several parents, and trees that are one.
-    ("roots.1", 0),
-    ("above.0", 1),
-]
-HOSTILE = [(f"blend.trees.{path}", value, "blend.trees") for path, value in CHILDREN]
-
-
-@pytest.mark.parametrize(("path", "change", "field"), PANEL + HOSTILE)
-def test_damaged_panel_is_refused_by_field(document, path, change, field):
+# Nodes of several parents, and trees that are one: endless work from few bytes.
+@pytest.mark.parametrize(("path", "value"), [("roots.1", 0), ("above.0", 1)])
+def test_nodes_that_share_a_child_are_refused(document, path, value):
     place = place_of(document)
-    set_at(document, f"panels.panels.{place}.{path}", change)
+    set_at(document, f"panels.panels.{place}.blend.trees.{path}", value)
 
-    fields = refused(document)
-
-    assert any(
-        one.startswith(f"model.panels.panels[{place}].{field}") for one in fields
-    )
+    assert f"model.panels.panels[{place}].blend.trees" in refused(document)
 
 
 def test_numbers_too_large_to_add_up_leave_chances(document):
@@ -239,47 +152,6 @@ def test_panels_without_bound_are_refused(document):
     assert refused(document) == ["model.panels.panels"]
 
 
-@pytest.mark.parametrize(
-    ("path", "change", "field"),
-    [
-        ("panels", [], "model.panels"),
-        ("panels.starts", [0.1, 0.2], "model.panels.starts"),
-        ("panels.starts.0", math.nan, "model.panels.starts[0]"),
-        ("panels.panels", [], "model.panels.panels"),
-        ("panels.panels", lambda all_: all_[:1], "model.panels.panels"),
-    ],
-)
-def test_damaged_ladder_is_refused_by_field(document, path, change, field):
-    set_at(document, path, change)
-
-    assert field in refused(document)
-
-
-@pytest.mark.parametrize(
-    ("path", "change", "field"),
-    [
-        ("errors", cut, "errors"),
-        ("errors.0", -0.1, "errors[0]"),
-        ("rules", [], "rules"),
-        ("rules", lambda rules: rules[::-1], "rules"),
-        ("rules", lambda rules: [rules[0], *rules], "rules"),
-        ("rules.0.rate", math.inf, "rules[0].rate"),
-        ("rules.0.spend_micros", -1.0, "rules[0].spend_micros"),
-        ("rules.0.targets", cut, "rules[0]"),
-        ("rules.0.targets.0", 1, "rules[0].targets"),
-        ("rules.0.targets.0", -1, "rules[0].targets[0]"),
-        ("rules.0.thresholds", cut, "rules[0]"),
-        ("rules.0.thresholds.0", math.nan, "rules[0].thresholds[0]"),
-        ("rules.0.prices_micros.0", 0.5, "rules[0].prices_micros[0]"),
-        ("rules.0.left.0", 1.5, "rules[0].left[0]"),
-    ],
-)
-def test_damaged_stopping_rules_are_refused_by_field(document, path, change, field):
-    set_at(document, f"panels.stopping.{path}", change)
-
-    assert f"model.panels.stopping.{field}" in refused(document)
-
-
 def test_panels_without_stopping_rules_are_read_and_written_as_before(document):
     # Without rules nobody asks by them.
     del document["panels"]["stopping"], document["ranges"]
@@ -288,14 +160,6 @@ def test_panels_without_stopping_rules_are_read_and_written_as_before(document):
 
     assert model.ensemble.panels.stopping is None
     assert "stopping" not in document_of(model)["panels"]
-
-
-def test_panel_without_features_that_has_a_blend_is_refused(document):
-    panels = document["panels"]["panels"]
-    place = next(i for i, one in enumerate(panels) if not one["features"])
-    panels[place]["blend"] = panels[place_of(document)]["blend"]
-
-    assert f"model.panels.panels[{place}].blend" in refused(document)
 
 
 def test_command_line_trains_panels_and_evaluates_and_predicts(run, tmp_path):

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from askless.client import AsyncClient, Client
-from askless.client.jobs import JobProgress
+from askless.client.jobs import JobProgress, TrainingProgress
 from askless.client.problems import ProblemError, TrainingFailed, UnansweredError
 from askless.client.sessions import AsyncPredictionSession
-from askless.client.trainings import TrainingProgress
 from askless.stored_models import StoredModel
 from tests.app.clinic import ageless, clinic, model_json
 from tests.app.learners import SPEC as SIGNS

@@ -12,9 +12,9 @@ import pytest
 
 from askless.client import AsyncClient, Client
 from askless.client.connection import parse_retry_after
+from askless.client.jobs import TrainingProgress
 from askless.client.problems import ProblemError, ServiceUnreachable, TrainingFailed
 from askless.client.sessions import PredictionSession
-from askless.client.trainings import TrainingProgress
 from tests.askless.coins import SPEC, coins
 
 Handler = Callable[[httpx.Request], httpx.Response]

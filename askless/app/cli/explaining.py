@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from askless.app.batch.budgets import parse_budget
-from askless.app.cli.options import ModelFile, Policy, output, parse_policy, warn
+from askless.app.cli.options import ModelFile, Policy, output, parse_policy
 from askless.app.documents import files
 from askless.app.terminal import show
 from askless.app.terminal.explained import (
@@ -18,7 +18,6 @@ from askless.app.terminal.explained import (
     print_effects,
     purchase_table,
 )
-from askless.app.words.wording import list_warnings
 from askless.core.errors import Refusal, RefusedError, nearest_hint
 from askless.core.simulation.effects import compute_effects
 
@@ -40,7 +39,6 @@ def show_model(
 ) -> None:
     stored = files.load_model(model)
     ensemble = stored.ensemble
-    warn(list_warnings(ensemble))
     limit = None if budget is None else parse_budget(budget, "--budget")
     named = None
     if feature is not None:

@@ -23,12 +23,10 @@ from askless.app.cli.options import (
     load_priced,
     output,
     parse_policy,
-    warn,
 )
 from askless.app.terminal.ask import Conversation, run_session
 from askless.app.terminal.lines import read_answer, refuse_unseen, split_named
 from askless.app.terminal.transcript import print_certificate
-from askless.app.words.wording import list_warnings
 from askless.core.errors import Refusal, RefusedError, nearest_hint
 from askless.core.model.ensemble import Ensemble
 from askless.core.session import machine
@@ -85,7 +83,6 @@ def ask_case(
         explore=explore,
     )
     is_terminal = sys.stdin.isatty()
-    warn(list_warnings(ensemble))
     output.print(f"{escape(stored.name)}. Type help for what can be answered.")
     print_certificate(output, ensemble, state)
     run_session(

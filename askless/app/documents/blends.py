@@ -12,7 +12,7 @@ from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.model.blends import Blend, KernelRidge, LogisticRidge, Trees
 from askless.core.model.columns import Columns
-from askless.core.model.ranges import Numbers, Positions, Shares
+from askless.core.model.ranges import Below, Each, Numbers, Positions, Shares
 
 Nodes = Annotated[IntArray, Interval(ge=-(2**31), le=2**31)]
 
@@ -20,18 +20,22 @@ Nodes = Annotated[IntArray, Interval(ge=-(2**31), le=2**31)]
 class TreesShape(StoredShape):
     """Arrays with one entry for each node; a child -1 - s means the step s."""
 
-    starts: Stored[Numbers]
-    features: Stored[Positions]
-    cuts: Stored[Numbers]
-    is_category: Stored[BoolArray]
-    missing_below: Stored[BoolArray]
-    below: Stored[Nodes]
-    above: Stored[Nodes]
+    starts: Annotated[Stored[Numbers], Each("outputs")]
+    features: Annotated[Stored[Positions], Below("features")]
+    cuts: Annotated[Stored[Numbers], Each("nodes")]
+    is_category: Annotated[Stored[BoolArray], Each("nodes")]
+    missing_below: Annotated[Stored[BoolArray], Each("nodes")]
+    below: Annotated[Stored[Nodes], Each("nodes")]
+    above: Annotated[Stored[Nodes], Each("nodes")]
     roots: Stored[Nodes]
-    outputs: Stored[Positions]
+    outputs: Annotated[Stored[Positions], Each("roots"), Below("outputs")]
     steps: Stored[Numbers]
-    #: share of the rows at a node that went below; older files have none
-    shares: Stored[Shares] | None = None
+    #: share of the rows at a node that went below
+    shares: Annotated[Stored[Shares], Each("nodes")]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {"nodes": len(self.features), "roots": len(self.roots)}
 
 
 Ridge = Annotated[
@@ -40,21 +44,18 @@ Ridge = Annotated[
 
 
 class BlendShape(StoredShape):
-    #: in older files; newer ones have them in a space
-    columns: Stored[Columns] | None = None
     trees: TreesShape
     ridges: Many[Ridge]
     weights: Stored[Annotated[FloatArray, Interval(ge=0, le=1e6)]]
 
 
-def blend_to_json(blend: Blend, *, has_columns: bool) -> dict[str, Any]:
-    """Return a blend as JSON-able values, with its columns unless a space has them."""
-    document = {
+def blend_to_json(blend: Blend) -> dict[str, Any]:
+    """Return a blend as JSON-able values, without its columns: a space has them."""
+    return {
         "trees": trees_to_json(blend.trees),
         "ridges": write(blend.ridges),
         "weights": write(blend.weights),
     }
-    return document | ({"columns": write(blend.columns)} if has_columns else {})
 
 
 def trees_to_json(trees: Trees) -> dict[str, Any]:
@@ -76,11 +77,8 @@ def trees_to_json(trees: Trees) -> dict[str, Any]:
     return {name: array.tolist() for name, array in arrays.items()}
 
 
-def build_blend(shape: BlendShape, columns: Columns | None) -> Blend:
-    """Return a blend; `columns` are those of its space, None where it has its own."""
-    if shape.columns is not None:
-        columns = shape.columns
-    assert columns is not None, "`check_columns` refuses a blend without any"
+def build_blend(shape: BlendShape, columns: Columns) -> Blend:
+    """Return a blend; `columns` are those of its space."""
     return Blend(columns, build_trees(shape.trees), shape.ridges, shape.weights)
 
 
@@ -94,9 +92,7 @@ def build_trees(shape: TreesShape) -> Trees:
     nodes[:, kernels.MISSING_BELOW] = shape.missing_below
     nodes[:, kernels.BELOW] = shape.below
     nodes[:, kernels.ABOVE] = shape.above
-    # Older files have no shares: as many rows count as below as above.
-    shares = np.full(len(nodes), 0.5) if shape.shares is None else shape.shares
     served = kernels.ServedTrees(
-        nodes, shape.cuts, shape.roots, shape.outputs, shape.steps, shares
+        nodes, shape.cuts, shape.roots, shape.outputs, shape.steps, shape.shares
     )
     return Trees(shape.starts, served)

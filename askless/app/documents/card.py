@@ -69,10 +69,7 @@ def read_learnt(model: Model) -> LearntShape | None:
 
 
 def read_sessions(model: Model) -> SessionsShape | None:
-    """Return a card's statistics of sessions; None if missing or malformed.
-
-    Cards of older versions have no such part.
-    """
+    """Return a card's statistics of sessions; None if missing or malformed."""
     try:
         sessions = SessionsShape.model_validate(model.card.get("sessions"))
     except ValidationError:

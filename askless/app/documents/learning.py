@@ -21,7 +21,7 @@ from askless.app.documents.stored import Stored, StoredShape, write
 from askless.core.errors import Refusal
 from askless.core.model.ensemble import Calibration, Ensemble
 from askless.core.model.learning_state import LearningState
-from askless.core.model.ranges import Count, Micros, Share
+from askless.core.model.ranges import Count, Each, Micros, Share
 from askless.core.pipeline.learning_state import restore_booster
 from askless.core.session.policies import POLICIES
 from askless.core.table.catalogue import Catalogue
@@ -49,7 +49,7 @@ class LearningShape(StoredShape):
     weight_unit: Annotated[float, Interval(gt=0, le=sys.float_info.max)]
     ignored: Many[str]
     learnt_rows: Count
-    class_weights: Many[Sum]
+    class_weights: Annotated[Many[Sum], Each("classes")]
     record: Annotated[Many[Annotated[Many[Sum], Len(6, 6)]], Len(2, 2)]
     first_priors: Many[Share]
     first_calibrations: dict[Policy, Stored[Calibration]]
@@ -89,16 +89,9 @@ def check_learning(
     """Yield refusals of a learning that doesn't fit its model or contradicts itself."""
     if document is None:
         return
-    if len(document.class_weights) != n_classes:
-        yield Refusal("model.learning.class_weights", "must be one per class")
     shares = document.first_priors
     if len(shares) != n_classes or not math.isclose(sum(shares), 1, abs_tol=1e-6):
         yield Refusal("model.learning.first_priors", "must be one per class, sum to 1")
-    n_outputs = 1 if n_classes == 2 else n_classes
-    for policy, fitted in document.first_calibrations.items():
-        if {*map(len, fitted.offsets)} != {n_outputs}:
-            where = f"model.learning.first_calibrations.{policy}.offsets"
-            yield Refusal(where, f"must be rows of {n_outputs}")
     where = "model.learning.state"
     arrays: dict[str, np.ndarray] = {}
     shapes = list_shapes(catalogue, n_classes, document.rounds)

@@ -1,12 +1,11 @@
 """Reads and writes MODEL.json, the document of a model.
 
-Versions 2 and 3 are read, 3 is written. Amounts of money in micro-units.
+Amounts of money in micro-units.
 """
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Annotated, Any, Literal
 
@@ -29,13 +28,19 @@ from askless.app.documents.learning import (
 )
 from askless.app.documents.panel_checks import check_panels
 from askless.app.documents.panels import PanelLadderShape, build_panels, panels_to_json
-from askless.app.documents.shape import MAX_REFUSALS, Many, read_shape
+from askless.app.documents.shape import (
+    MAX_REFUSALS,
+    Many,
+    check_version,
+    read_shape,
+)
+from askless.app.documents.sizes import check_sizes
 from askless.app.documents.stored import Stored, StoredShape, write
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.certificates import Certification
 from askless.core.model.ensemble import BudgetRange, Calibration, Cascade, Ensemble
 from askless.core.model.model import Curve, Model
-from askless.core.model.ranges import Share
+from askless.core.model.ranges import Each, Share
 from askless.core.pipeline.spec import check_algorithm
 from askless.core.session.policies import POLICIES, served_by
 from askless.core.table.catalogue import Catalogue, Feature, Group
@@ -51,7 +56,6 @@ def check_finite(raw: dict[str, Any]) -> dict[str, Any]:
     return raw
 
 
-UNCALIBRATED = "none: that of version 2 can't be read; train again to have one"
 Facts = Annotated[dict[str, Any], AfterValidator(check_finite)]
 
 
@@ -74,11 +78,22 @@ class ModelDocument(StoredShape):
     cascade: Stored[Cascade] | None = None
     calibrations: dict[Policy, Stored[Calibration] | None]
     panels: PanelLadderShape | None = None
-    error_costs: Many[Many[ErrorCost]] | None = None
+    error_costs: (
+        Annotated[Many[Annotated[Many[ErrorCost], Each("classes")]], Each("classes")]
+        | None
+    ) = None
     certification: Stored[Certification] | None = None
     curve: Stored[Curve] | None = None
     card: Facts
     learning: LearningShape | None = None
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {
+            "features": len(self.features),
+            "classes": len(self.classes),
+            "outputs": self.n_outputs,
+        }
 
     @property
     def n_outputs(self) -> int:
@@ -129,14 +144,14 @@ def model_to_json(model: Model) -> dict[str, Any]:
 
 def model_from_json(raw: object) -> Model:
     """Read a model; raise RefusedError with what is wrong."""
-    if isinstance(raw, Mapping) and raw.get("version") == 2:
-        raw = upgrade_version_2(raw)
+    check_version(raw, 3, "model", "train the model again")
     document = read_shape(ModelDocument, raw, "model")
     catalogue = Catalogue(
         tuple(one.to(Feature) for one in document.features),
         tuple(one.to(Group) for one in document.groups),
         document.cost_unit,
     )
+    check_all(check_sizes(document, {}, "model"))
     check_all(
         check_catalogue(catalogue, "model"),
         check_consistency(document),
@@ -150,21 +165,6 @@ def model_from_json(raw: object) -> Model:
     learning = None if document.learning is None else build_learning(document.learning)
     check_all(check_policies(ensemble), check_stumps(learning, ensemble))
     return document.to(Model, ensemble=ensemble, learning=learning)
-
-
-def upgrade_version_2(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document of a model of version 2 as one of version 3.
-
-    Its calibrations were fitted on margins, from which F can't be recovered. They are
-    dropped, and so are figures measured with them.
-    """
-    changes: dict[str, Any] = {"version": 3, "calibrations": {}}
-    card, curve = raw.get("card"), raw.get("curve")
-    if raw.get("calibrations") and isinstance(card, dict):
-        changes["card"] = card | {"calibration": UNCALIBRATED}
-    if isinstance(curve, dict) and "errors" in curve:
-        changes["curve"] = curve | {"errors_calibrated": curve["errors"]}
-    return {**raw, **changes}
 
 
 def check_all(*checks: Iterator[Refusal]) -> None:
@@ -194,38 +194,14 @@ def build_ensemble(document: ModelDocument, catalogue: Catalogue) -> Ensemble:
 
 def check_consistency(document: ModelDocument) -> Iterator[Refusal]:
     """Yield refusals of fields whose lengths, sums or labels contradict one another."""
-    n_classes, n_outputs = len(document.classes), document.n_outputs
+    n_classes = len(document.classes)
     is_sum_right = document.is_multilabel or math.isclose(
         sum(document.priors), 1, abs_tol=1e-6
     )
     if len(document.priors) != n_classes or not is_sum_right:
         yield Refusal("model.priors", "must be one per class, and sum to 1")
-    rows = document.error_costs
-    if rows is not None and {len(rows), *map(len, rows)} != {n_classes}:
-        rule = f"must be {n_classes} rows of {n_classes} numbers"
-        yield Refusal("model.error_costs", rule)
-    for policy, fitted in document.calibrations.items():
-        if fitted is not None and {*map(len, fitted.offsets)} != {n_outputs}:
-            where = f"model.calibrations.{policy}.offsets"
-            yield Refusal(where, f"must be rows of {n_outputs}")
     if len({one.label for one in document.classes}) < n_classes:
         yield Refusal("model.classes", "labels must be unique")
-    yield from check_curve(document.curve, len(document.features))
-
-
-def check_curve(curve: Curve | None, n_features: int) -> Iterator[Refusal]:
-    """Yield refusals of a curve's lists that differ in length."""
-    if curve is None:
-        return
-    values = (getattr(curve, one.name) for one in fields(curve))
-    if len({len(one) for one in values if isinstance(one, tuple)}) > 1:
-        yield Refusal("model.curve", "lists must be of one length")
-    if {*map(len, curve.purchases or ())} - {n_features}:
-        rule = "must be rows of one share for each feature"
-        yield Refusal("model.curve.purchases", rule)
-    steps = curve.steps
-    if steps is not None and len(steps.budgets) != len(steps.mean_spends):
-        yield Refusal("model.curve.steps", "lists must be of one length")
 
 
 def check_hypotheses(

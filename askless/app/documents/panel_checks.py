@@ -29,36 +29,24 @@ def check_panels(
     if shape is None:
         return
     where = "model.panels"
-    if len(shape.starts) != n_outputs:
-        yield Refusal(f"{where}.starts", f"must be {n_outputs} numbers")
     if all(one.feature_idxs for one in shape.panels):
         yield Refusal(f"{where}.panels", "must have one without features")
     for position, panel in enumerate(shape.panels):
         place = f"{where}.panels[{position}]"
-        yield from check_panel(panel, n_features, n_outputs, place)
-    if len({one.rises is None for one in shape.panels}) > 1:
-        yield Refusal(f"{where}.panels", "must all have rises, or none")
-    n_main = len(shape.panels)
-    if shape.route is not None:
-        n_main = int((shape.route.parts == MAIN).sum())
-    yield from check_stopping(shape.stopping, n_main, f"{where}.stopping")
+        yield from check_panel(panel, n_outputs, place)
+    yield from check_stopping(shape.stopping, f"{where}.stopping")
     sets = [set(one.feature_idxs) for one in shape.panels]
     yield from check_route(build_route(shape.route), sets, n_features)
     yield from check_columns(shape, where)
 
 
-def check_panel(
-    panel: PanelShape, n_features: int, n_outputs: int, where: str
-) -> Iterator[Refusal]:
+def check_panel(panel: PanelShape, n_outputs: int, where: str) -> Iterator[Refusal]:
     """Yield refusals of a panel, except of the columns that its blend reads."""
     idxs = set(panel.feature_idxs)
-    if len(idxs) < len(panel.feature_idxs) or max(idxs, default=0) >= n_features:
-        rule = f"must be different positions below {n_features}"
-        yield Refusal(f"{where}.features", rule)
+    if len(idxs) < len(panel.feature_idxs):
+        yield Refusal(f"{where}.features", "must be different")
     if not idxs.issuperset(panel.may_lack):
         yield Refusal(f"{where}.may_lack", "must be among the features")
-    if panel.rises is not None and len(panel.rises) != len(panel.feature_idxs):
-        yield Refusal(f"{where}.rises", "must be one number for each feature")
     if (panel.blend is None) != (not idxs):
         yield Refusal(f"{where}.blend", "is there exactly where features are")
     elif panel.blend is not None:
@@ -66,11 +54,11 @@ def check_panel(
 
 
 def check_columns(shape: PanelLadderShape, where: str) -> Iterator[Refusal]:
-    """Yield refusals of spaces, of blends' columns and of the ridges that read them."""
+    """Yield refusals of spaces, of columns and of the ridges that read them."""
     parts = [] if shape.route is None else shape.route.parts.tolist()
     n_parts = len({MAIN, *parts})
-    if len(shape.spaces) not in (0, n_parts):
-        yield Refusal(f"{where}.spaces", f"must be {n_parts}, or none")
+    if len(shape.spaces) != n_parts:
+        yield Refusal(f"{where}.spaces", f"must be {n_parts}")
         return
     if shape.route is not None and len(parts) != len(shape.panels):
         return
@@ -81,18 +69,10 @@ def check_columns(shape: PanelLadderShape, where: str) -> Iterator[Refusal]:
         if one.blend is None:
             continue
         at = f"{where}.panels[{position}].blend"
-        if (one.blend.columns is None) != bool(shape.spaces):
-            rule = "is there exactly where there are no spaces"
-            yield Refusal(f"{at}.columns", rule)
-            return
-        if one.blend.columns is None:
-            read = shape.spaces[place].feature_idxs
-            n_columns = int(np.isin(read, one.feature_idxs).sum())
-            if not n_columns:
-                yield Refusal(at, "must read a column of its space")
-        else:
-            yield from check_own_columns(one, one.blend.columns, f"{at}.columns")
-            n_columns = one.blend.columns.feature_idxs.size
+        read = shape.spaces[place].feature_idxs
+        n_columns = int(np.isin(read, one.feature_idxs).sum())
+        if not n_columns:
+            yield Refusal(at, "must read a column of its space")
         yield from check_ridges(one.blend, n_columns, at)
         n_draws += sum(
             count_ridge_numbers(n_columns, ridge) for ridge in one.blend.ridges
@@ -102,20 +82,8 @@ def check_columns(shape: PanelLadderShape, where: str) -> Iterator[Refusal]:
         yield Refusal(f"{where}.panels", rule)
 
 
-def check_own_columns(
-    panel: PanelShape, columns: Columns, where: str
-) -> Iterator[Refusal]:
-    """Yield refusals of a blend's own columns."""
-    if count_columns(columns) in (None, 0):
-        yield Refusal(where, "lists must be of one length, not empty")
-    if not set(panel.feature_idxs).issuperset(columns.feature_idxs.tolist()):
-        yield Refusal(f"{where}.features", "must be among those of the panel")
-
-
 def check_space(space: Columns, where: str) -> Iterator[Refusal]:
     """Yield refusals of a space: columns that several panels share."""
-    if count_columns(space) is None:
-        yield Refusal(where, "lists must be of one length, but the covariance")
     if space.covariance is None:
         yield Refusal(f"{where}.covariance", "is required")
     elif len(space.covariance) > min(space.feature_idxs.size, MAX_COVARIED):
@@ -123,13 +91,6 @@ def check_space(space: Columns, where: str) -> Iterator[Refusal]:
         yield Refusal(f"{where}.covariance", rule)
     elif not is_positive_definite(space.covariance):
         yield Refusal(f"{where}.covariance", "must be positive definite")
-
-
-def count_columns(columns: Columns) -> int | None:
-    """Return the number of columns; None where lists differ in length."""
-    limits = columns.lows, columns.highs, columns.means, columns.scales
-    sizes = {one.size for one in (columns.feature_idxs, columns.codes, *limits)}
-    return sizes.pop() if len(sizes) == 1 else None
 
 
 def is_positive_definite(covariance: FloatArray) -> bool:
@@ -152,7 +113,7 @@ def check_blend(
         if {ridge.offsets.size, *ridge.coefficients.shape[1:]} != {n_outputs}:
             rule = f"must be rows of {n_outputs} numbers, as many as it has inputs"
             yield Refusal(f"{where}.ridges[{number}].coefficients", rule)
-    yield from check_trees(blend.trees, idxs, n_outputs, f"{where}.trees")
+    yield from check_trees(blend.trees, idxs, f"{where}.trees")
 
 
 def check_ridges(blend: BlendShape, n_columns: int, where: str) -> Iterator[Refusal]:
@@ -178,27 +139,15 @@ def count_ridge_numbers(n_columns: int, ridge: KernelRidge | LogisticRidge) -> i
     return n_columns * max(n_columns, len(ridge.coefficients) // 2)
 
 
-def check_trees(
-    trees: TreesShape, idxs: set[int], n_outputs: int, where: str
-) -> Iterator[Refusal]:
+def check_trees(trees: TreesShape, idxs: set[int], where: str) -> Iterator[Refusal]:
     """Yield refusals of trees.
 
     A child comes after its node, so every path ends. No two nodes share a child: a
     short document could otherwise ask for endless work.
     """
     n_nodes, n_steps = len(trees.features), len(trees.steps)
-    if trees.shares is not None and len(trees.shares) != n_nodes:
-        yield Refusal(f"{where}.shares", "must be one for each node")
-    per_node = trees.cuts, trees.is_category, trees.missing_below
-    if {*map(len, (*per_node, trees.below, trees.above)), n_nodes} != {n_nodes}:
-        yield Refusal(where, "lists of nodes must be of one length")
-        return
     if not idxs.issuperset(trees.features.tolist()):
         yield Refusal(f"{where}.features", "must be among those of the panel")
-    if len(trees.roots) != len(trees.outputs) or len(trees.starts) != n_outputs:
-        yield Refusal(where, f"must have an output per root, and {n_outputs} starts")
-    if trees.outputs.max(initial=0) >= n_outputs:
-        yield Refusal(f"{where}.outputs", f"must be below {n_outputs}")
     own = np.arange(n_nodes)
     children = np.concatenate((trees.below, trees.above, trees.roots))
     # A child must come after its node; a root may be any node.

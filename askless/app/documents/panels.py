@@ -12,7 +12,7 @@ from askless.app.documents.shape import Many
 from askless.app.documents.stored import Stored, StoredShape, write
 from askless.core.model.columns import ALONE, Columns
 from askless.core.model.panels import Panel, PanelLadder
-from askless.core.model.ranges import Numbers, Position
+from askless.core.model.ranges import Below, Each, Numbers, Position
 from askless.core.model.routes import MAIN
 from askless.core.model.stopping import Stopping
 
@@ -23,30 +23,41 @@ Loss = Annotated[float, Interval(ge=0, le=1e6)]
 
 
 class PanelShape(StoredShape):
-    feature_idxs: Many[Position]
+    feature_idxs: Annotated[Many[Position], Below("features")]
     loss: Loss
     may_lack: Many[Position]
-    #: one for each feature; older files have none
-    rises: Many[Loss] | None = None
+    #: one for each feature
+    rises: Annotated[Many[Loss], Each("panel's features")]
     blend: BlendShape | None = None
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {"panel's features": len(self.feature_idxs)}
 
 
 class PanelLadderShape(StoredShape):
-    starts: Stored[Numbers]
+    starts: Annotated[Stored[Numbers], Each("outputs")]
     panels: Annotated[Many[PanelShape], Len(1, MAX_PANELS)]
     #: one for the main panels, then one for each part of the route
-    spaces: Many[Stored[Columns]] = ()
+    spaces: Many[Stored[Columns]]
     stopping: Stored[Stopping] | None = None
     route: RouteShape | None = None
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        n_panels = len(self.panels)
+        parts = None if self.route is None else self.route.parts
+        n_main = n_panels if parts is None else int((parts == MAIN).sum())
+        return {"panels": n_panels, "main panels": n_main}
 
 
 def panels_to_json(ladder: PanelLadder) -> dict[str, Any]:
     """Return panels as JSON-able values."""
-    has_spaces = bool(ladder.spaces)
-    panels = [panel_to_json(one, has_columns=not has_spaces) for one in ladder.panels]
-    document = {"starts": write(ladder.starts), "panels": panels}
-    if has_spaces:
-        document["spaces"] = write(ladder.spaces)
+    document = {
+        "starts": write(ladder.starts),
+        "panels": [panel_to_json(panel) for panel in ladder.panels],
+        "spaces": write(ladder.spaces),
+    }
     if ladder.stopping is not None:
         document["stopping"] = write(ladder.stopping)
     if ladder.route is not None:
@@ -54,16 +65,15 @@ def panels_to_json(ladder: PanelLadder) -> dict[str, Any]:
     return document
 
 
-def panel_to_json(panel: Panel, *, has_columns: bool) -> dict[str, Any]:
+def panel_to_json(panel: Panel) -> dict[str, Any]:
     """Return a panel as JSON-able values."""
-    blend = panel.blend
-    document: dict[str, Any] = {
+    return {
         "features": list(panel.feature_idxs),
         "loss": panel.loss,
         "may_lack": sorted(panel.may_lack),
-        "blend": blend and blend_to_json(blend, has_columns=has_columns),
+        "blend": panel.blend and blend_to_json(panel.blend),
+        "rises": list(panel.rises),
     }
-    return document | ({} if panel.rises is None else {"rises": list(panel.rises)})
 
 
 def build_panels(shape: PanelLadderShape | None) -> PanelLadder | None:
@@ -76,9 +86,7 @@ def build_panels(shape: PanelLadderShape | None) -> PanelLadder | None:
             Panel,
             may_lack=frozenset(one.may_lack),
             blend=one.blend
-            and build_blend(
-                one.blend, spaces[place].take(one.feature_idxs) if spaces else None
-            ),
+            and build_blend(one.blend, spaces[place].take(one.feature_idxs)),
         )
         for one, place in zip(shape.panels, space_positions(shape), strict=True)
     )

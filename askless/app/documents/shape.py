@@ -3,7 +3,7 @@
 All broken rules are refused at once, each by its path in the document.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -192,6 +192,16 @@ def read_shape(shape: type[AnyShape], raw: object, root: str) -> AnyShape:
         return shape.model_validate(raw)
     except ValidationError as error:
         raise to_refused_error(error, root) from None
+
+
+def check_version(raw: object, version: int, root: str, remedy: str) -> None:
+    """Raise RefusedError with one refusal for a document of another version."""
+    written = raw.get("version", version) if isinstance(raw, Mapping) else version
+    if written != version:
+        rule = f"must be {version}; {remedy}, or use the version of Askless that wrote"
+        raise RefusedError(
+            [Refusal(f"{root}.version", f"{rule} it", describe(written))]
+        )
 
 
 def to_refused_error(error: ValidationError, root: str) -> RefusedError:

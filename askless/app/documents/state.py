@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from askless.app.documents.fields import Policy
-from askless.app.documents.shape import Many, read_shape, shape_of
+from askless.app.documents.shape import Many, check_version, read_shape, shape_of
 from askless.app.documents.stored import StoredShape
 from askless.core.errors import Refusal, RefusedError, describe
 from askless.core.model.ranges import Micros
@@ -37,7 +37,7 @@ class StopShape(shape_of(StopRule, base=StoredShape)):  # type: ignore[misc]  # 
     def without_certificate(
         self, write: SerializerFunctionWrapHandler
     ) -> dict[str, Any]:
-        """Write a certificate's fields only if one is requested, as older versions."""
+        """Write a certificate's fields only if one is requested."""
         document: dict[str, Any] = write(self)
         if document["disagreement"] is None:
             del document["disagreement"], document["delta"]
@@ -74,8 +74,8 @@ class ExplorationShape(StoredShape):
     """A draw of whether to explore; what is absent is a stop, or nothing drawn."""
 
     n_answers: Annotated[int, Field(ge=0, le=2**32)]
-    #: null: unlimited; absent from older states
-    remaining: Micros | None = None
+    #: null: unlimited
+    remaining: Micros | None
     asks: str | None = None
     price: Micros
     n_open: Annotated[int, Field(ge=1, le=2**32)]
@@ -174,7 +174,12 @@ def none_if_nan(value: float) -> float | None:
 
 def state_from_json(raw: object, catalogue: Catalogue) -> State:
     """Read a session's state; raise RefusedError if it does not fit the catalogue."""
-    return build_state(read_shape(StateDocument, raw, "state"), catalogue)
+    return build_state(read_state(raw), catalogue)
+
+
+def read_state(raw: object) -> StateDocument:
+    check_version(raw, 1, "state", "start another session")
+    return read_shape(StateDocument, raw, "state")
 
 
 def check_names(document: StateDocument, idxs: Mapping[str, int]) -> Iterator[Refusal]:
@@ -230,24 +235,15 @@ def build_state(document: StateDocument, catalogue: Catalogue) -> State:
             )
             for one in document.history
         ),
-        explorations=tuple(
-            build_draw(one, document, idxs) for one in document.explorations
-        ),
+        explorations=tuple(build_draw(one, idxs) for one in document.explorations),
         next_feature_idx=None if next_feature is None else idxs[next_feature],
     )
 
 
-def build_draw(
-    draw: ExplorationShape, document: StateDocument, idxs: Mapping[str, int]
-) -> Exploration:
-    """Build a draw; an older one gets what would have remained of today's budget."""
-    remaining = draw.remaining
-    if "remaining" not in draw.model_fields_set and document.budget is not None:
-        before = document.history[: draw.n_answers]
-        remaining = max(document.budget - sum(one.charged for one in before), 0)
+def build_draw(draw: ExplorationShape, idxs: Mapping[str, int]) -> Exploration:
     return Exploration(
         draw.n_answers,
-        remaining,
+        draw.remaining,
         None if draw.asks is None else idxs[draw.asks],
         draw.price,
         draw.n_open,
@@ -262,7 +258,7 @@ def write_state(state: State, catalogue: Catalogue, texts: Texts) -> str:
 
 def parse_state(text: str, catalogue: Catalogue) -> tuple[State, Texts]:
     """Return a stored state, and the texts that have no code."""
-    document = read_shape(StateDocument, json.loads(text), "state")
+    document = read_state(json.loads(text))
     return build_state(document, catalogue), document.unseen_texts
 
 

@@ -8,20 +8,13 @@ from askless.core.errors import Refusal
 from askless.core.model.stopping import Stopping
 
 
-def check_stopping(
-    stopping: Stopping | None, n_panels: int, where: str
-) -> Iterator[Refusal]:
+def check_stopping(stopping: Stopping | None, where: str) -> Iterator[Refusal]:
     """Yield refusals of stopping rules; a target is the same or an earlier panel."""
     if stopping is None:
         return
-    if len(stopping.errors) != n_panels:
-        yield Refusal(f"{where}.errors", f"must be {n_panels} numbers")
     for number, rule in enumerate(stopping.rules):
         place = f"{where}.rules[{number}]"
-        lists = rule.targets, rule.thresholds, rule.prices, rule.left
-        if {*map(len, lists)} != {n_panels}:
-            yield Refusal(place, f"lists must be of {n_panels} items")
-        elif (rule.targets > np.arange(n_panels)).any():
+        if (rule.targets > np.arange(rule.targets.size)).any():
             expected = "must be the panel's own position or one before"
             yield Refusal(f"{place}.targets", expected)
     spends = [rule.spend for rule in stopping.rules]

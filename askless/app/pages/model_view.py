@@ -27,7 +27,6 @@ from askless.app.words.model_charts import (
     show_reliabilities,
 )
 from askless.app.words.sessions import describe_note, session_cells
-from askless.app.words.wording import list_warnings
 from askless.core.model.model import Curve, Model
 
 
@@ -68,7 +67,6 @@ class ModelView(NamedTuple):
     features: FeatureTables
     limits: Sequence[str]
     #: what to know before sessions
-    warnings: Sequence[str]
     #: in the report alone, since they take seconds or much room
     order: PlannedBudget | None = None
     budgets: Sequence[PlannedBudget] = ()
@@ -92,7 +90,6 @@ def view_of(model: Model, tested: NamedCurve | None = None) -> ModelView:
         sessions=None if sessions is None else (sessions, describe_note(model)),
         features=FeatureTables(*map(isolate, list_features(model))),
         limits=list_cautions(model),
-        warnings=list_warnings(model.ensemble),
     )
 
 

@@ -22,14 +22,15 @@ from askless.app.records import Decision, ModelHead, Moment
 from askless.app.service.loaded import LoadedModels
 from askless.app.store import challenges, models, sessions
 from askless.app.store.database.transactions import Transaction
-from askless.app.words.wording import list_warnings
 from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model
+from askless.core.model.values import middle_values
 from askless.core.session import machine
 from askless.core.session.outline import outline
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import Position
-from askless.core.session.state import StopRule
+from askless.core.session.state import Answer, StopRule
 from askless.core.table.prices import (
     MAX_TOTAL,
     MAX_UNITS,
@@ -46,6 +47,11 @@ lock_name = models.lock_name
 titles = models.titles
 MAX_MICROS = MAX_UNITS * MICROS_PER_UNIT
 MODEL_START = re.compile(rb'\s*\{\s*"')
+# More questions of one case would take too long where features are many.
+MOST_PLAYED = 20
+PLAYABLE = "must be a model that a case can be played with, as `askless train` makes it"
+# What numbers that contradict one another can end in.
+BROKEN = (ArithmeticError, AssertionError, LookupError, TypeError, ValueError)
 START_RULE = "must be an object of JSON with fields, as `askless train` writes it"
 
 
@@ -73,7 +79,6 @@ def get(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Model:
         ],
         positive=ensemble.classes[1].label if ensemble.n_outputs == 1 else None,
         hypotheses=len(ensemble.hypotheses),
-        warnings=list_warnings(ensemble),
     )
 
 
@@ -160,10 +165,32 @@ def check_document(file: IO[bytes]) -> CheckedModel:
     """Read and check a document; the text may differ from the file in its layout."""
     model = read_model(parse_json(file.read(), "body"))
     check_bounds(model)
+    check_playable(model.ensemble)
     text = model_text(model)
     if not is_storable(text):
         raise RefusedError([Refusal("model", STORABLE_RULE)])
     return CheckedModel(model.name, text)
+
+
+def check_playable(ensemble: Ensemble) -> None:
+    """Raise RefusedError for a model with which a case can't be played."""
+    try:
+        play_case(ensemble)
+    except BROKEN as error:
+        raise RefusedError([Refusal("model", PLAYABLE, type(error).__name__)]) from None
+
+
+def play_case(ensemble: Ensemble) -> None:
+    """Play the first questions of a case that has middle values."""
+    values = middle_values(ensemble)
+    state = machine.start(ensemble, None, stop=StopRule(certain=False))
+    for _ in range(MOST_PLAYED):
+        question = machine.next_question(ensemble, state)
+        if question is None:
+            break
+        answers = [Answer(idx, "value", values[idx]) for idx in question.feature_idxs]
+        state = machine.observe(ensemble, state, answers)
+    machine.forecast(ensemble, state)
 
 
 def import_model(

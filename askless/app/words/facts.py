@@ -5,7 +5,6 @@ from typing import NamedTuple
 from askless.app.documents.card import read_learnt
 from askless.app.words.figures import Cells
 from askless.app.words.wording import (
-    list_warnings,
     money,
     percent,
     percent_range,
@@ -196,7 +195,8 @@ def describe_seen(feature: Feature) -> str:
 
 def list_cautions(model: Model) -> list[str]:
     """Return sentences about what the model can't be trusted with."""
-    limits, curve = list_warnings(model.ensemble), model.curve
+    limits: list[str] = []
+    curve = model.curve
     if curve is None and read_learnt(model) is not None:
         limits.append(
             "It has no curve: that of its training was of the version before. What is "

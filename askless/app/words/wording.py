@@ -26,12 +26,6 @@ LACKS: dict[str | None, str] = {
     "not_shown": "The rows set aside don't show it.",
 }
 
-# Shown for a model whose panels can't predict without one of their features.
-OLDER_PANELS = (
-    "This model was trained before refusals could be worked around: after a refused "
-    "answer it may end early. Train it again."
-)
-
 # Shown where the rules for ending early don't hold any more.
 RULES_OFF = "An answer came without a value, so the rules for ending early are off."
 
@@ -80,12 +74,6 @@ def number_range(low: float, high: float) -> str:
 def percent_range(low: float, high: float) -> str:
     """Return two whole percents, without the sign."""
     return f"{100 * low:.0f}–{100 * high:.0f}"
-
-
-def list_warnings(ensemble: Ensemble) -> list[str]:
-    """Return what to know about a model before using it."""
-    panels = ensemble.panels
-    return [] if panels is None or panels.can_hide else [OLDER_PANELS]
 
 
 def why(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from annotated_types import Interval, Len
 
-from askless.core.model.ranges import Chance, Micros
+from askless.core.model.ranges import Chance, Each, Micros
 
 # Thresholds that are tried: how probable the label must be to stop early.
 THRESHOLDS = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995)
@@ -56,17 +56,17 @@ class Level:
     #: the least spends of the second and the third stratum
     bounds: Annotated[tuple[Micros, ...], Len(N_STRATA - 1, N_STRATA - 1)]
     #: on rows of the folds, which order the tests
-    guide: Counts
+    guide: Annotated[Counts, Each("rules")]
     #: by rule, on rows of the folds
-    guide_spends: tuple[Micros, ...]
+    guide_spends: Annotated[tuple[Micros, ...], Each("rules")]
     #: on the rows set aside
-    counts: Counts
+    counts: Annotated[Counts, Each("rules")]
     #: by rule, on the rows set aside
-    mean_spends: tuple[Micros, ...]
+    mean_spends: Annotated[tuple[Micros, ...], Each("rules")]
     #: without early stops
     mean_spend: Micros
     #: rows set aside whose true class had at least this chance at the end, by `chances`
-    n_covered: tuple[Rows, ...]
+    n_covered: Annotated[tuple[Rows, ...], Each("chances")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +84,8 @@ class Certification:
     chances: Annotated[tuple[Chance, ...], Len(1, MAX_ITEMS)]
     #: by budget, ascending; None is the last
     levels: Annotated[tuple[Level, ...], Len(1, MAX_ITEMS)]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Numbers of rules and chances, by which lists of levels are checked."""
+        return {"rules": len(self.rules), "chances": len(self.chances)}

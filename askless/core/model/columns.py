@@ -9,7 +9,7 @@ from annotated_types import Interval
 
 from askless.core import arrays
 from askless.core.arrays import Arrays, BoolArray, FloatArray, IntArray
-from askless.core.model.ranges import Numbers, Positions
+from askless.core.model.ranges import Below, Each, Numbers, Positions
 
 # Codes of columns: for a number, and for a column that marks missing values.
 NUMBER_CODE, MISSING_CODE = -1, -2
@@ -27,20 +27,25 @@ class Columns(Arrays):
     """
 
     #: (n_columns,), the feature that each reads
-    feature_idxs: Positions
+    feature_idxs: Annotated[Positions, Below("features")]
     #: (n_columns,), the category's code, -1: the number itself, -2: marks missing
-    codes: Annotated[IntArray, Interval(ge=-2, le=2**31)]
+    codes: Annotated[IntArray, Interval(ge=-2, le=2**31), Each("columns")]
     #: (n_columns,)
-    lows: Numbers
-    highs: Numbers
-    means: Numbers
+    lows: Annotated[Numbers, Each("columns")]
+    highs: Annotated[Numbers, Each("columns")]
+    means: Annotated[Numbers, Each("columns")]
     #: divisors, after the means were subtracted
-    scales: Annotated[FloatArray, Interval(gt=0, le=1e300)]
+    scales: Annotated[FloatArray, Interval(gt=0, le=1e300), Each("columns")]
     #: (n_columns,), row of each column in the covariance, or `ALONE`
     places: IntArray | None = None
     #: (n_covaried, n_covaried), of the rows of training, shared by all columns of a
-    #: ladder; None in older models
+    #: ladder
     covariance: Numbers | None = None
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Number of columns, by which their lists are checked."""
+        return {"columns": self.feature_idxs.size}
 
     def take(self, feature_idxs: Sequence[int]) -> "Columns":
         """Return the columns of some features, in their order."""

@@ -14,7 +14,7 @@ from askless.core.kernels import Paths
 from askless.core.model.certificates import Certification
 from askless.core.model.hypotheses import Hypothesis, build_paths
 from askless.core.model.panels import PanelLadder
-from askless.core.model.ranges import Chance, Micros, Share
+from askless.core.model.ranges import Chance, Each, Micros, Share
 from askless.core.table.catalogue import Catalogue
 from askless.core.table.dataset import ClassLabel, count_outputs
 from askless.core.table.price_lists import PriceList, apply_prices
@@ -37,7 +37,10 @@ class Calibration:
     """
 
     #: At each of the `N_KNOTS` knots one per output.
-    offsets: Annotated[tuple[tuple[Offset, ...], ...], Len(N_KNOTS, N_KNOTS)]
+    offsets: Annotated[
+        tuple[Annotated[tuple[Offset, ...], Each("outputs")], ...],
+        Len(N_KNOTS, N_KNOTS),
+    ]
     #: One per knot. Not negative, so that more votes for a class never lower its
     #: probability.
     slopes: Annotated[tuple[Slope, ...], Len(N_KNOTS, N_KNOTS)]

@@ -9,7 +9,7 @@ from annotated_types import Interval, Len
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.figures import Figures, wilson_interval
 from askless.core.model.learning_state import LearningState
-from askless.core.model.ranges import Count, MeanCost, Micros, Share
+from askless.core.model.ranges import Count, Each, MeanCost, Micros, Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,12 @@ class SpendSteps:
 
     #: ascending, as in `Curve`; one for each at which purchases change
     budgets: Annotated[tuple[Micros | None, ...], Len(1)]
-    mean_spends: Annotated[tuple[MeanCost, ...], Len(1)]
+    mean_spends: Annotated[tuple[MeanCost, ...], Len(1), Each("steps")]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Number of steps, by which their spends are checked."""
+        return {"steps": len(self.budgets)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,27 +37,42 @@ class Curve:
     """
 
     budgets: tuple[Micros | None, ...]
-    errors: tuple[Share, ...]
-    errors_calibrated: tuple[Share, ...]
+    errors: Annotated[tuple[Share, ...], Each("budgets")]
+    errors_calibrated: Annotated[tuple[Share, ...], Each("budgets")]
     #: by the model itself, if `n_played` is known
-    mean_spends: tuple[MeanCost, ...]
+    mean_spends: Annotated[tuple[MeanCost, ...], Each("budgets")]
     #: likewise
-    max_spends: tuple[Micros, ...]
+    max_spends: Annotated[tuple[Micros, ...], Each("budgets")]
     #: number of rows that errors are measured on
     n_samples: Count
     #: effective number of independent rows of equal weight; None: `n_samples`
     n_effective: Annotated[float, Interval(gt=0, le=2**53)] | None = None
-    #: under each budget; None: not measured, as in older versions
-    predictive: tuple[Figures, ...] | None = None
+    #: under each budget; None: not measured
+    predictive: Annotated[tuple[Figures, ...], Each("budgets")] | None = None
     #: under each budget the share of sessions that ask for each feature; None: as above
-    purchases: tuple[tuple[Share, ...], ...] | None = None
+    purchases: (
+        Annotated[
+            tuple[Annotated[tuple[Share, ...], Each("features")], ...], Each("budgets")
+        ]
+        | None
+    ) = None
     #: under each budget the mean number of questions, a bundle is one; None: as above
-    questions: tuple[Annotated[float, Interval(ge=0, le=2**53)], ...] | None = None
+    questions: (
+        Annotated[
+            tuple[Annotated[float, Interval(ge=0, le=2**53)], ...], Each("budgets")
+        ]
+        | None
+    ) = None
     #: number of rows that the model itself was played on for spends, questions and
-    #: purchases; None: the rows that errors are measured on, as in older versions
+    #: purchases; None: the rows that errors are measured on
     n_played: Count | None = None
     #: mean spends under more budgets; None: as above
     steps: SpendSteps | None = None
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Number of budgets, by which the other lists are checked."""
+        return {"budgets": len(self.budgets)}
 
     def place_at(self, budget: int | None) -> int:
         """Return the position in the curve of the largest budget not above this one."""

@@ -16,9 +16,6 @@ from askless.core.model.columns import Columns
 from askless.core.model.routes import MAIN, Route
 from askless.core.model.stopping import Stopping
 
-# Rise of the loss without a member where training did not measure it: prohibitive.
-UNKNOWN_RISE = 1e6
-
 # With each further hidden feature the sum of the rises grows by this share.
 SUPERADDED = 0.15
 
@@ -38,8 +35,8 @@ class Panel(Arrays):
     may_lack: frozenset[int]
     #: None: a panel without features, which predicts the class shares
     blend: Blend | None = None
-    #: by how much the loss rises without each feature; None in older models
-    rises: tuple[float, ...] | None = None
+    #: by how much the loss rises without each feature
+    rises: tuple[float, ...] = ()
 
     def logits(
         self, values: FloatArray, starts: FloatArray, hiding: Hiding | None = None
@@ -66,7 +63,7 @@ class PanelLadder(Arrays, Derived):
     #: which panels are for which cases; None: all are for all
     route: Route | None = None
     #: the columns of all features that panels read: of the main panels, then of each
-    #: part; none of a model made before they were kept
+    #: part
     spaces: tuple[Columns, ...] = ()
 
     @cached_property
@@ -88,11 +85,6 @@ class PanelLadder(Arrays, Derived):
         return np.asarray(self.members.any(axis=0), np.bool_)
 
     @cached_property
-    def can_hide(self) -> bool:
-        """Whether panels predict where features are hidden; older models' do not."""
-        return all(panel.rises is not None for panel in self.panels)
-
-    @cached_property
     def may_lack(self) -> BoolArray:
         """Which features' missing values are information; (n_read,)."""
         may_lack = np.zeros(self.n_read, np.bool_)
@@ -110,9 +102,7 @@ class PanelLadder(Arrays, Derived):
         """By how much each panel's loss rises without a feature; (n_panels, n_read)."""
         rises = np.zeros(self.members.shape)
         for panel, row in zip(self.panels, rises, strict=True):
-            row[list(panel.feature_idxs)] = (
-                UNKNOWN_RISE if panel.rises is None else panel.rises
-            )
+            row[list(panel.feature_idxs)] = panel.rises
         return rises
 
     @cached_property
@@ -218,11 +208,8 @@ class PanelLadder(Arrays, Derived):
 
         Candidates: for each number of ignored answers the panel with fewest hidden
         features, the preferred one of several. The candidate of least expected loss
-        predicts, but a panel that matches the known features exactly always wins. In
-        an older model it is the preferred panel without hidden features.
+        predicts, but a panel that matches the known features exactly always wins.
         """
-        if not self.can_hide:
-            return self.find_whole(is_known, part)
         number: int = self._find_panel_cached(is_known[: self.n_read].tobytes(), part)
         return number
 

@@ -3,11 +3,27 @@
 They are checked where a stored model is read, and nowhere inside core.
 """
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from annotated_types import Interval
 
 from askless.core.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """A list has one entry for each of some things of a model."""
+
+    things: str
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """Numbers are below the number of some things of a model: positions of them."""
+
+    things: str
+
 
 #: of several shares; a sum of shares may exceed 1 by rounding
 Share = Annotated[float, Interval(ge=0, le=1 + 1e-9)]

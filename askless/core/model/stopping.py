@@ -7,7 +7,14 @@ import numpy as np
 from annotated_types import Interval, Len
 
 from askless.core.arrays import Arrays, FloatArray
-from askless.core.model.ranges import Amounts, Costs, MeanCost, Positions, Shares
+from askless.core.model.ranges import (
+    Amounts,
+    Costs,
+    Each,
+    MeanCost,
+    Positions,
+    Shares,
+)
 
 ErrorCosts = tuple[tuple[float, ...], ...]
 
@@ -26,14 +33,14 @@ class StoppingRule(Arrays):
     spend: MeanCost
     error: MeanCost
     #: (n_panels,), positions of panels; a panel's own position: no case goes on
-    targets: Positions
+    targets: Annotated[Positions, Each("main panels")]
     #: (n_panels,)
-    thresholds: Annotated[FloatArray, Interval(ge=-1, le=1e18)]
+    thresholds: Annotated[FloatArray, Interval(ge=-1, le=1e18), Each("main panels")]
     #: (n_panels,), price of going on to the target, in micro-units
-    prices: Amounts
+    prices: Annotated[Amounts, Each("main panels")]
     #: (n_panels,), share of the expected error cost that is left at the end, measured
     #: on held-out rows that went on
-    left: Shares
+    left: Annotated[Shares, Each("main panels")]
 
     def scale(self, factor: float) -> "StoppingRule":
         """Return the rule where all prices are a factor times those of training."""
@@ -50,7 +57,7 @@ class Stopping(Arrays):
     """The rules of a ladder, the cheapest first; error is convex in spend."""
 
     #: (n_panels,), mean error cost of each panel on held-out rows
-    errors: Costs
+    errors: Annotated[Costs, Each("main panels")]
     rules: Annotated[tuple[StoppingRule, ...], Len(1)]
 
 

@@ -215,7 +215,6 @@ def level_rises(panels: Sequence[Panel]) -> tuple[Panel, ...]:
     # The smallest first, so that the subsets of a set are done before it.
     for number in sorted(range(len(sets)), key=lambda one: len(sets[one])):
         panel = panels[number]
-        assert panel.rises is not None, "they were just fitted"
         pairs = zip(panel.feature_idxs, panel.rises, strict=True)
         losses = {idx: panel.loss + rise for idx, rise in pairs}
         subsets = [one for one in without if sets[one] < sets[number]]

@@ -91,7 +91,7 @@ def single_steps(ensemble: Ensemble) -> list[int]:
     A budget that pays no panel buys such a feature where it helps.
     """
     ladder, catalogue = ensemble.panels, ensemble.catalogue
-    if ladder is None or not ladder.can_hide:
+    if ladder is None:
         return []
     least = next((one for one in purchase_steps(ensemble) if one > 0), math.inf)
     read = np.flatnonzero(ladder.members.any(axis=0)).tolist()

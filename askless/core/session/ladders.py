@@ -40,8 +40,6 @@ def find_known(position: Position) -> BoolArray:
     ladder, status = ladder_of(position.ensemble), position.case.status
     is_known = np.asarray(status == kernels.KNOWN, np.bool_)
     lacks = np.array([one == "unavailable" for one in position.state.outcomes])
-    if not ladder.can_hide:
-        lacks = np.asarray(status == kernels.GONE)
     is_known[: ladder.n_read] |= lacks[: ladder.n_read] & ladder.may_lack
     return is_known
 
@@ -72,11 +70,9 @@ def hides_any(position: Position) -> bool:
 def has_hidden_feature(position: Position) -> bool:
     """Return whether a case is not as those that rules for going on were learned on.
 
-    Something that panels read came back without a value. Of an older model, whose
-    panels hide nothing, rules hold all the same.
+    Something that panels read came back without a value.
     """
-    can_hide = ladder_of(position.ensemble).can_hide
-    return can_hide and bool(find_gone(position).any())
+    return bool(find_gone(position).any())
 
 
 @once
@@ -138,8 +134,6 @@ def find_extra(position: Position) -> list[int]:
 def weigh_extra(position: Position) -> dict[int, float]:
     """Return by how much each open feature lowers the expected loss, if it does."""
     ladder, catalogue = ladder_of(position.ensemble), position.ensemble.catalogue
-    if not ladder.can_hide:
-        return {}
     # What was ordered comes, and may tell the same.
     known = find_known(position) | (position.case.status == kernels.PENDING)
     part, n_read = find_part(position), ladder.n_read
@@ -226,9 +220,8 @@ def find_open(position: Position, number: int) -> list[int]:
 def price_rests(position: Position, part: int | None = None) -> FloatArray:
     """Return the price of each panel's open features, in micro-units; (n_panels,).
 
-    It is infinite for panels of another part than `part` (None: the part of the case),
-    for panels that what remains can't pay and, in an older model, for panels that read
-    a feature which stays hidden.
+    It is infinite for panels of another part than `part` (None: the part of the case)
+    and for panels that what remains can't pay.
     """
     part = find_part(position) if part is None else part
     if f"rests of {part}" in position.kept:
@@ -242,8 +235,6 @@ def price_rests(position: Position, part: int | None = None) -> FloatArray:
         its_members = catalogue.group_idxs[:n_read] == group_idx
         amounts += catalogue.fees[group_idx] * is_open[:, its_members].any(axis=1)
     is_out = ~ladder.is_for(part) | (amounts > position.remaining)
-    if not ladder.can_hide:
-        is_out |= (ladder.members & find_gone(position)).any(axis=1)
     rests = position.kept[f"rests of {part}"] = np.where(is_out, np.inf, amounts)
     return rests
 

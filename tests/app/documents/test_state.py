@@ -58,20 +58,21 @@ def test_a_state_without_exploration_is_written_as_before(trained_model):
 
     assert not {"explore", "explorations"} & document.keys()
     assert document["history"][0].pop("propensity") == 1.0
-    # Older documents have no chances.
+    # What was not asked by chance has no chance.
     assert state_from_json(document, ensemble.catalogue).history[0].propensity is None
 
 
-def test_a_draw_of_an_older_state_gets_what_would_have_remained(trained_model):
+def test_state_of_another_version_is_refused_once(trained_model):
     ensemble = trained_model.ensemble
-    state = machine.start(ensemble, 9_000_000, explore=0.5)
-    document = state_to_json(state, ensemble.catalogue)
+    document = state_to_json(machine.start(ensemble, None), ensemble.catalogue)
 
-    written = [one.pop("remaining") for one in document["explorations"]]
+    with pytest.raises(RefusedError) as refused:
+        state_from_json(document | {"version": 2, "later": 1}, ensemble.catalogue)
 
-    assert written == [9_000_000]
-    back = state_from_json(document | {"budget_micros": 20_000_000}, ensemble.catalogue)
-    assert [one.remaining for one in back.explorations] == [20_000_000]
+    assert [str(one) for one in refused.value.refusals] == [
+        "state.version: must be 1; start another session, or use the version of "
+        "Askless that wrote it; found 2"
+    ]
 
 
 @given(st.data())

@@ -99,16 +99,6 @@ def test_value_of_a_hidden_column_changes_nothing(columns):
     np.testing.assert_array_equal(hidden.fill(laid), hidden.fill(other))
 
 
-def test_columns_of_an_older_model_are_hidden_as_their_means(columns):
-    older = replace(columns, places=None, covariance=None)
-    laid, directions = np.ones((1, 8)), np.full((8, 1), 2.0)
-
-    hidden = hide(older, 2, 5)
-
-    assert hidden.fill(laid).tolist() == [[1, 1, 0, 0, 0, 1, 1, 0]]
-    assert hidden.compute_variances(directions).tolist() == [16.0]
-
-
 def test_columns_of_some_features_keep_their_places_and_share_the_covariance(columns):
     taken = columns.take((5, 2))
 

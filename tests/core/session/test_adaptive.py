@@ -87,7 +87,7 @@ def naive_next(ensemble: Ensemble, state: State) -> tuple[int | None, str | None
     if step.feature_idx is None:
         return None, step.reason
     position, ladder = Position.of(ensemble, plain), ensemble.panels
-    if ladder.can_hide and has_hidden(ensemble, state):
+    if has_hidden(ensemble, state):
         return step.feature_idx, None
     rules, aim = ladder.stopping.rules, state.aim or Aim()
     wishes = aim.mean_budget, aim.wanted_error, aim.error_price
@@ -307,7 +307,7 @@ def test_result_to_come_is_waited_for():
     ensemble = ensemble_of(
         (3, 4, 5), (0, 1, 2), targets=wanted, thresholds=np.full(4, -1.0), rate=0.0
     )
-    state = observe(ensemble, begin(ensemble), 0, "ordered")
+    state = observe(ensemble, begin(ensemble), 0, "value", 1.0)
 
     state = observe(ensemble, state, 1, "ordered")
 

@@ -95,11 +95,6 @@ class Model(ModelHead):
         description="The label of that class; null of more than two classes.",
     )
     hypotheses: int = Field(examples=[300])
-    warnings: list[str] = Field(
-        examples=[[]],
-        description="What to know before sessions, such as that the model was trained "
-        "by an older version.",
-    )
     card: dict[str, Any] = Field(examples=[{"rows": 303, "folds": 5}])
 
 

@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What pytest makes of the test files is kept, and not made anew by each process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo free-port test test-uncompiled test-chaos test-replicas test-fuzz test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-online evidence frontier off-policy lock clean
+.PHONY: help demo free-port test test-uncompiled test-chaos test-replicas test-fuzz test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-online evidence frontier lock clean
 
 define check_python
 @command -v $(PYTHON) >/dev/null || { \
@@ -123,9 +123,6 @@ evidence: $(STAMP) ## Reproduce the papers and write docs/evidence.md (QUICK=1: 
 frontier: $(STAMP) ## Measure error against spend beside competitors; docs/frontier.md (QUICK=1: build/frontier).
 	$(call group,bench,$(BIN)/python)
 	$(BIN)/python -m benchmarks.frontier $(if $(QUICK),--quick)
-
-off-policy: $(STAMP) ## Estimate policies from logged cases 200 times each; docs/learning.md (ten minutes).
-	$(BIN)/python -m benchmarks.off_policy
 
 clean: ## Remove caches and build output; the environment stays (rm -rf .venv).
 	rm -rf build dist htmlcov .coverage .coverage.* .hypothesis

@@ -77,23 +77,6 @@ def test_a_case_is_a_row_with_the_answers_to_the_same_bits(
     assert max(case.chances, key=case.chances.__getitem__) == case.prediction
 
 
-def test_a_draw_has_what_remained_although_the_budget_was_changed_later(
-    client: TestClient, start: Start, answer: Answer, rows: Callable[..., list[Json]]
-) -> None:
-    session = start(20.0, explore=0.5, seed=0, stop={"certain": False})
-    path = f"/predict/{session['id']}"
-    answer(session, *((one, "refused") for one in session["question"]["features"]))
-    client.patch(path, json={"budget": 60})
-    client.post(f"{path}/stop")
-    client.put(f"{path}/outcome", json={"label": "1"})
-
-    (row,) = rows()
-
-    (first, *later) = parse_case(row["askless_case"]).draws
-    assert first.remaining == 20_000_000
-    assert all(one.remaining == 60_000_000 for one in later)
-
-
 def test_nothing_in_a_table_identifies_a_case(
     app: FastAPI, play: Play, make: Make
 ) -> None:

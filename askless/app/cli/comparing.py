@@ -11,7 +11,6 @@ from rich.markup import escape
 
 from askless.app.batch.budgets import largest_budget
 from askless.app.batch.curves import play_conditions
-from askless.app.cli.logged import compare_logged
 from askless.app.cli.measures import (
     Budgets,
     GroupBy,
@@ -40,14 +39,6 @@ Files = Annotated[
     typer.Argument(help="Two or more MODEL.json; last, if any, a table with classes."),
 ]
 
-Logged = Annotated[
-    Path | None,
-    typer.Option(
-        help="Table of logged cases (askless cases): what each model would have done "
-        "on them, each at its own budget.",
-    ),
-]
-
 
 def compare_models(
     paths: Files,
@@ -59,11 +50,7 @@ def compare_models(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     weight: Weight = None,
     group_by: GroupBy = None,
-    logged: Logged = None,
 ) -> None:
-    if logged is not None:
-        refuse_beside_logged(out=out, budgets=budgets, weight=weight, group_by=group_by)
-        return compare_logged(name_models(paths), logged, seed, as_json=as_json)
     if out is not None:
         files.check_writable(out, "--out")
     data = None if paths[-1].suffix == MODEL_ENDING else paths[-1]
@@ -94,17 +81,6 @@ def compare_models(
 def draw_curves(compared: list[ComparedModel], unit: str) -> str:
     curves = [NamedCurve(one.name, one.curve) for one in compared]
     return stand_alone(curve_chart(curves, unit))
-
-
-def refuse_beside_logged(**options: object) -> None:
-    """Refuse options that mean nothing for logged cases."""
-    refusals = [
-        Refusal(f"--{name.replace('_', '-')}", "is not for --logged")
-        for name, given in options.items()
-        if given is not None
-    ]
-    if refusals:
-        raise RefusedError(refusals)
 
 
 def name_models(paths: list[Path]) -> list[Model]:

@@ -15,7 +15,6 @@ from askless.app.documents.stored import StoredShape
 from askless.app.documents.text import parse_json
 from askless.core.model.ranges import Micros
 from askless.core.session.state import Outcome, State
-from askless.core.simulation.trails import LoggedDraw, list_draws, order_asked
 from askless.core.table.catalogue import Catalogue
 from askless.core.table.spec import CASE_COLUMN
 
@@ -36,22 +35,6 @@ class AskedFeature(StoredShape):
     explored: bool | None = Field(default=None, exclude_if=lambda one: one is None)
 
 
-class DrawnChance(StoredShape):
-    """A draw of whether to explore, before a question or before the advice to stop."""
-
-    #: how many of the features in `asked` had an answer
-    n_asked: Annotated[int, Field(ge=0, le=2**32)]
-    #: what was left of the budget; None: unlimited
-    remaining: Micros | None
-    #: what the policy itself would ask, and its price; None: it would advise to stop
-    asks: str | None
-    price: Micros
-    #: how many other purchases could have been drawn
-    n_open: Annotated[int, Field(ge=1, le=2**32)]
-    #: the feature that was drawn; None: the policy went on
-    drawn: str | None
-
-
 class CaseDocument(StoredShape):
     """A logged case beside its row; features that are not in it were not asked."""
 
@@ -68,15 +51,14 @@ class CaseDocument(StoredShape):
     chances: dict[str, Chance]
     #: chance to explore before each question; None: not known
     explore: Chance | None = Field(default=None, exclude_if=lambda one: one is None)
-    #: without exploration there is none
-    draws: Many[DrawnChance] = Field(default=(), exclude_if=lambda one: not one)
 
 
 def describe_case(
     state: State, catalogue: Catalogue, prediction: str, chances: Mapping[str, float]
 ) -> CaseDocument:
     """Return the document of a closed session's state and its prediction."""
-    order = dict.fromkeys(order_asked(state, len(state.history)))
+    answered = (answer.feature_idx for answer in state.history)
+    order = dict.fromkeys((*state.known, *answered))
     # Members of a bundle that came with another one.
     order |= dict.fromkeys(i for i, one in enumerate(state.outcomes) if one is not None)
     charges = dict.fromkeys(order, 0)
@@ -103,22 +85,7 @@ def describe_case(
         spent=state.spent,
         prediction=prediction,
         chances=dict(chances),
-        draws=[describe_draw(one, catalogue) for one in list_draws(state)],
     )
-
-
-def describe_draw(draw: LoggedDraw, catalogue: Catalogue) -> dict[str, object]:
-    """Return the fields of a draw's document."""
-    names = [one.name for one in catalogue.features]
-    asks, drawn = draw.policy_idx, draw.drawn_idx
-    return {
-        "n_asked": draw.n_asked,
-        "remaining": draw.remaining,
-        "asks": None if asks is None else names[asks],
-        "price": draw.price,
-        "n_open": draw.n_open,
-        "drawn": None if drawn is None else names[drawn],
-    }
 
 
 def write_case(document: CaseDocument) -> str:

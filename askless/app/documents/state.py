@@ -71,13 +71,9 @@ class AnswerShape(StoredShape):
 
 
 class ExplorationShape(StoredShape):
-    """A draw of whether to explore; what is absent is a stop, or nothing drawn."""
+    """A draw of whether to explore; `drawn` is absent where nothing was drawn."""
 
     n_answers: Annotated[int, Field(ge=0, le=2**32)]
-    #: null: unlimited
-    remaining: Micros | None
-    asks: str | None = None
-    price: Micros
     n_open: Annotated[int, Field(ge=1, le=2**32)]
     drawn: str | None = None
 
@@ -152,11 +148,7 @@ def build_document(state: State, catalogue: Catalogue, texts: Texts) -> StateDoc
             for one in state.history
         ],
         explorations=[
-            ExplorationShape.of(
-                one,
-                asks=name_of(names, one.policy_idx),
-                drawn=name_of(names, one.feature_idx),
-            )
+            ExplorationShape.of(one, drawn=name_of(names, one.feature_idx))
             for one in state.explorations
         ],
         next_feature=name_of(names, next_idx),
@@ -190,10 +182,7 @@ def check_names(document: StateDocument, idxs: Mapping[str, int]) -> Iterator[Re
         "charges": [one.feature for one in document.charges],
         "history": [one.feature for one in document.history],
         "explorations": [
-            name
-            for one in document.explorations
-            for name in (one.asks, one.drawn)
-            if name is not None
+            draw.drawn for draw in document.explorations if draw.drawn is not None
         ],
     }
     for noun, names in names_by_field.items():
@@ -235,19 +224,14 @@ def build_state(document: StateDocument, catalogue: Catalogue) -> State:
             )
             for one in document.history
         ),
-        explorations=tuple(build_draw(one, idxs) for one in document.explorations),
+        explorations=tuple(
+            draw.to(
+                Exploration,
+                feature_idx=None if draw.drawn is None else idxs[draw.drawn],
+            )
+            for draw in document.explorations
+        ),
         next_feature_idx=None if next_feature is None else idxs[next_feature],
-    )
-
-
-def build_draw(draw: ExplorationShape, idxs: Mapping[str, int]) -> Exploration:
-    return Exploration(
-        draw.n_answers,
-        draw.remaining,
-        None if draw.asks is None else idxs[draw.asks],
-        draw.price,
-        draw.n_open,
-        None if draw.drawn is None else idxs[draw.drawn],
     )
 
 

@@ -44,9 +44,8 @@ def interpose(ensemble: Ensemble, decided: State) -> State:
     With a probability above 0 before each question every affordable feature may be
     asked as long as it is affordable (positivity), also where the policy will spend the
     whole budget or stops early. Chances depend on the history alone (sequential
-    ignorability; Robins 1986), so other policies can be judged from the log; see
-    `askless.core.simulation.off_policy`. Draws are numbered by the questions answered
-    and made from Philox (`uniforms_at`): a session is replayed to the bit.
+    ignorability; Robins 1986). Draws are numbered by the questions answered and made
+    from Philox (`uniforms_at`): a session is replayed to the bit.
     """
     position, most = Position.of(ensemble, decided), decided.stop.max_questions
     n_questions = count_questions(ensemble.catalogue, decided.history)
@@ -81,9 +80,7 @@ def draw_exploration(position: Position, n_questions: int) -> Exploration | None
     others = list_other_purchases(position, policy_idx)
     if not others:
         return None
-    price = 0 if policy_idx is None else int(position.prices[policy_idx])
-    n_answers = len(state.history)
-    made = Exploration(n_answers, state.remaining, policy_idx, price, len(others))
+    made = Exploration(len(state.history), len(others))
     generator = uniforms_at(state.seed, state.stream, n_questions)
     coin, pick = generator.random(2).tolist()
     if coin >= state.explore:

@@ -46,12 +46,6 @@ class Exploration:
 
     #: how many answers the session had
     n_answers: int
-    #: of the budget then, in micro-units; None: unlimited
-    remaining: int | None
-    #: what the policy itself would ask; None: it would advise to stop
-    policy_idx: int | None
-    #: price of that question, in micro-units
-    price: int
     #: how many other purchases were open and affordable
     n_open: int
     #: the feature that was drawn; None: the policy goes on

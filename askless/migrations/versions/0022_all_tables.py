@@ -172,7 +172,6 @@ def make_trainings() -> None:
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("started_at", sa.DateTime(timezone=True)),
         sa.Column("finished_at", sa.DateTime(timezone=True)),
-        sa.Column("refit_of", sa.String(40)),
         sa.Column("kind", sa.String(20), server_default="train", nullable=False),
         sa.Column("asked_model", sa.String(40)),
         sa.Column("result", sa.JSON()),
@@ -200,7 +199,6 @@ def make_trainings() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_trainings")),
     )
     op.create_index(op.f("ix_trainings_dataset_id"), "trainings", ["dataset_id"])
-    op.create_index(op.f("ix_trainings_refit_of"), "trainings", ["refit_of"])
     op.create_index(op.f("ix_trainings_state"), "trainings", ["state"])
     op.create_index(
         op.f("ix_trainings_tenant_id"), "trainings", ["tenant_id", "created_at"]
@@ -253,7 +251,6 @@ def make_models() -> None:
         sa.Column("document", sa.Text(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("deleted_at", sa.DateTime(timezone=True)),
-        sa.Column("refit_of", sa.String(40)),
         sa.Column(
             "is_champion", sa.Boolean(), server_default=sa.false(), nullable=False
         ),
@@ -267,7 +264,6 @@ def make_models() -> None:
         ),
         sa.UniqueConstraint("training_id", name=op.f("uq_models_training_id")),
     )
-    op.create_index(op.f("ix_models_refit_of"), "models", ["refit_of"])
     op.create_index(op.f("ix_models_tenant_id"), "models", ["tenant_id", "created_at"])
     op.create_index(
         "uq_models_champion",
@@ -287,8 +283,6 @@ def make_models() -> None:
         sa.Column("digest", sa.String(64), nullable=False),
         sa.Column("document", sa.Text(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("training_id", sa.String(40)),
-        sa.Column("excuse", sa.String(20)),
         sa.ForeignKeyConstraint(
             ["model_id"], ["models.id"], name=op.f("fk_price_lists_model_id_models")
         ),
@@ -297,7 +291,6 @@ def make_models() -> None:
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_price_lists")),
         sa.UniqueConstraint("model_id", "digest", name=op.f("uq_price_lists_model_id")),
-        sa.UniqueConstraint("training_id", name=op.f("uq_price_lists_training_id")),
     )
     op.create_table(
         "challenges",

@@ -190,7 +190,7 @@ def test_an_exploratory_question_is_marked_and_has_its_chance():
     assert question.policy_stop is None
     assert question.open_share == 0.0
     assert question.alternatives[0] == (0, 10)
-    assert state.explorations == (Exploration(0, state.budget, 0, 10, 2, 2),)
+    assert state.explorations == (Exploration(0, 2, 2),)
     assert find_propensity(ensemble, state) == 0.25
 
 
@@ -271,7 +271,6 @@ def test_it_may_come_after_the_last_question_and_says_that_the_policy_would_stop
 
     assert state.stop_reason is None
     assert question.policy_stop == "plan_complete"
-    assert state.explorations[-1].policy_idx is None
     after = observe(ensemble, state, 2, "value", 1.0)
     assert after.stop_reason == "budget_exhausted"
 

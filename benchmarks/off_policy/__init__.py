@@ -1,1 +1,0 @@
-"""Measures whether intervals of estimates from logged cases hold the truth."""

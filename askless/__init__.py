@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import askless.kernel_cache  # noqa: F401 - says where kernels are kept
 from askless.extras import import_or_explain
 
 if TYPE_CHECKING:

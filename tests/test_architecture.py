@@ -39,7 +39,8 @@ ARROWS = {
     "core.errors": (),
     "core.arrays": (),
     "core.work": (),
-    "core.kernels": ("core.arrays", "core.kernels"),
+    "core.machine_code": (),
+    "core.kernels": ("core.arrays", "core.machine_code", "core.kernels"),
     "core.table": (*CORE_LEAVES, "core.kernels", "core.table"),
     "core.parameters": (*CORE_LEAVES, "core.table.prices"),
     "core.model": (*CORE_LEAVES, "core.kernels", "core.table", "core.model"),
@@ -69,6 +70,7 @@ ARROWS = {
     "core.estimator": ("core",),
     "core.estimator.frames": ("core.arrays", "core.errors", "core.table"),
     "askless": ("core.errors", "askless", "client"),
+    "askless.kernel_cache": ("core.machine_code",),
     # What needs the server's packages is imported by name, once it is called.
     "askless.extras": ("app.cli",),
     **dict.fromkeys(CLIENT, CLIENT),
@@ -93,6 +95,7 @@ ARROWS = {
     "app.cluster": (
         *(*LEAVES, "app.cluster", "app.processes", "app.settings.places"),
         *("app.uploads.checking", "app.uploads.streams", "core"),
+        "askless.kernel_cache",
     ),
     "app.batch": (
         *(*LEAVES, "app.batch", "app.processes", "app.documents", "app.uploads"),

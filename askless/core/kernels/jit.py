@@ -4,9 +4,13 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, cast
 
-from numba import get_num_threads, njit, set_num_threads
+from numba import config, get_num_threads, njit, set_num_threads
 from numba.core import event
 
+from askless.core import machine_code
+
+#: of the machine code of the kernels as they are
+FOLDER = machine_code.choose_folder(config.CACHE_DIR)
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 
 
@@ -44,43 +48,30 @@ def watch_compiling(say: Callable[[], object]) -> Any:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function; recompile it after an edit of its file or of a callee's."""
-    return watch_callees(njit(**OPTIONS)(function), function)
+    """Compile a function, and keep its machine code until any kernel's file is edited.
+
+    numba itself notices edits of the function's own file only, although the code of
+    the kernels that it calls is part of its machine code. The folder is named by a
+    hash of all kernels' files, so that a kernel may call those of other files.
+    """
+    return compile_into_folder(function)
 
 
 def parallel_kernel(function: Callable[..., Any]) -> Any:
     """Compile as `kernel` does, for all cores at once."""
-    return watch_callees(njit(**OPTIONS, parallel=True)(function), function)
+    return compile_into_folder(function, parallel=True)
 
 
-def watch_callees(compiled: Any, function: Callable[..., Any]) -> Any:
-    """Let the cache of a kernel notice edits of the kernels that it calls.
+def compile_into_folder(function: Callable[..., Any], **options: Any) -> Any:
+    """Compile a function into `FOLDER`; other people's functions stay where they are.
 
-    numba keeps machine code as long as the stamp of a function's own file stays the
-    same, although the code of inner functions is part of it. So the stamps of their
-    files are added to it. A record (NamedTuple) stands in the file of the kernels that
-    read it, so that a kernel that takes a record notices its edits too.
+    numba chooses where to keep a function when it is decorated.
     """
-    if hasattr(compiled, "_cache"):
-        names = function.__code__.co_names
-        named: list[Any] = [function.__globals__.get(name) for name in names]
-        called = (one for one in named if hasattr(one, "_cache"))
-        file = compiled._cache._cache_file
-        stamps = (one._cache._cache_file._source_stamp for one in called)
-        file._source_stamp = (file._source_stamp, *stamps)
-        forget_lost_records(file)
-    return compiled
-
-
-def forget_lost_records(file: Any) -> None:
-    """Empty a kernel's cache if it names a record that no longer exists.
-
-    numba reads the records before it compares the stamps, and would fail.
-    """
+    before, config.CACHE_DIR = config.CACHE_DIR, FOLDER
     try:
-        file._load_index()
-    except (AttributeError, ImportError):
-        file.flush()
+        return njit(**OPTIONS, **options)(function)
+    finally:
+        config.CACHE_DIR = before
 
 
 def serial_and_parallel(body: Callable[..., Any]) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from askless.app.errors import ConflictError
-from askless.app.service.jobs import learning, queue
+from askless.app.service.jobs import queue, table_jobs
 from askless.app.store import models as store
 from askless.app.worker.computing import Computer
 from tests.app.clinic import Make, Train
@@ -326,7 +326,7 @@ def test_newer_version_meanwhile_is_no_basis_of_old_checks(
     client: TestClient, jobs: Jobs, learn: Learn, model: str
 ) -> None:
     dataset_id = client.get("/datasets").json()["items"][0]["id"]
-    order = learning.JobOrder("learn", model, {})
+    order = table_jobs.JobOrder("learn", model, {})
     learn(make_rows(3), "signs")
     assert jobs.worker().work() == "succeeded"
 
@@ -334,7 +334,7 @@ def test_newer_version_meanwhile_is_no_basis_of_old_checks(
         pytest.raises(ConflictError, match="newer version"),
         transaction(jobs.engine) as db,
     ):
-        learning.start(db, "signs", order, dataset_id, now())
+        table_jobs.start(db, order, dataset_id, now(), "signs")
 
 
 @ON_SQLITE

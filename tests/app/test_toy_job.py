@@ -6,9 +6,10 @@ from io import BytesIO
 import pytest
 
 from askless.app.batch.checking import check_order_and_table, check_order_names
-from askless.app.batch.kinds import TABLE_KINDS
+from askless.app.batch.kinds import TABLE_KINDS, TableKind
+from askless.app.batch.outputs import JobOutput
 from askless.app.batch.predicting import BatchProgress
-from askless.app.batch.table_kind import JobOutput, TableKind
+from askless.app.documents.http.jobs import Order
 from askless.app.service.jobs import table_jobs
 from askless.app.uploads.parsing import TableFacts, reader_of
 from askless.core.errors import Refusal, RefusedError
@@ -46,6 +47,11 @@ def count(monkeypatch):
         check_names=refuse_absent,
         check_rows=check_rows,
         compute=count_rows,
+        order=Order,
+        call=Order,
+        operation_id="count_rows",
+        summary="Count rows",
+        description="Check a table and enqueue the job that counts its rows.",
     )
     monkeypatch.setitem(TABLE_KINDS, "count", kind)
 

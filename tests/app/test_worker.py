@@ -21,7 +21,6 @@ from askless.app.documents.files import model_text, read_model
 from askless.app.processes.child import FORKSERVER, preload
 from askless.app.records import StoredJob
 from askless.app.service import datasets
-from askless.app.service.jobs import learning as learning_jobs
 from askless.app.service.jobs import table_jobs
 from askless.app.settings.settings import Settings
 from askless.app.store import models
@@ -414,7 +413,7 @@ def test_killed_worker_has_learnt_all_or_nothing(jobs: Jobs, launch: Launch) -> 
 def start_learning_job(jobs: Jobs, model_id: str, table: bytes) -> StoredJob:
     """Store a table, and queue the job that learns its rows."""
     upload = datasets.read(reader_of(jobs.settings), "more.csv", BytesIO(table))
-    order = learning_jobs.JobOrder("learn", model_id, {})
+    order = table_jobs.JobOrder("learn", model_id, {})
     with transaction(jobs.engine) as db:
         dataset = datasets.store(db, jobs.blobs, upload, now())
-        return learning_jobs.start(db, model_id, order, dataset.id, now())
+        return table_jobs.start(db, order, dataset.id, now())

@@ -4,17 +4,16 @@ import io
 import json
 
 from askless.app.batch.curves import curve_json, list_policies
-from askless.app.batch.labelled import columns_with_text, refuse_options
+from askless.app.batch.labelled import refuse_options
 from askless.app.batch.measuring import (
     EvaluateOrder,
     check_labelled,
     measure_source,
     plan_measuring,
 )
-from askless.app.batch.orders import read_evaluate
+from askless.app.batch.outputs import Computing, JobOutput
 from askless.app.batch.results import curve_to_arrow, to_csv, to_parquet
 from askless.app.batch.sources import RowSource
-from askless.app.batch.table_kind import Computing, JobOutput, TableKind
 from askless.core.errors import RefusedError
 from askless.core.model.model import Model
 from askless.core.table.columns import Columns, unknown_column
@@ -53,12 +52,3 @@ def compute_measures(
     }
     streams = {form: io.BytesIO(content) for form, content in contents.items()}
     return JobOutput(streams, table.num_rows)
-
-
-EVALUATE = TableKind(
-    read=read_evaluate,
-    text_columns=lambda model, _: columns_with_text(model),
-    check_names=check_labelled_names,
-    check_rows=check_measuring,
-    compute=compute_measures,
-)

@@ -5,11 +5,10 @@ import json
 from collections.abc import Generator
 from typing import Any
 
-from askless.app.batch.labelled import columns_with_text
+from askless.app.batch.outputs import Computing, JobOutput
 from askless.app.batch.predicting import BatchProgress
 from askless.app.batch.sources import ColumnChoice, RowSource
 from askless.app.batch.table_checks import WholeColumns
-from askless.app.batch.table_kind import Computing, JobOutput, TableKind
 from askless.app.documents.http.jobs import LearnOrder
 from askless.app.documents.shape import read_shape
 from askless.core.errors import RefusedError
@@ -108,12 +107,3 @@ def estimate_to_json(estimate: Estimate | None) -> dict[str, Any] | None:
     if estimate is None:
         return None
     return {"value": estimate.value, "interval": list(estimate.interval or ())}
-
-
-LEARN = TableKind(
-    read=read_learn,
-    text_columns=lambda model, _: columns_with_text(model),
-    check_names=check_learnt_names,
-    check_rows=check_learnt_rows,
-    compute=compute_learning,
-)

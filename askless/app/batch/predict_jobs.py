@@ -3,17 +3,15 @@
 from contextlib import ExitStack
 from tempfile import TemporaryFile
 
-from askless.app.batch.orders import read_predict
+from askless.app.batch.outputs import TABLES, Computing, JobOutput
 from askless.app.batch.predicting import (
     PredictOrder,
     check_source,
-    order_text_columns,
     plan_prediction,
     refuse_unknown,
     write_predictions,
 )
 from askless.app.batch.sources import RowSource
-from askless.app.batch.table_kind import TABLES, Computing, JobOutput, TableKind
 from askless.app.batch.writing import open_stream
 from askless.core.model.model import Model
 from askless.core.table.columns import Columns
@@ -47,12 +45,3 @@ def compute_predictions(
             written = yield from write_predictions(source, work, files)
         stack.pop_all()
     return JobOutput(streams, written.n_rows)
-
-
-PREDICT = TableKind(
-    read=read_predict,
-    text_columns=lambda model, order: order_text_columns(model.ensemble, order),
-    check_names=check_predicted_names,
-    check_rows=check_prediction,
-    compute=compute_predictions,
-)

@@ -15,7 +15,7 @@ from askless.app.pages.callers import Typed
 from askless.app.pages.frame import render, see_other
 from askless.app.records import FINAL_STATES, ModelHead
 from askless.app.service import models
-from askless.app.service.jobs import learning, table_jobs
+from askless.app.service.jobs import table_jobs
 from askless.app.words.facts import describe_learnt
 from askless.core.errors import Refusal, RefusedError
 from askless.core.pipeline.learning_state import find_learning
@@ -36,7 +36,7 @@ STATES = {
 
 @router.get("/{id}/learn", dependencies=[needs("train")])
 def show_form(request: Request, id: str, db: ReadDb, loaded: Loaded) -> HTMLResponse:
-    head = learning.find_head(db, id)
+    head = table_jobs.find_head(db, id)
     return render_form(request, head, find_reason(models.find(db, loaded, head.id)))
 
 
@@ -84,11 +84,14 @@ async def learn(
     try:
         sent = TableOrder(b"", uploaded_file(form))
         prepared = await desk.read_job(
-            sent, {}, "learn", lambda db: learning.find_model(db, loaded, id)
+            sent,
+            {},
+            "learn",
+            lambda db: table_jobs.find_model(db, loaded, id, "learn"),
         )
         return await changes(
-            lambda db: learning.start(
-                db, id, prepared.order, prepared.store(db, blobs, now), now
+            lambda db: table_jobs.start(
+                db, prepared.order, prepared.store(db, blobs, now), now, id
             ),
             lambda job: see_other(f"/ui/models/{id}/learn/{job.id}"),
         )
@@ -100,7 +103,7 @@ async def learn(
 
     def refuse() -> HTMLResponse:
         with desk.open_db() as db:
-            head = learning.find_head(db, id)
+            head = table_jobs.find_head(db, id)
             return render_form(request, head, None, status, errors={FIELD: told})
 
     return await run_in_threadpool(refuse)

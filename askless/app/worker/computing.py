@@ -20,8 +20,9 @@ from askless.app.logs import LOGGER
 from askless.app.processes.memory import is_memory_short, limited_memory
 from askless.app.records import StoredJob
 from askless.app.service.jobs import queue
-from askless.app.service.jobs.kinds import work_for
 from askless.app.service.jobs.run import JobRun, Workshop, find_source
+from askless.app.service.jobs.table_runs import open_table_job
+from askless.app.service.jobs.training_runs import open_training, resume
 from askless.app.settings.places import ClusterError, place_of
 from askless.app.settings.settings import Settings
 from askless.app.store.blobs import Blobs
@@ -127,20 +128,19 @@ class Computer:
 
         `opened` gets the context that frees rows in other processes when it closes.
         """
-        settings, reader, kind = (
-            self.settings,
-            reader_of(self.settings),
-            work_for(job.kind),
-        )
+        settings, reader = self.settings, reader_of(self.settings)
         workshop = Workshop(reader, self.blobs, place_of(settings))
         with transaction(self.engine, job.tenant_id, is_read=True) as db:
             source = find_source(db, job)
         # One that stays where it is is read a column at a time, and may be large.
         is_upload = isinstance(source.cells, str)
         with limited_memory(reader.limits.memory_bytes if is_upload else None):
-            work = opened.enter_context(kind.open(workshop, source, job))
+            if job.kind != "train":
+                # Earlier attempts leave nothing to resume.
+                return opened.enter_context(open_table_job(workshop, source, job))
+            work = opened.enter_context(open_training(workshop, source, job))
         with transaction(self.engine, job.tenant_id, is_read=True) as db:
-            return kind.begin(db, job, work)
+            return resume(db, job, work)
 
 
 def now() -> datetime:

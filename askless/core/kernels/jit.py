@@ -9,8 +9,10 @@ from numba.core import event
 
 from askless.core import machine_code
 
+#: Settings of numba; it makes their names at run time.
+NUMBA: Any = config
 #: of the machine code of the kernels as they are
-FOLDER = machine_code.choose_folder(config.CACHE_DIR)
+FOLDER = machine_code.choose_folder(NUMBA.CACHE_DIR)
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 
 
@@ -67,11 +69,11 @@ def compile_into_folder(function: Callable[..., Any], **options: Any) -> Any:
 
     numba chooses where to keep a function when it is decorated.
     """
-    before, config.CACHE_DIR = config.CACHE_DIR, FOLDER
+    before, NUMBA.CACHE_DIR = NUMBA.CACHE_DIR, FOLDER
     try:
         return njit(**OPTIONS, **options)(function)
     finally:
-        config.CACHE_DIR = before
+        NUMBA.CACHE_DIR = before
 
 
 def serial_and_parallel(body: Callable[..., Any]) -> tuple[Any, Any]:

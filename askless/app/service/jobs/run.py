@@ -1,10 +1,8 @@
 """The inputs, steps and runs of a job, the same for all kinds."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from askless.app.errors import NotFoundError
 from askless.app.records import StoredJob
@@ -57,19 +55,6 @@ class JobRun(Protocol):
 
     def pull(self, step_s: float) -> JobStep:
         """Compute for `step_s` seconds, then return the step to store."""
-
-
-#: Reads the table of a job; leaving the context frees rows held elsewhere.
-Open = Callable[[Workshop, JobSource, StoredJob], AbstractContextManager[Any]]
-#: Makes a run of the table read by `Open` and the steps of earlier attempts.
-Begin = Callable[[Transaction, StoredJob, Any], JobRun]
-
-
-class JobKindWork(NamedTuple):
-    """Functions by which a worker opens and begins a kind of job."""
-
-    open: Open
-    begin: Begin
 
 
 def find_source(db: Transaction, job: StoredJob) -> JobSource:

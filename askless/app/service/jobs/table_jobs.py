@@ -13,11 +13,12 @@ from askless.app.batch.checking import (
     check_order_and_table,
     check_order_names,
 )
+from askless.app.batch.kinds import TABLE_KINDS as TABLE_KINDS
 from askless.app.documents.http import jobs as bodies
 from askless.app.errors import ConflictError, NotFoundError
 from askless.app.processes.child import preload
 from askless.app.processes.limited import IsWanted, is_always_wanted, run_limited
-from askless.app.records import FINAL_STATES, JobKind, StoredJob
+from askless.app.records import FINAL_STATES, JobKind, ModelHead, StoredJob
 from askless.app.service import limits
 from askless.app.service.jobs.nouns import JobNoun
 from askless.app.service.jobs.table_runs import blob_name
@@ -33,6 +34,14 @@ from askless.app.uploads.parsing import (
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.model import Model
 
+TURN = (
+    "Another job is learning with a version of this name. Send the rows again once it "
+    "has ended, or send them together."
+)
+CHANGED = (
+    "The name got a newer version while the rows were checked. Send them again, to go "
+    "on from that one."
+)
 JOBS = jobs.JOBS
 NOUN = JobNoun(JOBS, bodies.ShownJob, "conflict")
 get, page, show, cancel = NOUN.get, NOUN.page, NOUN.show, NOUN.cancel
@@ -53,13 +62,25 @@ def preload_checks() -> None:
     preload(TableReader.__module__, check_order_and_table.__module__)
 
 
-def find_model(db: Transaction, loaded: LoadedModels, key: str) -> tuple[str, Model]:
-    """Load a model, found by its id or name; also return its id.
+def find_head(db: Transaction, key: str) -> ModelHead:
+    """Return the model that rows are learnt on top of.
+
+    An id or `name@version` is that very model; a bare name is its newest version,
+    whichever is the champion. Raises NotFoundError.
+    """
+    return models.get_newest_head(db, key)
+
+
+def find_model(
+    db: Transaction, loaded: LoadedModels, key: str, kind: str
+) -> tuple[str, Model]:
+    """Load the model that a job of a kind applies; also return its id.
 
     The caller's transaction ends if the model has to be parsed. Raises NotFoundError
-    if there is none, or not any more.
+    if there is none, or not any more; see `find_head` for one that is to learn.
     """
-    head = models.get_head(db, key)
+    makes_version = TABLE_KINDS[kind].makes_version
+    head = (find_head if makes_version else models.get_head)(db, key)
     loaded.load(db, head.id)
     return head.id, loaded.get(db, head.id)
 
@@ -96,9 +117,16 @@ def start(
     order: JobOrder,
     dataset_id: str,
     now: datetime,
-    name: str | None = None,
+    key: str | None = None,
 ) -> StoredJob:
-    """Store a job and put it into the queue; by default its kind is its name."""
+    """Store a job and put it into the queue.
+
+    `key` is what the caller called the model, by default its id. See `take_turn` for
+    jobs that make a version.
+    """
+    name: str = order.kind
+    if TABLE_KINDS[order.kind].makes_version:
+        name, order = take_turn(db, order, key or order.model_id)
     limits.check_training(db)
     datasets.get_locked(db, dataset_id)
     # Until the commit nobody can delete the model.
@@ -106,7 +134,7 @@ def start(
         raise NotFoundError("model")
     job = StoredJob(
         id=JOBS.make_id(),
-        name=name or order.kind,
+        name=name,
         dataset_id=dataset_id,
         spec=order.raw,
         warnings=order.warnings,
@@ -116,6 +144,25 @@ def start(
     )
     jobs.enqueue(db, job, now)
     return job
+
+
+def take_turn(db: Transaction, order: JobOrder, key: str) -> tuple[str, JobOrder]:
+    """Return the model's name, and the order with what its result depends on.
+
+    Of one name one job learns at a time, so that the next goes on from its version.
+    Where `key` is a bare name, the job fails if its newest version is another one by
+    the end. Raises ConflictError while another job learns with the same name, and where
+    the bare name `key` has a newer version than the order was checked for.
+    """
+    name = models.get_head(db, order.model_id).name
+    models.lock_name(db, name)
+    if jobs.is_learning(db, name):
+        raise ConflictError("conflict", TURN)
+    if find_head(db, key).id != order.model_id:
+        raise ConflictError("conflict", CHANGED)
+    if models.find_one(db, key) is None:
+        order = replace(order, raw={**order.raw, "newest": True})
+    return name, order
 
 
 def delete(db: Transaction, job_id: str) -> list[str]:

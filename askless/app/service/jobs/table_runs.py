@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from askless.app.batch.kinds import TABLE_KINDS
+from askless.app.batch.outputs import Computing, JobOutput
 from askless.app.batch.sources import MemoryRows, RowSource, StreamedRows
-from askless.app.batch.table_kind import Computing, JobOutput
 from askless.app.documents.files import model_text
 from askless.app.records import StoredJob
 from askless.app.service.jobs import queue
@@ -142,12 +142,6 @@ def compute_job(job: StoredJob, model: Model, opening: Opening) -> Computing:
     order = kind.read(job.spec, model)
     rows = opening(kind.text_columns(model, order))
     return (yield from kind.compute(model, rows, order))
-
-
-def begin_table_job(db: Transaction, job: StoredJob, run: TableRun) -> TableRun:
-    """Return the run unchanged: earlier attempts leave nothing to resume."""
-    del db, job
-    return run
 
 
 def table_opener(reader: TableReader, blobs: Blobs, cells: CellSource) -> Opening:

@@ -26,11 +26,11 @@ from askless.app.batch.held_rows import predict_held
 from askless.app.batch.orders import read_predict
 from askless.app.documents.files import load_model as read_model
 from askless.app.documents.files import model_text
+from askless.core.catalogue.catalogue import Feature
+from askless.core.catalogue.prices import from_micros
 from askless.core.estimator.frames import frame_columns
 from askless.core.model.model import Model as BudgetedModel
-from askless.core.table.catalogue import Feature
 from askless.core.table.cells import FALSE_WORDS, TRUE_WORDS, parse_number
-from askless.core.table.prices import from_micros
 from askless.models import LoadedModel
 
 FLAVOUR = "askless"

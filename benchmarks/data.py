@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from askless.app.uploads import read_table
 from askless.core.arrays import FloatArray, IntArray
-from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
+from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.table.dataset import ClassLabel, Dataset
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"

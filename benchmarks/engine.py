@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from askless.core.codes.binning import Binned, bin_values
 from askless.core.model.ensemble import Ensemble
-from askless.core.table.binning import Binned, bin_values
 from askless.core.table.dataset import Dataset
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.boosting import boost, initial_weights

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.catalogue.prices import MICROS_PER_UNIT
 from askless.core.table.dataset import ClassLabel, Dataset
-from askless.core.table.prices import MICROS_PER_UNIT
 
 BLOCK = 10_000
 SEED = 7

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.model.ensemble import Ensemble
-from askless.core.table.catalogue import Catalogue, Feature, Group
 from askless.core.table.dataset import Dataset
 from askless.core.training import baselines
 from askless.core.training.algorithms import make_ensemble

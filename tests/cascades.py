@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.model.ensemble import Cascade, Ensemble, Stage
 from askless.core.model.hypotheses import Stump
 from askless.core.model.votes import hypothesis_votes
 from askless.core.session import machine
 from askless.core.session.state import StopRule
-from askless.core.table.catalogue import Catalogue, Feature
 from askless.core.table.dataset import Dataset
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.cascade import grow_cascade

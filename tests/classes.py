@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.model.hypotheses import Stump
-from askless.core.table.catalogue import Catalogue, Feature
 from askless.core.training.params import BoostParams
 from tests.small import ensemble_of
 

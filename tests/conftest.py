@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import Stump
-from askless.core.table.catalogue import Catalogue, Feature
 from askless.core.table.dataset import ClassLabel, Dataset
 from tests.guard import sitecustomize
 from tests.panels import shorten

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from askless.app.documents.model import model_from_json, model_to_json
+from askless.app.documents.model.model import model_from_json, model_to_json
 from askless.core.model.model import Model
 
 

@@ -2,8 +2,8 @@
 
 import math
 
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.session import machine
-from askless.core.table.catalogue import Catalogue, Feature
 from tests import twins
 from tests.sessions import NEVER, answer_from_row, observe
 from tests.small import ensemble_of

@@ -3,12 +3,12 @@
 import numpy as np
 
 from askless.core.arrays import FloatArray
-from askless.core.table.binning import bin_values
-from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.catalogue.prices import MICROS_PER_UNIT
+from askless.core.codes.binning import bin_values
 from askless.core.table.dataset import Dataset
-from askless.core.table.prices import MICROS_PER_UNIT
 from askless.core.training.boosting import sign_rows
-from askless.core.training.online import (
+from askless.core.training.online.online import (
     OnlineBooster,
 )
 from askless.core.training.params import BoostParams

@@ -8,16 +8,17 @@ import pytest
 from hypothesis import strategies as st
 
 from askless.core import kernels
-from askless.core.model.blends import Blend, KernelRidge, LogisticRidge, Trees
-from askless.core.model.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.panels import Panel, PanelLadder
-from askless.core.model.routes import MAIN, Route, Split
-from askless.core.model.stopping import Stopping, StoppingRule
-from askless.core.panels import blending, search, sets, trees
+from askless.core.model.ladder.blends import Blend, KernelRidge, LogisticRidge, Trees
+from askless.core.model.ladder.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns
+from askless.core.model.ladder.panels import Panel, PanelLadder
+from askless.core.model.ladder.routes import MAIN, Route, Split
+from askless.core.model.ladder.stopping import Stopping, StoppingRule
+from askless.core.panels import search, sets
 from askless.core.panels.effort import EFFORTS
+from askless.core.panels.predictors import blending, trees
+from askless.core.panels.predictors.trees import make_growth
 from askless.core.panels.rows import PanelRows
-from askless.core.panels.trees import make_growth
 from tests.small import random_dataset
 
 # By how much the loss rises without a feature that a panel must have.

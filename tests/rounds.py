@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from askless.core.table.binning import bin_values
+from askless.core.codes.binning import bin_values
 from askless.core.table.dataset import Dataset
 from askless.core.training.boosting import boost, initial_weights
 from askless.core.training.params import BoostParams

@@ -3,10 +3,10 @@
 import numpy as np
 
 from askless.core import kernels
-from askless.core.model.blends import Blend, LogisticRidge, Trees
-from askless.core.model.columns import NUMBER_CODE, Columns
-from askless.core.model.panels import Panel
-from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.model.ladder.blends import Blend, LogisticRidge, Trees
+from askless.core.model.ladder.columns import NUMBER_CODE, Columns
+from askless.core.model.ladder.panels import Panel
 from askless.core.table.dataset import Dataset
 from tests.small import MICROS, make_dataset
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.selection.params import SelectionParams
 from askless.core.selection.search import (
     Selection,
@@ -9,7 +10,6 @@ from askless.core.selection.search import (
 )
 from askless.core.selection.subset import make_subset
 from askless.core.selection.table import make_table
-from askless.core.table.catalogue import Catalogue, Feature
 from tests.small import finish, table_of
 
 LEARNERS = ("knn", "stump")

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
-from askless.core.kernels.draws import draw
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.kernels.sessions.draws import draw
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import Stump
 from askless.core.session import machine
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import Position
 from askless.core.session.state import Answer, Outcome, State, StopRule
-from askless.core.table.catalogue import Catalogue, Feature, Group
 from askless.core.table.dataset import ClassLabel
 from tests.small import ensemble_of
 

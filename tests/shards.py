@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from askless.core.table.binning import bin_values
+from askless.core.codes.binning import bin_values
 from askless.core.training.boosting import initial_weights
 from askless.core.training.params import BoostParams
 from askless.core.training.rules import RULES

@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import Hypothesis
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.pipeline.train import train as train_checked
-from askless.core.table.catalogue import Catalogue, Feature, Group
 from askless.core.table.check import CheckedTable
 from askless.core.table.dataset import ClassLabel, Dataset
 from askless.core.table.spec import TableSpec

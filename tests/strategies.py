@@ -8,9 +8,9 @@ read a feature twice on a path, as no training would make them.
 import numpy as np
 from hypothesis import strategies as st
 
+from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature, Group
 from askless.core.model.ensemble import N_KNOTS, Calibration, Ensemble
 from askless.core.model.hypotheses import LEAF, Hypothesis, Product, Stump, Tree
-from askless.core.table.catalogue import UNSEEN, Catalogue, Feature, Group
 from askless.core.table.dataset import Dataset, count_outputs
 from tests.small import MICROS, classes_of
 

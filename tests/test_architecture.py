@@ -22,7 +22,9 @@ BELOW_TRAINING = (
     *CORE_LEAVES,
     "core.parameters",
     "core.kernels",
+    "core.catalogue",
     "core.table",
+    "core.codes",
     "core.model",
 )
 
@@ -30,8 +32,12 @@ BELOW_TRAINING = (
 CLIENT = ("client", "askless.stored_models")
 
 SIGNING_IN = (
-    *("app.doors.auth_servers", "app.doors.entering", "app.doors.flows"),
-    "app.doors.tokens",
+    *(
+        "app.doors.sign_in.auth_servers",
+        "app.doors.sign_in.entering",
+        "app.doors.sign_in.flows",
+    ),
+    "app.doors.sign_in.tokens",
 )
 
 ARROWS = {
@@ -41,15 +47,24 @@ ARROWS = {
     "core.work": (),
     "core.machine_code": (),
     "core.kernels": ("core.arrays", "core.machine_code", "core.kernels"),
-    "core.table": (*CORE_LEAVES, "core.kernels", "core.table"),
-    "core.parameters": (*CORE_LEAVES, "core.table.prices"),
-    "core.model": (*CORE_LEAVES, "core.kernels", "core.table", "core.model"),
+    "core.catalogue": (*CORE_LEAVES, "core.kernels", "core.catalogue"),
+    "core.table": (*CORE_LEAVES, "core.kernels", "core.catalogue", "core.table"),
+    "core.codes": (
+        *(*CORE_LEAVES, "core.kernels", "core.catalogue", "core.table"),
+        "core.codes",
+    ),
+    "core.parameters": (*CORE_LEAVES, "core.catalogue.prices"),
+    "core.model": (
+        *(*CORE_LEAVES, "core.kernels", "core.catalogue", "core.table", "core.codes"),
+        "core.model",
+    ),
     "core.training": (*BELOW_TRAINING, "core.training"),
     "core.session": (*BELOW_TRAINING, "core.session"),
     "core.simulation": (*BELOW_TRAINING, "core.session", "core.simulation"),
     "core.selection": (
         *CORE_LEAVES,
         "core.parameters",
+        "core.catalogue",
         "core.table",
         "core.selection",
     ),
@@ -88,9 +103,12 @@ ARROWS = {
     "app.documents": (*LEAVES, "app.documents", "core"),
     "app.documents.fields": (
         *("core.parameters", "core.session.policies"),
-        *("core.table.cells", "core.table.prices"),
+        *("core.table.cells", "core.catalogue.prices"),
     ),
-    "app.words": (*LEAVES, "app.words", "app.documents.card", "core"),
+    "app.words": (
+        *(*LEAVES, "app.words", "app.documents.model.card", "core"),
+        "app.documents.http.sessions",
+    ),
     "app.uploads": (*LEAVES, "app.uploads", "app.processes", "app.documents", "core"),
     "app.cluster": (
         *(*LEAVES, "app.cluster", "app.processes", "app.settings.places"),
@@ -113,11 +131,11 @@ ARROWS = {
     ),
     "app.http": (
         *(*LEAVES, "app.http", "app.service", "app.documents"),
-        *("app.store.database.transactions", "core.table.prices"),
+        *("app.store.database.transactions", "core.catalogue.prices"),
     ),
     "app.http.plumbing": (
         *(*LEAVES, "app.http.plumbing", "app.service", "app.documents"),
-        *("app.store.database", "core.table.prices"),
+        *("app.store.database", "core.catalogue.prices"),
     ),
     # Nothing imports it but app.main, and the report's command its page.
     "app.pages": (
@@ -130,8 +148,18 @@ ARROWS = {
         *("app.settings.doors", "app.store.database.transactions", "core"),
     ),
     "app.doors.cds": (
-        *(*LEAVES, "app.doors.cds", "app.doors.observations", "app.doors.tokens"),
-        *("app.doors.patients", "app.http.plumbing", "app.service", "app.documents"),
+        *(
+            *LEAVES,
+            "app.doors.cds",
+            "app.doors.records.observations",
+            "app.doors.sign_in.tokens",
+        ),
+        *(
+            "app.doors.records.patients",
+            "app.http.plumbing",
+            "app.service",
+            "app.documents",
+        ),
         *("app.settings.doors", "app.store.database.transactions", "core"),
     ),
     "app.doors.fhir": (
@@ -139,18 +167,26 @@ ARROWS = {
         *("app.documents", "app.store.database.transactions", "core"),
     ),
     # People come back from signing in elsewhere to pages.
-    "app.doors.entering": (
-        *(*LEAVES, "app.doors.auth_servers", "app.doors.flows"),
+    "app.doors.sign_in.entering": (
+        *(*LEAVES, "app.doors.sign_in.auth_servers", "app.doors.sign_in.flows"),
         *("app.http.plumbing", "app.service"),
-        *("app.pages.callers", "app.pages.frame", "app.pages.sign_in"),
+        *(
+            "app.pages.plumbing.callers",
+            "app.pages.plumbing.frame",
+            "app.pages.accounts.sign_in",
+        ),
     ),
     "app.doors.oidc": (
         *(*LEAVES, "app.doors.oidc", *SIGNING_IN, "app.http.plumbing", "app.service"),
-        *("app.pages.frame", "app.pages.sign_in", "app.settings.doors"),
+        *(
+            "app.pages.plumbing.frame",
+            "app.pages.accounts.sign_in",
+            "app.settings.doors",
+        ),
     ),
     "app.doors.smart": (
-        *(*LEAVES, "app.doors.smart", *SIGNING_IN, "app.doors.observations"),
-        "app.doors.fetching",
+        *(*LEAVES, "app.doors.smart", *SIGNING_IN, "app.doors.records.observations"),
+        "app.doors.records.fetching",
         *("app.http.plumbing", "app.service", "app.documents", "app.settings.doors"),
         "core",
     ),
@@ -174,12 +210,12 @@ ARROWS = {
         *(*LEAVES, "app.cli", "app.terminal", "app.words", "app.documents"),
         *("app.batch", "app.uploads", "app.cluster", "app.processes", "app.settings"),
         *("app.service", "app.store", "app.server", "app.worker", "core"),
-        *("app.pages.report", "app.doors", "app.main"),
+        *("app.pages.models.report", "app.doors", "app.main"),
         *("askless.mlflow", "askless.models"),
     ),
     "app.server": (
         *LEAVES,
-        "app.http.plumbing.connections",
+        "app.http.plumbing.layers.connections",
         "app.settings",
         "app.main",
     ),
@@ -199,20 +235,12 @@ ARROWS = {
 
 # One file per noun, and siblings never meet; the files named here serve them all.
 SHARED: dict[str, set[str]] = {
-    "core.kernels": {
-        "jit",
-        "newton",
-        "records",
-        "online_records",
-        "paths",
-        "prices",
-        "draws",
-        "walks",
-    },
     "app.http": {"plumbing"},
     # Datasets are what trainings are joined from, and what cases become; people have
     # keys.
-    "app.service": {"limits", "loaded", "sources", "datasets", "keys"},
+    "app.service": {"limits", "loaded", "sources", "datasets", "keys"}
+    # The loop reads what became of cases.
+    | {"sessions"},
     "app.store": {"database"},
 }
 
@@ -233,22 +261,22 @@ ONLY_FROM = {
     # A learner is one class, its hypothesis another; trees of scikit-learn become ours.
     "core.model.hypotheses.Tree": (
         *("core.training.learners.tree", "core.training.foreign"),
-        "app.documents.hypotheses",
+        "app.documents.model.hypotheses",
     ),
     "core.model.hypotheses.Product": (
         "core.training.learners.product",
-        "app.documents.hypotheses",
+        "app.documents.model.hypotheses",
     ),
     **{
         f"core.training.learners.{name}": ("core.training.learners",)
         for name in ("stump", "tree", "product")
     },
     "narwhals": ("core.estimator.frames",),
-    "jwt": ("app.doors.tokens",),
-    "authlib": ("app.doors.auth_servers", "app.doors.flows"),
+    "jwt": ("app.doors.sign_in.tokens",),
+    "authlib": ("app.doors.sign_in.auth_servers", "app.doors.sign_in.flows"),
     "fhir": ("app.doors.fhir",),
     "fhir_core": ("app.doors.fhir",),
-    "jinja2": ("app.pages.environment",),
+    "jinja2": ("app.pages.plumbing.environment",),
     "mlflow": ("askless.mlflow",),
     "pandas": ("askless.mlflow",),
     "scipy": ("core.pipeline.calibration", "core.panels"),
@@ -388,15 +416,13 @@ FORBIDDEN = [
     ),
     ("core.kernelsmith", "import numba"),
     ("core.training.boosting", "def f():\n    from sklearn.base import clone"),
-    ("core.kernels.scanning", "from askless.core.kernels.bounds import bound_votes"),
-    ("core.kernels.warm", "from askless.core.kernels.bounds import bound_votes"),
     *(
-        ("core.table.catalogue", f"import {name}")
+        ("core.catalogue.catalogue", f"import {name}")
         for name in ("logging", "os", "pathlib", "random", "secrets", "time", "sqlite3")
     ),
-    ("core.table.catalogue", "import requests"),
-    ("core.table.catalogue", "from datetime import datetime"),
-    ("core.table.catalogue", "from benchmarks import speed"),
+    ("core.catalogue.catalogue", "import requests"),
+    ("core.catalogue.catalogue", "from datetime import datetime"),
+    ("core.catalogue.catalogue", "from benchmarks import speed"),
     ("app.cli", "import benchmarks.bench"),
     ("app.cli", "from app.records import Page"),
     ("app.worker", 'import_module("app.service.models")'),
@@ -419,7 +445,7 @@ FORBIDDEN = [
     ("app.store.models", 'import_module("askless.app.service.models")'),
     (
         "app.server",
-        'command = (sys.executable, "-m", "askless.app.cli.service", "work")',
+        'command = (sys.executable, "-m", "askless.app.cli.serving.service", "work")',
     ),
     ("app.worker", 'uvicorn.run("askless.app.main:create_app")'),
     ("tests.naive", "from askless.core.types import Stump"),
@@ -443,7 +469,10 @@ ALLOWED = [
         "from askless.app.store.database.engine import transaction",
     ),
     ("app.worker", "from askless.core.warm import warm_up"),
-    ("app.cli.service", 'command = (sys.executable, "-m", "askless.app.server")'),
+    (
+        "app.cli.serving.service",
+        'command = (sys.executable, "-m", "askless.app.server")',
+    ),
     ("app.store.models", '"""What askless.app.service.models means."""'),
 ]
 

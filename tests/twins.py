@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from askless.core.catalogue.catalogue import Catalogue
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import LEAF, Hypothesis, Product, Stump
-from askless.core.table.catalogue import Catalogue
 from askless.core.table.dataset import Dataset
 from tests import naive, naive_hypotheses, naive_sessions
 

@@ -31,14 +31,14 @@ from askless.app.http import (
 from askless.app.http.plumbing import contract
 from askless.app.http.plumbing.auth import Guard, needs
 from askless.app.http.plumbing.deps import MAX_WRITERS
-from askless.app.http.plumbing.edge import Edge
-from askless.app.http.plumbing.errors import HANDLERS
-from askless.app.http.plumbing.gate import Gate
-from askless.app.http.plumbing.methods import HeadAsGet
-from askless.app.http.plumbing.metrics import Metrics
-from askless.app.http.plumbing.translating import TranslatedProblems
-from askless.app.pages import site
-from askless.app.pages.errors import ProblemPages
+from askless.app.http.plumbing.layers.edge import Edge
+from askless.app.http.plumbing.layers.errors import HANDLERS
+from askless.app.http.plumbing.layers.gate import Gate
+from askless.app.http.plumbing.layers.methods import HeadAsGet
+from askless.app.http.plumbing.layers.metrics import Metrics
+from askless.app.http.plumbing.layers.translating import TranslatedProblems
+from askless.app.pages.plumbing import site
+from askless.app.pages.plumbing.errors import ProblemPages
 from askless.app.service.jobs.table_jobs import preload_checks
 from askless.app.service.loaded import LoadedModels
 from askless.app.service.models import preload_check

@@ -106,9 +106,9 @@ class ModelHead:
 class PredictSession:
     """One interactive prediction; money in micro-units.
 
-    `document` is the state as `askless.app.documents.state` writes it, None once it was
-    erased. `version` grows by 1 with every change. Without a price list its prices are
-    the model's own.
+    `document` is the state as `askless.app.documents.session.state` writes it, None
+    once it was erased. `version` grows by 1 with every change. Without a price list its
+    prices are the model's own.
     """
 
     id: str

@@ -13,7 +13,7 @@ from types import FrameType
 
 import uvicorn
 
-from askless.app.http.plumbing.connections import BoundedProtocol
+from askless.app.http.plumbing.layers.connections import BoundedProtocol
 from askless.app.logs import log
 from askless.app.main import create_app
 from askless.app.settings.hosts import is_loopback

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from annotated_types import Interval, doc
 
+from askless.core.catalogue.prices import read_amount
 from askless.core.errors import Refusal, describe
-from askless.core.table.prices import read_amount
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,17 @@ from itertools import product
 
 import numpy as np
 
+from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.codes.binning import bin_values
 from askless.core.model.ensemble import Ensemble
 from askless.core.panels.ladders import fit_ladder
-from askless.core.pipeline.learning import Learning, LearntRows
+from askless.core.pipeline.online.learning import Learning, LearntRows
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.pipeline.train import train
 from askless.core.session import machine
 from askless.core.session.policies import served_by
 from askless.core.session.state import Answer
 from askless.core.simulation.curves import evaluate
-from askless.core.table.binning import bin_values
-from askless.core.table.catalogue import Catalogue, Feature
 from askless.core.table.check import CheckedTable
 from askless.core.table.dataset import ClassLabel, Dataset
 from askless.core.table.spec import TableSpec

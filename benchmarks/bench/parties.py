@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from askless.core.table.binning import bin_values
+from askless.core.codes.binning import bin_values
 from askless.core.table.dataset import Dataset
 from askless.core.training.params import BoostParams
 from benchmarks.bench.runs import timed

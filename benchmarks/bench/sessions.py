@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from askless.core.catalogue.prices import MICROS_PER_UNIT
 from askless.core.model.ensemble import Ensemble
 from askless.core.session import machine
 from askless.core.session.state import Answer
 from askless.core.simulation.curves import evaluate
 from askless.core.table.dataset import Dataset
-from askless.core.table.prices import MICROS_PER_UNIT
 from askless.core.training.params import BoostParams
 from benchmarks.bench.runs import sum_up, take_turns, timed
 from benchmarks.bench.scale import Scale

@@ -11,13 +11,13 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import FloatArray
-from askless.core.model.blends import to_chances
 from askless.core.model.ensemble import Ensemble
+from askless.core.model.ladder.blends import to_chances
 from askless.core.session.ladders import LogitCache
 from askless.core.session.policies import POLICIES
 from askless.core.session.policies.panels import PanelPolicy
 from askless.core.session.position import Position
-from askless.core.session.walks import Cases, open_session
+from askless.core.session.rows.walks import Cases, open_session
 from askless.core.simulation.simulate import class_probabilities, walk
 from benchmarks.frontier import rivals
 from benchmarks.frontier.draws import Draw

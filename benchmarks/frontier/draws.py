@@ -10,9 +10,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from askless.core.table.catalogue import Catalogue, Group
+from askless.core.catalogue.catalogue import Catalogue, Group
+from askless.core.catalogue.prices import total_cost
 from askless.core.table.dataset import ClassLabel, Dataset
-from askless.core.table.prices import total_cost
 from benchmarks import data
 from benchmarks.data import MICROS, Table
 

@@ -16,11 +16,11 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
+from askless.core.catalogue.catalogue import Catalogue, Group
 from askless.core.model.ensemble import Ensemble
 from askless.core.panels.ladders import fit_ladder
 from askless.core.session.state import Aim
 from askless.core.simulation.simulate import class_probabilities, walk
-from askless.core.table.catalogue import Catalogue, Group
 from askless.core.table.dataset import ClassLabel, Dataset
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.params import BoostParams

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.routes import MAIN
+from askless.core.model.ladder.routes import MAIN
 from askless.core.panels.ladders import fit_ladder
 from askless.core.simulation.simulate import class_probabilities, class_votes, walk
 from askless.core.training.algorithms import make_ensemble

@@ -16,9 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from askless.core.arrays import FloatArray, IntArray
+from askless.core.catalogue.prices import pay
 from askless.core.panels.purchases import NOTHING, Shop
 from askless.core.table.dataset import Dataset
-from askless.core.table.prices import pay
 from benchmarks.data import MICROS
 from benchmarks.frontier.draws import N_TRAIN, Draw
 from benchmarks.frontier.measures import LEAST_CHANCE, Method, measure

@@ -4,13 +4,13 @@ import time
 
 import numpy as np
 
+from askless.core.catalogue.catalogue import Catalogue
 from askless.core.model.ensemble import Ensemble
 from askless.core.simulation.curves import evaluate
-from askless.core.table.catalogue import Catalogue
 from askless.core.table.dataset import ClassLabel, Dataset
 from askless.core.training.algorithms import ALGORITHMS
 from askless.core.training.boosting import sign_rows
-from askless.core.training.online import OnlineBooster
+from askless.core.training.online.online import OnlineBooster
 from askless.core.training.params import BoostParams
 from benchmarks.data import MICROS
 from benchmarks.online.kept import Kept, Record

@@ -6,7 +6,7 @@ import numpy as np
 from river import ensemble
 
 from askless.core.training.boosting import sign_rows
-from askless.core.training.online import OnlineBooster
+from askless.core.training.online.online import OnlineBooster
 from askless.core.training.params import BoostParams
 from benchmarks.data import MICROS
 from benchmarks.online.kept import Kept, Record

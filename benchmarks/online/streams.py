@@ -12,7 +12,7 @@ import numpy as np
 from river.datasets import synth
 
 from askless.core.arrays import FloatArray, IntArray
-from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.catalogue.catalogue import Catalogue, Feature
 
 #: Rows of a stream; river takes long for ten classes.
 N_ROWS = {"sea": 10_000, "hyperplane": 10_000, "led": 2_000, "electricity": 10_000}

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from askless.core.codes.binned_table import code_table
 from askless.core.model.ensemble import Ensemble
 from askless.core.simulation.curves import evaluate
-from askless.core.table.binned_table import code_table
 from askless.core.table.dataset import Dataset
 from askless.core.training.algorithms import grow_ensemble, make_ensemble
 from askless.core.training.params import BoostParams

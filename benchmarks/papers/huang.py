@@ -8,9 +8,9 @@ from functools import partial
 
 import numpy as np
 
+from askless.core.codes.binning import Binned, bin_values
 from askless.core.model.ensemble import Ensemble
 from askless.core.simulation.curves import evaluate
-from askless.core.table.binning import Binned, bin_values
 from askless.core.table.dataset import Dataset
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.params import BoostParams

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from askless.core.arrays import FloatArray
+from askless.core.codes.binning import bin_values
 from askless.core.model.votes import hypothesis_votes
-from askless.core.table.binning import bin_values
 from askless.core.table.dataset import Dataset
 from askless.core.training.params import BoostParams
 from benchmarks import data

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from askless.core.arrays import FloatArray
-from askless.core.table.catalogue import Feature
+from askless.core.catalogue.catalogue import Feature
 from askless.core.table.dataset import Dataset
 from benchmarks import data
 from benchmarks.data import MICROS, Table

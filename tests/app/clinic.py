@@ -8,11 +8,11 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from askless.app.documents.model import model_to_json
+from askless.app.documents.model.model import model_to_json
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import Stump
 from askless.core.model.model import Model
-from askless.core.table.catalogue import Catalogue, Feature, Group
 from askless.core.table.dataset import ClassLabel
 from tests.sessions import CLASSES
 from tests.small import ensemble_of

@@ -13,7 +13,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from askless.app.documents.files import model_text
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
 from askless.app.documents.text import parse_spec
 from askless.app.records import JobEvent, StoredJob
 from askless.app.service import datasets, sources

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from askless.app.documents.state import state_from_json, state_to_json
+from askless.app.documents.session.state import state_from_json, state_to_json
 from askless.app.words.wording import error_words
+from askless.core.catalogue.prices import MICROS_PER_UNIT as UNIT
 from askless.core.session import machine
 from askless.core.session.state import Aim
-from askless.core.table.prices import MICROS_PER_UNIT as UNIT
 from tests.app.clinic import model_json
 from tests.panels import make_ladder, make_stopping
 from tests.sessions import small_ensemble

@@ -11,9 +11,9 @@ import pytest
 
 from askless.app.cli.models import parse_known
 from askless.app.terminal.lines import find_category, hint
+from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature, Group
 from askless.core.errors import RefusedError
 from askless.core.model.hypotheses import Stump
-from askless.core.table.catalogue import UNSEEN, Catalogue, Feature, Group
 from tests.app.clinic import model_json
 from tests.small import ensemble_of
 from tests.talks import play

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from askless.app.cli.models import parse_known
+from askless.core.catalogue.catalogue import Feature
 from askless.core.errors import RefusedError, UselessAnswerError
-from askless.core.table.catalogue import Feature
 from tests.app.clinic import ageless
 from tests.app.test_ask import AGE, voters
 from tests.small import MICROS

@@ -7,7 +7,7 @@ import pytest
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from askless.app.http.plumbing.connections import BoundedProtocol
+from askless.app.http.plumbing.layers.connections import BoundedProtocol
 
 HEAD = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n"
 WITHIN_S = 20.0

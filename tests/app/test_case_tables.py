@@ -10,8 +10,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from askless.app.documents.cases import answered_names, parse_case
-from askless.app.service.sessions import cases
+from askless.app.documents.session.cases import answered_names, parse_case
+from askless.app.service.loop import cases
 from tests.app.clinic import Answer, Json, Play, Put, Start, clinic, model_json
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_cases"]

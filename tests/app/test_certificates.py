@@ -9,9 +9,9 @@ import pytest
 from fastapi.testclient import TestClient
 from rich.console import Console
 
-from askless.app.documents.model import model_from_json
-from askless.app.documents.spec import read_spec
-from askless.app.documents.state import state_from_json, state_to_json
+from askless.app.documents.model.model import model_from_json
+from askless.app.documents.session.state import state_from_json, state_to_json
+from askless.app.documents.spec.spec import read_spec
 from askless.app.terminal.transcript import print_certificate, print_end
 from askless.core.errors import RefusedError
 from askless.core.model.certificates import Certification, EarlyRule, Level

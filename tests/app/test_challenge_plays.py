@@ -4,8 +4,8 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from askless.app.service.sessions import challenges
-from askless.app.service.sessions.cases import ClosedCase
+from askless.app.service.loop import challenges
+from askless.app.service.loop.cases import ClosedCase
 from askless.app.store.challenges import StoredPlay
 from askless.app.store.database.tables import challenge_cases, models
 from askless.app.worker.errands import Errands

@@ -10,8 +10,8 @@ import pytest
 from askless.app.batch.budgets import parse_budget
 from askless.app.cli import models
 from askless.app.documents import files
+from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.model.hypotheses import Stump
-from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
 from tests.small import ensemble_of
 from tests.talks import play
 

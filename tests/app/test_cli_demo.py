@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from askless.app.cli import demo
-from askless.app.documents.model import model_from_json
+from askless.app.cli.serving import demo
+from askless.app.documents.model.model import model_from_json
 from askless.app.records import DEFAULT_TENANT, SessionFilter
 from askless.app.service import keys, models
 from askless.app.service.jobs import trainings

@@ -8,10 +8,10 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import event
 
-from askless.app.cli.refreshing import RefreshDesk
+from askless.app.cli.serving.refreshing import RefreshDesk
 from askless.app.records import DEFAULT_TENANT
-from askless.app.service.sessions import monitor
-from askless.app.service.sessions.refreshes import StatedRule
+from askless.app.service.loop import monitor
+from askless.app.service.loop.refreshes import StatedRule
 from askless.app.settings.settings import Settings
 from tests.app.conftest import Finished
 from tests.app.jobs import Jobs

@@ -21,7 +21,7 @@ from askless.app.cluster.processes import (
     ShardProcesses,
 )
 from askless.core.arrays import FloatArray, IntArray
-from askless.core.table.binning import Binned, bin_values
+from askless.core.codes.binning import Binned, bin_values
 from askless.core.table.dataset import Dataset
 from askless.core.training.boosting import boost, initial_weights
 from askless.core.training.feature_sampling import SearchName

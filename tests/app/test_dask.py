@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from askless.app.cluster import engine, layout, tasks, worker_lines
 from askless.app.cluster.engine import Cluster
 from askless.app.cluster.layout import on_cluster
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
 from askless.app.main import create_app
 from askless.app.settings.places import ClusterError
 from askless.app.settings.settings import Settings

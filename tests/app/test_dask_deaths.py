@@ -19,7 +19,7 @@ from askless.app.cluster.group import ShardsLostError
 from askless.app.cluster.layout import on_cluster
 from askless.app.cluster.messages import BEAT, number_of
 from askless.app.cluster.worker_lines import WorkerLine
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
 from askless.app.settings.places import ClusterError
 from askless.app.uploads.streams import open_table
 from askless.core.pipeline.train import train
@@ -199,7 +199,7 @@ COORDINATOR = """
 import sys
 from pathlib import Path
 from askless.app.settings.places import ClusterPlace
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
 from tests.app import dask_trainings as dask
 
 folder, address = Path(sys.argv[1]), sys.argv[2]

@@ -9,8 +9,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from askless.app.documents.files import load_spec
 from askless.app.uploads import read_columns
+from askless.core.catalogue.prices import from_micros
 from askless.core.pipeline.check import check_training
-from askless.core.table.prices import from_micros
 
 DEMO = Path(__file__).resolve().parents[2] / "app" / "demo"
 

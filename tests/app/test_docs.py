@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from pydantic import BaseModel
 
 from askless.app.cli import load_command
-from askless.app.documents.spec import SpecDocument, SpecParams, SpecSelection
+from askless.app.documents.spec.spec import SpecDocument, SpecParams, SpecSelection
 from askless.app.main import create_app
 from askless.app.settings.settings import Settings
 from askless.app.words.figures import MEANINGS, name_figure

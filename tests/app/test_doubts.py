@@ -7,8 +7,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from askless.app.words.wording import find_doubt
+from askless.core.catalogue.catalogue import OTHER, UNSEEN, Feature
 from askless.core.model.ensemble import Ensemble
-from askless.core.table.catalogue import OTHER, UNSEEN, Feature
 from tests.app.clinic import CLINIC, Answer, Json, Put, Start, clinic, said
 
 pytest_plugins = ["tests.app.conftest_http"]

@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy.exc import InternalError, OperationalError
 
 from askless.app.http.plumbing.deps import get_read_db
-from askless.app.http.plumbing.edge import OTHER, Exchange
-from askless.app.http.plumbing.metrics import MOST_UNITS, Metrics
+from askless.app.http.plumbing.layers.edge import OTHER, Exchange
+from askless.app.http.plumbing.layers.metrics import MOST_UNITS, Metrics
 
 pytest_plugins = ["tests.app.conftest_http"]
 pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)

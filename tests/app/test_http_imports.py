@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from askless.app.documents.files import model_text
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
 from askless.app.service.loaded import LoadedModels
 from askless.app.store.database.tables import datasets as dataset_rows
 from askless.core.errors import RefusedError

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from askless.core.catalogue.prices import from_micros
 from askless.core.errors import (
     AnswerError,
     ClosedError,
@@ -18,7 +19,6 @@ from askless.core.model.hypotheses import LEAF, Product, Stump, Tree
 from askless.core.session import machine
 from askless.core.session.state import Answer as OneAnswer
 from askless.core.session.state import State
-from askless.core.table.prices import from_micros
 from tests.app.clinic import (
     CLINIC,
     OUTCOMES,

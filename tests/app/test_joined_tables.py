@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from askless.app.documents.cases import read_silent
+from askless.app.documents.session.cases import read_silent
 from askless.app.store.database.tables import datasets, tenants
 from askless.app.uploads import read_columns, read_table
 from askless.app.uploads.joining import NamedTable, join_tables

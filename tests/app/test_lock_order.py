@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from askless.app.service.jobs import queue, training_runs
-from askless.app.service.sessions import challenges
+from askless.app.service.loop import challenges
 from askless.app.store.database.transactions import Transaction
 from tests.app.jobs import Jobs
 from tests.app.signs import NAME, Refresh, Work

@@ -11,8 +11,8 @@ from fastapi.testclient import TestClient
 
 from askless.app.errors import NotFoundError
 from askless.app.records import Moment
-from askless.app.service.sessions import cases
-from askless.app.service.sessions.cases import CaseSpan, ClosedCase, query_of
+from askless.app.service.loop import cases
+from askless.app.service.loop.cases import CaseSpan, ClosedCase, query_of
 from askless.app.store.database.engine import transaction as any_transaction
 from askless.core.errors import RefusedError
 from tests.app.clinic import Play, Put, Start, clinic, on

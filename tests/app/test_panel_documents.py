@@ -11,8 +11,8 @@ from hypothesis import given
 
 from askless.app.documents import files
 from askless.app.documents.files import model_text
-from askless.app.documents.model import model_from_json
-from askless.app.documents.panels import MAX_PANELS
+from askless.app.documents.model.model import model_from_json
+from askless.app.documents.model.panels import MAX_PANELS
 from askless.app.words.wording import why
 from askless.core.errors import RefusedError
 from askless.core.model.model import Model

@@ -15,12 +15,12 @@ from askless.app.processes import parts
 from askless.app.processes.child import ChildLostError
 from askless.app.processes.memory import is_memory_short
 from askless.app.processes.parts import PartProcesses, choose_runner
+from askless.core.codes.binned_table import code_table
 from askless.core.errors import RefusedError
 from askless.core.pipeline.parts import run_one_by_one
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.pipeline.train import train
 from askless.core.selection.params import SelectionParams
-from askless.core.table.binned_table import code_table
 from askless.core.table.check import CheckedTable
 from askless.core.table.spec import TableSpec
 from askless.core.training.params import BoostParams

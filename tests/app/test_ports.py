@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 import uvicorn
 
-from askless.app.cli.service import bind
+from askless.app.cli.serving.service import bind
 from askless.app.logs import PlainLines
 from askless.app.processes import ports
 from askless.app.server import Server

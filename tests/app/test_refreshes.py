@@ -7,7 +7,7 @@ import pyarrow.parquet
 import pytest
 from fastapi.testclient import TestClient
 
-from askless.app.service.sessions import cases, refreshes
+from askless.app.service.loop import cases, refreshes
 from tests.app.clinic import Json, Train
 from tests.app.jobs import Jobs
 from tests.app.signs import NAME, SPEC, TABLE, Refresh, Work

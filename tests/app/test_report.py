@@ -8,9 +8,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from askless.app.documents.files import model_text
-from askless.app.pages.report import report_page
+from askless.app.pages.models.report import report_page
 from askless.app.terminal.transcript import describe_value
-from askless.app.words.charts import NamedCurve
+from askless.app.words.charts.charts import NamedCurve
 from askless.app.words.wording import percent
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.figures import Estimate, Figures, ReliabilityBin

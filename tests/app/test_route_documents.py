@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from askless.app.documents.model import model_from_json
+from askless.app.documents.model.model import model_from_json
+from askless.core.model.ladder.panels import PanelLadder
+from askless.core.model.ladder.routes import MAIN, Route, Split
 from askless.core.model.model import Model
-from askless.core.model.panels import PanelLadder
-from askless.core.model.routes import MAIN, Route, Split
 from tests import strategies
 from tests.documents import document_of, through_json
 from tests.panels import make_ladder, with_routes

@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from askless.app.documents.words import MEANINGS
-from askless.app.pages.case_words import COMES_LATER, HELPS_NOT, list_missing
+from askless.app.words.case_words import COMES_LATER, HELPS_NOT, list_missing
 from askless.core.model.model import Model
 from askless.core.session import machine, state
 from askless.core.session.uses import can_use

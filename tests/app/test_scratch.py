@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
 from askless.app.uploads import Bounds, places, read_columns, read_table, scratch
 from askless.app.uploads.checking import read_training
 from askless.app.uploads.scratch import DESCRIPTORS, LOOK, write_scratch

@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from askless.app.terminal import selected
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.selection.search import Selection
-from askless.core.table.catalogue import Catalogue, Feature
 
 ROWS = 120
 SPEC = {

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from askless.app.documents.card import read_sessions
+from askless.app.documents.model.card import read_sessions
 from askless.app.words.sessions import describe_lists, describe_note, session_cells
 from askless.core.model.model import Model
 from tests.sessions import small_ensemble

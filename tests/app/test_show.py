@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from askless.app.documents import files
-from askless.app.pages.report import report_page
+from askless.app.pages.models.report import report_page
 from askless.app.terminal.explained import error_within, list_purchases
 from askless.app.terminal.show import curve_table
+from askless.app.words.charts.model_charts import show_curves
 from askless.app.words.facts import describe_commonest
 from askless.app.words.figures import (
     VOTE_ERROR,
@@ -17,10 +18,9 @@ from askless.app.words.figures import (
     curve_cells,
     describe_betters,
 )
-from askless.app.words.model_charts import show_curves
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.model.hypotheses import Stump
 from askless.core.model.model import Curve, Model
-from askless.core.table.catalogue import Catalogue, Feature
 from tests.panels import make_ladder
 from tests.small import ensemble_of
 

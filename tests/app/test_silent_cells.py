@@ -11,7 +11,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
 from askless.app.uploads import read_columns, read_table
 from askless.app.uploads.checking import check_columns, prepare_streamed, read_training
 from askless.app.uploads.drafting import draft_spec

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askless.app.documents.model import model_from_json
-from askless.app.documents.panel_checks import MAX_COVARIED
+from askless.app.documents.model.model import model_from_json
+from askless.app.documents.model.panel_checks import MAX_COVARIED
+from askless.core.model.ladder.routes import MAIN
 from askless.core.model.model import Model
-from askless.core.model.routes import MAIN
 from tests.app.test_panel_documents import fitted, place_of, refused
 from tests.documents import document_of, through_json
 from tests.panels import make_ladder, make_route

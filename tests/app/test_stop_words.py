@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.app.words.stops import describe_stop, to_sentence
+from askless.core.catalogue.prices import to_micros
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import Product, Stump
 from askless.core.session import machine
 from askless.core.session.position import Position
 from askless.core.session.state import State, StopReason
 from askless.core.session.uses import list_open
-from askless.core.table.prices import to_micros
 from tests import strategies
 from tests.panels import make_ladder, with_panels
 from tests.sessions import NEVER, begun, observe, observe_all, small_ensemble

@@ -6,7 +6,7 @@ from decimal import Decimal
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
 from askless.app.documents.text import parse_spec
 from askless.app.service.jobs import trainings
 

@@ -1,8 +1,8 @@
 """Spec, command line and model files know a learner that a test adds by one class.
 
 A new kind of hypothesis also needs a shape of its own in
-`askless.app.documents.hypotheses`: the documents are a closed union, which no test can
-add to.
+`askless.app.documents.model.hypotheses`: the documents are a closed union, which no
+test can add to.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import pytest
 
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
 from askless.core.errors import RefusedError
 from askless.core.training.learners import LEARNERS
 from askless.core.training.learners.product import ProductLearner

@@ -29,8 +29,8 @@ from askless.app.uploads import read_columns
 from askless.app.uploads.parsing import reader_of
 from askless.app.worker import run
 from askless.app.worker.watching import GRACE_S
-from askless.core.pipeline.learning import Learning
-from askless.core.pipeline.learning_rows import read_rows_to_learn
+from askless.core.pipeline.online.learning import Learning
+from askless.core.pipeline.online.learning_rows import read_rows_to_learn
 from tests.app.conftest import admin, sibling
 from tests.app.jobs import (
     Jobs,

@@ -7,11 +7,11 @@ import pytest
 
 pytest.importorskip("lightgbm", reason="lightgbm, of the group `bench`, is absent")
 
+from askless.core.catalogue.catalogue import Feature
+from askless.core.catalogue.prices import total_cost
 from askless.core.panels.ladders import fit_ladder
 from askless.core.session.policies import POLICIES
-from askless.core.table.catalogue import Feature
 from askless.core.table.dataset import ClassLabel, Dataset
-from askless.core.table.prices import total_cost
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.params import BoostParams
 from askless.core.work import end_of

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 import pytest
 from annotated_types import Interval, doc
 
+from askless.core.catalogue.costs import read_budgets, read_catalogue
 from askless.core.errors import RefusedError
 from askless.core.parameters import Amount, check_parameters, parameters
-from askless.core.table.costs import read_budgets, read_catalogue
 from askless.core.training.params import BoostParams
 
 

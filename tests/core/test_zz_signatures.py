@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 
 from askless.core import kernels, warm
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.codes.binning import Binned, bin_values
+from askless.core.codes.packing import pack_features
 from askless.core.model.hypotheses import Stump
 from askless.core.session.machine import start
 from askless.core.simulation.simulate import walk
-from askless.core.table.binning import Binned, bin_values
-from askless.core.table.catalogue import Catalogue, Feature, Group
 from askless.core.table.dataset import ClassLabel, Dataset
-from askless.core.table.packing import pack_features
 from askless.core.training.baselines import BASELINES
 from askless.core.training.boosting import boost, initial_weights, make_weights
 from askless.core.training.feature_sampling import SearchName
-from askless.core.training.histograms import PARALLEL_SUMS
 from askless.core.training.learners import LEARNERS
 from askless.core.training.params import BoostParams
-from askless.core.training.shards import PARALLEL_ROWS
+from askless.core.training.shards.histograms import PARALLEL_SUMS
+from askless.core.training.shards.shards import PARALLEL_ROWS
 from askless.core.warm import warm_up
 from tests.conftest import IS_COMPILED
 from tests.panels import shorten

@@ -24,7 +24,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from askless import Client
 from askless.app.documents.files import load_spec
-from askless.app.documents.model import model_to_json
+from askless.app.documents.model.model import model_to_json
 from askless.app.settings.settings import Settings
 from askless.app.store.database.migrate import migrate
 from askless.app.terminal.demo import DATA

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
-from askless.app.pages.ledger import sum_by_month
+from askless.app.pages.accounts.ledger import sum_by_month
 from askless.app.records import LedgerSum
 from tests.app.clinic import Answer, Put, Start
 from tests.app.test_doubts import ranged

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from askless.app.documents.files import read_model
 from askless.app.main import create_app
-from askless.app.pages.asking import list_alternatives
+from askless.app.pages.cases.asking import list_alternatives
 from askless.app.settings.settings import Settings
 from tests.pages.site import BROWSER, Site, heart, token_of
 from tests.pages.test_sign_in import make_key, sign_in

@@ -9,9 +9,9 @@ import pytest
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
-from askless.app.documents.model import model_from_json, model_to_json
+from askless.app.documents.model.model import model_from_json, model_to_json
 from askless.app.main import create_app
-from askless.app.pages.trying import make_offer
+from askless.app.pages.cases.trying import make_offer
 from askless.app.settings.settings import Settings
 from askless.core.model.model import Model
 from tests.pages.site import BROWSER, Site, heart, token_of

@@ -5,7 +5,7 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from askless.app.pages.keys import SCOPES, find_lacks
+from askless.app.pages.accounts.keys import SCOPES, find_lacks
 from askless.app.service.keys import ROLES
 from tests.pages.test_walls import HOSTILE
 from tests.pages.visitors import Visitor

@@ -8,12 +8,12 @@ import pytest
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
-from askless.app.cli import demo
+from askless.app.cli.serving import demo
 from askless.app.documents.files import read_model
-from askless.app.pages.budgets import budget_words
 from askless.app.pages.home import describe_curve
 from askless.app.records import DEFAULT_TENANT
 from askless.app.settings.settings import Settings
+from askless.app.words.budgets import budget_words
 from tests.app.clinic import many, model_json
 from tests.pages.site import Site, heart, token_of
 from tests.pages.test_parts import HOSTILE

@@ -9,10 +9,10 @@ import pytest
 from jinja2 import ChoiceLoader, FileSystemLoader
 from playwright.sync_api import Page, Route, expect
 
-from askless.app.documents.model import model_from_json
-from askless.app.pages import filters, frame
-from askless.app.pages.environment import environment
-from askless.app.words.charts import NamedCurve, curve_chart
+from askless.app.documents.model.model import model_from_json
+from askless.app.pages.plumbing import filters, frame
+from askless.app.pages.plumbing.environment import environment
+from askless.app.words.charts.charts import NamedCurve, curve_chart
 from tests.pages.audit import audit
 from tests.pages.site import heart
 

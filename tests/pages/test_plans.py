@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 import pytest
 from fastapi.testclient import TestClient
 
-from askless.app.pages.flow_chart import GAP_Y, WIDTH, compute_layout
-from askless.app.pages.plan_words import PlanNode
-from askless.app.words.svg import wrap
+from askless.app.words.charts.flow_chart import GAP_Y, WIDTH, compute_layout
+from askless.app.words.charts.svg import wrap
+from askless.app.words.plan_words import PlanNode
 from tests.pages.hostile import NAMES
 from tests.pages.test_models import bring
 

@@ -5,10 +5,10 @@ from dataclasses import fields, replace
 from playwright.sync_api import Browser, Page
 
 from askless.app.documents.files import read_model
-from askless.app.pages.flow_chart import compute_layout, draw
-from askless.app.pages.plan_words import PlanNode
-from askless.app.pages.report import report_page
-from askless.app.words.charts import NamedCurve
+from askless.app.pages.models.report import report_page
+from askless.app.words.charts.charts import NamedCurve
+from askless.app.words.charts.flow_chart import compute_layout, draw_layout
+from askless.app.words.plan_words import PlanNode
 from tests.pages.audit import audit
 from tests.pages.hostile import NAMES, hostile_model
 
@@ -46,7 +46,7 @@ def test_all_text_stands_within_its_box(browser: Browser) -> None:
     nodes = [PlanNode(one, one, texts[:2], is_end=True, goes_on=False) for one in texts]
     root = PlanNode("", "W" * 80, ("m" * 90,), False, False, tuple(nodes))
     page = browser.new_page()
-    page.set_content(draw(compute_layout(root), "x"))
+    page.set_content(draw_layout(compute_layout(root), "x"))
 
     outside = page.evaluate(
         """() => [...document.querySelectorAll("svg g")].flatMap((group) => {

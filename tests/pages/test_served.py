@@ -5,7 +5,7 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from askless.app.pages.errors import for_people, prefers_pages
+from askless.app.pages.plumbing.errors import for_people, prefers_pages
 from askless.app.problems import KINDS
 from tests.pages.site import BROWSER
 

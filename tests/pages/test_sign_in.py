@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from askless.app.pages.sign_in import our_path
+from askless.app.pages.accounts.sign_in import our_path
 from askless.app.service import keys, sign_ins
 from askless.app.store.database.engine import transaction
 from tests.app.tenants import transaction as owned

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from askless.app.pages.algorithm_words import ALGORITHM_WORDS
-from askless.app.pages.spec_forms import (
+from askless.app.pages.trainings.spec_forms import (
     add_groups,
     begin_form,
     fill_prices,
@@ -15,9 +14,10 @@ from askless.app.pages.spec_forms import (
     read_form,
     split_marks,
 )
-from askless.app.pages.training_form import count_unpriced
+from askless.app.pages.trainings.training_form import count_unpriced
 from askless.app.uploads.parsing import DraftedTable
 from askless.app.uploads.price_tables import PriceTable
+from askless.app.words.algorithm_words import ALGORITHM_WORDS
 from askless.core.table.draft import ColumnDraft
 from askless.core.training.algorithms import ALGORITHMS
 

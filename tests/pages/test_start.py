@@ -7,11 +7,16 @@ import pytest
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
-from askless.app.documents.model import model_from_json, model_to_json
-from askless.app.pages.start import read_confidence, read_money, read_rate, sort_by_use
+from askless.app.documents.model.model import model_from_json, model_to_json
+from askless.app.pages.cases.start import (
+    read_confidence,
+    read_money,
+    read_rate,
+    sort_by_use,
+)
+from askless.core.catalogue.prices import to_micros
 from askless.core.errors import RefusedError
 from askless.core.model.model import Model
-from askless.core.table.prices import to_micros
 from tests.pages.site import Site, heart
 
 

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from askless.app.documents.files import read_model
-from askless.app.pages.report import report_page
+from askless.app.pages.models.report import report_page
 from askless.app.settings.settings import Settings
 from tests.app.servers import Server
 from tests.pages.audit import audit

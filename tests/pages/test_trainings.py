@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
-from askless.app.pages.trainings import STATES
+from askless.app.pages.trainings.trainings import STATES
 from askless.app.records import TrainingState
 from askless.app.service.jobs import queue
 from askless.app.store import jobs

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from fastapi.testclient import TestClient
 
-from askless.app.pages import site
+from askless.app.pages.plumbing import site
 from askless.app.service import keys
 from tests.pages.site import heart
 from tests.pages.visitors import Visitor

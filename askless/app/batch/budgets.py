@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
+from askless.core.catalogue.prices import to_micros
 from askless.core.errors import Refusal, RefusedError
 from askless.core.table.cells import to_point
-from askless.core.table.prices import to_micros
 
 UNLIMITED = ("inf", "unlimited")
 

@@ -14,14 +14,14 @@ from askless.app.documents.shape import read_shape
 from askless.core.errors import RefusedError
 from askless.core.model.figures import Estimate
 from askless.core.model.model import Model
-from askless.core.pipeline.learning import Learning, LearningReport
-from askless.core.pipeline.learning_rows import (
+from askless.core.pipeline.online.learning import Learning, LearningReport
+from askless.core.pipeline.online.learning_rows import (
     check_rows_to_learn,
     list_names_read,
     read_rows_to_learn,
     refuse_names,
 )
-from askless.core.pipeline.learning_state import find_learning
+from askless.core.pipeline.online.learning_state import find_learning
 from askless.core.table.columns import Columns
 
 # Rows learnt between two reports of progress.

@@ -19,6 +19,7 @@ from askless.app.batch.predicting import BatchProgress
 from askless.app.batch.sources import PartReader, RowSource
 from askless.app.processes.pool import work_through
 from askless.core.arrays import FloatArray, IntArray
+from askless.core.catalogue.catalogue import UNSEEN
 from askless.core.errors import RefusedError
 from askless.core.model.model import Curve, Model
 from askless.core.model.rows import refuse_empty, warn_unseen
@@ -40,7 +41,6 @@ from askless.core.simulation.early import (
 )
 from askless.core.simulation.figures import ScoredRows, compute_figures
 from askless.core.simulation.row_groups import GroupSums
-from askless.core.table.catalogue import UNSEEN
 from askless.core.table.columns import Cells, scale_weights
 from askless.core.table.spec import TableSpec
 

@@ -8,6 +8,7 @@ from askless.app.batch.predicting import PredictOrder
 from askless.app.documents.http import jobs as bodies
 from askless.app.documents.http.terms import AimWish
 from askless.app.documents.shape import read_shape
+from askless.core.catalogue.prices import from_micros
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model
@@ -15,7 +16,6 @@ from askless.core.session.aims import check_aim
 from askless.core.session.policies import check_policy
 from askless.core.session.state import Aim, StopRule
 from askless.core.simulation.blocks import Conditions
-from askless.core.table.prices import from_micros
 from askless.core.table.spec import TableSpec
 
 

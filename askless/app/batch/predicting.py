@@ -18,6 +18,8 @@ from askless.app.batch.table_checks import needed_names, refuse_rows, text_colum
 from askless.app.batch.writing import ResultFile
 from askless.app.processes.pool import work_through
 from askless.core.arrays import FloatArray, IntArray
+from askless.core.catalogue.catalogue import UNSEEN
+from askless.core.catalogue.prices import MAX_UNITS
 from askless.core.errors import RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve
@@ -25,9 +27,7 @@ from askless.core.model.rows import check_block, refuse_empty, warn_unseen
 from askless.core.session.probability import decide
 from askless.core.session.state import Aim
 from askless.core.simulation.simulate import class_probabilities, walk
-from askless.core.table.catalogue import UNSEEN
 from askless.core.table.columns import Columns, as_text, cell_refusal, unknown_column
-from askless.core.table.prices import MAX_UNITS
 
 # Rows played between two reports of progress.
 CHUNK = 2048

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from askless.core.arrays import FloatArray, IntArray
+from askless.core.catalogue.prices import from_micros
 from askless.core.model.ensemble import Ensemble
-from askless.core.table.prices import from_micros
 
 PARQUET = ".parquet"
 

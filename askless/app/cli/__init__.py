@@ -25,43 +25,43 @@ class CommandEntry(NamedTuple):
 
 COMMANDS = {
     "demo": CommandEntry(
-        *("service", "show_demo"),
+        *("serving.service", "show_demo"),
         "Train on real heart data with real prices, play a session, then serve.",
     ),
     "serve": CommandEntry(
-        *("service", "serve_api"),
+        *("serving.service", "serve_api"),
         "Serve the API; on the embedded database migrate it first.",
     ),
     "worker": CommandEntry(
-        *("service", "work"),
+        *("serving.service", "work"),
         "Take trainings from the queue until SIGTERM.",
     ),
     "migrate": CommandEntry(
-        *("service", "migrate"),
+        *("serving.service", "migrate"),
         "Bring the database to the present schema; change nothing on a current one.",
     ),
     "mcp": CommandEntry(
-        *("mcp", "serve_agent"),
+        *("serving.mcp", "serve_agent"),
         "Speak the Model Context Protocol over stdio, for an agent on this machine.",
     ),
     "keys": CommandEntry(
-        *("keys", "commands"),
+        *("serving.keys", "commands"),
         "Make, list, revoke and restore the keys that callers of the service need.",
     ),
     "tenants": CommandEntry(
-        *("tenants", "commands"),
+        *("serving.tenants", "commands"),
         "List tenants, and say how long their sessions are kept.",
     ),
     "refresh": CommandEntry(
-        *("refreshing", "refresh_model"),
+        *("serving.refreshing", "refresh_model"),
         "Train a challenger of a model on its cases since; for timers: --if-due.",
     ),
     "cases": CommandEntry(
-        *("cases", "write_cases"),
+        *("serving.cases", "write_cases"),
         "Write the closed cases of a model, with their outcomes, as a table.",
     ),
     "compile-kernels": CommandEntry(
-        *("service", "compile_kernels"),
+        *("serving.service", "compile_kernels"),
         "Compile every kernel into NUMBA_CACHE_DIR, so that no request waits for it.",
     ),
     "init": CommandEntry(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from askless.app.documents.files import read_text
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
 from askless.app.documents.text import parse_spec
 from askless.core.errors import Refusal, RefusedError
 from askless.core.pipeline.spec import TrainingSpec

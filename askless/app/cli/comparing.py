@@ -21,11 +21,11 @@ from askless.app.cli.measures import (
 from askless.app.cli.options import Seed, output
 from askless.app.documents import files
 from askless.app.documents.http import models as bodies
-from askless.app.pages.report import comparison_page
+from askless.app.pages.models.report import comparison_page
 from askless.app.terminal.compared import compared_table
-from askless.app.words.charts import NamedCurve, curve_chart
+from askless.app.words.charts.charts import NamedCurve, curve_chart
+from askless.app.words.charts.svg import stand_alone
 from askless.app.words.comparison import ComparedModel, find_clashes
-from askless.app.words.svg import stand_alone
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.model import Curve, Model
 from askless.core.simulation.blocks import Conditions

@@ -11,8 +11,8 @@ from rich.markup import escape
 
 from askless.app.batch.budgets import parse_budget
 from askless.app.cli.options import ModelFile, output
+from askless.core.catalogue.prices import from_micros
 from askless.core.errors import Refusal, RefusedError
-from askless.core.table.prices import from_micros
 
 NEEDS = "needs the extra mlflow: pip install 'askless[server,mlflow]'"
 # What the packages of the extra are imported as.

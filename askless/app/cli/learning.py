@@ -17,7 +17,7 @@ from askless.app.terminal.learnt import describe_report
 from askless.app.terminal.show import run_with_bar
 from askless.app.uploads import Bounds
 from askless.app.uploads.places import as_source
-from askless.core.pipeline.learning_state import find_learning
+from askless.core.pipeline.online.learning_state import find_learning
 
 Out = Annotated[
     Path, typer.Option("--out", "-o", help="Where the model that has learnt goes.")

@@ -43,12 +43,12 @@ from askless.app.cli.options import (
     warn,
 )
 from askless.app.documents import files
-from askless.app.pages.report import report_page
+from askless.app.pages.models.report import report_page
 from askless.app.processes.memory import available_bytes
 from askless.app.terminal import figures, show
 from askless.app.uploads import Bounds
 from askless.app.uploads.places import as_source
-from askless.app.words.charts import NamedCurve
+from askless.app.words.charts.charts import NamedCurve
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model

@@ -21,9 +21,9 @@ from askless.app.cluster.messages import (
     pack_failure,
 )
 from askless.core.arrays import CodeArray, FloatArray, IntArray
-from askless.core.table.binning import Binned
-from askless.core.training.questions import ShardQuestion
-from askless.core.training.shards import Shard
+from askless.core.codes.binning import Binned
+from askless.core.training.shards.questions import ShardQuestion
+from askless.core.training.shards.shards import Shard
 
 
 @dataclass

@@ -21,9 +21,9 @@ from askless.app.cluster.messages import (
 )
 from askless.app.cluster.remote import RemoteShards
 from askless.core.arrays import FloatArray, IntArray
+from askless.core.codes.binning import Binned
 from askless.core.errors import CoreError
-from askless.core.table.binning import Binned
-from askless.core.training.shards import Shards
+from askless.core.training.shards.shards import Shards
 
 MOST_LOSSES = 3
 # A shard that is silent for longer is given up: it may be stopped, or swapped out.

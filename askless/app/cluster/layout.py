@@ -16,11 +16,11 @@ from askless.app.settings.places import ADDRESS, ClusterPlace
 from askless.app.uploads.checking import prepare_streamed
 from askless.app.uploads.streams import StreamedTable
 from askless.core.arrays import FloatArray
+from askless.core.codes.binning import Binned
 from askless.core.errors import Refusal, RefusedError
 from askless.core.kernels import count_threads
 from askless.core.pipeline.preparing import PreparedTable
 from askless.core.pipeline.spec import TrainingSpec
-from askless.core.table.binning import Binned
 from askless.core.training.algorithms import ALGORITHMS
 
 

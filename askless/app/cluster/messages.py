@@ -15,17 +15,17 @@ import numpy as np
 from askless.app.cluster.handover import Handover
 from askless.app.cluster.reading import RowsToRead
 from askless.core.arrays import FloatArray, IntArray
+from askless.core.codes.binning import Binned
 from askless.core.errors import CoreError, Refusal, RefusedError
-from askless.core.table.binning import Binned
-from askless.core.training.questions import (
+from askless.core.training.shards.questions import (
     Ask,
     PlaceSplit,
     ShardAnswer,
     ShardQuestion,
     WeightStep,
 )
-from askless.core.training.shards import Shard
-from askless.core.training.trimming import restore_sums, trim_sums
+from askless.core.training.shards.shards import Shard
+from askless.core.training.shards.trimming import restore_sums, trim_sums
 
 #: Where a shard gets its codes from.
 CodeSource = Handover | RowsToRead

@@ -12,8 +12,8 @@ import numpy as np
 
 from askless.app.uploads.streams import StreamedTable
 from askless.core.arrays import CodeArray, FloatArray, IntArray
-from askless.core.table.binning import encode_rows
-from askless.core.table.catalogue import Feature
+from askless.core.catalogue.catalogue import Feature
+from askless.core.codes.binning import encode_rows
 from askless.core.table.columns import read_feature
 
 

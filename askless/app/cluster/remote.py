@@ -8,8 +8,8 @@ from typing import Protocol
 
 from askless.app.cluster.messages import Begin, CountAll, Order, Restore, answer_of
 from askless.core.arrays import IntArray
-from askless.core.table.binning import Binned
-from askless.core.training.questions import (
+from askless.core.codes.binning import Binned
+from askless.core.training.shards.questions import (
     PlaceSplit,
     ShardAnswer,
     ShardQuestion,
@@ -36,7 +36,7 @@ class ShardExchange(Protocol):
 
 
 class RemoteShards:
-    """The shards of one run in other processes; see `core.training.shards.Shards`.
+    """The shards of one run in other processes; see `shards.shards.Shards`.
 
     The orders that change a shard are kept, so that a new process can repeat them: the
     steps, and the splits of a tree since the last one.

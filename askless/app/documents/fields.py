@@ -11,10 +11,10 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 from typing_extensions import TypeAliasType
 
+from askless.core.catalogue.prices import MAX_UNITS, read_amount
 from askless.core.parameters import as_number
 from askless.core.session.policies import POLICIES
 from askless.core.table.cells import number_text
-from askless.core.table.prices import MAX_UNITS, read_amount
 
 MAX_NAME = 200
 MAX_VALUE = 1000

@@ -7,15 +7,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from askless.app.documents.model import model_from_json, model_to_json
+from askless.app.documents.model.model import model_from_json, model_to_json
 from askless.app.documents.prices import PriceListWish
 from askless.app.documents.shape import read_shape, to_refused_error
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
 from askless.app.documents.text import parse_json, parse_spec
+from askless.core.catalogue.price_lists import PriceList
 from askless.core.errors import Refusal, RefusedError, nearest_hint
 from askless.core.model.model import Model
 from askless.core.pipeline.spec import TrainingSpec
-from askless.core.table.price_lists import PriceList
 
 
 def read_text(path: Path) -> str:

@@ -8,11 +8,11 @@ from pydantic import Field
 from askless.app.documents.fields import Amount, Key
 from askless.app.documents.shape import Shape, read_shape
 from askless.app.documents.stored import StoredShape
+from askless.core.catalogue.catalogue import Catalogue, Group
+from askless.core.catalogue.costs import check_fee
+from askless.core.catalogue.price_lists import PriceList
 from askless.core.errors import RefusedError
 from askless.core.model.ranges import Micros
-from askless.core.table.catalogue import Catalogue, Group
-from askless.core.table.costs import check_fee
-from askless.core.table.price_lists import PriceList
 
 MAX_ITEMS = 10_000
 

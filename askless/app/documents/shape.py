@@ -23,9 +23,9 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
+from askless.core.catalogue.prices import from_micros
 from askless.core.errors import Refusal, RefusedError, describe
 from askless.core.parameters import Parameter, parameters
-from askless.core.table.prices import from_micros
 
 EXAMPLE_TIME = "2026-11-20T09:30:00Z"
 

@@ -38,7 +38,7 @@ from typing_extensions import TypedDict
 from askless.app.documents.fields import Policy
 from askless.app.documents.shape import Many, Shape
 from askless.core.arrays import FloatArray
-from askless.core.model.blends import LogisticRidge
+from askless.core.model.ladder.blends import LogisticRidge
 
 #: names in documents of core's fields; all others have the same name in both
 NAMES = {

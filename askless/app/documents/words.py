@@ -6,9 +6,9 @@ from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from askless.app import records
+from askless.core.catalogue import catalogue
 from askless.core.model import alarms
 from askless.core.session import state
-from askless.core.table import catalogue
 
 MEANINGS: dict[Any, dict[str, str]] = {
     records.TrainingState: {

@@ -25,8 +25,8 @@ from askless.app.http.plumbing.retries import RetriedRoute
 from askless.app.http.plumbing.turns import read_in_turn
 from askless.app.records import Caller, Moment
 from askless.app.service.datasets import IsWanted
-from askless.app.service.sessions import challenges as service
-from askless.app.service.sessions import refreshes, standings
+from askless.app.service.loop import challenges as service
+from askless.app.service.loop import refreshes, standings
 
 router = APIRouter(prefix="/models", tags=["challenges"], route_class=RetriedRoute)
 # Beside models:write, since a refresh makes a table of sessions and trains on it.

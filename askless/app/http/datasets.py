@@ -46,8 +46,8 @@ from askless.app.http.plumbing.turns import read_in_turn
 from askless.app.records import Caller, Moment
 from askless.app.service import datasets as service
 from askless.app.service.loaded import LoadedModels
-from askless.app.service.sessions.case_tables import make_table, write_table
-from askless.app.service.sessions.cases import CaseSpan, find_cases, query_of
+from askless.app.service.loop.case_tables import make_table, write_table
+from askless.app.service.loop.cases import CaseSpan, find_cases, query_of
 
 router = APIRouter(prefix="/datasets", tags=["datasets"], route_class=RetriedRoute)
 

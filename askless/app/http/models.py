@@ -34,8 +34,8 @@ from askless.app.http.plumbing.tags import (
 )
 from askless.app.http.plumbing.turns import read_in_turn
 from askless.app.service import models as service
-from askless.app.service.sessions import monitor
-from askless.core.table.prices import MAX_UNITS, to_micros
+from askless.app.service.loop import monitor
+from askless.core.catalogue.prices import MAX_UNITS, to_micros
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=RetriedRoute)
 # Days that a monitor covers by default.

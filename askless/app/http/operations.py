@@ -14,9 +14,9 @@ from starlette.datastructures import State
 from askless.app.documents.shape import Answer
 from askless.app.errors import UnknownKeyError
 from askless.app.http.plumbing.deps import At, LogFields, reading
-from askless.app.http.plumbing.edge import UNLOGGED
-from askless.app.http.plumbing.errors import problem
-from askless.app.http.plumbing.metrics import Metrics
+from askless.app.http.plumbing.layers.edge import UNLOGGED
+from askless.app.http.plumbing.layers.errors import problem
+from askless.app.http.plumbing.layers.metrics import Metrics
 from askless.app.http.plumbing.readiness import check_serving
 from askless.app.logs import LOGGER
 from askless.app.records import Moment

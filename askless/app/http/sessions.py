@@ -32,7 +32,7 @@ from askless.app.records import SessionFilter
 from askless.app.service import sessions as service
 from askless.app.service.sessions import answering, checks, lists, outcomes
 from askless.app.service.sessions.opened import OpenSession, SessionCall
-from askless.core.table.prices import from_micros
+from askless.core.catalogue.prices import from_micros
 
 router = APIRouter(prefix="/predict", tags=["predict"], route_class=RetriedRoute)
 TakesJson = Depends(require_distinct)

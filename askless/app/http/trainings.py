@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Response
 
 from askless.app.documents.http import trainings as schemas
-from askless.app.documents.spec import SpecDocument
+from askless.app.documents.spec.spec import SpecDocument
 from askless.app.documents.text import parse_spec
 from askless.app.http.plumbing.contract import problems
 from askless.app.http.plumbing.deps import Db, Now, ReplaysEarly, Uploads

@@ -7,10 +7,10 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
 
-from askless.app.pages.assets import ROOT, assets
-from askless.app.pages.callers import PATH
-from askless.app.pages.errors import prefers_pages
-from askless.app.pages.frame import render, see_other
+from askless.app.pages.plumbing.assets import ROOT, assets
+from askless.app.pages.plumbing.callers import PATH
+from askless.app.pages.plumbing.errors import prefers_pages
+from askless.app.pages.plumbing.frame import render, see_other
 from askless.app.problems import KINDS
 
 router = APIRouter(include_in_schema=False)

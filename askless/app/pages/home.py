@@ -7,15 +7,15 @@ from fastapi.responses import HTMLResponse, Response
 
 from askless.app.http.plumbing.auth import Called, needs
 from askless.app.http.plumbing.deps import At, Loaded, ReadDb
-from askless.app.pages.frame import render
-from askless.app.pages.trying import make_offer
+from askless.app.pages.cases.trying import make_offer
+from askless.app.pages.plumbing.frame import render
 from askless.app.records import FINAL_STATES, ModelHead, Page, SessionFilter, StoredJob
 from askless.app.service import models
 from askless.app.service.jobs import trainings
 from askless.app.service.sessions import lists
-from askless.app.words.charts import NamedCurve, curve_chart
+from askless.app.words.charts.charts import NamedCurve, curve_chart
+from askless.app.words.charts.svg import stand_alone
 from askless.app.words.savings import find_half
-from askless.app.words.svg import stand_alone
 from askless.app.words.wording import money, percent
 from askless.core.model.model import Model
 

@@ -11,6 +11,7 @@ from multiprocessing.connection import Connection, wait
 from askless.app.processes.child import Child, ChildLostError, forkserver
 from askless.app.processes.memory import available_bytes
 from askless.core import kernels
+from askless.core.codes.binned_table import BinnedTable
 from askless.core.panels.ladders import ladder_bytes
 from askless.core.pipeline.parts import (
     FinishedPart,
@@ -22,7 +23,6 @@ from askless.core.pipeline.parts import (
 )
 from askless.core.pipeline.progress import Progress
 from askless.core.pipeline.spec import TrainingSpec
-from askless.core.table.binned_table import BinnedTable
 from askless.core.training.algorithms import ALGORITHMS
 from askless.core.training.rounds import Round
 

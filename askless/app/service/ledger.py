@@ -12,7 +12,7 @@ from askless.app.errors import NoPageError, NotFoundError
 from askless.app.records import LedgerEntry, LedgerFilter, LedgerSum, Page
 from askless.app.store import ledger, sessions
 from askless.app.store.database.transactions import Transaction
-from askless.core.table.prices import MICROS_PER_UNIT
+from askless.core.catalogue.prices import MICROS_PER_UNIT
 
 # The columns of a CSV file, with the fields of an entry that fill them.
 COLUMNS = {

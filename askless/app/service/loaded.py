@@ -5,7 +5,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from threading import Lock
 
-from askless.app.documents.model import model_from_json
+from askless.app.documents.model.model import model_from_json
 from askless.app.documents.prices import parse_prices
 from askless.app.store import models, price_lists
 from askless.app.store.database.transactions import Transaction

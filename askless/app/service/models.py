@@ -22,21 +22,21 @@ from askless.app.records import Decision, ModelHead, Moment
 from askless.app.service.loaded import LoadedModels
 from askless.app.store import challenges, models, sessions
 from askless.app.store.database.transactions import Transaction
-from askless.core.errors import Refusal, RefusedError
-from askless.core.model.ensemble import Ensemble
-from askless.core.model.model import Model
-from askless.core.model.values import middle_values
-from askless.core.session import machine
-from askless.core.session.outline import outline
-from askless.core.session.policies import POLICIES
-from askless.core.session.position import Position
-from askless.core.session.state import Answer, StopRule
-from askless.core.table.prices import (
+from askless.core.catalogue.prices import (
     MAX_TOTAL,
     MAX_UNITS,
     MICROS_PER_UNIT,
     from_micros,
 )
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Model
+from askless.core.model.values import middle_values
+from askless.core.session import machine
+from askless.core.session.plans.outline import outline
+from askless.core.session.policies import POLICIES
+from askless.core.session.position import Position
+from askless.core.session.state import Answer, StopRule
 
 page = models.page
 # A model with its document, MODEL.json.

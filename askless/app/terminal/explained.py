@@ -15,13 +15,13 @@ from askless.app.terminal.transcript import describe_value
 from askless.app.words.facts import describe_commonest
 from askless.app.words.figures import describe_betters, estimate_cell, name_figure
 from askless.app.words.wording import money, percent
+from askless.core.catalogue.prices import from_micros, total_cost
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve, Model
 from askless.core.model.values import list_cuts, typical_values
-from askless.core.session.outline import outline
+from askless.core.session.plans.outline import outline
 from askless.core.session.steps import choose_class
 from askless.core.simulation.effects import Effects, FeatureEffect
-from askless.core.table.prices import from_micros, total_cost
 
 # A feature with more values shows so many, unless it is named.
 MAX_VALUES = 10

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from askless.app.words.wording import percent
 from askless.core.model.figures import Estimate
 from askless.core.model.learning_state import RECENT_ROWS
-from askless.core.pipeline.learning import LearningReport
+from askless.core.pipeline.online.learning import LearningReport
 
 
 def describe_report(report: LearningReport) -> Iterator[str]:

@@ -7,11 +7,11 @@ from rich.markup import escape
 
 from askless.app.terminal.transcript import describe_value
 from askless.app.words.wording import find_doubt, is_known
+from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.errors import Refusal, RefusedError, describe
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import parse_answer
 from askless.core.session.state import Answer, Outcome
-from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.table.cells import parse_number
 
 OUTCOMES: dict[str, Outcome] = {

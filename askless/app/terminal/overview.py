@@ -9,7 +9,7 @@ from rich.table import Column, Table
 from askless.app.terminal.show import titled_table
 from askless.app.words.wording import money, percent, percents
 from askless.core.arrays import FloatArray
-from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.table.check import CheckedTable
 from askless.core.table.dataset import Dataset
 

@@ -7,11 +7,11 @@ from rich.table import Column, Table
 
 from askless.app.terminal.show import figure_column, titled_table
 from askless.app.words.wording import money
+from askless.core.catalogue.catalogue import Catalogue
+from askless.core.catalogue.prices import Paid, buy, from_micros
 from askless.core.selection.card import describe_selection
 from askless.core.selection.params import SelectionParams
 from askless.core.selection.search import Selection
-from askless.core.table.catalogue import Catalogue
-from askless.core.table.prices import Paid, buy, from_micros
 
 # What a method compares features by.
 VALUES = {"sfs": "accuracy", "fs2boost": "Z", "ifs2boost": "Z'"}

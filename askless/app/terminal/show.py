@@ -20,9 +20,9 @@ from askless.app.words.figures import (
 )
 from askless.app.words.sessions import describe_note, session_cells
 from askless.app.words.wording import LACKS, money, percent
+from askless.core.catalogue.catalogue import Catalogue
 from askless.core.model.model import Curve, Model
 from askless.core.simulation.early import EarlyPoint
-from askless.core.table.catalogue import Catalogue
 
 T = TypeVar("T")
 

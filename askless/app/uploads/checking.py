@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from askless.app.documents.mending import FRESH
-from askless.app.documents.spec import mend_spec
+from askless.app.documents.spec.spec import mend_spec
 from askless.app.processes.memory import available_bytes
 from askless.app.uploads import Bounds, read_table, to_columns
 from askless.app.uploads.places import is_streamed

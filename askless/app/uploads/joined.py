@@ -7,7 +7,7 @@ from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
-from askless.app.documents.spec import mend_spec
+from askless.app.documents.spec.spec import mend_spec
 from askless.app.processes.limited import IsWanted, run_limited
 from askless.app.uploads.bounds import Bounds
 from askless.app.uploads.joining import (

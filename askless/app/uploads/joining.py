@@ -7,7 +7,7 @@ from typing import IO, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet
 
-from askless.app.documents.cases import note_absent
+from askless.app.documents.session.cases import note_absent
 from askless.app.uploads.bounds import Bounds, refuse_more
 from askless.app.uploads.columns import (
     TYPE_RULE,

@@ -21,9 +21,9 @@ from askless.app.uploads.references import (
     sample_rows,
     unlimited_rows,
 )
+from askless.core.catalogue.catalogue import Feature
 from askless.core.errors import Refusal, RefusedError
 from askless.core.pipeline.spec import TrainingSpec
-from askless.core.table.catalogue import Feature
 from askless.core.table.columns import Column
 from askless.core.table.draft import ColumnDraft
 from askless.core.table.sketch import ColumnSketch, sketch_column

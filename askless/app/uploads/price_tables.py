@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 
 from askless.app.uploads import Source, read_columns
+from askless.core.catalogue.prices import from_micros, to_micros
 from askless.core.errors import Refusal, RefusedError, nearest_hint
 from askless.core.table.columns import as_text
-from askless.core.table.prices import from_micros, to_micros
 
 NEEDED = ("feature", "cost")
 OPTIONAL = ("group", "fee", "price")

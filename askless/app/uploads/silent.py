@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from askless.app.documents.cases import SilentNames, read_silent
+from askless.app.documents.session.cases import SilentNames, read_silent
 from askless.core.arrays import BoolArray, IntArray
 from askless.core.errors import Refusal, RefusedError
 from askless.core.table.columns import Column, as_text

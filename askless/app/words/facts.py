@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from askless.app.documents.card import read_learnt
+from askless.app.documents.model.card import read_learnt
 from askless.app.words.figures import Cells
 from askless.app.words.wording import (
     money,
@@ -10,9 +10,9 @@ from askless.app.words.wording import (
     percent_range,
     value_words,
 )
+from askless.core.catalogue.catalogue import Feature
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model
-from askless.core.table.catalogue import Feature
 
 # Fewer rows in a class than these say little of it.
 FEW_ROWS = 100

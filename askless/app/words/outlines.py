@@ -3,7 +3,7 @@
 from askless.app.words.figures import Cells
 from askless.app.words.wording import money, price_words
 from askless.core.model.model import Model
-from askless.core.session.outline import outline
+from askless.core.session.plans.outline import outline
 
 
 def outline_cells(model: Model, budget: int | None) -> Cells:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from askless.app.documents.card import SavedShape, SessionsShape, read_sessions
+from askless.app.documents.model.card import SavedShape, SessionsShape, read_sessions
 from askless.app.words.wording import money, percent
+from askless.core.catalogue.prices import MICROS_PER_UNIT
 from askless.core.model.model import Model
-from askless.core.table.prices import MICROS_PER_UNIT
 
 # Numbers of questions that are told, those with the largest shares.
 MOST_TOLD = 5

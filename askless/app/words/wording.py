@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from askless.app.records import DoubtKind
+from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
+from askless.core.catalogue.prices import from_micros
 from askless.core.errors import find_nearest
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.state import Forecast, Question
 from askless.core.session.steps import AnswerStep, Prospect
-from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
-from askless.core.table.prices import from_micros
 
 # Why a session does not stop early by a certificate; None: it may.
 LACKS: dict[str | None, str] = {
@@ -282,3 +282,7 @@ def left_words(left: timedelta) -> str:
         )
     count = step * max(1, round(seconds / length / step))
     return f"About {count} {unit}{'' if count == 1 else 's'} left."
+
+
+def number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,g}"

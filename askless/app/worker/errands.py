@@ -17,7 +17,8 @@ from askless.app.records import Moment
 from askless.app.service import datasets, keys, operations, retries
 from askless.app.service.jobs import table_jobs
 from askless.app.service.loaded import LoadedModels
-from askless.app.service.sessions import challenges, retention
+from askless.app.service.loop import challenges
+from askless.app.service.sessions import retention
 from askless.app.settings.settings import Settings
 from askless.app.store.blobs import Blobs
 from askless.app.store.database.engine import create_engine, empty_log, transaction

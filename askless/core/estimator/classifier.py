@@ -15,6 +15,7 @@ from sklearn.utils.validation import (
     check_random_state,
 )
 
+from askless.core.catalogue.costs import read_catalogue
 from askless.core.estimator import conventions
 from askless.core.estimator.fitting import fit_model
 from askless.core.estimator.importances import weigh_features
@@ -27,7 +28,6 @@ from askless.core.pipeline.choosing import AUTO, AUTO_NAMES
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.simulation.outcomes import TableRows
 from askless.core.table.columns import scale_weights
-from askless.core.table.costs import read_catalogue
 from askless.core.table.dataset import Dataset
 from askless.core.table.spec import TableSpec
 from askless.core.table.weights import mean_safely

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from askless.core.arrays import FloatArray, IntArray
+from askless.core.catalogue.catalogue import Catalogue
+from askless.core.catalogue.costs import as_python
 from askless.core.errors import Refusal, RefusedError, describe
 from askless.core.estimator.frames import text_of
 from askless.core.model.ensemble import Ensemble
@@ -18,10 +20,8 @@ from askless.core.pipeline.choosing import AUTO, AutoName
 from askless.core.pipeline.spec import TrainingSpec, check_algorithm, split_auto
 from askless.core.session.aims import ONE_RULE, check_aim
 from askless.core.session.state import Aim
-from askless.core.table.catalogue import Catalogue
 from askless.core.table.check import read_features
 from askless.core.table.columns import Columns, scale_weights
-from askless.core.table.costs import as_python
 from askless.core.table.dataset import ClassLabel, Dataset
 from askless.core.table.spec import TableSpec
 from askless.core.training.algorithms import ALGORITHMS

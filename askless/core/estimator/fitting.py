@@ -2,10 +2,10 @@
 
 from dataclasses import asdict, replace
 
+from askless.core.codes.binned_table import code_table
 from askless.core.model.model import Model
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.pipeline.train import train
-from askless.core.table.binned_table import code_table
 from askless.core.table.check import CheckedTable
 from askless.core.table.dataset import Dataset
 from askless.core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from askless.core.arrays import FloatArray
+from askless.core.catalogue.costs import read_budget
 from askless.core.estimator.conventions import hash_rows
 from askless.core.estimator.predictions import Served
 from askless.core.simulation.outcomes import TableRows
 from askless.core.simulation.refusals import measure_refusals
-from askless.core.table.costs import read_budget
 from askless.core.table.dataset import Dataset
 
 # Of a longer table so many rows are drawn: a fit takes hardly longer for it.

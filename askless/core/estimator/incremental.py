@@ -15,16 +15,16 @@ from sklearn.utils.validation import (
 )
 
 from askless.core.arrays import FloatArray, IntArray
+from askless.core.catalogue.costs import read_catalogue
 from askless.core.errors import Refusal, RefusedError, describe
 from askless.core.estimator import conventions
 from askless.core.estimator.predictions import ErrorCurve
 from askless.core.estimator.reading import TableReading
 from askless.core.model.model import Model
 from askless.core.model.rows import check_rows
-from askless.core.pipeline.learning import Learning, LearntRows
-from askless.core.pipeline.learning_rows import find_weights_outside
-from askless.core.pipeline.learning_state import find_learning, start_learning
-from askless.core.table.costs import read_catalogue
+from askless.core.pipeline.online.learning import Learning, LearntRows
+from askless.core.pipeline.online.learning_rows import find_weights_outside
+from askless.core.pipeline.online.learning_state import find_learning, start_learning
 from askless.core.training.algorithms import ALGORITHMS
 from askless.core.training.params import BoostParams
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from askless.core.catalogue.patterns import WILDCARD, matching
 from askless.core.errors import Refusal, RefusedError, nearest_hint
-from askless.core.table.patterns import WILDCARD, matching
 
 # In scikit-learn it stands between the name of a transformer and that of a column.
 PREFIX_END = "__"

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from askless.core.arrays import FloatArray, IntArray
+from askless.core.catalogue.costs import read_budget, read_budgets, read_row_budgets
+from askless.core.catalogue.prices import MICROS_PER_UNIT, from_micros
 from askless.core.estimator.conventions import (
     as_dense,
     locate_classes,
@@ -19,14 +21,12 @@ from askless.core.estimator.conventions import (
 )
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve, Model
-from askless.core.session.outline import outline
+from askless.core.session.plans.outline import outline
 from askless.core.session.policies import check_policy
 from askless.core.session.state import Aim
 from askless.core.simulation.curves import evaluate
 from askless.core.simulation.outcomes import Outcomes, TableRows, simulate_each
-from askless.core.table.costs import read_budget, read_budgets, read_row_budgets
 from askless.core.table.dataset import Dataset
-from askless.core.table.prices import MICROS_PER_UNIT, from_micros
 
 Budget = float | int | None
 AimWish = Mapping[str, float] | None

@@ -12,10 +12,6 @@ from askless.core.kernels.binning import (
     pack_codes,
 )
 from askless.core.kernels.boosted_trees import boost_trees, find_stump_gains
-from askless.core.kernels.bounds import Reach, Segments, bound_votes
-from askless.core.kernels.chances import MAX_LOGIT, link_votes, pick_best
-from askless.core.kernels.draws import draw_uniforms, find_waiting_draw, tally_draws
-from askless.core.kernels.going_on import ALWAYS, LEAST_LEAD, Ways, learn_ways
 from askless.core.kernels.histograms import add_moved_rows, add_moved_rows_parallel
 from askless.core.kernels.jit import count_threads, use_threads, watch_compiling
 from askless.core.kernels.logistic import Penalty, fit_logits
@@ -37,9 +33,9 @@ from askless.core.kernels.newton import (
     Growth,
     TreeRoom,
 )
-from askless.core.kernels.online import find_online_stumps, learn_rows
-from askless.core.kernels.online_cuts import adapt_cuts
-from askless.core.kernels.online_records import (
+from askless.core.kernels.online.online import find_online_stumps, learn_rows
+from askless.core.kernels.online.online_cuts import adapt_cuts
+from askless.core.kernels.online.online_records import (
     BIN_WEIGHT,
     EQUALS,
     HAS_TABLE,
@@ -61,7 +57,27 @@ from askless.core.kernels.online_records import (
     OnlineState,
     OnlineStumps,
 )
-from askless.core.kernels.paths import (
+from askless.core.kernels.online.prequential import JudgedRows, add_judged_rows
+from askless.core.kernels.records import (
+    Best,
+    Change,
+    CodedTable,
+    ColumnFacts,
+    Cut,
+    Look,
+    MovedRows,
+)
+from askless.core.kernels.scanning import scan, scan_parallel
+from askless.core.kernels.served_trees import ServedTrees, add_trees, hide_columns
+from askless.core.kernels.sessions.bounds import Reach, Segments, bound_votes
+from askless.core.kernels.sessions.chances import MAX_LOGIT, link_votes, pick_best
+from askless.core.kernels.sessions.draws import (
+    draw_uniforms,
+    find_waiting_draw,
+    tally_draws,
+)
+from askless.core.kernels.sessions.going_on import ALWAYS, LEAST_LEAD, Ways, learn_ways
+from askless.core.kernels.sessions.paths import (
     FEATURE,
     GONE,
     HERE,
@@ -73,19 +89,9 @@ from askless.core.kernels.paths import (
     add_votes,
     tally,
 )
-from askless.core.kernels.plans import find_plan
-from askless.core.kernels.prequential import JudgedRows, add_judged_rows
-from askless.core.kernels.prices import Prices, survey
-from askless.core.kernels.records import (
-    Best,
-    Change,
-    CodedTable,
-    ColumnFacts,
-    Cut,
-    Look,
-    MovedRows,
-)
-from askless.core.kernels.sampled_walks import (
+from askless.core.kernels.sessions.plans import find_plan
+from askless.core.kernels.sessions.prices import Prices, survey
+from askless.core.kernels.sessions.sampled_walks import (
     GOES_ON,
     Draws,
     SampleState,
@@ -93,10 +99,7 @@ from askless.core.kernels.sampled_walks import (
     walk_payable,
     walk_sampled,
 )
-from askless.core.kernels.scanning import scan, scan_parallel
-from askless.core.kernels.served_trees import ServedTrees, add_trees, hide_columns
-from askless.core.kernels.sides import count_classes, find_sides
-from askless.core.kernels.walks import (
+from askless.core.kernels.sessions.walks import (
     ASKED,
     DONE,
     N_COUNTS,
@@ -106,6 +109,7 @@ from askless.core.kernels.walks import (
     Terms,
     walk_ordered,
 )
+from askless.core.kernels.sides import count_classes, find_sides
 from askless.core.kernels.weights import (
     CHUNK,
     count_sides,

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from askless.core.arrays import FloatArray
-from askless.core.model.columns import MISSING_CODE
 from askless.core.model.drift import measure_drift, measure_shift
 from askless.core.model.ensemble import Ensemble
+from askless.core.model.ladder.columns import MISSING_CODE
 from askless.core.model.values import panel_columns
 
 AlarmKind = Literal["outside", "drift", "error", "calibration", "cases"]

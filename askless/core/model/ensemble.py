@@ -10,15 +10,15 @@ from annotated_types import Interval, Len
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, Derived, FloatArray, IntArray
+from askless.core.catalogue.catalogue import Catalogue
+from askless.core.catalogue.price_lists import PriceList, apply_prices
+from askless.core.catalogue.prices import total_cost
 from askless.core.kernels import Paths
 from askless.core.model.certificates import Certification
 from askless.core.model.hypotheses import Hypothesis, build_paths
-from askless.core.model.panels import PanelLadder
+from askless.core.model.ladder.panels import PanelLadder
 from askless.core.model.ranges import Chance, Each, Micros, Share
-from askless.core.table.catalogue import Catalogue
 from askless.core.table.dataset import ClassLabel, count_outputs
-from askless.core.table.price_lists import PriceList, apply_prices
-from askless.core.table.prices import total_cost
 
 # A calibration has coefficients at the shares 0, 1/4, 1/2, 3/4 and 1.
 N_KNOTS = 5

@@ -10,9 +10,9 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BallotArray, BoolArray
+from askless.core.codes.binning import Binned
 from askless.core.kernels import Paths
 from askless.core.model.paths import PathBuilder
-from askless.core.table.binning import Binned
 
 # A child of a tree's stump that is no stump: the vote there is final.
 LEAF = -1

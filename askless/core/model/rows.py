@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.catalogue.catalogue import UNSEEN
+from askless.core.catalogue.prices import Paid, buy
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
-from askless.core.table.catalogue import UNSEEN
 from askless.core.table.columns import (
     Column,
     Columns,
@@ -17,7 +18,6 @@ from askless.core.table.columns import (
     read_feature,
     unknown_column,
 )
-from askless.core.table.prices import Paid, buy
 
 
 class BlockValues(NamedTuple):

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.core.arrays import BoolArray, FloatArray, IntArray
-from askless.core.model.panels import Panel
-from askless.core.table.catalogue import NO_GROUP, Catalogue
+from askless.core.catalogue.catalogue import NO_GROUP, Catalogue
+from askless.core.model.ladder.panels import Panel
 
 
 class Walkers(NamedTuple):

@@ -9,25 +9,29 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from askless.core.arrays import FloatArray
+from askless.core.codes.binning import bin_values
+from askless.core.codes.thinning import thin_classes
 from askless.core.kernels import count_threads
-from askless.core.model.panels import Panel, PanelLadder
-from askless.core.model.stopping import ErrorCosts
-from askless.core.panels.blending import FittedPanels, level_rises, make_panel
+from askless.core.model.ladder.panels import Panel, PanelLadder
+from askless.core.model.ladder.stopping import ErrorCosts
 from askless.core.panels.effort import EFFORTS, LIGHT, Effort, Recipe
+from askless.core.panels.predictors.blending import (
+    FittedPanels,
+    level_rises,
+    make_panel,
+)
+from askless.core.panels.predictors.solving import load_solver
+from askless.core.panels.predictors.trees import choose_limits
 from askless.core.panels.purchases import Shop
 from askless.core.panels.routes import Makers, add_route
 from askless.core.panels.rows import PanelRows
 from askless.core.panels.rungs import choose_rungs
 from askless.core.panels.search import SEARCH_FOLDS, SetSearch
 from askless.core.panels.sets import choose_sets, select_forward
-from askless.core.panels.solving import load_solver
 from askless.core.panels.spread import map_in_threads
 from askless.core.panels.stopping import fit_stopping
-from askless.core.panels.trees import choose_limits
-from askless.core.table.binning import bin_values
 from askless.core.table.dataset import Dataset
 from askless.core.table.gaps import fill_gaps, informative_features
-from askless.core.table.thinning import thin_classes
 from askless.core.training.boosting import boost, initial_weights
 from askless.core.training.params import BoostParams, EffortName
 from askless.core.work import approach, end_of, pass_on

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from askless.core.arrays import BoolArray, Derived, FloatArray
-from askless.core.table.catalogue import NO_GROUP, Catalogue
-from askless.core.table.prices import Paid, buy
+from askless.core.catalogue.catalogue import NO_GROUP, Catalogue
+from askless.core.catalogue.prices import Paid, buy
 
 NOTHING = Paid()
 

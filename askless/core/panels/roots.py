@@ -9,10 +9,10 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import FloatArray, Floats, IntArray
-from askless.core.model.routes import MAIN, Split
+from askless.core.codes.folds import make_folds
+from askless.core.model.ladder.routes import MAIN, Split
 from askless.core.panels.purchases import Shop
 from askless.core.panels.rows import PanelRows
-from askless.core.table.folds import make_folds
 
 # Least rows of each part.
 LEAST_PART = 40

@@ -8,16 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
-from askless.core.model.panels import Panel, PanelLadder
-from askless.core.model.routes import MAIN, Route, Split
-from askless.core.panels.blending import FittedPanels
-from askless.core.panels.chances import losses_and_gradients
+from askless.core.catalogue.catalogue import Catalogue
+from askless.core.catalogue.prices import Paid, buy
+from askless.core.model.ladder.panels import Panel, PanelLadder
+from askless.core.model.ladder.routes import MAIN, Route, Split
+from askless.core.panels.predictors.blending import FittedPanels
+from askless.core.panels.predictors.chances import losses_and_gradients
 from askless.core.panels.purchases import Shop
 from askless.core.panels.roots import N_BINS, count_looks, find_root, group_rows_by_part
 from askless.core.panels.rows import PanelRows
-from askless.core.table.catalogue import Catalogue
 from askless.core.table.dataset import Dataset
-from askless.core.table.prices import Paid, buy
 
 # Folds of rows by which a route is judged.
 N_JUDGED = 3

@@ -9,11 +9,11 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, Derived, FloatArray, IntArray
+from askless.core.codes.binning import find_middles
+from askless.core.codes.folds import make_folds
 from askless.core.kernels import CoarseTable
-from askless.core.model.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns
-from askless.core.table.binning import find_middles
+from askless.core.model.ladder.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns
 from askless.core.table.dataset import Dataset, count_outputs
-from askless.core.table.folds import make_folds
 
 # Most values of a category with a column each; the most frequent ones.
 MAX_CATEGORIES = 12

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from askless.core.catalogue.prices import total_cost
 from askless.core.panels.search import SetSearch
-from askless.core.table.prices import total_cost
 
 # Budgets of the rungs, in usual prices; beyond the last, each is a quarter above the
 # one before. Budgets less than a tenth apart are merged. An offer is dear above DEAR

@@ -8,23 +8,23 @@ import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.kernels import CoarseTable
-from askless.core.model.blends import to_chances
-from askless.core.panels.chances import (
+from askless.core.model.ladder.blends import to_chances
+from askless.core.panels.effort import Effort
+from askless.core.panels.predictors.chances import (
     fit_link,
     is_significantly_less,
     losses_and_gradients,
     to_logits,
 )
-from askless.core.panels.effort import Effort
-from askless.core.panels.purchases import Shop
-from askless.core.panels.ridges import (
+from askless.core.panels.predictors.ridges import (
     WIDTHS,
     compute_median_distance,
     compute_squared_distances,
     target_votes,
 )
+from askless.core.panels.predictors.trees import held_out_scores, make_growth
+from askless.core.panels.purchases import Shop
 from askless.core.panels.rows import PanelRows
-from askless.core.panels.trees import held_out_scores, make_growth
 
 SEARCH_FOLDS = 4
 SEARCH_ROUNDS = 60

@@ -9,11 +9,11 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import FloatArray
-from askless.core.model.blends import to_chances
+from askless.core.catalogue.prices import Paid, pay
+from askless.core.model.ladder.blends import to_chances
+from askless.core.panels.predictors.trees import fit_trees, make_growth
 from askless.core.panels.search import SetSearch
 from askless.core.panels.spread import map_in_threads
-from askless.core.panels.trees import fit_trees, make_growth
-from askless.core.table.prices import Paid, pay
 
 # Gains are divided by the price to this power.
 FEWER_POWER = 0.6

@@ -8,9 +8,11 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
-from askless.core.model.blends import to_chances
-from askless.core.model.panels import Panel
-from askless.core.model.stopping import (
+from askless.core.catalogue.catalogue import Catalogue
+from askless.core.catalogue.prices import Paid, buy, pay
+from askless.core.model.ladder.blends import to_chances
+from askless.core.model.ladder.panels import Panel
+from askless.core.model.ladder.stopping import (
     ErrorCosts,
     Stopping,
     StoppingRule,
@@ -19,8 +21,6 @@ from askless.core.model.stopping import (
 from askless.core.panels.following import Walkers, follow_rule
 from askless.core.panels.rows import PanelRows
 from askless.core.panels.spread import map_in_threads
-from askless.core.table.catalogue import Catalogue
-from askless.core.table.prices import Paid, buy, pay
 
 # The price of going on to a panel that can't be reached from another.
 NO_WAY = -1

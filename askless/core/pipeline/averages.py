@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from askless.core.catalogue.prices import MICROS_PER_UNIT, from_micros
 from askless.core.model.ensemble import Ensemble
 from askless.core.pipeline.certificates import UnseenRows
 from askless.core.pipeline.playing import pick_played
@@ -11,7 +12,6 @@ from askless.core.session.policies import POLICIES, served_by
 from askless.core.session.state import Aim
 from askless.core.simulation.curves import evaluate
 from askless.core.table.dataset import Dataset
-from askless.core.table.prices import MICROS_PER_UNIT, from_micros
 
 # Mean budgets, as shares of the spend of least error.
 SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)

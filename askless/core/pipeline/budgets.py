@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from askless.core.catalogue.prices import Paid, buy
 from askless.core.model.ensemble import Ensemble
-from askless.core.table.prices import Paid, buy
 
 # Most points of a curve, with budgets 0 and unlimited among them.
 MAX_CURVE_POINTS = 12

@@ -4,11 +4,11 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from askless.core.catalogue.prices import MICROS_PER_UNIT, from_micros
+from askless.core.codes.binned_table import BinnedTable
 from askless.core.model.ensemble import Ensemble
 from askless.core.pipeline.comparison import Comparison
 from askless.core.pipeline.validation import Validation
-from askless.core.table.binned_table import BinnedTable
-from askless.core.table.prices import MICROS_PER_UNIT, from_micros
 from askless.core.training.params import BoostParams
 
 

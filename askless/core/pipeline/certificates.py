@@ -20,9 +20,9 @@ from askless.core.pipeline.budgets import purchase_budgets
 from askless.core.session import machine
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import UNLIMITED, Position
+from askless.core.session.rows.traces import Traces, find_stops
+from askless.core.session.rows.walks import Cases
 from askless.core.session.state import StopRule
-from askless.core.session.traces import Traces, find_stops
-from askless.core.session.walks import Cases
 from askless.core.table.dataset import Dataset, LabelledRows
 
 # Most rows set aside that are played, and most rows of the folds that order the tests.

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from askless.core.codes.binned_table import SAMPLE_ROWS, spread_evenly
+from askless.core.codes.thinning import thin_classes
 from askless.core.errors import Refusal, RefusedError
 from askless.core.panels.effort import EFFORTS
 from askless.core.panels.ladders import ladder_bytes
 from askless.core.pipeline.certificates import set_aside
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.selection.search import selection_bytes
-from askless.core.table.binned_table import SAMPLE_ROWS, spread_evenly
 from askless.core.table.check import (
     CheckedTable,
     finish_table,
@@ -22,7 +23,6 @@ from askless.core.table.dataset import Dataset, count_outputs
 from askless.core.table.gaps import note_gaps
 from askless.core.table.labels import GatheredLabels
 from askless.core.table.silent import FindSilent
-from askless.core.table.thinning import thin_classes
 from askless.core.training.algorithms import ALGORITHMS
 from askless.core.training.boosting import training_bytes, values_bytes
 

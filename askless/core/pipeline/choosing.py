@@ -8,12 +8,12 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from askless.core.arrays import FloatArray
+from askless.core.codes.binning import bin_values
+from askless.core.codes.folds import split_rows
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.votes import hypothesis_votes, raw_votes
 from askless.core.simulation.curves import evaluate
-from askless.core.table.binning import bin_values
 from askless.core.table.dataset import Dataset
-from askless.core.table.folds import split_rows
 from askless.core.training.algorithms import ALGORITHMS, make_ensemble, name_rule
 from askless.core.training.boosting import boost, initial_weights
 from askless.core.training.params import BoostParams

@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from askless.core.codes.binned_table import BinnedTable
 from askless.core.model.ensemble import Ensemble
 from askless.core.panels.ladders import fit_ladder
 from askless.core.pipeline.choosing import tune
@@ -11,7 +12,6 @@ from askless.core.pipeline.progress import Part, Progress
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.pipeline.validation import preview_curve
 from askless.core.selection.search import Selection, select
-from askless.core.table.binned_table import BinnedTable
 from askless.core.table.dataset import Dataset
 from askless.core.table.targets import ErrorCosts
 from askless.core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble

@@ -5,18 +5,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
-from askless.core.errors import RefusedError
-from askless.core.pipeline.certificates import set_aside
-from askless.core.pipeline.check import note_missing, refuse_misfits
-from askless.core.pipeline.spec import TrainingSpec
-from askless.core.table.binned_table import (
+from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.codes.binned_table import (
     SAMPLE_ROWS,
     BinnedTable,
     TableCoder,
     as_small,
     code_table,
 )
-from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.errors import RefusedError
+from askless.core.pipeline.certificates import set_aside
+from askless.core.pipeline.check import note_missing, refuse_misfits
+from askless.core.pipeline.spec import TrainingSpec
 from askless.core.table.check import (
     CheckedTable,
     choose_columns,

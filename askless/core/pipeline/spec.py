@@ -6,6 +6,7 @@ from typing import Annotated
 
 from annotated_types import Interval, doc
 
+from askless.core.codes.folds import Deal
 from askless.core.errors import Refusal
 from askless.core.pipeline.choosing import (
     AUTO,
@@ -15,7 +16,6 @@ from askless.core.pipeline.choosing import (
     AutoName,
 )
 from askless.core.selection.params import SelectionParams
-from askless.core.table.folds import Deal
 from askless.core.table.spec import TableSpec
 from askless.core.training.algorithms import ALGORITHMS
 from askless.core.training.params import BoostParams

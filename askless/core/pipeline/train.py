@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from askless.core.codes.binned_table import BinnedTable
+from askless.core.codes.folds import deal_folds
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model
@@ -19,7 +21,7 @@ from askless.core.panels.effort import EFFORTS
 from askless.core.pipeline.averages import report_mean_budgets
 from askless.core.pipeline.card import make_card, report_choices, report_validation
 from askless.core.pipeline.certificates import UnseenRows, certify
-from askless.core.pipeline.learning_state import make_learning, own_calibrations
+from askless.core.pipeline.online.learning_state import make_learning, own_calibrations
 from askless.core.pipeline.parts import (
     ROUNDS_SHARE,
     FinishedPart,
@@ -33,10 +35,8 @@ from askless.core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Tra
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.pipeline.validation import Validation, validate
 from askless.core.selection.card import describe_selection
-from askless.core.table.binned_table import BinnedTable
 from askless.core.table.check import CheckedTable
 from askless.core.table.dataset import Dataset
-from askless.core.table.folds import deal_folds
 from askless.core.training.algorithms import ALGORITHMS
 from askless.core.training.baselines import out_of_bag_error
 from askless.core.training.params import BoostParams

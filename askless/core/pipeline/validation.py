@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from askless.core.catalogue.prices import total_cost
+from askless.core.codes.folds import make_folds
 from askless.core.model.ensemble import Calibration, Ensemble
 from askless.core.model.model import Curve
 from askless.core.model.votes import TIE
@@ -18,8 +20,6 @@ from askless.core.simulation.figures import ScoredRows, compute_figures
 from askless.core.simulation.purchases import Purchases
 from askless.core.simulation.simulate import walk
 from askless.core.table.dataset import Dataset
-from askless.core.table.folds import make_folds
-from askless.core.table.prices import total_cost
 from askless.core.training.algorithms import ALGORITHMS
 from askless.core.work import approach, pass_on
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from askless.core.catalogue.catalogue import Catalogue
 from askless.core.selection.params import SelectionParams
 from askless.core.selection.search import Selection
-from askless.core.table.catalogue import Catalogue
 
 
 def describe_selection(

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from askless.core.arrays import FloatArray
+from askless.core.catalogue.prices import Paid, buy
 from askless.core.errors import Refusal, RefusedError
 from askless.core.parameters import check_parameters
 from askless.core.selection.boosting import boost_subset
@@ -27,7 +28,6 @@ from askless.core.selection.subset import Subset, extend, make_subset
 from askless.core.selection.table import TIE, SelectionTable, make_table
 from askless.core.table.dataset import Dataset
 from askless.core.table.gaps import fill_silent
-from askless.core.table.prices import Paid, buy
 
 
 @dataclass(frozen=True, slots=True)

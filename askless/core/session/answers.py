@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from askless.core.catalogue.catalogue import NO_GROUP, Catalogue, Feature
+from askless.core.catalogue.prices import Paid, price
 from askless.core.errors import AnswerError, OverBudgetError, Refusal, describe
 from askless.core.session.state import Answer, Charge, Outcome, State
-from askless.core.table.catalogue import NO_GROUP, Catalogue, Feature
 from askless.core.table.cells import (
     category_code,
     is_blank,
@@ -19,7 +20,6 @@ from askless.core.table.cells import (
     strip_unit,
     to_point,
 )
-from askless.core.table.prices import Paid, price
 
 BLANK_RULE = (
     "must be a value: this stands for a missing one, whose outcome is unavailable, "

@@ -8,8 +8,8 @@ from askless.core.arrays import FloatArray
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.policy import Policy
 from askless.core.session.probability import decide
+from askless.core.session.rows.walks import Standing
 from askless.core.session.state import Forecast
-from askless.core.session.walks import Standing
 
 
 def make_forecast(ensemble: Ensemble, policy: Policy, standing: Standing) -> Forecast:

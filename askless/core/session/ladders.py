@@ -4,15 +4,15 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
-from askless.core.model.blends import to_chances
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.panels import PanelLadder
-from askless.core.model.routes import MAIN, Route
-from askless.core.model.stopping import least_expected_costs
+from askless.core.model.ladder.blends import to_chances
+from askless.core.model.ladder.panels import PanelLadder
+from askless.core.model.ladder.routes import MAIN, Route
+from askless.core.model.ladder.stopping import least_expected_costs
 from askless.core.model.votes import TIE
 from askless.core.session.answers import list_revealed
 from askless.core.session.position import Position, once
-from askless.core.session.walks import Standing
+from askless.core.session.rows.walks import Standing
 
 # The policy that follows a route; rules for going on know the main panels alone.
 ROUTED = "panels"

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from askless.core.catalogue.catalogue import NO_GROUP
 from askless.core.errors import ClosedError, Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import (
@@ -37,7 +38,6 @@ from askless.core.session.state import (
     StopRule,
 )
 from askless.core.session.uses import refuse_useless
-from askless.core.table.catalogue import NO_GROUP
 
 
 def start(

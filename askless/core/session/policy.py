@@ -11,12 +11,11 @@ from askless.core.arrays import FloatArray, IntArray
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.votes import raw_votes
 from askless.core.session.answers import take
+from askless.core.session.certainty import is_vote_certain
 from askless.core.session.position import Position
 from askless.core.session.probability import FULL_VOTE, probabilities
-from askless.core.session.state import Aim, Answer, State, StopReason
-from askless.core.session.stop_rules import is_vote_certain
-from askless.core.session.traces import Traces, make_traces
-from askless.core.session.walks import (
+from askless.core.session.rows.traces import Traces, make_traces
+from askless.core.session.rows.walks import (
     Cases,
     Standing,
     Walks,
@@ -24,6 +23,7 @@ from askless.core.session.walks import (
     open_session,
     reveal,
 )
+from askless.core.session.state import Aim, Answer, State, StopReason
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.catalogue.catalogue import NO_GROUP
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import find_paid
 from askless.core.session.state import State
-from askless.core.table.catalogue import NO_GROUP
 
 UNLIMITED = int(np.iinfo(np.int64).max)
 Found = TypeVar("Found")

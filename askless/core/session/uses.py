@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.core import kernels
+from askless.core.catalogue.catalogue import Catalogue
 from askless.core.errors import UselessAnswerError
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import take
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import Position
 from askless.core.session.state import Answer, State
-from askless.core.table.catalogue import Catalogue
 
 
 def refuse_useless(ensemble: Ensemble, before: State, after: State) -> None:

@@ -10,8 +10,8 @@ from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.votes import label_votes
 from askless.core.session.probability import decide
+from askless.core.session.rows.walks import Walks
 from askless.core.session.state import Aim
-from askless.core.session.walks import Walks
 from askless.core.simulation.simulate import class_probabilities, class_votes, walk
 
 # Most margins of the rows that are played at a time: 64 MB.

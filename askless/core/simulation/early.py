@@ -13,9 +13,9 @@ from askless.core.session import machine
 from askless.core.session.certificates import Certificate, find_certificate
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import UNLIMITED
+from askless.core.session.rows.traces import find_stops
+from askless.core.session.rows.walks import Cases
 from askless.core.session.state import StopRule
-from askless.core.session.traces import find_stops
-from askless.core.session.walks import Cases
 from askless.core.simulation.blocks import Block
 from askless.core.simulation.exact import sum_weighted
 from askless.core.table.dataset import Dataset

@@ -10,7 +10,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import build_paths
 from askless.core.model.values import possible_values, typical_values
 from askless.core.model.votes import TIE
-from askless.core.session.outline import outline
+from askless.core.session.plans.outline import outline
 from askless.core.session.policies import POLICIES, default_policy
 from askless.core.session.probability import FULL_VOTE, PLAIN, is_share, knot_weights
 from askless.core.simulation.simulate import class_probabilities, walk

@@ -9,8 +9,8 @@ from askless.core.arrays import FloatArray, IntArray
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.votes import label_votes
 from askless.core.session.probability import decide, label_chances
+from askless.core.session.rows.walks import Walks
 from askless.core.session.state import Aim
-from askless.core.session.walks import Walks
 from askless.core.simulation.simulate import class_probabilities, walk
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.catalogue.catalogue import NO_GROUP, Catalogue
 from askless.core.model.ensemble import Ensemble
 from askless.core.simulation.simulate import walk
-from askless.core.table.catalogue import NO_GROUP, Catalogue
 from askless.core.table.dataset import Dataset
 
 

@@ -6,11 +6,11 @@ The answer to a question that is not in the log is never guessed: the replay end
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.model.ensemble import Ensemble
 from askless.core.session import machine
 from askless.core.session.answers import list_revealed
 from askless.core.session.state import Aim, Answer, Forecast, State, StopRule
-from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.table.cells import category_code
 
 

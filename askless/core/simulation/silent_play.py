@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from askless.core.catalogue.catalogue import Catalogue
 from askless.core.errors import OverBudgetError
 from askless.core.model.ensemble import Ensemble
 from askless.core.session import machine
@@ -21,7 +22,6 @@ from askless.core.simulation.replays import (
     match_case,
     replay,
 )
-from askless.core.table.catalogue import Catalogue
 
 
 class Rivals(NamedTuple):

@@ -10,8 +10,8 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.session.policies import POLICIES, default_policy
 from askless.core.session.policy import Policy
 from askless.core.session.position import UNLIMITED
+from askless.core.session.rows.walks import Cases, Walks
 from askless.core.session.state import Aim
-from askless.core.session.walks import Cases, Walks
 
 AnyArray = TypeVar("AnyArray", FloatArray, IntArray)
 

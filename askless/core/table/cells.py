@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from askless.core.table.catalogue import OTHER, UNSEEN, Feature, FeatureType
+from askless.core.catalogue.catalogue import OTHER, UNSEEN, Feature, FeatureType
 
 #: The beginning of the names that pandas makes up for columns without one.
 UNNAMED = "Unnamed: "

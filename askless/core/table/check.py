@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from askless.core.arrays import BoolArray, FloatArray
+from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.catalogue.costs import price_columns
+from askless.core.catalogue.patterns import by_name, matching, unmatched
 from askless.core.errors import Refusal, RefusedError
-from askless.core.table.catalogue import Catalogue, Feature
 from askless.core.table.cells import is_unnamed
 from askless.core.table.columns import (
     Columns,
@@ -20,7 +22,6 @@ from askless.core.table.columns import (
     read_feature,
     unknown_column,
 )
-from askless.core.table.costs import price_columns
 from askless.core.table.dataset import Dataset
 from askless.core.table.labels import (
     GatheredLabels,
@@ -28,7 +29,6 @@ from askless.core.table.labels import (
     refuse_one_class,
     usable_rows,
 )
-from askless.core.table.patterns import by_name, matching, unmatched
 from askless.core.table.silent import FindSilent, mark_silent
 from askless.core.table.spec import CASE_COLUMN, TableSpec
 from askless.core.table.targets import ErrorCosts

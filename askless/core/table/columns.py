@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.catalogue.catalogue import OTHER, Feature, FeatureType
 from askless.core.errors import Refusal, describe, nearest_hint
-from askless.core.table.catalogue import OTHER, Feature, FeatureType
 from askless.core.table.cells import (
     COMMA_NUMBER,
     TYPE_RULES,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
-from askless.core.table.catalogue import Catalogue
+from askless.core.catalogue.catalogue import Catalogue
 
 #: Most values that codes tell apart: they are uint8.
 MAX_CODES = 254

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
+from askless.core.catalogue.catalogue import Feature, FeatureType
 from askless.core.errors import describe
-from askless.core.table.catalogue import Feature, FeatureType
 from askless.core.table.cells import (
     COMMA_NUMBER,
     THOUSANDS,

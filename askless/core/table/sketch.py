@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from askless.core.arrays import FloatArray
-from askless.core.table.catalogue import Feature
+from askless.core.catalogue.catalogue import Feature
 from askless.core.table.cells import is_blank
 from askless.core.table.columns import Column, as_text, read_feature
 

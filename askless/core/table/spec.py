@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from annotated_types import Interval
 
+from askless.core.catalogue.catalogue import Feature, Group
+from askless.core.catalogue.code_systems import check_code_systems
+from askless.core.catalogue.costs import BUNDLE_RULE
+from askless.core.catalogue.patterns import by_name, matching, unmatched
 from askless.core.errors import Refusal
-from askless.core.table.catalogue import Feature, Group
-from askless.core.table.codes import check_code_systems
-from askless.core.table.costs import BUNDLE_RULE
-from askless.core.table.patterns import by_name, matching, unmatched
 
 # How a spec writes the fields of `Feature` that limit its numbers.
 LIMIT_KEYS = {"least": "min", "most": "max"}
@@ -28,9 +28,9 @@ class TableSpec:
     `features` None: every column without another role, with its cost in `costs`, by
     default 1. Features in `untyped` have the type that their column suggests. `members`
     has the group of each feature that a group names. Names in `costs`, `members` and
-    `ignore` may be patterns (`askless.core.table.patterns`). Words in `missing` mean a
-    missing value in every feature. Categories of fewer rows than `rare`, or `rares` by
-    feature, are joined. Rows without a target are refused or dropped.
+    `ignore` may be patterns (`askless.core.catalogue.patterns`). Words in `missing`
+    mean a missing value in every feature. Categories of fewer rows than `rare`, or
+    `rares` by feature, are joined. Rows without a target are refused or dropped.
     """
 
     target: str

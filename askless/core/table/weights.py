@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
+from askless.core.catalogue.catalogue import Feature
 from askless.core.errors import Refusal
-from askless.core.table.catalogue import Feature
 from askless.core.table.columns import (
     Columns,
     as_text,

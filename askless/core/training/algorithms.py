@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from askless.core.codes.binned_table import BinnedTable, LayOut
 from askless.core.model.ensemble import Cascade, Ensemble
-from askless.core.table.binned_table import BinnedTable, LayOut
 from askless.core.table.dataset import Dataset
 from askless.core.training.baselines import BAGGED, grow_trees
 from askless.core.training.boosting import boost, initial_weights
 from askless.core.training.cascade import grow_cascade, make_cascade
-from askless.core.training.online import grow_online
+from askless.core.training.online.online import grow_online
 from askless.core.training.params import BoostParams
 from askless.core.training.rounds import Round
 from askless.core.training.rules import RULES

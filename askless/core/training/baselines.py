@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from askless.core.arrays import FloatArray
+from askless.core.catalogue.prices import Paid, buy
+from askless.core.codes.folds import make_folds
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.votes import FORESTS, hypothesis_votes, raw_votes
 from askless.core.table.dataset import Dataset, count_outputs
-from askless.core.table.folds import make_folds
 from askless.core.table.gaps import fill_silent
-from askless.core.table.prices import Paid, buy
 from askless.core.training.foreign import (
     Table,
     make_tree,

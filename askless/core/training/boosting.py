@@ -11,20 +11,20 @@ from typing import Protocol
 import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
-from askless.core.table.binning import Binned
-from askless.core.table.catalogue import Catalogue
+from askless.core.catalogue.catalogue import Catalogue
+from askless.core.catalogue.prices import Paid
+from askless.core.codes.binning import Binned
 from askless.core.table.dataset import LabelledRows
-from askless.core.table.prices import Paid
 from askless.core.training.buying import UNPAID, Buyer
 from askless.core.training.feature_sampling import make_sampling
-from askless.core.training.histograms import MOST_SUMS
 from askless.core.training.learner import MIN_EDGE, Choice, Learner, RoundSearch
 from askless.core.training.learners import LEARNERS
 from askless.core.training.params import BoostParams, LabelWeights
 from askless.core.training.rounds import Round
 from askless.core.training.rules import MAX_EDGE
-from askless.core.training.shards import LocalShards, Shard, Shards
-from askless.core.training.weights import Weights
+from askless.core.training.shards.histograms import MOST_SUMS
+from askless.core.training.shards.shards import LocalShards, Shard, Shards
+from askless.core.training.shards.weights import Weights
 
 # Rows and `initial_weights` of each shard in this process.
 Tables = Sequence[tuple[Binned, FloatArray]]

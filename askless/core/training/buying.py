@@ -3,9 +3,9 @@
 import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
+from askless.core.catalogue.catalogue import Catalogue
+from askless.core.catalogue.prices import Paid, buy, hypothesis_costs, smallest_cost
 from askless.core.model.hypotheses import Hypothesis
-from askless.core.table.catalogue import Catalogue
-from askless.core.table.prices import Paid, buy, hypothesis_costs, smallest_cost
 from askless.core.training.learner import Scorer
 from askless.core.training.params import BoostParams
 from askless.core.training.rounds import Memory

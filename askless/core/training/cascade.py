@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from askless.core.catalogue.prices import Paid, pay
+from askless.core.codes.binning import bin_values
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Cascade
-from askless.core.table.binning import bin_values
 from askless.core.table.dataset import Dataset
-from askless.core.table.prices import Paid, pay
 from askless.core.training.boosting import boost, initial_weights
 from askless.core.training.params import BoostParams
 from askless.core.training.rounds import Round

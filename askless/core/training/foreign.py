@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
+from askless.core.catalogue.catalogue import UNSEEN
 from askless.core.model.hypotheses import LEAF, Stump, Tree
-from askless.core.table.catalogue import UNSEEN
 from askless.core.table.dataset import Dataset
 
 if TYPE_CHECKING:

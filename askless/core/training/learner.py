@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
+from askless.core.codes.binning import Binned
 from askless.core.model.hypotheses import Hypothesis, Stump
-from askless.core.table.binning import Binned
 from askless.core.training.feature_sampling import FeatureSampling
-from askless.core.training.histograms import Candidates
-from askless.core.training.weights import Weights
+from askless.core.training.shards.histograms import Candidates
+from askless.core.training.shards.weights import Weights
 
 MIN_EDGE = 1e-12
 

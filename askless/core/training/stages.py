@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from askless.core.arrays import BoolArray, FloatArray
+from askless.core.codes.folds import split_rows
 from askless.core.model.ensemble import Cascade, Stage
 from askless.core.model.hypotheses import Hypothesis
 from askless.core.model.votes import hypothesis_votes
 from askless.core.table.dataset import Dataset
-from askless.core.table.folds import split_rows
 from askless.core.training.params import BoostParams
 
 # Votes are summed in another order when a session is played.

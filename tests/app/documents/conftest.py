@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.model.model import Model
-from askless.core.table.catalogue import Catalogue, Feature, Group
 from askless.core.table.dataset import ClassLabel, Dataset
 from askless.core.training.params import BoostParams
 from askless.core.training.rounds import Round

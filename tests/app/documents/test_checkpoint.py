@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from askless.app.documents.checkpoint import rounds_from_json, rounds_to_json
 from askless.app.documents.files import load_model
+from askless.app.documents.model.checkpoint import rounds_from_json, rounds_to_json
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.errors import RefusedError
 from askless.core.model.hypotheses import Stump
-from askless.core.table.catalogue import Catalogue, Feature
 from askless.core.training.rounds import Memory, Round
 from tests import strategies
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askless.app.documents.model import model_from_json
+from askless.app.documents.model.model import model_from_json
 from askless.app.service.models import check_playable
 from askless.core import kernels
 from askless.core.errors import RefusedError

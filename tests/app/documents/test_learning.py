@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from askless.app.documents.files import model_text
-from askless.app.documents.model import model_from_json
+from askless.app.documents.model.model import model_from_json
 from askless.core.errors import RefusedError
 from askless.core.model.model import Model
-from askless.core.pipeline.learning import Learning, LearntRows
-from askless.core.pipeline.learning_state import start_learning
+from askless.core.pipeline.online.learning import Learning, LearntRows
+from askless.core.pipeline.online.learning_state import start_learning
 from askless.core.training.params import BoostParams
 from tests.baselines import mixed
 from tests.conftest import IS_COMPILED

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 
 from askless.app.documents.files import model_text
-from askless.app.documents.model import model_from_json
+from askless.app.documents.model.model import model_from_json
 from askless.app.documents.shape import MAX_REFUSALS
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.errors import RefusedError
 from askless.core.model.ensemble import BudgetRange
 from askless.core.model.hypotheses import LEAF, Product, Stump, Tree
 from askless.core.model.model import Model
 from askless.core.model.votes import full_votes
-from askless.core.table.catalogue import Catalogue, Feature
 from tests import strategies
 from tests.cascades import cascades, two_stages
 from tests.documents import document_of, through_json

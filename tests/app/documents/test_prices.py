@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from askless.app.documents.prices import parse_prices, write_prices
-from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 
 MOVED = Catalogue(
     (

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from askless.app.documents.checkpoint import Checkpoint
 from askless.app.documents.http.sessions import AnswersRequest, PredictRequest
-from askless.app.documents.model import ModelDocument
+from askless.app.documents.model.checkpoint import Checkpoint
+from askless.app.documents.model.model import ModelDocument
+from askless.app.documents.session.state import StateDocument
 from askless.app.documents.shape import RULES, Answer, rule_text
-from askless.app.documents.spec import SpecDocument
-from askless.app.documents.state import StateDocument
+from askless.app.documents.spec.spec import SpecDocument
 
 SHAPES = (ModelDocument, Checkpoint, StateDocument, SpecDocument)
 BODIES = (PredictRequest, AnswersRequest)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.app.documents.files import load_model
-from askless.app.documents.state import (
+from askless.app.documents.session.state import (
     has_pending,
     parse_state,
     state_from_json,

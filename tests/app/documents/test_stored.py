@@ -11,7 +11,7 @@ from askless.app.documents.shape import read_shape
 from askless.app.documents.stored import Stored, StoredShape, write
 from askless.core.arrays import Arrays, BoolArray, FloatArray, IntArray
 from askless.core.errors import RefusedError
-from askless.core.model.blends import LogisticRidge
+from askless.core.model.ladder.blends import LogisticRidge
 
 
 @dataclass(frozen=True)

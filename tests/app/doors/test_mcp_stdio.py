@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from askless.app.cli import mcp as command
+from askless.app.cli.serving import mcp as command
 from askless.app.service import keys, models
 from askless.app.settings.settings import Settings
 from askless.app.store.database.engine import transaction as transaction_of

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pytest
 
 from askless.core import pipeline
+from askless.core.catalogue.catalogue import NO_GROUP
+from askless.core.catalogue.prices import Paid, buy
 from askless.core.estimator.conventions import hash_rows
 from askless.core.session.probability import decide
 from askless.core.simulation.simulate import class_probabilities, class_votes, walk
-from askless.core.table.catalogue import NO_GROUP
 from askless.core.table.dataset import Dataset
-from askless.core.table.prices import Paid, buy
 from askless.core.training.algorithms import ALGORITHMS
 from askless.core.training.params import BoostParams
 from tests.estimators import smoothed, without_folds

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from askless.app.documents.spec import mend_spec
+from askless.app.documents.spec.spec import mend_spec
 from askless.core.errors import RefusedError
 from askless.core.estimator.classifier import BudgetedBoostingClassifier
 from askless.core.estimator.conventions import read_params

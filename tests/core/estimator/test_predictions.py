@@ -10,9 +10,9 @@ from sklearn import clone, config_context
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.utils import estimator_html_repr
 
+from askless.core.catalogue.catalogue import NO_GROUP
 from askless.core.errors import RefusedError
 from askless.core.estimator.classifier import BudgetedBoostingClassifier
-from askless.core.table.catalogue import NO_GROUP
 from tests.curves import curve_of
 from tests.panels import make_ladder, make_stopping
 

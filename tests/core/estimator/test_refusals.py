@@ -5,9 +5,9 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from askless import BudgetedBoostingClassifier
+from askless.core.catalogue.costs import read_catalogue
+from askless.core.catalogue.prices import AMOUNT_RULE
 from askless.core.errors import RefusedError
-from askless.core.table.costs import read_catalogue
-from askless.core.table.prices import AMOUNT_RULE
 from tests.estimators import refusals_of, smoothed, without_folds
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.core import kernels
-from askless.core.kernels.draws import draw
-from askless.core.kernels.paths import step
+from askless.core.kernels.sessions.draws import draw
+from askless.core.kernels.sessions.paths import step
 from askless.core.model.hypotheses import Stump, build_paths
 from tests import naive_sessions, strategies, twins
 

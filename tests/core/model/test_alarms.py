@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from askless.core.catalogue.catalogue import UNSEEN
 from askless.core.model.alarms import (
     LEAST_CASES,
     TOLERATED_GAP,
@@ -21,7 +22,6 @@ from askless.core.model.alarms import (
     tail_chance,
 )
 from askless.core.model.drift import measure_shift
-from askless.core.table.catalogue import UNSEEN
 from tests.core.model.test_drift import ensemble as ensemble
 
 NO_OUTCOMES = OutcomeEvidence(0, 0, None, 0.0, 0.0, None)

@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 
 from askless.core import kernels
-from askless.core.model.blends import KernelRidge, LogisticRidge, Trees, to_chances
-from askless.core.model.columns import Columns
+from askless.core.model.ladder.blends import (
+    KernelRidge,
+    LogisticRidge,
+    Trees,
+    to_chances,
+)
+from askless.core.model.ladder.columns import Columns
 from tests.panels import make_hiding_blend, make_space
 
 N_FEATURES, N_DRAWS = 5, 40_000

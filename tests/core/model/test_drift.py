@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from askless.core.model.columns import Columns
+from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.model.drift import measure_drift
 from askless.core.model.figures import wilson_interval
-from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
+from askless.core.model.ladder.columns import Columns
 from tests.panels import make_ladder
 from tests.small import ensemble_of
 

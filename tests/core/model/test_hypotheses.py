@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.core import kernels
+from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.model.hypotheses import LEAF, Product, Stump, Tree, build_paths
 from askless.core.model.votes import full_votes
 from askless.core.session import machine
 from askless.core.simulation import simulate
-from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
 from tests import naive_hypotheses, strategies, twins
 from tests.hypotheses import NAN, as_row, later_states, plain, said
 from tests.sessions import NEVER, is_certain, observe, small_ensemble

@@ -5,10 +5,10 @@ import pickle
 import numpy as np
 import pytest
 
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.errors import RefusedError
 from askless.core.model.hypotheses import Product, Stump
 from askless.core.model.rows import check_rows, mark_needed, refuse_cells
-from askless.core.table.catalogue import Catalogue, Feature, Group
 from tests.small import ensemble_of
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.model.hypotheses import Stump, Tree
 from askless.core.model.values import (
     N_VALUES,
@@ -16,7 +17,6 @@ from askless.core.model.values import (
     possible_values,
     typical_values,
 )
-from askless.core.table.catalogue import Catalogue, Feature
 from tests.panels import make_ladder
 from tests.small import ensemble_of
 

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from askless.core.model.blends import MAX_LOGIT, LogisticRidge, to_chances
-from askless.core.panels.blending import WIDE_COLUMNS, make_panel
-from askless.core.panels.chances import mean_loss
+from askless.core.model.ladder.blends import MAX_LOGIT, LogisticRidge, to_chances
 from askless.core.panels.effort import FULL, LIGHT
+from askless.core.panels.predictors.blending import WIDE_COLUMNS, make_panel
+from askless.core.panels.predictors.chances import mean_loss
 from askless.core.panels.rows import PanelRows
 from tests.panels import random_rows, shorten
 from tests.small import table_of

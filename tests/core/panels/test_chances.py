@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from askless.core.model.blends import to_chances
-from askless.core.panels.chances import (
+from askless.core.model.ladder.blends import to_chances
+from askless.core.panels.predictors.chances import (
     LEAST_CHANCE,
     fit_link,
     fit_weights,

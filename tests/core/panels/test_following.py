@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askless.core.model.blends import to_chances
-from askless.core.model.stopping import Stopping, StoppingRule, least_expected_costs
+from askless.core.model.ladder.blends import to_chances
+from askless.core.model.ladder.stopping import (
+    Stopping,
+    StoppingRule,
+    least_expected_costs,
+)
 from askless.core.panels.following import Walkers, find_preferred_panel, follow_rule
 from askless.core.panels.stopping import NO_WAY, make_steps_to, price_ways
 from askless.core.simulation.simulate import walk

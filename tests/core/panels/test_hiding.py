@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from askless.core import kernels
-from askless.core.model.blends import KernelRidge, to_chances, wave_features
-from askless.core.panels import blending
-from askless.core.panels.blending import fit_ridges, make_panel, score_trees
-from askless.core.panels.chances import mean_loss, to_logits
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.model.ladder.blends import KernelRidge, to_chances, wave_features
 from askless.core.panels.effort import LIGHT, Recipe
-from askless.core.panels.ridges import (
+from askless.core.panels.predictors import blending
+from askless.core.panels.predictors.blending import fit_ridges, make_panel, score_trees
+from askless.core.panels.predictors.chances import mean_loss, to_logits
+from askless.core.panels.predictors.ridges import (
     LOGISTIC_PENALTIES,
     Basis,
     fit_kernel,
@@ -19,15 +20,14 @@ from askless.core.panels.ridges import (
     solve_logistic,
     target_votes,
 )
-from askless.core.panels.rows import PanelRows
-from askless.core.panels.trees import (
+from askless.core.panels.predictors.trees import (
     GrownTrees,
     fit_trees,
     grow_folds,
     make_growth,
     merge_ensembles,
 )
-from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.panels.rows import PanelRows
 from tests.panels import random_rows, shorten
 from tests.small import table_of
 

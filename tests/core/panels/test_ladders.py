@@ -11,8 +11,11 @@ import numba
 import numpy as np
 import pytest
 
-from askless.core.model.blends import to_chances
-from askless.core.model.panels import Panel, PanelLadder
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.catalogue.prices import Paid, buy, total_cost
+from askless.core.codes.thinning import thin_classes
+from askless.core.model.ladder.blends import to_chances
+from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.panels import ladders
 from askless.core.panels.effort import EFFORTS
 from askless.core.panels.ladders import (
@@ -26,10 +29,7 @@ from askless.core.panels.purchases import Shop
 from askless.core.panels.rows import PanelRows
 from askless.core.panels.rungs import STEPS, choose_rungs
 from askless.core.panels.search import SetSearch
-from askless.core.table.catalogue import Catalogue, Feature, Group
 from askless.core.table.dataset import Dataset
-from askless.core.table.prices import Paid, buy, total_cost
-from askless.core.table.thinning import thin_classes
 from askless.core.work import end_of
 from tests.panels import shorten
 from tests.small import MICROS, make_dataset, pull, random_dataset, table_of

@@ -1,7 +1,7 @@
 """Panels lose no more without a member than parts of them do."""
 
-from askless.core.model.panels import Panel
-from askless.core.panels.blending import level_rises
+from askless.core.model.ladder.panels import Panel
+from askless.core.panels.predictors.blending import level_rises
 
 
 def panel(order: tuple[int, ...], loss: float, *rises: float) -> Panel:

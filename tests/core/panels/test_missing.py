@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.estimator.classifier import BudgetedBoostingClassifier
 from askless.core.panels.ladders import fit_ladder
 from askless.core.pipeline.parts import add_panels
-from askless.core.table.catalogue import Catalogue, Feature
 from askless.core.table.gaps import fill_gaps, informative_features
 from askless.core.training.params import BoostParams
 from askless.core.work import end_of

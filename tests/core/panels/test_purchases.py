@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.catalogue.prices import Paid
 from askless.core.panels.purchases import Shop
-from askless.core.table.catalogue import Catalogue, Feature, Group
-from askless.core.table.prices import Paid
 from tests import naive_panels as naive
 from tests import strategies
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from askless.core.model.blends import KernelRidge
-from askless.core.model.panels import Panel, PanelLadder
-from askless.core.panels.blending import make_panel
+from askless.core.model.ladder.blends import KernelRidge
+from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.panels.effort import LIGHT
+from askless.core.panels.predictors.blending import make_panel
 from tests.panels import make_ladder, random_rows
 from tests.sessions import small_ensemble
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from askless.core.model.blends import draw_waves, to_chances, wave_features
-from askless.core.panels.chances import fit_link, mean_loss
-from askless.core.panels.ridges import (
+from askless.core.model.ladder.blends import draw_waves, to_chances, wave_features
+from askless.core.panels.predictors.chances import fit_link, mean_loss
+from askless.core.panels.predictors.ridges import (
     LOGISTIC_PENALTIES,
     Basis,
     compute_median_distance,

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.panels.purchases import Shop
 from askless.core.panels.roots import (
     LEAST_PART,
@@ -15,7 +16,6 @@ from askless.core.panels.roots import (
     make_split,
 )
 from askless.core.panels.rows import PanelRows
-from askless.core.table.catalogue import Catalogue, Feature, Group
 from askless.core.table.dataset import Dataset
 from tests.routes import indicator
 from tests.small import MICROS, random_dataset, table_of

@@ -5,11 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from askless.core.model.panels import Panel, PanelLadder
-from askless.core.model.routes import MAIN
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.catalogue.prices import total_cost
+from askless.core.model.ladder.panels import Panel, PanelLadder
+from askless.core.model.ladder.routes import MAIN
 from askless.core.panels import routes as routing
-from askless.core.panels.blending import FittedPanels
 from askless.core.panels.ladders import fit_ladder
+from askless.core.panels.predictors.blending import FittedPanels
 from askless.core.panels.roots import make_split
 from askless.core.panels.routes import (
     Makers,
@@ -20,9 +22,7 @@ from askless.core.panels.routes import (
     free_root,
 )
 from askless.core.panels.rows import PanelRows
-from askless.core.table.catalogue import Catalogue, Feature, Group
 from askless.core.table.dataset import Dataset
-from askless.core.table.prices import total_cost
 from askless.core.work import end_of
 from tests.panels import shorten
 from tests.routes import indicator, teller

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from askless.core import kernels
-from askless.core.model.columns import ALONE, MISSING_CODE, NUMBER_CODE
+from askless.core.catalogue.catalogue import UNSEEN
+from askless.core.model.ladder.columns import ALONE, MISSING_CODE, NUMBER_CODE
 from askless.core.panels import rows as panel_rows
 from askless.core.panels.rows import OTHERS, PanelRows
-from askless.core.table.catalogue import UNSEEN
 from tests.panels import random_rows
 from tests.small import table_of
 

@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 
-from askless.core.model.blends import to_chances
-from askless.core.panels.chances import fit_link, mean_loss, to_logits
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.model.ladder.blends import to_chances
 from askless.core.panels.effort import EFFORTS
+from askless.core.panels.predictors.chances import fit_link, mean_loss, to_logits
+from askless.core.panels.predictors.ridges import (
+    WIDTHS,
+    compute_median_distance,
+    target_votes,
+)
 from askless.core.panels.purchases import Shop
-from askless.core.panels.ridges import WIDTHS, compute_median_distance, target_votes
 from askless.core.panels.rows import PanelRows
 from askless.core.panels.search import QUICK_PENALTY, SetSearch, kernel_logits
 from askless.core.panels.sets import (
@@ -18,7 +23,6 @@ from askless.core.panels.sets import (
     select_forward,
     swap_offers,
 )
-from askless.core.table.catalogue import Catalogue, Feature, Group
 from askless.core.table.dataset import Dataset
 from tests.panels import random_rows, shorten
 from tests.small import finish, make_dataset, table_of

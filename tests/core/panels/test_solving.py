@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from askless.core.panels import solving
-from askless.core.panels.solving import FewRows, ManyRows
+from askless.core.panels.predictors import solving
+from askless.core.panels.predictors.solving import FewRows, ManyRows
 
 HOLDS = (0.06, 0.3, 1.5)
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askless.core.model.blends import to_chances
-from askless.core.model.panels import Panel
-from askless.core.model.stopping import least_expected_costs
+from askless.core.catalogue.prices import MICROS_PER_UNIT as UNIT
+from askless.core.model.ladder.blends import to_chances
+from askless.core.model.ladder.panels import Panel
+from askless.core.model.ladder.stopping import least_expected_costs
 from askless.core.panels.following import Walkers, follow_rule
 from askless.core.panels.rows import PanelRows
 from askless.core.panels.stopping import (
@@ -26,7 +27,6 @@ from askless.core.panels.stopping import (
     make_steps_to,
     price_ways,
 )
-from askless.core.table.prices import MICROS_PER_UNIT as UNIT
 from tests import naive_stopping as naive
 from tests.sessions import BUNDLE, FEE, small_ensemble
 from tests.small import table_of

@@ -6,13 +6,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
+from askless.core.catalogue.prices import Paid, buy
 from askless.core.errors import RefusedError
 from askless.core.estimator.classifier import BudgetedBoostingClassifier
 from askless.core.panels.ladders import fit_ladder, ladder_bytes
 from askless.core.pipeline.check import check_training
 from askless.core.selection.params import SelectionParams
-from askless.core.table.prices import Paid, buy
 from askless.core.training.params import BoostParams
 from tests.panels import shorten
 from tests.small import finish, pull, table_of, train

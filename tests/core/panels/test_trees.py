@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from askless.core.panels import trees
-from askless.core.panels.rows import FINE, PLAIN, PanelRows
-from askless.core.panels.trees import (
+from askless.core.catalogue.catalogue import UNSEEN
+from askless.core.panels.predictors import trees
+from askless.core.panels.predictors.trees import (
     choose_limits,
     fit_trees,
     held_out_scores,
     make_growth,
     merge_ensembles,
 )
-from askless.core.table.catalogue import UNSEEN
+from askless.core.panels.rows import FINE, PLAIN, PanelRows
 from tests.panels import random_rows
 from tests.small import table_of
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, make_classification
 
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.model.ensemble import N_KNOTS
 from askless.core.model.hypotheses import Stump
 from askless.core.pipeline import calibration, validation
@@ -23,7 +24,6 @@ from askless.core.pipeline.validation import (
 )
 from askless.core.session.probability import decide, knot_weights
 from askless.core.simulation.simulate import class_probabilities, class_votes, walk
-from askless.core.table.catalogue import Catalogue, Feature
 from askless.core.training.params import BoostParams
 from tests.small import ensemble_of, finish, pull, table_of, train
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.errors import RefusedError
 from askless.core.model.certificates import EARLY_RULES, N_STRATA
 from askless.core.model.ensemble import BudgetRange
@@ -21,7 +22,6 @@ from askless.core.session.certificates import find_certificate
 from askless.core.session.state import StopRule
 from askless.core.simulation.curves import evaluate
 from askless.core.simulation.early import evaluate_early
-from askless.core.table.catalogue import Catalogue, Feature
 from askless.core.training.params import BoostParams
 from askless.core.work import end_of
 from tests.panels import make_ladder

@@ -6,8 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from askless.app.documents.model import model_to_json
-from askless.app.documents.spec import read_spec
+from askless.app.documents.model.model import model_to_json
+from askless.app.documents.spec.spec import read_spec
+from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.codes.binning import bin_values
+from askless.core.codes.folds import split_rows
 from askless.core.errors import RefusedError
 from askless.core.model.hypotheses import Stump
 from askless.core.pipeline import choosing
@@ -21,10 +24,7 @@ from askless.core.pipeline.choosing import (
 )
 from askless.core.selection.params import SelectionParams
 from askless.core.simulation.curves import evaluate
-from askless.core.table.binning import bin_values
-from askless.core.table.catalogue import Catalogue, Feature
 from askless.core.table.dataset import Dataset
-from askless.core.table.folds import split_rows
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.params import BoostParams
 from askless.core.training.rounds import Round

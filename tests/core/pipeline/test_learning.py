@@ -11,8 +11,8 @@ from askless.core.model.figures import wilson_interval
 from askless.core.model.learning_state import OF_LATE, RECENT_ROWS, SINCE_TRAINING
 from askless.core.model.model import Model
 from askless.core.model.votes import full_votes, raw_votes
-from askless.core.pipeline.learning import Learning, LearntRows
-from askless.core.pipeline.learning_state import (
+from askless.core.pipeline.online.learning import Learning, LearntRows
+from askless.core.pipeline.online.learning_state import (
     OWN_SLOPE,
     own_calibrations,
     start_learning,

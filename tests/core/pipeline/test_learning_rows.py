@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from askless.core.catalogue.catalogue import UNSEEN
 from askless.core.errors import RefusedError
 from askless.core.model.model import Model
-from askless.core.pipeline.learning_rows import (
+from askless.core.pipeline.online.learning_rows import (
     LEAST_WEIGHT,
     MOST_WEIGHT,
     check_rows_to_learn,
@@ -15,8 +16,7 @@ from askless.core.pipeline.learning_rows import (
     read_rows_to_learn,
     refuse_names,
 )
-from askless.core.pipeline.learning_state import start_learning
-from askless.core.table.catalogue import UNSEEN
+from askless.core.pipeline.online.learning_state import start_learning
 from askless.core.table.spec import CASE_COLUMN
 from askless.core.training.params import BoostParams
 from tests.baselines import mixed

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.model.ensemble import BudgetRange
 from askless.core.model.hypotheses import Stump
+from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.model.model import Curve, SpendSteps
-from askless.core.model.panels import Panel, PanelLadder
 from askless.core.pipeline import playing
 from askless.core.pipeline.budgets import single_steps
 from askless.core.pipeline.playing import add_model_spends
 from askless.core.pipeline.validation import Validation
 from askless.core.simulation.curves import evaluate
-from askless.core.table.catalogue import Catalogue, Feature, Group
 from askless.core.training.params import BoostParams
 from tests.panels import make_hiding_blend, make_ladder, make_space, shorten
 from tests.small import MICROS, ensemble_of, finish, table_of, train

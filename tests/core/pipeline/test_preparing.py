@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from askless.app.documents.files import model_text
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
+from askless.core.codes import binned_table
+from askless.core.codes.binning import encode_rows
 from askless.core.errors import RefusedError
 from askless.core.pipeline import check, preparing
 from askless.core.pipeline.check import check_training
 from askless.core.pipeline.preparing import prepare_columns
 from askless.core.pipeline.train import train
-from askless.core.table import binned_table
-from askless.core.table.binning import encode_rows
 from askless.core.table.columns import read_feature
 from askless.core.work import end_of
 

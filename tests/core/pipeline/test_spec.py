@@ -3,7 +3,7 @@ from decimal import Decimal
 import pytest
 
 from askless.app.documents.mending import FRESH
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
 from askless.core.errors import RefusedError, describe
 
 

@@ -5,6 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.catalogue.prices import Paid, buy
+from askless.core.codes.folds import make_folds
 from askless.core.model.hypotheses import LEAF, Product, Stump, Tree
 from askless.core.model.model import Curve, Model
 from askless.core.pipeline.budgets import (
@@ -17,11 +20,8 @@ from askless.core.pipeline.spec import TrainingSpec
 from askless.core.pipeline.train import train as train_spec
 from askless.core.pipeline.validation import join_scored
 from askless.core.simulation.figures import ScoredRows
-from askless.core.table.catalogue import Catalogue, Feature, Group
 from askless.core.table.check import CheckedTable
 from askless.core.table.dataset import ClassLabel
-from askless.core.table.folds import make_folds
-from askless.core.table.prices import Paid, buy
 from askless.core.table.spec import TableSpec
 from askless.core.training.params import BoostParams
 from tests.rounds import run

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askless.app.documents.checkpoint import rounds_from_json, rounds_to_json
+from askless.app.documents.model.checkpoint import rounds_from_json, rounds_to_json
+from askless.core.codes.binned_table import code_table
 from askless.core.errors import RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.votes import raw_votes
 from askless.core.session import machine, probability
 from askless.core.session.state import StopRule
 from askless.core.simulation import curves, simulate
-from askless.core.table.binned_table import code_table
 from askless.core.table.dataset import Dataset
 from askless.core.training.algorithms import ALGORITHMS, grow_ensemble
 from askless.core.training.baselines import BASELINES

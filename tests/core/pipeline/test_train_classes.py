@@ -7,9 +7,9 @@ import pytest
 from sklearn.datasets import load_digits, load_iris, make_multilabel_classification
 
 from askless import BudgetedBoostingClassifier
+from askless.core.codes.folds import make_folds
 from askless.core.errors import RefusedError
 from askless.core.simulation import simulate
-from askless.core.table.folds import make_folds
 from tests.classes import LEARNERS, in_alphabet, params_of
 from tests.small import classes_of, finish, make_dataset, random_dataset, train
 

@@ -7,8 +7,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from askless.app.documents.model import model_to_json
-from askless.app.documents.spec import read_spec
+from askless.app.documents.model.model import model_to_json
+from askless.app.documents.spec.spec import read_spec
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.codes.folds import make_folds
 from askless.core.errors import RefusedError
 from askless.core.model.model import Model
 from askless.core.pipeline.check import check_training
@@ -18,8 +20,6 @@ from askless.core.selection.subset import extend, make_subset
 from askless.core.selection.table import make_table
 from askless.core.session import machine
 from askless.core.simulation.simulate import walk
-from askless.core.table.catalogue import Catalogue, Feature, Group
-from askless.core.table.folds import make_folds
 from askless.core.training.algorithms import ALGORITHMS
 from askless.core.training.params import BoostParams
 from tests.documents import through_json

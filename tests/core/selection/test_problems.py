@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from askless.core.table.catalogue import Catalogue
+from askless.core.catalogue.catalogue import Catalogue
 from tests.selections import LEARNERS, make_dataset, run
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from askless.core.catalogue.catalogue import Catalogue, Group
 from askless.core.errors import RefusedError
 from askless.core.selection.boosting import boost_subset
 from askless.core.selection.params import SelectionParams
@@ -19,7 +20,6 @@ from askless.core.selection.search import (
     select,
 )
 from askless.core.selection.table import make_table
-from askless.core.table.catalogue import Catalogue, Group
 from tests.selections import LEARNERS, kinds_of, make_dataset, noisy, run, subset_of
 from tests.strategies import datasets
 

@@ -16,8 +16,8 @@ from askless.core.session.ladders import stand
 from askless.core.session.policies import POLICIES, served_by
 from askless.core.session.policies.adaptive import draw_rule, find_mixture
 from askless.core.session.position import Position
+from askless.core.session.rows.walks import Standing
 from askless.core.session.state import Aim, State, StopRule
-from askless.core.session.walks import Standing
 from askless.core.simulation.simulate import walk
 from tests import naive_stopping as naive
 from tests import strategies

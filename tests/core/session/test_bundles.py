@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.simulation.curves import evaluate
-from askless.core.table.catalogue import Catalogue, Feature, Group
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.params import BoostParams
 from askless.core.training.rules import RULES

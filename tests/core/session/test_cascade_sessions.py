@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.model.ensemble import Cascade, Ensemble
 from askless.core.model.hypotheses import Stump
 from askless.core.session import machine
@@ -14,7 +15,6 @@ from askless.core.session.policies.cascade import count_passed
 from askless.core.session.position import Position
 from askless.core.session.state import StopRule
 from askless.core.simulation import curves, simulate
-from askless.core.table.catalogue import Catalogue, Feature
 from askless.core.table.dataset import Dataset
 from tests.cascades import (
     MICROS,

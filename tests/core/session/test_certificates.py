@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from askless.core.catalogue.price_lists import PriceList
 from askless.core.errors import RefusedError
 from askless.core.model.certificates import Certification, EarlyRule, Level
 from askless.core.session import machine
@@ -16,7 +17,6 @@ from askless.core.session.certificates import (
     find_rule,
 )
 from askless.core.session.state import Answer, StopRule
-from askless.core.table.price_lists import PriceList
 from tests.sessions import BUNDLE, observe, small_ensemble
 
 ALL = (True, True, True)

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from askless.core.catalogue.catalogue import UNSEEN
 from askless.core.errors import AnswerError, OverBudgetError
 from askless.core.session import machine
 from askless.core.session.state import Answer, Charge
-from askless.core.table.catalogue import UNSEEN
 from tests.sessions import (
     BLOOD,
     ECHO,

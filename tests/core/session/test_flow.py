@@ -10,7 +10,7 @@ import pytest
 
 from askless.core.model.hypotheses import Stump
 from askless.core.session import machine
-from askless.core.session.flow import FlowAnswers, FlowBounds, FlowNode, find_flow
+from askless.core.session.plans.flow import FlowAnswers, FlowBounds, FlowNode, find_flow
 from askless.core.session.state import Answer
 from tests.app.clinic import clinic
 from tests.panels import make_ladder

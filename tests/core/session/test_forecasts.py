@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.model.ensemble import Calibration, Ensemble
 from askless.core.model.votes import raw_votes
 from askless.core.session import machine
 from askless.core.session.forecasts import make_forecast
 from askless.core.session.policies import POLICIES, sample
 from askless.core.session.probability import decide, probabilities
+from askless.core.session.rows.walks import Standing
 from askless.core.session.state import Forecast, State, StopRule
-from askless.core.session.walks import Standing
-from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
 from tests import strategies
 from tests.sessions import NEVER, draw_many, observe_all, small_ensemble
 

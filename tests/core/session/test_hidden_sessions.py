@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.core import kernels
+from askless.core.catalogue.prices import buy
 from askless.core.errors import OverBudgetError, UselessAnswerError
-from askless.core.model.blends import to_chances
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import Stump
+from askless.core.model.ladder.blends import to_chances
 from askless.core.panels.ladders import fit_ladder
 from askless.core.session import machine
 from askless.core.session.answers import bundle_members, find_paid
@@ -29,7 +30,6 @@ from askless.core.session.ladders import (
 )
 from askless.core.session.position import Position
 from askless.core.session.state import Answer, State
-from askless.core.table.prices import buy
 from tests import strategies
 from tests.panels import (
     NEVER_HIDDEN,

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from askless.core.catalogue.price_lists import PriceList
+from askless.core.catalogue.prices import total_cost
 from askless.core.model.ensemble import BudgetRange, Ensemble
-from askless.core.model.stopping import Stopping, StoppingRule
+from askless.core.model.ladder.stopping import Stopping, StoppingRule
 from askless.core.session import machine
 from askless.core.session.policies import served_by
 from askless.core.simulation.simulate import walk
-from askless.core.table.price_lists import PriceList
-from askless.core.table.prices import total_cost
 from tests import strategies
 from tests.panels import make_ladder, with_panels, with_routes
 from tests.sessions import BUNDLE, FEE, answer_from_row, small_ensemble

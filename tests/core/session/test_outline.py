@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from askless.core.model.values import middle_values
 from askless.core.session import machine
-from askless.core.session.outline import outline
+from askless.core.session.plans.outline import outline
 from tests.panels import make_ladder
 from tests.sessions import FEE, NEVER, observe, small_ensemble
 

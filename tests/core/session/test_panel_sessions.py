@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from askless.core.catalogue.catalogue import Group
 from askless.core.errors import RefusedError
-from askless.core.model.blends import to_chances
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.stopping import Stopping
+from askless.core.model.ladder.blends import to_chances
+from askless.core.model.ladder.stopping import Stopping
 from askless.core.session import machine
 from askless.core.session.policies import POLICIES, served_by
 from askless.core.session.position import Position
+from askless.core.session.rows.walks import Standing
 from askless.core.session.state import Answer, State
-from askless.core.session.walks import Standing
-from askless.core.table.catalogue import Group
 from tests import naive_panels as naive
 from tests import strategies
 from tests.panel_twin import naive_choice, naive_known, naive_panels

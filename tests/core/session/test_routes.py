@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from askless.core.catalogue.catalogue import Group
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.panels import Panel, PanelLadder
-from askless.core.model.routes import MAIN, Route, Split
+from askless.core.model.ladder.panels import Panel, PanelLadder
+from askless.core.model.ladder.routes import MAIN, Route, Split
 from askless.core.pipeline.certificates import list_level_budgets
 from askless.core.session import machine
 from askless.core.session.state import State
 from askless.core.simulation.simulate import walk
-from askless.core.table.catalogue import Group
 from tests.panels import make_stopping
 from tests.routes import teller
 from tests.sessions import NEVER, answer_from_row, observe, small_ensemble

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askless.core.model.blends import KernelRidge
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.model.hypotheses import Stump
+from askless.core.model.ladder.blends import KernelRidge
 from askless.core.session import machine
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import Position
@@ -21,7 +22,6 @@ from askless.core.session.steps import (
     to_log_odds,
     trace_answers,
 )
-from askless.core.table.catalogue import Catalogue, Feature
 from tests.panels import make_ladder, make_route
 from tests.sessions import BUNDLE, begun, observe, observe_all, small_ensemble
 from tests.small import ensemble_of

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import LEAF, Stump, Tree
 from askless.core.session import machine
 from askless.core.session.state import State, StopRule
-from askless.core.table.catalogue import Catalogue, Feature, Group
 from tests import strategies
 from tests.hypotheses import later_states
 from tests.sessions import (

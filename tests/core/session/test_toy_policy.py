@@ -7,6 +7,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
+from askless.core.catalogue.catalogue import Group
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import LEAF, Stump, Tree
 from askless.core.session import machine
@@ -14,7 +15,6 @@ from askless.core.session.policies import POLICIES, served_by
 from askless.core.session.state import StopRule
 from askless.core.simulation.curves import evaluate
 from askless.core.simulation.simulate import class_probabilities, class_votes, walk
-from askless.core.table.catalogue import Group
 from tests.cheapest import Cheapest
 from tests.sessions import (
     NEVER,

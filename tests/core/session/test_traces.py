@@ -12,9 +12,9 @@ from askless.core.model.certificates import EARLY_RULES, EarlyRule
 from askless.core.session import machine
 from askless.core.session.policies import POLICIES, served_by
 from askless.core.session.position import UNLIMITED
+from askless.core.session.rows.traces import Traces, find_stops
+from askless.core.session.rows.walks import Cases
 from askless.core.session.state import Answer
-from askless.core.session.traces import Traces, find_stops
-from askless.core.session.walks import Cases
 from tests import strategies
 from tests.cascades import cascades
 from tests.panels import make_ladder, with_panels, with_rules

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askless.core.model.blends import to_chances
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.model.ensemble import Calibration
 from askless.core.model.hypotheses import Stump, Tree
+from askless.core.model.ladder.blends import to_chances
 from askless.core.model.values import middle_values
 from askless.core.simulation.effects import compute_effects
 from askless.core.simulation.simulate import class_probabilities, walk
-from askless.core.table.catalogue import Catalogue, Feature
 from tests.panels import make_ladder
 from tests.sessions import BUNDLE, small_ensemble
 from tests.small import ensemble_of

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature, Group
 from askless.core.model.hypotheses import Stump
 from askless.core.session import machine
 from askless.core.session.policies import POLICIES
@@ -18,7 +19,6 @@ from askless.core.simulation.replays import (
     replay,
 )
 from askless.core.simulation.simulate import walk
-from askless.core.table.catalogue import UNSEEN, Catalogue, Feature, Group
 from tests.small import MICROS, ensemble_of, random_catalogue
 
 NO_STOP = StopRule(certain=False)

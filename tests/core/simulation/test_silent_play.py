@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.model.hypotheses import Stump
 from askless.core.session import machine
 from askless.core.session.state import Aim, Answer, StopRule
 from askless.core.simulation.silent_play import JudgedCase, Rivals, play_silently
-from askless.core.table.catalogue import Catalogue, Feature
 from tests.small import MICROS, ensemble_of
 
 NO_STOP = StopRule(certain=False)

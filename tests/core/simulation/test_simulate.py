@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.model.ensemble import BudgetRange, Ensemble
 from askless.core.model.hypotheses import Stump
 from askless.core.model.model import Curve
@@ -20,7 +21,6 @@ from askless.core.session.state import State
 from askless.core.simulation import blocks
 from askless.core.simulation.curves import compare_independent, evaluate, simulate_rows
 from askless.core.simulation.simulate import class_probabilities, class_votes, walk
-from askless.core.table.catalogue import Catalogue, Feature
 from askless.core.table.dataset import Dataset
 from tests import naive_sessions, strategies, twins
 from tests.cascades import cascades

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.core import kernels
-from askless.core.kernels import CHUNK, FEW, MISSING
-from askless.core.table.binning import (
+from askless.core.codes.binning import (
     MAX_CODES,
     bin_values,
     code_columns,
     encode_rows,
     find_thresholds,
 )
+from askless.core.kernels import CHUNK, FEW, MISSING
 from tests import naive
 from tests.small import table_of
 from tests.strategies import datasets

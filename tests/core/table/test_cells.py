@@ -3,9 +3,9 @@ from collections import Counter
 
 import pytest
 
+from askless.core.catalogue.catalogue import UNSEEN, Feature
 from askless.core.errors import AnswerError
 from askless.core.session.answers import check_answer, parse_answer
-from askless.core.table.catalogue import UNSEEN, Feature
 from askless.core.table.cells import (
     find_unit,
     infer_cells,

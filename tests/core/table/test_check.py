@@ -3,13 +3,13 @@ import math
 import numpy as np
 import pytest
 
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
+from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.errors import AnswerError, RefusedError
 from askless.core.model.hypotheses import Stump
 from askless.core.model.rows import check_rows, check_targets
 from askless.core.pipeline.check import check_training
 from askless.core.session.answers import check_answer, parse_answer
-from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.table.check import unused_columns
 from askless.core.table.columns import infer_type
 from askless.core.table.dataset import ClassLabel

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
 from askless.core.errors import RefusedError
 from askless.core.pipeline.check import check_training
 from askless.core.table.targets import MAX_CLASSES

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from askless.app.documents.catalogue import FeatureShape, check_catalogue
-from askless.app.documents.spec import read_spec
+from askless.app.documents.model.catalogue import FeatureShape, check_catalogue
+from askless.app.documents.spec.spec import read_spec
+from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.catalogue.code_systems import is_loinc
 from askless.core.errors import RefusedError
-from askless.core.table.catalogue import Catalogue, Feature
-from askless.core.table.codes import is_loinc
 
 CHOLESTEROL = {"code": "2093-3", "system": "loinc", "ucum": "mg/dL"}
 

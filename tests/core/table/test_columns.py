@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from askless.core.catalogue.catalogue import Feature
 from askless.core.errors import nearest_hint
-from askless.core.table.catalogue import Feature
 from askless.core.table.columns import as_text, column_warnings, read_feature
 from tests.core.table.test_check import text
 

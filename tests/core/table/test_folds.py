@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from askless.core.table import folds
-from askless.core.table.folds import deal_folds, make_folds
+from askless.core.codes import folds
+from askless.core.codes.folds import deal_folds, make_folds
 from tests.small import make_dataset
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.table.gaps import fill_gaps, informative_features, note_gaps
 from tests.small import random_dataset, table_of
 

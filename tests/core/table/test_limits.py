@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from askless.app.documents.files import model_text, read_model
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
+from askless.core.catalogue.catalogue import Feature
 from askless.core.errors import AnswerError, RefusedError
 from askless.core.pipeline.check import check_training
 from askless.core.pipeline.train import train
 from askless.core.session.answers import check_answer, parse_answer
-from askless.core.table.catalogue import Feature
 from tests.small import finish
 
 AGE = Feature("age", least=0.0, most=120.0, unit="years")

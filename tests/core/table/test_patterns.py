@@ -1,6 +1,6 @@
 import pytest
 
-from askless.core.table.patterns import by_name, matching, unmatched
+from askless.core.catalogue.patterns import by_name, matching, unmatched
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.catalogue.price_lists import PriceList, apply_prices
+from askless.core.catalogue.prices import MAX_TOTAL
 from askless.core.errors import RefusedError
-from askless.core.table.catalogue import Catalogue, Feature, Group
-from askless.core.table.price_lists import PriceList, apply_prices
-from askless.core.table.prices import MAX_TOTAL
 
 CLINIC = Catalogue(
     (

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askless.core.table.catalogue import Catalogue, Feature, Group
-from askless.core.table.prices import (
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.catalogue.prices import (
     MAX_UNITS,
     Paid,
     from_micros,

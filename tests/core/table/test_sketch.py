@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from askless.core.table.catalogue import Feature
+from askless.core.catalogue.catalogue import Feature
 from askless.core.table.sketch import N_BARS, ColumnSketch, sketch_column
 
 

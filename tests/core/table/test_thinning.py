@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.codes.thinning import thin_classes
 from askless.core.table.dataset import ClassLabel, Dataset
-from askless.core.table.thinning import thin_classes
 
 
 def rows_of(*counts: int, weights=None) -> Dataset:

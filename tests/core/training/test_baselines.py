@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import LEAF, Tree
 from askless.core.model.votes import full_votes, hypothesis_votes, raw_votes
 from askless.core.session import machine
+from askless.core.session.certainty import is_binary_label_fixed, is_label_fixed
 from askless.core.session.position import Position
 from askless.core.session.probability import decide
-from askless.core.session.stop_rules import is_binary_label_fixed, is_label_fixed
 from askless.core.simulation.simulate import class_probabilities, class_votes, walk
-from askless.core.table.catalogue import Catalogue, Feature
 from askless.core.table.dataset import Dataset, count_outputs
 from askless.core.training import baselines, foreign
 from askless.core.training.algorithms import ALGORITHMS, make_ensemble

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import AdaBoostClassifier
 
-from askless.core.table.binning import bin_values
-from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.codes.binning import bin_values
 from askless.core.table.dataset import ClassLabel, Dataset
-from askless.core.training import histograms, shards
 from askless.core.training.boosting import boost, initial_weights, make_weights
 from askless.core.training.params import BoostParams
 from askless.core.training.rules import MAX_EDGE, RULES
+from askless.core.training.shards import histograms, shards
 from tests import naive_boosting
 from tests.rounds import naive_run, run
 from tests.small import signed_of, table_of

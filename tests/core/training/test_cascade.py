@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from askless.app.documents.spec import read_spec
+from askless.app.documents.spec.spec import read_spec
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.codes.folds import split_rows
 from askless.core.errors import RefusedError
 from askless.core.model.votes import hypothesis_votes
 from askless.core.pipeline.check import check_training
 from askless.core.session import machine
 from askless.core.session.policies.cascade import stage_votes
-from askless.core.table.catalogue import Catalogue, Feature, Group
 from askless.core.table.dataset import Dataset
-from askless.core.table.folds import split_rows
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.cascade import grow_cascade, make_cascade
 from askless.core.training.stages import StageTracker

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askless import BudgetedBoostingClassifier
+from askless.core.codes.binning import bin_values
 from askless.core.model.ensemble import Calibration
 from askless.core.model.votes import full_votes, raw_votes
 from askless.core.session import machine
 from askless.core.session.forecasts import make_forecast
 from askless.core.session.policies import POLICIES
 from askless.core.session.probability import decide
-from askless.core.session.walks import Standing
+from askless.core.session.rows.walks import Standing
 from askless.core.simulation import curves, simulate
-from askless.core.table.binning import bin_values
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.boosting import boost, initial_weights
 from tests import naive_sessions, strategies, twins

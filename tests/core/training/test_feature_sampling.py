@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askless.core.table.binning import bin_values
+from askless.core.codes.binning import bin_values
 from askless.core.training.boosting import (
     find_hypothesis,
     initial_weights,

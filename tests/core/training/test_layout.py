@@ -7,7 +7,7 @@ import numba
 import numpy as np
 
 from askless.core import kernels
-from askless.core.table.binned_table import code_table
+from askless.core.codes.binned_table import code_table
 from askless.core.training.algorithms import grow_ensemble
 from askless.core.training.params import BoostParams
 from tests.baselines import mixed

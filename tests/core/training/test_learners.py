@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.catalogue.prices import Paid, hypothesis_costs
+from askless.core.codes.binning import bin_values
 from askless.core.model.hypotheses import LEAF, Product, Stump, Tree
 from askless.core.simulation import simulate
-from askless.core.table.binning import bin_values
-from askless.core.table.catalogue import Catalogue, Feature, Group
-from askless.core.table.prices import Paid, hypothesis_costs
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.boosting import boost, initial_weights
 from askless.core.training.buying import Buyer

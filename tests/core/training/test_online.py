@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from askless.core.catalogue.prices import MICROS_PER_UNIT
+from askless.core.codes.binned_table import code_table
 from askless.core.model.hypotheses import Stump
 from askless.core.model.votes import full_votes, raw_votes
-from askless.core.table.binned_table import code_table
 from askless.core.table.dataset import Dataset
-from askless.core.table.prices import MICROS_PER_UNIT
 from askless.core.training.algorithms import grow_ensemble, make_ensemble
-from askless.core.training.online import (
+from askless.core.training.online.online import (
     learn_table,
 )
-from askless.core.training.online_search import FIRST_SLOPE, make_place
+from askless.core.training.online.online_search import FIRST_SLOPE, make_place
 from askless.core.training.params import BoostParams
 from askless.core.training.rounds import Round
 from tests.baselines import mixed

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.kernels import OnlineState
 from askless.core.model.votes import hypothesis_votes
-from askless.core.table.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.training.boosting import sign_rows
-from askless.core.training.online import (
+from askless.core.training.online.online import (
     OnlineBooster,
 )
 from tests.baselines import mixed

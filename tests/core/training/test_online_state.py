@@ -4,11 +4,16 @@ import numpy as np
 import pytest
 
 from askless.core import kernels
-from askless.core.table.catalogue import Catalogue
+from askless.core.catalogue.catalogue import Catalogue
 from askless.core.training.boosting import sign_rows
-from askless.core.training.online import OnlineBooster, learn_table
-from askless.core.training.online_start import MARKS
-from askless.core.training.online_state import ARRAYS, Lengths, check_state, list_shapes
+from askless.core.training.online.online import OnlineBooster, learn_table
+from askless.core.training.online.online_start import MARKS
+from askless.core.training.online.online_state import (
+    ARRAYS,
+    Lengths,
+    check_state,
+    list_shapes,
+)
 from askless.core.training.params import BoostParams
 from tests.baselines import mixed
 

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from askless.core.table.catalogue import Catalogue, Feature, Group
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.training.params import BoostParams
 from askless.core.training.rounds import Memory
 from askless.core.training.rules import (

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from askless.core.training.boosting import LocalTables, boost
 from askless.core.training.params import BoostParams
-from askless.core.training.questions import ShardAnswer, ShardQuestion, Sides
-from askless.core.training.shards import Shard
-from askless.core.training.trimming import restore_sums, trim_sums
+from askless.core.training.shards.questions import ShardAnswer, ShardQuestion, Sides
+from askless.core.training.shards.shards import Shard
+from askless.core.training.shards.trimming import restore_sums, trim_sums
 from tests.shards import (
     LEARNERS,
     PARAMS,
@@ -124,7 +124,7 @@ def test_rows_without_weight_change_nothing(case, params):
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("search", SEARCHES)
 def test_rounds_of_large_tables_are_the_same(n_classes, learner, search, monkeypatch):
-    monkeypatch.setattr("askless.core.training.weights.MOST_SUMS", 9)
+    monkeypatch.setattr("askless.core.training.shards.weights.MOST_SUMS", 9)
     dataset = random_dataset(6, n_classes, n_samples=120, n_features=9)
     params = BoostParams(
         "speedboost", rounds=4, learner=learner, leaves=4, search=search, search_size=4

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.core import kernels
+from askless.core.codes.binning import bin_values
 from askless.core.model.hypotheses import Stump
-from askless.core.table.binning import bin_values
-from askless.core.training import histograms
 from askless.core.training.boosting import initial_weights
 from askless.core.training.learner import make_stump
-from askless.core.training.shards import LeafRows, LocalShards, Shard
-from askless.core.training.weights import Place, Weights
+from askless.core.training.shards import histograms
+from askless.core.training.shards.shards import LeafRows, LocalShards, Shard
+from askless.core.training.shards.weights import Place, Weights
 from tests import naive_boosting, naive_hypotheses, strategies, twins
 from tests.conftest import IS_COMPILED
 from tests.small import make_dataset, random_dataset, signed_of

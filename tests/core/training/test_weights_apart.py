@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from askless.core.codes.binning import bin_values
 from askless.core.model.hypotheses import Stump
-from askless.core.table.binning import bin_values
-from askless.core.training import histograms, shards
 from askless.core.training.boosting import boost, initial_weights
 from askless.core.training.params import BoostParams
 from askless.core.training.rules import RULES
+from askless.core.training.shards import histograms, shards
 from tests import strategies
 from tests.conftest import IS_COMPILED
 from tests.core.training.test_weights import (

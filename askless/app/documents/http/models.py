@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field
 from askless.app.documents.fields import Policy
 from askless.app.documents.shape import EXAMPLE_TIME, Answer, Units
 from askless.app.documents.words import FeatureType
-from askless.core.table.catalogue import Group
-from askless.core.table.prices import from_micros
+from askless.core.catalogue.catalogue import Group
+from askless.core.catalogue.prices import from_micros
 
 MODEL_ID = "mdl_9c1f6d2b7a3e4f5061728394"
 # A mean of amounts, rounded to micro-units.

@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from askless.app.documents.http.datasets import DATASET_ID
 from askless.app.documents.http.problems import BrokenRule, ProblemType
 from askless.app.documents.shape import EXAMPLE_TIME, Answer
-from askless.app.documents.spec import SPEC_EXAMPLE, SpecDocument
+from askless.app.documents.spec.spec import SPEC_EXAMPLE, SpecDocument
 from askless.app.documents.words import TrainingState
+from askless.core.catalogue.prices import MICROS_PER_UNIT
 from askless.core.model.model import Curve
 from askless.core.pipeline.validation import average_curves
-from askless.core.table.prices import MICROS_PER_UNIT
 
 #: Most datasets that one training joins.
 MOST_TABLES = 20

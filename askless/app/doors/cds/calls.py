@@ -15,7 +15,7 @@ from askless.app.doors.cds.cards import (
     read_id,
     useless_card,
 )
-from askless.app.doors.observations import (
+from askless.app.doors.records.observations import (
     KnownValue,
     find_feature,
     list_resources,

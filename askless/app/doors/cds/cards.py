@@ -6,11 +6,11 @@ So feedback finds the case without a table of cards.
 from typing import Any, NamedTuple
 
 from askless.app.documents.http import sessions as bodies
-from askless.app.doors.observations import KnownValue
+from askless.app.doors.records.observations import KnownValue
+from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.catalogue.code_systems import SYSTEMS
+from askless.core.catalogue.prices import from_micros
 from askless.core.errors import UselessAnswerError
-from askless.core.table.catalogue import Catalogue, Feature
-from askless.core.table.codes import SYSTEMS
-from askless.core.table.prices import from_micros
 
 Json = dict[str, Any]
 MOST_SUMMARY = 140

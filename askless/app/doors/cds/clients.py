@@ -8,7 +8,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
 from askless.app.doors.cds.replays import Replays
-from askless.app.doors.tokens import LEEWAY_S, Issuer, named_issuer
+from askless.app.doors.sign_in.tokens import LEEWAY_S, Issuer, named_issuer
 from askless.app.errors import ForbiddenError, UnknownKeyError
 from askless.app.http.plumbing.auth import CALLER, READING, authenticate
 from askless.app.http.plumbing.deps import reading

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from askless.app.doors.cds.bodies import UUID, FeedbackRequest, HookRequest
 from askless.app.doors.cds.calls import HookContext, answer, take_feedback
 from askless.app.doors.cds.clients import ClientGuard, base_of, enter
-from askless.app.doors.observations import map_codes
-from askless.app.doors.patients import tells_of_patient
+from askless.app.doors.records.observations import map_codes
+from askless.app.doors.records.patients import tells_of_patient
 from askless.app.errors import NotFoundError
 from askless.app.http.plumbing.deps import (
     At,
@@ -23,9 +23,9 @@ from askless.app.http.plumbing.deps import (
 from askless.app.records import ModelHead
 from askless.app.service import models
 from askless.app.store.database.transactions import Transaction
+from askless.core.catalogue.catalogue import Catalogue
+from askless.core.catalogue.code_systems import SYSTEMS
 from askless.core.errors import Refusal, RefusedError
-from askless.core.table.catalogue import Catalogue
-from askless.core.table.codes import SYSTEMS
 
 Json = dict[str, Any]
 LOINC = SYSTEMS["loinc"]

@@ -26,9 +26,9 @@ from askless.app.service.sessions.opened import (
 )
 from askless.app.service.sessions.views import answers_of
 from askless.app.store.database.transactions import Transaction
+from askless.core.catalogue.catalogue import Catalogue
+from askless.core.catalogue.prices import from_micros
 from askless.core.errors import ClosedError, Refusal, RefusedError
-from askless.core.table.catalogue import Catalogue
-from askless.core.table.prices import from_micros
 
 
 class Turn(NamedTuple):

@@ -27,7 +27,7 @@ from askless.app.http.plumbing.deps import (
 )
 from askless.app.http.plumbing.retries import RetriedRoute
 from askless.app.service import models
-from askless.core.table.prices import from_micros
+from askless.core.catalogue.prices import from_micros
 
 # A larger body is read in a thread, so that no other call waits for it.
 SMALL_BYTES = 16_384

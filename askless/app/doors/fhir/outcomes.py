@@ -7,7 +7,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from askless.app.doors.fhir.vocabulary import MEDIA_TYPE, PROBLEM_SYSTEM
-from askless.app.http.plumbing.translating import Translation
+from askless.app.http.plumbing.layers.translating import Translation
 
 Json = dict[str, Any]
 # Types of issue of FHIR by our types of problems; others are `processing`.

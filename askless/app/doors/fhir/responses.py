@@ -8,7 +8,7 @@ from askless.app.doors.fhir import vocabulary as words
 from askless.app.doors.fhir.shapes import other_contained
 from askless.app.doors.fhir.vocabulary import extension
 from askless.app.service.sessions.opened import OpenSession
-from askless.core.table.catalogue import Catalogue, Feature
+from askless.core.catalogue.catalogue import Catalogue, Feature
 
 Json = dict[str, Any]
 FORM_ID = "form"

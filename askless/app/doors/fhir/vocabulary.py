@@ -8,7 +8,7 @@ import re
 from typing import Any, NamedTuple
 
 from askless.app.documents.words import Outcome
-from askless.core.table.codes import SYSTEMS
+from askless.core.catalogue.code_systems import SYSTEMS
 
 MEDIA_TYPE = "application/fhir+json"
 FHIR_VERSION = "4.3.0"

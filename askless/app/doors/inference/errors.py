@@ -5,7 +5,7 @@ from typing import Any
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 
-from askless.app.http.plumbing.translating import Translation
+from askless.app.http.plumbing.layers.translating import Translation
 
 # The protocol's status for a request that can't be understood.
 BAD_REQUEST = 400

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Depends, Request, Response
 from askless.app.doors.inference.tensors import BYTES, DATATYPE_OF
 from askless.app.http.plumbing.auth import needs
 from askless.app.http.plumbing.deps import Loaded, LogFields, ReadDb
-from askless.app.http.plumbing.edge import UNLOGGED
-from askless.app.http.plumbing.errors import problem
+from askless.app.http.plumbing.layers.edge import UNLOGGED
+from askless.app.http.plumbing.layers.errors import problem
 from askless.app.http.plumbing.readiness import check_serving
 from askless.app.service import predictions as service
 

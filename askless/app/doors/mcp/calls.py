@@ -15,7 +15,11 @@ from starlette.responses import Response
 
 from askless.app.errors import ForbiddenError
 from askless.app.http.plumbing.deps import changing, moment_of, reading
-from askless.app.http.plumbing.errors import HANDLERS, field_and_rule, invalid_request
+from askless.app.http.plumbing.layers.errors import (
+    HANDLERS,
+    field_and_rule,
+    invalid_request,
+)
 from askless.app.logs import log
 from askless.app.records import Caller
 from askless.app.service.sessions.opened import SessionCall

@@ -31,7 +31,7 @@ from askless.app.service import models
 from askless.app.service import sessions as service
 from askless.app.service.sessions import answering
 from askless.app.service.sessions.opened import ErasedSession, OpenSession
-from askless.core.table.prices import from_micros
+from askless.core.catalogue.prices import from_micros
 
 Context = ServerRequestContext[Host, Any]
 

@@ -5,13 +5,13 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import Response
 
-from askless.app.doors.auth_servers import AuthServer, FlowError, Registration
-from askless.app.doors.entering import let_in, open_page, show_failures
-from askless.app.doors.flows import Flow
 from askless.app.doors.oidc.grants import NoGrantError, entitle, find_claim
 from askless.app.doors.oidc.people import NO_GROUP, Provider
-from askless.app.pages.frame import see_other
-from askless.app.pages.sign_in import OtherSignIn, our_path
+from askless.app.doors.sign_in.auth_servers import AuthServer, FlowError, Registration
+from askless.app.doors.sign_in.entering import let_in, open_page, show_failures
+from askless.app.doors.sign_in.flows import Flow
+from askless.app.pages.accounts.sign_in import OtherSignIn, our_path
+from askless.app.pages.plumbing.frame import see_other
 
 router = APIRouter(prefix="/ui/sign-in/oidc", include_in_schema=False)
 CALLBACK = "/ui/sign-in/oidc/callback"

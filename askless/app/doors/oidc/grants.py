@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from askless.app.doors.entering import Entitled, name_of
+from askless.app.doors.sign_in.entering import Entitled, name_of
 from askless.app.service.keys import ROLES
 from askless.app.service.people import Person
 from askless.app.settings.doors import Grant

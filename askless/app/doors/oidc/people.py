@@ -11,10 +11,10 @@ from fastapi import FastAPI, HTTPException
 from pydantic import AnyHttpUrl
 from starlette.concurrency import run_in_threadpool
 
-from askless.app.doors.auth_servers import AWAY_S, AuthServer, FlowError
-from askless.app.doors.entering import Entitled, find_key
 from askless.app.doors.oidc.grants import NoGrantError, entitle
-from askless.app.doors.tokens import Issuer, named_issuer
+from askless.app.doors.sign_in.auth_servers import AWAY_S, AuthServer, FlowError
+from askless.app.doors.sign_in.entering import Entitled, find_key
+from askless.app.doors.sign_in.tokens import Issuer, named_issuer
 from askless.app.errors import UnknownKeyError
 from askless.app.http.plumbing.auth import RECHECK_S, CachedKey, Guard, keep_recent
 from askless.app.records import Caller, StoredKey

@@ -10,8 +10,9 @@ from starlette.concurrency import run_in_threadpool
 
 from askless.app.documents.http.sessions import PredictRequest
 from askless.app.documents.shape import read_shape
-from askless.app.doors.auth_servers import AuthServer, FlowError, Registration
-from askless.app.doors.entering import (
+from askless.app.doors.records.observations import read_known
+from askless.app.doors.sign_in.auth_servers import AuthServer, FlowError, Registration
+from askless.app.doors.sign_in.entering import (
     REVOKED,
     Entitled,
     let_in,
@@ -19,8 +20,7 @@ from askless.app.doors.entering import (
     open_page,
     show_failures,
 )
-from askless.app.doors.flows import Finished, Flow
-from askless.app.doors.observations import read_known
+from askless.app.doors.sign_in.flows import Finished, Flow
 from askless.app.doors.smart.results import Records
 from askless.app.errors import ConflictError, NotFoundError, UnknownKeyError
 from askless.app.http.plumbing.deps import changing, moment_of, reading
@@ -30,8 +30,8 @@ from askless.app.service import sessions as service
 from askless.app.service.keys import MAX_NAME, ROLES
 from askless.app.service.people import Person
 from askless.app.settings.doors import SmartServer
+from askless.core.catalogue.catalogue import Catalogue
 from askless.core.errors import RefusedError
-from askless.core.table.catalogue import Catalogue
 
 Json = dict[str, Any]
 router = APIRouter(prefix="/ui/smart/{server}", include_in_schema=False)

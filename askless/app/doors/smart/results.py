@@ -8,10 +8,15 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from askless.app.doors.auth_servers import FlowError
-from askless.app.doors.fetching import FetchError, fetch_json, tls
-from askless.app.doors.observations import find_time, list_resources, map_codes, seconds
-from askless.core.table.catalogue import Catalogue
+from askless.app.doors.records.fetching import FetchError, fetch_json, tls
+from askless.app.doors.records.observations import (
+    find_time,
+    list_resources,
+    map_codes,
+    seconds,
+)
+from askless.app.doors.sign_in.auth_servers import FlowError
+from askless.core.catalogue.catalogue import Catalogue
 
 Json = dict[str, Any]
 SPAN = timedelta(days=1)

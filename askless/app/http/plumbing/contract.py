@@ -12,7 +12,7 @@ from pydantic.json_schema import models_json_schema
 
 from askless.app.documents.http.problems import Problem
 from askless.app.http.plumbing.auth import KEY
-from askless.app.http.plumbing.errors import MEDIA_TYPE
+from askless.app.http.plumbing.layers.errors import MEDIA_TYPE
 from askless.app.problems import KINDS, problem_document
 
 Json = dict[str, Any]

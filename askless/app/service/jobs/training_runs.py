@@ -9,10 +9,10 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from askless.app.cluster.layout import on_cluster
-from askless.app.documents.checkpoint import rounds_from_json, rounds_to_json
 from askless.app.documents.files import model_text
 from askless.app.documents.http.trainings import TestedParts
-from askless.app.documents.spec import read_spec
+from askless.app.documents.model.checkpoint import rounds_from_json, rounds_to_json
+from askless.app.documents.spec.spec import read_spec
 from askless.app.processes.parts import choose_runner
 from askless.app.records import StoredJob
 from askless.app.service.jobs import queue

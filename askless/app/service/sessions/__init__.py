@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from askless.app.documents.http import sessions as bodies
 from askless.app.documents.http.terms import TermsRequest
-from askless.app.documents.state import write_state
+from askless.app.documents.session.state import write_state
 from askless.app.records import Moment, PredictSession
 from askless.app.service import limits
 from askless.app.service.loaded import LoadedModels

@@ -6,9 +6,9 @@ from itertools import accumulate
 from askless.app.records import LedgerEntry, PredictSession
 from askless.app.store import ledger, sessions
 from askless.app.store.database.transactions import Transaction
+from askless.core.catalogue.catalogue import Catalogue
 from askless.core.errors import OverBudgetError
 from askless.core.session.state import Charge
-from askless.core.table.catalogue import Catalogue
 
 
 def find_refusal(

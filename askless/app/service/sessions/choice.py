@@ -11,7 +11,7 @@ from askless.app.service.loaded import LoadedModels
 from askless.app.store import models, price_lists
 from askless.app.store.database.transactions import Transaction
 from askless.app.store.price_lists import StoredPriceList
-from askless.core.table.catalogue import Catalogue
+from askless.core.catalogue.catalogue import Catalogue
 
 
 class ChosenModel(NamedTuple):

@@ -5,12 +5,12 @@ An open session then waits for ordered results, and is closed after another idle
 
 from dataclasses import replace
 
-from askless.app.documents.state import has_pending
+from askless.app.documents.session.state import has_pending
 from askless.app.records import Moment, PredictSession, SessionState
+from askless.core.catalogue.catalogue import Catalogue
 from askless.core.session import machine
 from askless.core.session.answers import give_up
 from askless.core.session.state import State
-from askless.core.table.catalogue import Catalogue
 
 
 def is_due(session: PredictSession, at: Moment) -> bool:

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from askless.app.documents.http import sessions as bodies
-from askless.app.documents.state import parse_state
+from askless.app.documents.session.state import parse_state
 from askless.app.records import Moment, Page, PredictSession, SessionFilter
 from askless.app.service.loaded import LoadedModels
 from askless.app.service.sessions.expiry import apply_expiry

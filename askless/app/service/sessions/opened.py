@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from askless.app.documents.http import sessions as bodies
-from askless.app.documents.state import Texts, parse_state, write_state
+from askless.app.documents.session.state import Texts, parse_state, write_state
 from askless.app.errors import ConflictError
 from askless.app.records import Moment, PredictSession, SessionState
 from askless.app.service.loaded import LoadedModels

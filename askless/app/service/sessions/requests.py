@@ -1,13 +1,13 @@
 """Translates requests about a session into core's terms."""
 
 from askless.app.documents.http.sessions import AnswersRequest, PredictRequest
-from askless.app.documents.state import Texts
+from askless.app.documents.session.state import Texts
 from askless.app.words.wording import describe_choices, is_known
+from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.catalogue.price_lists import FEATURE_RULE
 from askless.core.errors import AnswerError, Refusal, RefusedError, nearest_hint
 from askless.core.session.answers import KNOWN_RULE, check_answer, is_vain
 from askless.core.session.state import Answer, State
-from askless.core.table.catalogue import Catalogue, Feature
-from askless.core.table.price_lists import FEATURE_RULE
 
 
 def unknown_rule(catalogue: Catalogue, name: str) -> str:

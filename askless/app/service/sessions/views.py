@@ -6,11 +6,12 @@ from askless.app.documents.fields import Value
 from askless.app.documents.http import certificates, explanations, questions
 from askless.app.documents.http import sessions as bodies
 from askless.app.documents.http.models import ModelGroup
-from askless.app.documents.state import Texts
+from askless.app.documents.session.state import Texts
 from askless.app.records import PredictSession
 from askless.app.service.sessions.terms import aim_of
 from askless.app.words.stops import describe_stop, to_sentence
 from askless.app.words.wording import LACKS, Doubt, find_doubt, step_words, why
+from askless.core.catalogue.catalogue import UNSEEN, Feature
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model
 from askless.core.session import machine
@@ -18,7 +19,6 @@ from askless.core.session.certificates import find_certificate
 from askless.core.session.explorations import find_propensity
 from askless.core.session.state import Forecast, Question, State
 from askless.core.session.steps import choose_class, find_prospect, trace_answers
-from askless.core.table.catalogue import UNSEEN, Feature
 
 
 def model_of(session: PredictSession, name: str) -> bodies.ModelRef:

@@ -5,9 +5,13 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.core.arrays import BoolArray, FloatArray, IntArray
-from askless.core.model.blends import to_chances
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.stopping import Stopping, StoppingRule, least_expected_costs
+from askless.core.model.ladder.blends import to_chances
+from askless.core.model.ladder.stopping import (
+    Stopping,
+    StoppingRule,
+    least_expected_costs,
+)
 from askless.core.model.votes import TIE
 from askless.core.session.ladders import (
     LogitCache,
@@ -26,8 +30,8 @@ from askless.core.session.policies.panels import PanelPolicy
 from askless.core.session.policies.sample import uniforms
 from askless.core.session.policy import Outlook, Step
 from askless.core.session.position import Position, once
+from askless.core.session.rows.walks import Cases
 from askless.core.session.state import Aim
-from askless.core.session.walks import Cases
 
 
 class Way(NamedTuple):

@@ -12,7 +12,7 @@ from askless.core.session.policies.ordered import Ordered
 from askless.core.session.policy import Step
 from askless.core.session.position import Position
 from askless.core.session.probability import decide
-from askless.core.session.walks import Standing
+from askless.core.session.rows.walks import Standing
 
 
 class CascadePolicy(Ordered):

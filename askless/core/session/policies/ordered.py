@@ -7,7 +7,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.votes import TIE, divide
 from askless.core.session.policy import Policy, Step
 from askless.core.session.position import Position
-from askless.core.session.walks import Cases, Walks, make_ends
+from askless.core.session.rows.walks import Cases, Walks, make_ends
 
 
 class Ordered(Policy):

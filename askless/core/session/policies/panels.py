@@ -6,12 +6,11 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
-from askless.core.model.blends import to_chances
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.routes import MAIN
+from askless.core.model.ladder.blends import to_chances
+from askless.core.model.ladder.routes import MAIN
 from askless.core.model.votes import TIE, pick_class
 from askless.core.session.answers import take
-from askless.core.session.branches import Branch, split_branch
 from askless.core.session.ladders import (
     ROUTED,
     SAME_LOSS,
@@ -34,9 +33,16 @@ from askless.core.session.ladders import (
 )
 from askless.core.session.policy import Policy, Step
 from askless.core.session.position import Position
+from askless.core.session.rows.branches import Branch, split_branch
+from askless.core.session.rows.traces import Traces, make_traces
+from askless.core.session.rows.walks import (
+    Cases,
+    Standing,
+    Walks,
+    make_ends,
+    open_session,
+)
 from askless.core.session.state import Answer
-from askless.core.session.traces import Traces, make_traces
-from askless.core.session.walks import Cases, Standing, Walks, make_ends, open_session
 
 
 class PanelPolicy(Policy):

@@ -10,14 +10,14 @@ from numpy.random.bit_generator import ISeedSequence
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.catalogue.prices import total_cost
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.votes import divide, full_votes
 from askless.core.session.policies.ordered import Ordered
 from askless.core.session.policy import Policy, Step
 from askless.core.session.position import Position
 from askless.core.session.probability import probabilities
-from askless.core.session.walks import Cases, Standing, Walks, make_ends
-from askless.core.table.prices import total_cost
+from askless.core.session.rows.walks import Cases, Standing, Walks, make_ends
 
 N_BLOCK = 1024
 MAX_DRAWS = 128 * N_BLOCK

@@ -16,7 +16,7 @@ from askless.core.session.policies.sample import (
     finish,
 )
 from askless.core.session.position import Position
-from askless.core.session.walks import Cases, Walks, make_ends
+from askless.core.session.rows.walks import Cases, Walks, make_ends
 
 # Rows that are walked at a time; their numbers take 2 MB.
 N_ROWS = 256

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from askless.core.codes.binning import Binned
 from askless.core.model.hypotheses import Product, Stump
-from askless.core.table.binning import Binned
-from askless.core.training.histograms import Candidates
 from askless.core.training.learner import (
     Choice,
     Learner,
@@ -15,6 +14,7 @@ from askless.core.training.learner import (
     is_better,
     make_stump,
 )
+from askless.core.training.shards.histograms import Candidates
 
 MAX_SWEEPS = 20
 

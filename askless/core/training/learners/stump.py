@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from askless.core.training.histograms import Candidates
 from askless.core.training.learner import (
     Choice,
     Learner,
@@ -11,6 +10,7 @@ from askless.core.training.learner import (
     choose_candidate,
     make_stump,
 )
+from askless.core.training.shards.histograms import Candidates
 
 
 @dataclass(frozen=True)

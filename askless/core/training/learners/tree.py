@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from askless.core.model.hypotheses import LEAF, Stump, Tree
-from askless.core.training.histograms import Candidates
 from askless.core.training.learner import (
     Choice,
     Learner,
@@ -17,7 +16,8 @@ from askless.core.training.learner import (
     is_better,
     make_stump,
 )
-from askless.core.training.weights import Place
+from askless.core.training.shards.histograms import Candidates
+from askless.core.training.shards.weights import Place
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from askless.app.doors.observations import KnownValue, read_known
-from askless.core.table.catalogue import Catalogue, Feature
+from askless.app.doors.records.observations import KnownValue, read_known
+from askless.core.catalogue.catalogue import Catalogue, Feature
 
 Json = dict[str, Any]
 LOINC = "http://loinc.org"

@@ -19,8 +19,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
 from pydantic import AnyUrl
 
-from askless.app.doors import auth_servers, tokens
 from askless.app.doors.oidc import people as oidc_people
+from askless.app.doors.sign_in import auth_servers, tokens
 from askless.app.main import create_app
 from askless.app.service import keys
 from askless.app.settings.settings import Settings

@@ -11,8 +11,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from fastapi import HTTPException
 
-from askless.app.doors import tokens
-from askless.app.doors.tokens import Issuer
+from askless.app.doors.sign_in import tokens
+from askless.app.doors.sign_in.tokens import Issuer
 from askless.app.errors import UnknownKeyError
 
 NAME, US = "https://login.example.org", "https://askless.example.org/mcp"

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from askless.app import logs
-from askless.app.doors import auth_servers, flows
+from askless.app.doors.sign_in import auth_servers, flows
 from askless.app.main import create_app
 from askless.app.service import keys, people
 from askless.app.settings.doors import SmartServer

@@ -1,0 +1,37 @@
+"""The command `mcp`: one agent over stdio, which has started this process."""
+
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+
+from askless.app import logs
+from askless.app.cli import options
+from askless.app.cli.serving.keys import FIRST, Tenant, find_tenant
+from askless.app.cli.serving.service import migrate_database, opened
+from askless.app.store.database.engine import create_engine
+from askless.core.errors import Refusal, RefusedError
+
+RULE = "needs its extra: pip install 'askless[server,mcp]'"
+
+
+def serve_agent(tenant: Tenant = FIRST) -> None:
+    """Serve the home's database in this process until standard input ends.
+
+    Whoever can start it can read the database. So it asks for no key, and works for
+    the tenant; with ASKLESS_MCP_KEY in that key's name, with its scopes and limits.
+    """
+    if find_spec("mcp") is None:
+        raise RefusedError([Refusal("askless mcp", RULE)])
+    with opened() as settings:
+        if settings.is_embedded:
+            migrate_database(settings)
+        engine = create_engine(settings.url)
+        tenant_id = find_tenant(engine, tenant)
+        engine.dispose()
+        if sys.stdin.isatty():
+            options.errors.print("An agent's program is to start this. End: Ctrl+D")
+        # Standard output is the protocol's; the log goes to standard error.
+        logs.configure()
+        app = import_module("askless.app.main").create_app(settings, is_local=True)
+        door = import_module("askless.app.doors.mcp.stdio")
+        door.speak(app, tenant_id, settings.mcp_key)

@@ -1,0 +1,213 @@
+"""Commands of the service: demo, serve, worker, migrate, compile-kernels."""
+
+import errno
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from askless.app import logs
+from askless.app.cli.options import Host, Port, output
+from askless.app.cli.serving import demo
+from askless.app.processes.ports import USUAL, listen, listen_at_free, say_taken
+from askless.app.processes.warming import compiling_beside
+from askless.app.records import DEFAULT_TENANT
+from askless.app.settings.environment import installed_doors, read_settings
+from askless.app.settings.home import private_files
+from askless.app.settings.hosts import is_loopback
+from askless.app.settings.settings import DEMO_NOTE, Settings
+from askless.app.terminal.demo import run_demo
+from askless.core.errors import Refusal, RefusedError
+from askless.core.warm import warm_up
+
+# Address at which `serve` listens by default.
+ADDRESS = f"http://127.0.0.1:{USUAL}"
+WORKER = (sys.executable, "-m", "askless.app.cli", "worker", "--with-parent")
+
+
+def show_demo(
+    serve: Annotated[bool, typer.Option(help="Serve the API afterwards.")] = True,
+    host: Host = "127.0.0.1",
+    port: Port = None,
+) -> None:
+    bound = bind(host, port) if serve else None
+    with opened() as settings:
+        migrate_database(settings)
+        # The worker compiles the kernels that only trainings on many rows use.
+        with compiling_beside(many_rows=False):
+            model = run_demo(output)
+        with demo.connected(settings) as engine:
+            demo.store_trained(settings, engine, DEFAULT_TENANT, model)
+        if bound is not None:
+            enqueue_others(settings)
+            shown = {
+                "note": settings.note or DEMO_NOTE,
+                "doors": settings.doors or installed_doors(),
+            }
+            served = settings.model_copy(update=shown)
+            run_server(served, bound, with_worker=True, with_case=True)
+
+
+def enqueue_others(settings: Settings) -> None:
+    """Enqueue the other trainings of the demo."""
+    with demo.connected(settings) as engine:
+        begun = demo.enqueue_tables(settings, engine, DEFAULT_TENANT)
+        if begun:
+            output.print(f"The service now trains {' and '.join(begun)}, too.")
+
+
+def serve_api(
+    host: Host = "127.0.0.1",
+    port: Port = None,
+    worker: Annotated[bool, typer.Option(help="Run a worker beside the API.")] = True,
+) -> None:
+    with bind(host, port) as bound, opened() as settings:
+        if settings.is_embedded:
+            prepare_database(settings)
+        else:
+            check_database(settings)
+        run_server(settings, bound, with_worker=worker)
+
+
+def work(
+    with_parent: Annotated[
+        bool, typer.Option("--with-parent", help="End when standard input does.")
+    ] = False,
+) -> None:
+    from askless.app import worker
+
+    with opened() as settings:
+        worker.run(settings, sys.stdin.fileno() if with_parent else None)
+
+
+def migrate() -> None:
+    with opened() as settings:
+        prepare_database(settings)
+        output.print("the database is up to date")
+        if settings.demo:
+            for line in demo.list_demo_lines(settings, settings.address or ADDRESS):
+                output.print(line)
+
+
+def compile_kernels() -> None:
+    with compiling_beside(many_rows=True):
+        warm_up(panels_first=True)
+    output.print("the kernels are compiled")
+
+
+@contextmanager
+def opened() -> Iterator[Settings]:
+    """Open the settings; files written in the block are readable by this user only."""
+    settings = read_settings()
+    with private_files(settings):
+        yield settings
+
+
+def bind(host: str, port: int | None) -> socket.socket:
+    """Bind the port of an option; without one the usual, or the next free one."""
+    try:
+        if port is not None:
+            return listen(host, port)
+        bound = listen_at_free(host)
+    except OSError as error:
+        received = f"{host}:{USUAL if port is None else port}: {error.strerror}"
+        is_elsewhere = isinstance(error, socket.gaierror) or (
+            error.errno == errno.EADDRNOTAVAIL
+        )
+        wrong = ("--host", "must be an address of this machine")
+        taken = ("--port", "must be free")
+        broken = wrong if is_elsewhere else taken
+        raise RefusedError([Refusal(*broken, received)]) from None
+    number = bound.getsockname()[1]
+    if number != USUAL:
+        output.print(say_taken(number))
+    return bound
+
+
+def prepare_database(settings: Settings) -> None:
+    migrate_database(settings)
+    if settings.demo:
+        demo.seed(settings)
+
+
+def migrate_database(settings: Settings) -> None:
+    from sqlalchemy.exc import OperationalError
+
+    from askless.app.service import operations
+
+    try:
+        operations.migrate(settings.url)
+    except OperationalError as error:
+        name = (
+            "ASKLESS_HOME" if settings.database_url is None else "ASKLESS_DATABASE_URL"
+        )
+        found = str(error.orig).splitlines()[0]
+        rule = "must lead to a database that answers"
+        raise RefusedError([Refusal(name, rule, found)]) from None
+
+
+def check_database(settings: Settings) -> None:
+    """Refuse a schema that is unknown. A database that is away comes back later."""
+    from sqlalchemy.exc import OperationalError
+
+    from askless.app.service import operations
+    from askless.app.store.database.engine import create_engine
+
+    engine = create_engine(settings.url)
+    with suppress(OperationalError):
+        operations.refuse_other_schema(engine)
+    engine.dispose()
+
+
+def run_server(
+    settings: Settings,
+    bound: socket.socket,
+    *,
+    with_worker: bool,
+    with_case: bool = False,
+) -> None:
+    """Serve; `with_case`: the demo's case, not of its tenant, is told too."""
+    from askless.app.server import serve
+
+    if settings.must_ask(is_local=is_loopback(bound.getsockname()[0])):
+        show_first_key(settings)
+    address = settings.address or address_of(bound)
+
+    lines = [f"Open {address} in a browser (the API: /docs). Stop: Ctrl+C"]
+    if settings.demo:
+        lines += demo.list_demo_lines(settings, address)
+    elif with_case:
+        with demo.connected(settings) as engine:
+            lines += demo.list_case_lines(settings, engine, DEFAULT_TENANT, address)
+
+    def tell() -> None:
+        """Print the addresses: once requests are answered, below all log lines."""
+        for line in lines:
+            output.print(line)
+        sys.stdout.flush()
+
+    logs.configure()
+    serve(settings, bound, worker=WORKER if with_worker else None, tell=tell)
+
+
+def address_of(bound: socket.socket) -> str:
+    host, port = bound.getsockname()[:2]
+    return f"http://{host}:{port}"
+
+
+def show_first_key(settings: Settings) -> None:
+    """Make and print a key at the first start of a database that has none."""
+    from askless.app.service import keys
+    from askless.app.store.database.engine import create_engine, transaction
+
+    engine = create_engine(settings.url)
+    with transaction(engine, DEFAULT_TENANT) as db:
+        made = keys.bootstrap(db, datetime.now(UTC))
+    engine.dispose()
+    if made is not None:
+        output.print("The first key, shown this once; askless keys create makes more:")
+        typer.echo(made.token)

@@ -1,0 +1,1 @@
+"""MODEL.json and checkpoints."""

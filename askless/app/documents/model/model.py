@@ -1,0 +1,256 @@
+"""Reads and writes MODEL.json, the document of a model.
+
+Amounts of money in micro-units.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Annotated, Any, Literal
+
+from annotated_types import Len
+from pydantic import AfterValidator, BeforeValidator
+
+from askless.app.documents.fields import ErrorCost, Name, Policy, Unit
+from askless.app.documents.model.catalogue import (
+    FeatureShape,
+    GroupShape,
+    check_catalogue,
+)
+from askless.app.documents.model.certificates import check_certification
+from askless.app.documents.model.hypotheses import (
+    StoredHypothesis,
+    hypothesis_shape,
+)
+from askless.app.documents.model.learning import (
+    LearningShape,
+    build_learning,
+    check_learning,
+    check_stumps,
+    learning_to_json,
+)
+from askless.app.documents.model.panel_checks import check_panels
+from askless.app.documents.model.panels import (
+    PanelLadderShape,
+    build_panels,
+    panels_to_json,
+)
+from askless.app.documents.shape import (
+    MAX_REFUSALS,
+    Many,
+    check_version,
+    read_shape,
+)
+from askless.app.documents.sizes import check_sizes
+from askless.app.documents.stored import Stored, StoredShape, write
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.certificates import Certification
+from askless.core.model.ensemble import BudgetRange, Calibration, Cascade, Ensemble
+from askless.core.model.model import Curve, Model
+from askless.core.model.ranges import Each, Share
+from askless.core.pipeline.spec import check_algorithm
+from askless.core.session.policies import POLICIES, served_by
+from askless.core.table.dataset import ClassLabel, count_outputs
+
+
+def check_finite(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return a document; raise ValueError if NaN or infinity is anywhere in it."""
+    try:
+        json.dumps(raw, allow_nan=False)
+    except ValueError:
+        raise ValueError("must have finite numbers only") from None
+    return raw
+
+
+Facts = Annotated[dict[str, Any], AfterValidator(check_finite)]
+
+
+class ModelDocument(StoredShape):
+    format: Literal["askless-model"]
+    version: Literal[3]
+    name: Name
+    target: str
+    algorithm: Annotated[str, BeforeValidator(check_algorithm)]
+    policy: Policy
+    ranges: Stored[tuple[BudgetRange, ...]] | None = None
+    params: Facts
+    cost_unit: Unit
+    features: Annotated[Many[FeatureShape], Len(1)]
+    groups: Many[GroupShape]
+    classes: Annotated[Stored[tuple[ClassLabel, ...]], Len(2)]
+    priors: Many[Share]
+    hypotheses: Many[StoredHypothesis]
+    is_multilabel: bool | None = None
+    cascade: Stored[Cascade] | None = None
+    calibrations: dict[Policy, Stored[Calibration] | None]
+    panels: PanelLadderShape | None = None
+    error_costs: (
+        Annotated[Many[Annotated[Many[ErrorCost], Each("classes")]], Each("classes")]
+        | None
+    ) = None
+    certification: Stored[Certification] | None = None
+    curve: Stored[Curve] | None = None
+    card: Facts
+    learning: LearningShape | None = None
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {
+            "features": len(self.features),
+            "classes": len(self.classes),
+            "outputs": self.n_outputs,
+        }
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs, that is of numbers in a vote."""
+        return count_outputs(len(self.classes), bool(self.is_multilabel))
+
+
+def model_to_json(model: Model) -> dict[str, Any]:
+    """Return a model as JSON-able values."""
+    ensemble, catalogue = model.ensemble, model.ensemble.catalogue
+    # Absent fields of a hypothesis are left out; elsewhere they are null.
+    hypotheses = [
+        hypothesis_shape(one, alpha).model_dump(exclude_none=True)
+        for one, alpha in zip(ensemble.hypotheses, ensemble.alphas, strict=True)
+    ]
+    document = {
+        "format": "askless-model",
+        "version": 3,
+        "name": model.name,
+        "target": model.target,
+        "algorithm": ensemble.algorithm,
+        "policy": ensemble.policy,
+        "ranges": write(ensemble.ranges),
+        "params": model.params,
+        "cost_unit": catalogue.cost_unit,
+        "features": [FeatureShape.of(one).model_dump() for one in catalogue.features],
+        "groups": [GroupShape.of(one).model_dump() for one in catalogue.groups],
+        "classes": write(ensemble.classes),
+        "priors": list(ensemble.priors),
+        "hypotheses": hypotheses,
+        "is_multilabel": ensemble.is_multilabel,
+        "cascade": write(ensemble.cascade),
+        "calibrations": write(dict(ensemble.calibrations)),
+        "error_costs": write(ensemble.error_costs),
+        "certification": write(ensemble.certification),
+        "curve": write(model.curve),
+        "card": model.card,
+        "panels": ensemble.panels and panels_to_json(ensemble.panels),
+        "learning": model.learning and learning_to_json(model.learning),
+    }
+    omitted_if_empty = {"ranges", "certification", "panels", "learning"}
+    return {
+        name: one
+        for name, one in document.items()
+        if one or name not in omitted_if_empty
+    }
+
+
+def model_from_json(raw: object) -> Model:
+    """Read a model; raise RefusedError with what is wrong."""
+    check_version(raw, 3, "model", "train the model again")
+    document = read_shape(ModelDocument, raw, "model")
+    catalogue = Catalogue(
+        tuple(one.to(Feature) for one in document.features),
+        tuple(one.to(Group) for one in document.groups),
+        document.cost_unit,
+    )
+    check_all(check_sizes(document, {}, "model"))
+    check_all(
+        check_catalogue(catalogue, "model"),
+        check_consistency(document),
+        check_cascade(document),
+        check_hypotheses(document, catalogue),
+        check_certification(document.certification),
+        check_panels(document.panels, len(document.features), document.n_outputs),
+        check_learning(document.learning, catalogue, len(document.classes)),
+    )
+    ensemble = build_ensemble(document, catalogue)
+    learning = None if document.learning is None else build_learning(document.learning)
+    check_all(check_policies(ensemble), check_stumps(learning, ensemble))
+    return document.to(Model, ensemble=ensemble, learning=learning)
+
+
+def check_all(*checks: Iterator[Refusal]) -> None:
+    """Raise RefusedError with the first `MAX_REFUSALS` refusals, if there are any."""
+    refusals = [*islice(chain(*checks), MAX_REFUSALS)]
+    if refusals:
+        raise RefusedError(refusals)
+
+
+def build_ensemble(document: ModelDocument, catalogue: Catalogue) -> Ensemble:
+    """Return the ensemble of a document whose checks have passed."""
+    return document.to(
+        Ensemble,
+        catalogue=catalogue,
+        hypotheses=tuple(one.build(catalogue.features) for one in document.hypotheses),
+        alphas=tuple(one.alpha or 0.0 for one in document.hypotheses),
+        calibrations=tuple(
+            (policy, calibration)
+            for policy in POLICIES
+            if (calibration := document.calibrations.get(policy)) is not None
+        ),
+        is_multilabel=bool(document.is_multilabel),
+        panels=build_panels(document.panels),
+        ranges=document.ranges or (),
+    )
+
+
+def check_consistency(document: ModelDocument) -> Iterator[Refusal]:
+    """Yield refusals of fields whose lengths, sums or labels contradict one another."""
+    n_classes = len(document.classes)
+    is_sum_right = document.is_multilabel or math.isclose(
+        sum(document.priors), 1, abs_tol=1e-6
+    )
+    if len(document.priors) != n_classes or not is_sum_right:
+        yield Refusal("model.priors", "must be one per class, and sum to 1")
+    if len({one.label for one in document.classes}) < n_classes:
+        yield Refusal("model.classes", "labels must be unique")
+
+
+def check_hypotheses(
+    document: ModelDocument, catalogue: Catalogue
+) -> Iterator[Refusal]:
+    """Yield refusals of the weak hypotheses and their alphas."""
+    n_outputs = document.n_outputs
+    for position, one in enumerate(document.hypotheses):
+        where = f"model.hypotheses[{position}]"
+        yield from one.check(catalogue.features, n_outputs, where)
+        if one.alpha is None:
+            yield Refusal(f"{where}.alpha", "is required")
+
+
+def check_cascade(document: ModelDocument) -> Iterator[Refusal]:
+    """Yield refusals of stages that are out of order, or for several outputs."""
+    if document.cascade is None:
+        return
+    n_hypotheses = len(document.hypotheses)
+    lengths = [stage.length for stage in document.cascade.stages]
+    for position, length in enumerate(lengths):
+        if length > n_hypotheses:
+            where = f"model.cascade.stages[{position}].length"
+            yield Refusal(where, f"must be at most {n_hypotheses}")
+    ends = [n_hypotheses] if n_hypotheses else []
+    is_ordered = lengths == sorted(set(lengths)) and lengths[-1:] == ends
+    if not is_ordered or document.n_outputs != 1:
+        rule = "must end one after the other, the last with the hypotheses"
+        yield Refusal("model.cascade.stages", rule)
+
+
+def check_policies(ensemble: Ensemble) -> Iterator[Refusal]:
+    """Yield refusals of policies that can't serve, and of unordered ranges."""
+    policy_by_field = {"model.policy": ensemble.policy}
+    for position, one in enumerate(ensemble.ranges):
+        policy_by_field[f"model.ranges[{position}].policy"] = one.policy
+    policies = served_by(ensemble)
+    for where, policy in policy_by_field.items():
+        if policy not in policies:
+            rule = f"must be one of {', '.join(policies)} for this model"
+            yield Refusal(where, rule)
+    ends = [math.inf if one.up_to is None else one.up_to for one in ensemble.ranges]
+    if ends != sorted(set(ends)) or ends[-1:] not in ([], [math.inf]):
+        yield Refusal("model.ranges", "must ascend in up_to_micros, null last")

@@ -1,0 +1,166 @@
+"""Checks of the panels in a model's document: what must fit together."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from askless.app.documents.model.blends import BlendShape, TreesShape
+from askless.app.documents.model.panels import (
+    PanelLadderShape,
+    PanelShape,
+    space_positions,
+)
+from askless.app.documents.model.routes import build_route, check_route
+from askless.app.documents.model.stopping import check_stopping
+from askless.core.arrays import FloatArray
+from askless.core.errors import Refusal
+from askless.core.model.ladder.blends import KernelRidge, LogisticRidge
+from askless.core.model.ladder.columns import Columns
+from askless.core.model.ladder.routes import MAIN
+
+# Most random numbers that one kernel's waves need, and a whole model's: a short
+# document could otherwise ask for any amount of memory.
+MAX_DRAWS, MAX_ALL_DRAWS = 2**27, 2**30
+
+# Most columns of a covariance; a training makes 256 at most.
+MAX_COVARIED = 723
+
+
+def check_panels(
+    shape: PanelLadderShape | None, n_features: int, n_outputs: int
+) -> Iterator[Refusal]:
+    """Yield refusals of panels, their stopping rules and their route."""
+    if shape is None:
+        return
+    where = "model.panels"
+    if all(one.feature_idxs for one in shape.panels):
+        yield Refusal(f"{where}.panels", "must have one without features")
+    for position, panel in enumerate(shape.panels):
+        place = f"{where}.panels[{position}]"
+        yield from check_panel(panel, n_outputs, place)
+    yield from check_stopping(shape.stopping, f"{where}.stopping")
+    sets = [set(one.feature_idxs) for one in shape.panels]
+    yield from check_route(build_route(shape.route), sets, n_features)
+    yield from check_columns(shape, where)
+
+
+def check_panel(panel: PanelShape, n_outputs: int, where: str) -> Iterator[Refusal]:
+    """Yield refusals of a panel, except of the columns that its blend reads."""
+    idxs = set(panel.feature_idxs)
+    if len(idxs) < len(panel.feature_idxs):
+        yield Refusal(f"{where}.features", "must be different")
+    if not idxs.issuperset(panel.may_lack):
+        yield Refusal(f"{where}.may_lack", "must be among the features")
+    if (panel.blend is None) != (not idxs):
+        yield Refusal(f"{where}.blend", "is there exactly where features are")
+    elif panel.blend is not None:
+        yield from check_blend(panel.blend, idxs, n_outputs, f"{where}.blend")
+
+
+def check_columns(shape: PanelLadderShape, where: str) -> Iterator[Refusal]:
+    """Yield refusals of spaces, of columns and of the ridges that read them."""
+    parts = [] if shape.route is None else shape.route.parts.tolist()
+    n_parts = len({MAIN, *parts})
+    if len(shape.spaces) != n_parts:
+        yield Refusal(f"{where}.spaces", f"must be {n_parts}")
+        return
+    if shape.route is not None and len(parts) != len(shape.panels):
+        return
+    for number, space in enumerate(shape.spaces):
+        yield from check_space(space, f"{where}.spaces[{number}]")
+    n_draws, pairs = 0, zip(shape.panels, space_positions(shape), strict=True)
+    for position, (one, place) in enumerate(pairs):
+        if one.blend is None:
+            continue
+        at = f"{where}.panels[{position}].blend"
+        read = shape.spaces[place].feature_idxs
+        n_columns = int(np.isin(read, one.feature_idxs).sum())
+        if not n_columns:
+            yield Refusal(at, "must read a column of its space")
+        yield from check_ridges(one.blend, n_columns, at)
+        n_draws += sum(
+            count_ridge_numbers(n_columns, ridge) for ridge in one.blend.ridges
+        )
+    if n_draws > MAX_ALL_DRAWS:
+        rule = "must have fewer kernels, or these fewer columns"
+        yield Refusal(f"{where}.panels", rule)
+
+
+def check_space(space: Columns, where: str) -> Iterator[Refusal]:
+    """Yield refusals of a space: columns that several panels share."""
+    if space.covariance is None:
+        yield Refusal(f"{where}.covariance", "is required")
+    elif len(space.covariance) > min(space.feature_idxs.size, MAX_COVARIED):
+        rule = "must be the upper half of a matrix of the first columns"
+        yield Refusal(f"{where}.covariance", rule)
+    elif not is_positive_definite(space.covariance):
+        yield Refusal(f"{where}.covariance", "must be positive definite")
+
+
+def is_positive_definite(covariance: FloatArray) -> bool:
+    """Return whether a matrix is positive definite."""
+    try:
+        np.linalg.cholesky(covariance)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def check_blend(
+    blend: BlendShape, idxs: set[int], n_outputs: int, where: str
+) -> Iterator[Refusal]:
+    """Yield refusals of a blend of the features `idxs`, except of its columns."""
+    if len(blend.weights) != 1 + len(blend.ridges):
+        rule = "must be one for the trees and one for each ridge"
+        yield Refusal(f"{where}.weights", rule)
+    for number, ridge in enumerate(blend.ridges):
+        if {ridge.offsets.size, *ridge.coefficients.shape[1:]} != {n_outputs}:
+            rule = f"must be rows of {n_outputs} numbers, as many as it has inputs"
+            yield Refusal(f"{where}.ridges[{number}].coefficients", rule)
+    yield from check_trees(blend.trees, idxs, f"{where}.trees")
+
+
+def check_ridges(blend: BlendShape, n_columns: int, where: str) -> Iterator[Refusal]:
+    """Yield refusals of a blend's ridges on `n_columns` columns."""
+    for number, ridge in enumerate(blend.ridges):
+        place, n_rows = f"{where}.ridges[{number}]", len(ridge.coefficients)
+        has_right_rows = n_rows == n_columns
+        if isinstance(ridge, KernelRidge):
+            has_right_rows = n_rows % 2 == 0 and n_rows > 0
+            if count_ridge_numbers(n_columns, ridge) > MAX_DRAWS:
+                yield Refusal(place, "must have fewer columns or coefficients")
+            if ridge.stretches.size != n_columns:
+                yield Refusal(f"{place}.stretches", f"must be {n_columns} numbers")
+        if not has_right_rows:
+            rule = "must be as many rows as it has inputs"
+            yield Refusal(f"{place}.coefficients", rule)
+
+
+def count_ridge_numbers(n_columns: int, ridge: KernelRidge | LogisticRidge) -> int:
+    """Return how many random numbers a ridge draws: squared blocks of its columns."""
+    if not isinstance(ridge, KernelRidge):
+        return 0
+    return n_columns * max(n_columns, len(ridge.coefficients) // 2)
+
+
+def check_trees(trees: TreesShape, idxs: set[int], where: str) -> Iterator[Refusal]:
+    """Yield refusals of trees.
+
+    A child comes after its node, so every path ends. No two nodes share a child: a
+    short document could otherwise ask for endless work.
+    """
+    n_nodes, n_steps = len(trees.features), len(trees.steps)
+    if not idxs.issuperset(trees.features.tolist()):
+        yield Refusal(f"{where}.features", "must be among those of the panel")
+    own = np.arange(n_nodes)
+    children = np.concatenate((trees.below, trees.above, trees.roots))
+    # A child must come after its node; a root may be any node.
+    after = np.concatenate((own, own, np.full(len(trees.roots), -1)))
+    is_node = children >= 0
+    is_wrong = np.where(
+        is_node, (children <= after) | (children >= n_nodes), children < -n_steps
+    )
+    if is_wrong.any():
+        yield Refusal(where, "a child must be a later node, or a step that is there")
+    elif np.unique(children[is_node]).size < is_node.sum():
+        yield Refusal(where, "a node must be the child of one node, or a root")

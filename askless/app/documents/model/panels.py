@@ -1,0 +1,112 @@
+"""The panels of a model's document: sets of features with what predicts from each."""
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+import numpy as np
+from annotated_types import Interval, Len
+
+from askless.app.documents.model.blends import BlendShape, blend_to_json, build_blend
+from askless.app.documents.model.routes import RouteShape, build_route, route_to_json
+from askless.app.documents.shape import Many
+from askless.app.documents.stored import Stored, StoredShape, write
+from askless.core.model.ladder.columns import ALONE, Columns
+from askless.core.model.ladder.panels import Panel, PanelLadder
+from askless.core.model.ladder.routes import MAIN
+from askless.core.model.ladder.stopping import Stopping
+from askless.core.model.ranges import Below, Each, Numbers, Position
+
+# Ten times what a training makes; asking costs panels times features.
+MAX_PANELS = 10_000
+
+Loss = Annotated[float, Interval(ge=0, le=1e6)]
+
+
+class PanelShape(StoredShape):
+    feature_idxs: Annotated[Many[Position], Below("features")]
+    loss: Loss
+    may_lack: Many[Position]
+    #: one for each feature
+    rises: Annotated[Many[Loss], Each("panel's features")]
+    blend: BlendShape | None = None
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {"panel's features": len(self.feature_idxs)}
+
+
+class PanelLadderShape(StoredShape):
+    starts: Annotated[Stored[Numbers], Each("outputs")]
+    panels: Annotated[Many[PanelShape], Len(1, MAX_PANELS)]
+    #: one for the main panels, then one for each part of the route
+    spaces: Many[Stored[Columns]]
+    stopping: Stored[Stopping] | None = None
+    route: RouteShape | None = None
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        n_panels = len(self.panels)
+        parts = None if self.route is None else self.route.parts
+        n_main = n_panels if parts is None else int((parts == MAIN).sum())
+        return {"panels": n_panels, "main panels": n_main}
+
+
+def panels_to_json(ladder: PanelLadder) -> dict[str, Any]:
+    """Return panels as JSON-able values."""
+    document = {
+        "starts": write(ladder.starts),
+        "panels": [panel_to_json(panel) for panel in ladder.panels],
+        "spaces": write(ladder.spaces),
+    }
+    if ladder.stopping is not None:
+        document["stopping"] = write(ladder.stopping)
+    if ladder.route is not None:
+        document["route"] = route_to_json(ladder.route)
+    return document
+
+
+def panel_to_json(panel: Panel) -> dict[str, Any]:
+    """Return a panel as JSON-able values."""
+    return {
+        "features": list(panel.feature_idxs),
+        "loss": panel.loss,
+        "may_lack": sorted(panel.may_lack),
+        "blend": panel.blend and blend_to_json(panel.blend),
+        "rises": list(panel.rises),
+    }
+
+
+def build_panels(shape: PanelLadderShape | None) -> PanelLadder | None:
+    """Return the panels of a document that keeps the rules of `check_panels`."""
+    if shape is None:
+        return None
+    spaces = tuple(build_space(one) for one in shape.spaces)
+    panels = tuple(
+        one.to(
+            Panel,
+            may_lack=frozenset(one.may_lack),
+            blend=one.blend
+            and build_blend(one.blend, spaces[place].take(one.feature_idxs)),
+        )
+        for one, place in zip(shape.panels, space_positions(shape), strict=True)
+    )
+    return shape.to(
+        PanelLadder, panels=panels, route=build_route(shape.route), spaces=spaces
+    )
+
+
+def build_space(columns: Columns) -> Columns:
+    """Return columns with each one's row in their covariance, or `ALONE`."""
+    assert columns.covariance is not None, "`check_space` requires it"
+    places = np.arange(columns.codes.size)
+    places[len(columns.covariance) :] = ALONE
+    return replace(columns, places=places)
+
+
+def space_positions(shape: PanelLadderShape) -> list[int]:
+    """Return for each panel the position of its space, by its part of the route."""
+    if shape.route is None:
+        return [0] * len(shape.panels)
+    parts = shape.route.parts.tolist()
+    order = [MAIN, *sorted(set(parts) - {MAIN})]
+    return [order.index(part) for part in parts]

@@ -1,0 +1,1 @@
+"""Session states, and logged cases."""

@@ -1,0 +1,124 @@
+"""Features and groups of a spec: their shapes, and how they become core's."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from annotated_types import Interval
+from pydantic import BeforeValidator, Field
+
+from askless.app.documents.fields import Amount, Mark, Name, Text
+from askless.app.documents.shape import Shape
+from askless.app.documents.words import FeatureType
+from askless.core.catalogue.catalogue import Feature
+from askless.core.catalogue.patterns import by_name
+from askless.core.parameters import parameters
+from askless.core.table.spec import TableSpec
+
+# Far beyond any measure; a limit of the numbers that computers have says nothing.
+MOST_LIMIT = 1e15
+Rare = Annotated[
+    int,
+    BeforeValidator(parameters(TableSpec)["rare"].check, json_schema_input_type=int),
+]
+
+
+Limit = Annotated[float, Interval(ge=-MOST_LIMIT, le=MOST_LIMIT)] | None
+
+
+class SpecFeature(Shape):
+    """A column that costs something to read."""
+
+    name: Name = Field(examples=["chol"])
+    label: Text | None = Field(default=None, examples=["Serum cholesterol"])
+    type: FeatureType | None = Field(
+        default=None,
+        examples=["number"],
+        description="By default what the column suggests.",
+    )
+    question: Text | None = Field(
+        default=None,
+        examples=["What is the patient's serum cholesterol?"],
+        description="How a person is asked; by default the label.",
+    )
+    unit: Text | None = Field(default=None, examples=["mg/dL"])
+    code: Text | None = Field(
+        default=None,
+        examples=["2093-3"],
+        description="What the feature is called in `system`.",
+    )
+    system: Text | None = Field(
+        default=None,
+        examples=["loinc"],
+        description="The code system: `loinc`, `snomed`, or its address.",
+    )
+    ucum: Text | None = Field(
+        default=None, examples=["mg/dL"], description="The unit as UCUM writes it."
+    )
+    least: Limit = Field(
+        default=None,
+        alias="min",
+        examples=[0],
+        description="Of a number; smaller values are refused.",
+    )
+    most: Limit = Field(
+        default=None,
+        alias="max",
+        examples=[2000],
+        description="Of a number; greater values are refused.",
+    )
+    cost: Amount = Field(
+        default=1_000_000, examples=[5.17], json_schema_extra={"default": 1}
+    )
+    group: Text | None = Field(default=None, examples=["blood"])
+    missing: list[Mark] | None = Field(
+        default=None,
+        examples=[["n.d.", -9]],
+        description="Words and numbers that stand for a missing value here.",
+    )
+    rare: Rare | None = Field(
+        default=None, examples=[20], description="Instead of the table's, here."
+    )
+
+
+class SpecGroup(Shape):
+    """Features that share a one-time fee, or, as a bundle, have one price."""
+
+    name: Name = Field(examples=["blood"])
+    fee: Amount | None = Field(default=None, examples=[2.1])
+    price: Amount | None = Field(default=None, examples=[None])
+    label: Text | None = Field(default=None, examples=["blood sample"])
+    members: list[Text] | None = Field(
+        default=None,
+        examples=[["chol", "fbs"]],
+        description="Names, or patterns such as lab_*.",
+    )
+
+
+def map_members(groups: Sequence[SpecGroup]) -> dict[str, str]:
+    """Return the group of each feature name or pattern in the member lists."""
+    members: dict[str, str] = {}
+    for group in groups:
+        for member in group.members or []:
+            members.setdefault(member, group.name)
+    return members
+
+
+def build_features(
+    features: Sequence[SpecFeature], groups: Sequence[SpecGroup]
+) -> tuple[Feature, ...]:
+    """Build features; a feature may name its group, or a group its members."""
+    members = by_name(map_members(groups), (one.name for one in features))
+    bundles = {group.name for group in groups if group.price is not None}
+    return tuple(build_feature(one, members, bundles) for one in features)
+
+
+def build_feature(
+    feature: SpecFeature, members: Mapping[str, str], bundles: set[str]
+) -> Feature:
+    """Build a feature; a member of a bundle has cost 0 by default."""
+    group = feature.group or members.get(feature.name)
+    is_free = group in bundles and "cost" not in feature.model_fields_set
+    values = dict(feature, type=feature.type or "number", group=group)
+    values["missing"] = tuple(values["missing"] or ())
+    del values["rare"]
+    return Feature(**values | ({"cost": 0} if is_free else {}))

@@ -1,0 +1,1 @@
+"""Records of FHIR: fetching, observations, patients."""

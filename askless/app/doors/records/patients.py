@@ -1,0 +1,109 @@
+"""Reads age and sex from a Patient of FHIR."""
+
+import re
+from datetime import date
+from typing import Any
+
+from askless.core.catalogue.catalogue import Feature
+from askless.core.catalogue.code_systems import SYSTEMS
+
+Json = dict[str, Any]
+# Codes of LOINC: age; sex assigned at birth, and sex.
+AGE = "30525-0"
+SEX_AT_BIRTH, SEX = "76689-9", "46098-0"
+YEARS = ("a", "y", "yr", "yrs", "year", "years")
+US_CORE = "http://hl7.org/fhir/us/core/StructureDefinition"
+# What says more exactly than the gender of a Patient what a code asks for.
+EXTENSIONS = {
+    SEX_AT_BIRTH: f"{US_CORE}/us-core-birthsex",
+    SEX: f"{US_CORE}/us-core-sex",
+}
+# Codes of sex: of FHIR, of HL7 version 3, and of SNOMED CT.
+SEXES = (("male", "m", "248153007"), ("female", "f", "248152002"))
+DATE = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?", re.ASCII)
+
+
+def tells_of_patient(feature: Feature) -> bool:
+    """Return whether a Patient may have the value of a feature."""
+    return is_coded(feature, AGE, SEX_AT_BIRTH, SEX)
+
+
+def list_patients(resources: list[Json], patient_id: str | None) -> list[Json]:
+    """Return the Patients among resources; only the one with the id, if one is given.
+
+    One without an id may be anybody's, and counts.
+    """
+    return [
+        one
+        for one in resources
+        if one.get("resourceType") == "Patient"
+        and (patient_id is None or one.get("id") in (None, patient_id))
+    ]
+
+
+def read_age(feature: Feature, patient: Json, today: date) -> int | None:
+    """Return the age of a living patient in whole years, for a feature that is one.
+
+    None where the date of birth leaves a doubt: a year alone, or a month that is now.
+    """
+    if (
+        not is_coded(feature, AGE)
+        or feature.type != "number"
+        or not is_in_years(feature)
+    ):
+        return None
+    is_dead = patient.get("deceasedBoolean") is True or "deceasedDateTime" in patient
+    birth = patient.get("birthDate")
+    found = DATE.fullmatch(birth) if isinstance(birth, str) else None
+    if found is None or is_dead:
+        return None
+    try:
+        born = date(int(found[1]), int(found[2]), int(found[3] or 1))
+    except ValueError:
+        return None
+    is_doubtful = found[3] is None and born.month == today.month
+    had_birthday = (today.month, today.day) >= (born.month, born.day)
+    age = today.year - born.year - (not had_birthday)
+    return None if is_doubtful or age < 0 else age
+
+
+def is_coded(feature: Feature, *codes: str) -> bool:
+    """Return whether a feature has one of these codes of LOINC."""
+    return feature.system in ("loinc", SYSTEMS["loinc"]) and feature.code in codes
+
+
+def is_in_years(feature: Feature) -> bool:
+    if feature.ucum is not None:
+        return feature.ucum == "a"
+    return feature.unit is None or feature.unit.lower() in YEARS
+
+
+def read_sex(feature: Feature, patient: Json) -> str | None:
+    """Return the category of a feature that is a patient's sex; None for none.
+
+    It is what an extension of US Core says, if the Patient has it, else the
+    administrative gender.
+    """
+    if not is_coded(feature, SEX_AT_BIRTH, SEX):
+        return None
+    said = find_sex(patient, EXTENSIONS[str(feature.code)]) or patient.get("gender")
+    return match_sex(feature, said) if isinstance(said, str) else None
+
+
+def find_sex(patient: Json, url: str) -> Any:
+    """Return the code of one of a Patient's extensions; None: it has none."""
+    extensions = patient.get("extension")
+    for one in extensions if isinstance(extensions, list) else []:
+        if isinstance(one, dict) and one.get("url") == url:
+            return one.get("valueCode")
+    return None
+
+
+def match_sex(feature: Feature, said: str) -> str | None:
+    """Return the category that a code of sex means: `male` is also Male, M or m."""
+    if feature.type != "category" or not is_coded(feature, SEX_AT_BIRTH, SEX):
+        return None
+    code = said.lower()
+    names = next((codes for codes in SEXES if code in codes), (code,))
+    found = [one for one in feature.categories if one.lower() in names]
+    return found[0] if len(found) == 1 else None

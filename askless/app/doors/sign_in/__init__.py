@@ -1,0 +1,1 @@
+"""Signing in where others know people: the code flow and its tokens."""

@@ -1,0 +1,1 @@
+"""Layers around all routes: edge, gate, errors, metrics."""

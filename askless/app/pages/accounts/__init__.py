@@ -1,0 +1,1 @@
+"""Pages of keys, sign-in and ledger."""

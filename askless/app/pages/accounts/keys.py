@@ -1,0 +1,251 @@
+"""Keys: the list, a new one with its secret shown once, and revoking."""
+
+import re
+import secrets
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+from starlette.datastructures import FormData
+
+from askless.app.documents.http.keys import MAX_DAYS, KeyRequest
+from askless.app.documents.shape import read_shape
+from askless.app.errors import ConflictError, ForbiddenError, ReplayedError
+from askless.app.http.plumbing.auth import Called, needs
+from askless.app.http.plumbing.deps import After, Changes, Now, ReadDb
+from askless.app.pages.plumbing.callers import FOREIGN, Typed
+from askless.app.pages.plumbing.frame import errors_of, render, see_other
+from askless.app.pages.plumbing.inputs import text_in
+from askless.app.records import Caller, Role, StoredAnswer, StoredKey
+from askless.app.service import keys as service
+from askless.app.service import retries
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import RefusedError
+
+router = APIRouter(prefix="/ui/keys", include_in_schema=False)
+ADDRESS = "/ui/keys"
+WRITE = "keys:write"
+PAGE_SIZE = 50
+#: what a key of each scope may do
+SCOPES = {
+    "datasets:read": "See tables",
+    "datasets:write": "Upload and delete tables",
+    "train:read": "See trainings and their specs",
+    "train:write": "Train, and cancel trainings",
+    "models:read": "See models, their plans and monitors",
+    "models:write": "Import and delete models, choose champions",
+    "predict:read": "See cases",
+    "predict:write": "Start cases and answer them",
+    "ledger:read": "See what was charged",
+    "ledger:write": "Take charges back",
+    "keys:read": "See keys",
+    "keys:write": "Make and revoke keys",
+}
+#: the roles that the form offers
+DUTIES: dict[Role, str] = {
+    "clinician": "starts cases and answers them",
+    "analyst": "uploads tables, trains and compares models",
+    "auditor": "sees cases, charges and keys, and changes nothing",
+    "integration": "a program that plays cases and reads what they cost",
+}
+#: what a key of a scope can hardly do without
+NEEDS = {
+    "predict:read": ("models:read",),
+    "predict:write": ("models:read", "predict:read"),
+    "train:write": ("train:read", "datasets:read"),
+    **{f"{noun}:write": (f"{noun}:read",) for noun in ("datasets", "models")},
+    **{f"{noun}:write": (f"{noun}:read",) for noun in ("ledger", "keys")},
+}
+LIMITS = {
+    "requests_per_minute": "Requests a minute",
+    "trainings": "Trainings that have not ended",
+    "sessions": "Sessions that are not closed",
+    "dataset_bytes": "Bytes of all its tables",
+    "rows": "Rows of a table",
+    "columns": "Columns of a table",
+    "rounds": "Rounds of a training",
+}
+NOTICES = {
+    "revoked": "The key is revoked. Within seconds nobody can use it any more.",
+    "sent": "That form was sent before, so no second key was made. The first one's "
+    "secret is not shown again: if it is lost, revoke the key and make another.",
+}
+# A form makes one key, however often it is sent.
+FORM = re.compile("[0-9a-f]{32}")
+
+
+@router.get("", dependencies=[needs("keys")])
+def show_keys(
+    request: Request, db: ReadDb, caller: Called, now: Now, after: After = None
+) -> HTMLResponse:
+    found = service.page(db, PAGE_SIZE, after)
+    return render(
+        request,
+        "keys.html",
+        rows=[
+            (one, service.validity(one, now), provider_of(one)) for one in found.items
+        ],
+        next=found.next and f"{ADDRESS}?after={found.next}",
+        all_scopes=service.SCOPES,
+        may_write=WRITE in caller.scopes,
+        notice=NOTICES.get(request.query_params.get("done", "")),
+    )
+
+
+def provider_of(key: StoredKey) -> str | None:
+    """Return where a person signs in; None for a key with a secret."""
+    if key.subject is None:
+        return None
+    provider = urlsplit(key.subject.split()[0])
+    # A record system has a name of ours, and no host.
+    return provider.netloc or provider.path
+
+
+@router.get("/new", dependencies=[needs("keys")])
+def show_new_key(request: Request, caller: Called) -> HTMLResponse:
+    """Show the form of a new key; a random number makes sending it twice harmless."""
+    require_write(caller)
+    return show_form(request, caller, secrets.token_hex(16))
+
+
+def require_write(caller: Caller) -> None:
+    """Refuse callers who may only read, before they fill in the form."""
+    if WRITE not in caller.scopes:
+        raise ForbiddenError(WRITE)
+
+
+def show_form(
+    request: Request, caller: Caller, number: str, status: int = 200, **more: Any
+) -> HTMLResponse:
+    """Show the form of a new key, with no more rights than the caller's own."""
+    limits = [
+        (f"limits.{name}", words, getattr(caller.limits, name))
+        for name, words in LIMITS.items()
+    ]
+    return render(
+        request,
+        "key_new.html",
+        status,
+        number=number,
+        scopes=[(one, SCOPES[one]) for one in service.SCOPES if one in caller.scopes],
+        needs=NEEDS,
+        roles=[
+            (one, f"{one.title()}: {duty}")
+            for one, duty in DUTIES.items()
+            if caller.scopes >= frozenset(service.ROLES[one])
+        ],
+        limits=limits,
+        max_days=MAX_DAYS,
+        **{"chosen": [], "is_limited": False, **more},
+    )
+
+
+@router.post("", dependencies=[needs("keys")])
+async def create_key(
+    request: Request, form: Typed, changes: Changes, caller: Called, now: Now
+) -> Response:
+    """Make a key, and show its secret in this response only."""
+    number = text_in(form, "number")
+    if not FORM.fullmatch(number):
+        raise ConflictError("foreign-form", FOREIGN)
+    try:
+        wish = read_key_request(form, now)
+        return await changes(
+            lambda db: create_once(db, number, caller, wish, now),
+            lambda made: render(
+                request,
+                "key_made.html",
+                201,
+                made=made,
+                words=LIMITS,
+                lacks=find_lacks(made.key.scopes),
+            ),
+        )
+    except ReplayedError:
+        return see_other(f"{ADDRESS}?done=sent")
+    except RefusedError as error:
+        more = {
+            "typed": form,
+            "errors": {
+                # One of several scopes stands in the same group of boxes.
+                "scopes" if field.startswith("scopes") else field: rule
+                for field, rule in errors_of(error).items()
+            },
+            "chosen": form.getlist("scopes"),
+            "is_limited": any(text_in(form, f"limits.{one}") for one in LIMITS),
+        }
+        return show_form(request, caller, number, 422, **more)
+
+
+def read_key_request(form: FormData, now: datetime) -> service.Wish:
+    """Read the requested key from a form; RefusedError names the form's fields."""
+    texts = {name: text_in(form, f"limits.{name}") for name in LIMITS}
+    of_role = {str(one): scopes for one, scopes in service.ROLES.items()}
+    chosen = of_role.get(text_in(form, "role"), ())
+    raw = {
+        "name": text_in(form, "name"),
+        "scopes": list(dict.fromkeys((*chosen, *form.getlist("scopes")))),
+        "limits": {name: parse_whole(text) for name, text in texts.items() if text},
+        "days": parse_whole(text_in(form, "days")),
+    }
+    body = read_shape(KeyRequest, raw, "")
+    expires_at = None if body.days is None else now + timedelta(days=body.days)
+    limits = {str(name): most for name, most in body.limits.items()}
+    return service.Wish(body.name, tuple(body.scopes), limits, expires_at)
+
+
+def find_lacks(scopes: Sequence[str]) -> list[tuple[str, str]]:
+    """Return each scope with one that it needs and the key lacks."""
+    return [
+        (scope, needed)
+        for scope in scopes
+        for needed in NEEDS.get(scope, ())
+        if needed not in scopes
+    ]
+
+
+def parse_whole(text: str) -> int | str | None:
+    """Return a whole number, None for an empty field, or other text, to be refused."""
+    is_whole = text.isascii() and text.isdigit() and len(text) < 20
+    return int(text) if is_whole else text or None
+
+
+def create_once(
+    db: Transaction, number: str, caller: Caller, wish: service.Wish, now: datetime
+) -> service.MadeKey:
+    """Make the key of a form; raise ReplayedError if the form was sent before."""
+    name = f"form {number}"
+    digest = sha256(name.encode()).hexdigest()
+    retries.claim(db, name, digest)
+    made = service.create_within(db, caller, wish, now)
+    # The stored answer has no body: the secret must not be stored.
+    retries.keep(db, StoredAnswer(name, digest, 303, {}, b"", now, None))
+    return made
+
+
+@router.get("/{id}/revoke", dependencies=[needs("keys")])
+def show_revocation(
+    request: Request, id: str, db: ReadDb, caller: Called, now: Now
+) -> HTMLResponse:
+    require_write(caller)
+    key: StoredKey = service.get(db, id)
+    return render(
+        request,
+        "key_revoke.html",
+        key=key,
+        validity=service.validity(key, now),
+        is_own=key.id == caller.key_id,
+    )
+
+
+@router.post("/{id}/revoke", dependencies=[needs("keys")])
+async def revoke_key(id: str, form: Typed, changes: Changes, now: Now) -> Response:
+    del form
+    return await changes(
+        lambda db: service.revoke_within(db, changes.caller, id, now),
+        lambda _: see_other(f"{ADDRESS}?done=revoked"),
+    )

@@ -1,0 +1,271 @@
+"""Pages of the ledger: sums, charts, entries, and reversals of charges."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response, StreamingResponse
+from starlette.concurrency import run_in_threadpool
+
+from askless.app.documents.http.ledger import LedgerEntry, LedgerSum, ReversalRequest
+from askless.app.documents.shape import read_shape
+from askless.app.errors import ForbiddenError
+from askless.app.http.ledger import CSV, write_csv
+from askless.app.http.plumbing.auth import Called, needs
+from askless.app.http.plumbing.days import day_end, day_start
+from askless.app.http.plumbing.deps import At, Changes, Engine, Loaded, ReadDb
+from askless.app.pages.plumbing.callers import Typed
+from askless.app.pages.plumbing.frame import as_file, errors_of, render, see_other
+from askless.app.pages.plumbing.inputs import read_days, read_filters, text_in
+from askless.app.records import Caller, LedgerFilter
+from askless.app.records import LedgerEntry as Entry
+from askless.app.records import LedgerSum as Sum
+from askless.app.service import ledger, models
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions import lists
+from askless.app.service.sessions.opened import SessionCall
+from askless.app.service.sessions.reversals import reverse as reverse_charge
+from askless.app.store.database.transactions import Transaction
+from askless.app.words.charts.book_charts import days_chart, names_chart
+from askless.core.catalogue.prices import from_micros
+from askless.core.errors import Refusal, RefusedError
+
+router = APIRouter(prefix="/ui/ledger", include_in_schema=False)
+ADDRESS = "/ui/ledger"
+WRITE = "ledger:write"
+ASKED = ("from", "to", "unit", "model", "session", "key")
+PREFIXES = {"model": "mdl_", "session": "ses_", "key": "key_"}
+LIMIT = 50
+# Most bars of a chart, whose table has all; above so many days, months are shown.
+MOST_BARS, MOST_DAYS = 15, 120
+# A chart has at least so many points.
+LEAST_POINTS = 3
+# Models whose labels are read for a page.
+MOST_LABELLED = 12
+MAX_TEXT = 200
+TEXT_RULE = f"must have at most {MAX_TEXT} characters that can be printed"
+
+
+@router.get("", dependencies=[needs("ledger")])
+def show_ledger(
+    request: Request, db: ReadDb, loaded: Loaded, caller: Called
+) -> HTMLResponse:
+    """Show sums, charts and entries; a wrong filter is refused at its field."""
+    params = request.query_params
+    asked, after = read_filters(params, ASKED), params.get("after")
+    more: dict[str, Any] = {"asked": asked, "can_reverse": WRITE in caller.scopes}
+    try:
+        filters = read_filter(asked)
+        page = ledger.entries(db, LIMIT, after, filters)
+    except RefusedError as error:
+        return render(
+            request,
+            "ledger.html",
+            422,
+            **more,
+            typed=asked,
+            errors=errors_of(error),
+            made=None,
+        )
+    books = None if after else ledger.books(db, filters)
+    known = find_names(db, loaded, page.items, books)
+    return render(
+        request,
+        "ledger.html",
+        **more,
+        typed=asked,
+        books=books,
+        shown={}
+        if books is None
+        else draw_charts(books, {**known["labels"], **known["titles"]}),
+        **known,
+        sums=[] if books is None else [LedgerSum.of(one) for one in books.sums],
+        entries=[LedgerEntry.of(one) for one in page.items],
+        has_keys=any(one.key_id for one in page.items),
+        most_bars=MOST_BARS,
+        is_first=not after,
+        made=params.get("reversed"),
+        query=urlencode(asked),
+        next=page.next and f"{ADDRESS}?{urlencode(asked | {'after': page.next})}",
+    )
+
+
+def read_filter(asked: Mapping[str, str]) -> LedgerFilter:
+    """Read the filter of entries; RefusedError names each wrong field."""
+    refusals: list[Refusal] = []
+    days = read_days(asked, refusals)
+    for name, prefix in PREFIXES.items():
+        # A field that is not filled in passes the check, as its bare prefix does.
+        text = asked.get(name, prefix)
+        if not text.startswith(prefix) or not is_plain(text):
+            refusals.append(Refusal(name, f"must be an id that begins with {prefix}"))
+    if not is_plain(asked.get("unit", "")):
+        refusals.append(Refusal("unit", TEXT_RULE))
+    if refusals:
+        raise RefusedError(refusals)
+    return LedgerFilter(
+        model_id=asked.get("model"),
+        session_id=asked.get("session"),
+        key_id=asked.get("key"),
+        unit=asked.get("unit"),
+        since=day_start(days["from"]) if "from" in days else None,
+        until=day_end(days["to"]) if "to" in days else None,
+    )
+
+
+def is_plain(text: str) -> bool:
+    return len(text) <= MAX_TEXT and text.isprintable()
+
+
+def find_names(
+    db: Transaction,
+    loaded: LoadedModels,
+    entries: Sequence[Entry],
+    books: ledger.Books | None,
+) -> dict[str, Any]:
+    """Return what a page calls models, features and cases."""
+    drawn = () if books is None else books.by_model
+    used = {one.model_id for one in entries} | {one.common for one in drawn}
+    named = models.titles(db, used).items()
+    return {
+        "titles": {id: f"{name}@{version}" for id, (name, version) in named},
+        "labels": label_features(db, loaded, used),
+        "cases": lists.summaries(db, {one.session_id for one in entries}),
+    }
+
+
+def label_features(
+    db: Transaction, loaded: LoadedModels, model_ids: Iterable[str]
+) -> dict[str, str]:
+    """Return the titles of features by name; where models differ, the name itself."""
+    titles: dict[str, str] = {}
+    for model_id in sorted(model_ids)[:MOST_LABELLED]:
+        for one in loaded.get(db, model_id).ensemble.catalogue.features:
+            is_same = titles.setdefault(one.name, one.title) == one.title
+            titles[one.name] = one.title if is_same else one.name
+    return titles
+
+
+def draw_charts(books: ledger.Books, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return charts of one unit's sums, each with the rows of its table.
+
+    A chart of fewer than `LEAST_POINTS` says less than its table: then it is None.
+    """
+    if not books.sums:
+        return {}
+    is_long = len(books.by_day) > MOST_DAYS
+    part = "month" if is_long else "day"
+    by_time = sum_by_month(books.by_day) if is_long else books.by_day
+    days = [(parse_day(one.common), from_micros(one.net)) for one in by_time]
+    svg = days_chart(days, books.unit, part) if len(days) >= LEAST_POINTS else None
+    shown: dict[str, Any] = {part: (svg, table_rows(by_time))}
+    for noun, sums in ("model", books.by_model), ("feature", books.by_feature):
+        titled = [
+            replace(one, common=names.get(one.common, one.common)) for one in sums
+        ]
+        bars = [(one.common, from_micros(one.net)) for one in titled[:MOST_BARS]]
+        is_drawn = len(bars) >= LEAST_POINTS
+        svg = names_chart(bars, books.unit, noun) if is_drawn else None
+        shown[noun] = svg, table_rows(titled)
+    return shown
+
+
+def table_rows(sums: Iterable[Sum]) -> list[tuple[str, LedgerSum]]:
+    return [(one.common, LedgerSum.of(one)) for one in sums]
+
+
+def parse_day(text: str) -> date:
+    """Return a day; for a month its first day."""
+    return date.fromisoformat(text if len(text) > 7 else f"{text}-01")
+
+
+def sum_by_month(sums: Iterable[Sum]) -> tuple[Sum, ...]:
+    """Return sums by month from ordered sums by day."""
+    sums_by_month: dict[str, Sum] = {}
+    for one in sums:
+        month = one.common[:7]
+        before = sums_by_month.get(month, Sum(one.unit, 0, 0, 0, month))
+        sums_by_month[month] = replace(
+            before,
+            entries=before.entries + one.entries,
+            charged=before.charged + one.charged,
+            reversed=before.reversed + one.reversed,
+        )
+    return tuple(sums_by_month.values())
+
+
+@router.get("/ledger.csv", dependencies=[needs("ledger")])
+def download(request: Request, engine: Engine, caller: Called) -> Response:
+    """Return the filtered entries as CSV, as the API writes them."""
+    filters = read_filter(read_filters(request.query_params, ASKED))
+    lines = write_csv(engine, caller.tenant_id, filters, is_raw=False)
+    return StreamingResponse(lines, media_type=CSV, headers=as_file("ledger.csv"))
+
+
+@router.get("/{id}/reverse", dependencies=[needs("ledger")])
+def show_reversal(
+    request: Request, id: str, db: ReadDb, caller: Called
+) -> HTMLResponse:
+    """Show the charge to reverse, with a form for the reason."""
+    require_write(caller)
+    return render_charge(request, db, id)
+
+
+async def get_call(loaded: Loaded, at: At) -> SessionCall:
+    """Return a call without a session's id: the entry to reverse names it."""
+    return SessionCall("", loaded, at)
+
+
+Call = Annotated[SessionCall, Depends(get_call)]
+
+
+@router.post("/{id}/reverse", dependencies=[needs("ledger")])
+async def reverse_entry(
+    request: Request,
+    id: str,
+    form: Typed,
+    db: ReadDb,
+    changes: Changes,
+    call: Call,
+) -> Response:
+    """Reverse a charge, then show the entries of its session."""
+    try:
+        body = read_shape(ReversalRequest, {"reason": text_in(form, "reason")}, "")
+    except RefusedError as error:
+        more: dict[str, Any] = {
+            "status": 422,
+            "typed": form,
+            "errors": errors_of(error),
+        }
+        return await run_in_threadpool(render_charge, request, db, id, **more)
+    return await changes(
+        lambda db: reverse_charge(db, ledger.read_entry_id(id), call, body.reason),
+        lambda made: see_other(
+            f"{ADDRESS}?{urlencode({'session': made.session_id, 'reversed': id})}"
+        ),
+    )
+
+
+def require_write(caller: Caller) -> None:
+    """Refuse callers who may only read, before they fill in the form."""
+    if WRITE not in caller.scopes:
+        raise ForbiddenError(WRITE)
+
+
+def render_charge(
+    request: Request, db: Transaction, entry_id: str, status: int = 200, **more: Any
+) -> HTMLResponse:
+    entry, reversal = ledger.find_entry(db, entry_id)
+    title, version = models.titles(db, [entry.model])[entry.model]
+    return render(
+        request,
+        "reversal.html",
+        status,
+        entry=entry,
+        reversal=reversal,
+        title=f"{title}@{version}",
+        **more,
+    )

@@ -1,0 +1,202 @@
+"""Prepares the page of a question: the session and the feature asked for."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from askless.app.pages.plumbing.inputs import hint, options
+from askless.app.service.sessions.opened import OpenSession
+from askless.app.words.charts.charts import Line, line_chart
+from askless.app.words.reasons import find_reasons
+from askless.app.words.trust import describe_errors, describe_reliability
+from askless.app.words.wording import describe_useless, percent, price_words
+from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.catalogue.prices import from_micros, price
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.answers import bundle_members, count_questions, find_paid
+from askless.core.session.explorations import is_explored
+from askless.core.session.state import Question, State
+from askless.core.session.uses import sort_open
+from askless.core.table.cells import number_text
+
+OUTCOMES = {
+    "known": "known before, free",
+    "value": "answered",
+    "ordered": "ordered",
+    "unavailable": "not available",
+    "refused": "refused",
+    "unknown": "nobody knows",
+}
+
+N_BEST = 2
+# Classes whose chances are seen at once, and choices that are radio buttons.
+N_CLASSES, N_CHOICES = 3, 6
+
+
+class AskedFeature(NamedTuple):
+    """A feature that a page asks for: the next one, or one that the user chose."""
+
+    feature: Feature
+    #: all that its price reveals, itself first
+    features: tuple[Feature, ...]
+    #: in units
+    price: float
+    price_words: str
+    #: its present outcome; None: not asked yet
+    outcome: str | None
+
+
+def describe_feature(
+    catalogue: Catalogue, state: State, feature_idx: int
+) -> AskedFeature:
+    """Return a feature with its current price and what the price consists of."""
+    features, paid = catalogue.features, find_paid(catalogue, state)
+    is_charged = feature_idx in paid.feature_idxs
+    is_free = is_charged or feature_idx in state.known
+    others = () if is_free else bundle_members(catalogue, state, feature_idx)
+    idxs = (feature_idx, *others)
+    cost = 0 if is_free else price(catalogue, paid, feature_idx)
+    is_group_paid = int(catalogue.group_idxs[feature_idx]) in paid.group_idxs
+    # Only the fields that `price_words` reads matter; the others are placeholders.
+    question = Question(0, feature_idx, idxs, cost, is_group_paid, None, 0.0)
+    return AskedFeature(
+        features[feature_idx],
+        tuple(features[idx] for idx in idxs),
+        from_micros(cost),
+        "" if is_free else price_words(catalogue, question),
+        state.outcomes[feature_idx],
+    )
+
+
+def max_questions_left(opened: OpenSession) -> int:
+    """Return an upper bound on the number of remaining questions.
+
+    It counts the cheapest purchases that the remaining budget pays, without fees.
+    """
+    ensemble, state = opened.model.ensemble, opened.state
+    catalogue = ensemble.catalogue
+    paid = find_paid(catalogue, state)
+    purchases: dict[object, int] = {}
+    for idx, feature in enumerate(catalogue.features):
+        if state.outcomes[idx] is not None or not ensemble.is_used[idx]:
+            continue
+        is_bundled = bool(catalogue.is_bundled[idx])
+        key = ("bundle", feature.group) if is_bundled else idx
+        purchases[key] = price(catalogue, paid, idx) if is_bundled else feature.cost
+    left, n_most = state.remaining, 0
+    for amount in sorted(purchases.values()):
+        if left is not None:
+            left -= amount
+        # The cheapest come first, so once one does not fit, none after it does.
+        n_most += left is None or left >= 0
+    if state.stop.max_questions is not None:
+        n_left = state.stop.max_questions - count_questions(
+            ensemble.catalogue, state.history
+        )
+        n_most = min(n_most, max(0, n_left))
+    # A question at random may be one that the model doesn't read.
+    return max(n_most, int(is_explored(state)))
+
+
+def draw_chances(view: Any) -> tuple[str, str] | None:
+    """Return a chart of a class's chance after each answer, and the class; or None."""
+    steps = view.prediction.steps
+    if not steps:
+        return None
+    label = steps[0].label
+    shown = next(one.display for one in view.prediction.classes if one.label == label)
+    values = [steps[0].before, *(one.after for one in steps)]
+    labels = ["start", *(str(number) for number in range(1, len(values)))]
+    ends = f"from {percent(values[0])} to {percent(values[-1])}"
+    said = f"Chance of {shown} after each answer, {ends}"
+    return line_chart(Line(values, labels, said, "answers", "chance")), shown
+
+
+def order_classes(ensemble: Ensemble, classes: Sequence[Any]) -> list[Any]:
+    """Return the classes' chances: of two the positive one first, else the likeliest.
+
+    So the bar of a class of two keeps its place while answers come in.
+    """
+    if len(ensemble.classes) != 2:
+        return list(classes)
+    positive = ensemble.classes[1].label
+    return sorted(classes, key=lambda one: one.label != positive)
+
+
+def typed_value(catalogue: Catalogue, state: State, feature: Feature) -> str:
+    """Return a feature's present value as its field takes it; "" if it has none."""
+    value = state.values[catalogue.feature_idxs[feature.name]]
+    if math.isnan(value) or (feature.type == "category" and value < 0):
+        return ""
+    if feature.type == "number":
+        return number_text(value)
+    return options(feature)[
+        int(value) if feature.type == "category" else 1 - int(value)
+    ][0]
+
+
+def list_alternatives(catalogue: Catalogue, view: Any) -> list[Any]:
+    """Return the best alternatives to the question; a bundle counts once."""
+    offers: dict[object, Any] = {}
+    idx_of = catalogue.feature_idxs
+    for one in (view.question, *view.question.alternatives):
+        idx = idx_of[one.feature]
+        is_bundled = bool(catalogue.is_bundled[idx])
+        offers.setdefault(
+            ("bundle", catalogue.features[idx].group) if is_bundled else idx, one
+        )
+    # The first offer is the question itself.
+    return [*offers.values()][1:][:N_BEST]
+
+
+def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:
+    """Return the template's context; `chosen` is an existing feature or None."""
+    view, state = opened.view, opened.state
+    catalogue = opened.model.ensemble.catalogue
+    asked_idx = state.next_feature_idx if view.question is not None else None
+    if chosen is not None:
+        asked_idx = catalogue.feature_idxs[chosen]
+    asked = None if asked_idx is None else describe_feature(catalogue, state, asked_idx)
+    is_next = view.question is not None and (
+        asked is not None and asked.feature.name == view.question.feature
+    )
+    others = sort_open(opened.model.ensemble, state)
+    return {
+        "view": view,
+        "asked": asked,
+        "is_next": is_next,
+        "reasons": None
+        if asked_idx is None
+        else find_reasons(opened.model.ensemble, state, asked_idx),
+        "others": [
+            describe_feature(catalogue, state, idx)
+            for idx in others.offered
+            if idx != asked_idx
+        ],
+        "unusable": describe_useless(
+            [catalogue.features[idx] for idx in others.useless if idx != asked_idx]
+        ),
+        "best": list_alternatives(catalogue, view) if is_next else [],
+        "most": max_questions_left(opened),
+        "features": {one.name: one for one in catalogue.features},
+        "fields": [
+            (one, hint(one), options(one), typed_value(catalogue, state, one))
+            for one in (asked.features if asked else ())
+        ],
+        "OUTCOMES": OUTCOMES,
+        "N_CHOICES": N_CHOICES,
+        **describe_prediction(opened, view),
+    }
+
+
+def describe_prediction(opened: OpenSession, view: Any) -> dict[str, Any]:
+    """Return the context of what is predicted now, and how far it can be trusted."""
+    assert view.prediction is not None, "its answers were erased"
+    model, state = opened.model, opened.state
+    return {
+        "path": draw_chances(view),
+        "classes": order_classes(model.ensemble, view.prediction.classes),
+        "N_CLASSES": N_CLASSES,
+        "errors_told": describe_errors(model, state),
+        "reliability": describe_reliability(model, state, view.prediction),
+    }

@@ -1,0 +1,278 @@
+"""Cases: the list of sessions, and one question on each page."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+
+from askless.app.documents.http.doubts import Doubt
+from askless.app.documents.http.sessions import AnswersRequest
+from askless.app.documents.http.terms import TermsRequest
+from askless.app.errors import ConflictError, NotFoundError
+from askless.app.http.plumbing.auth import needs
+from askless.app.http.plumbing.deps import At, Changer, Changes, Loaded, ReadDb, reading
+from askless.app.pages.cases.answer_forms import (
+    first_feature,
+    is_insistent,
+    read_answers,
+    signature,
+)
+from askless.app.pages.cases.asking import describe_session
+from askless.app.pages.cases.start import read_money
+from askless.app.pages.plumbing.callers import Typed
+from askless.app.pages.plumbing.frame import errors_of, render, see_other
+from askless.app.pages.plumbing.inputs import text_in
+from askless.app.service import sessions as service
+from askless.app.service.sessions import answering, checks
+from askless.app.service.sessions.opened import (
+    ErasedSession,
+    OpenSession,
+    SessionCall,
+    find,
+)
+from askless.app.words.stops import describe_stop
+from askless.app.words.wording import money
+from askless.core.errors import (
+    ClosedError,
+    CoreError,
+    OverBudgetError,
+    RefusedError,
+    UselessAnswerError,
+)
+from askless.core.session.uses import sort_open
+
+router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
+STALE = (
+    "This form was out of date: the case has changed since. Nothing was taken or "
+    "charged. Here is what is asked now."
+)
+CLOSED = "The session takes no more answers. Nothing was taken or charged."
+OR_ANOTHER = ", or answer another feature"
+USELESS = (
+    "This answer can't be used: nothing that the model asks depends on it. It was not "
+    "charged."
+)
+
+
+class OddError(Exception):
+    """Doubtful values, which a user must confirm before they are charged.
+
+    A form that sends `signature`, of the answers, back confirms them.
+    """
+
+    def __init__(self, doubts: list[Doubt], signature: str) -> None:
+        super().__init__()
+        self.doubts, self.signature = doubts, signature
+
+
+FIELDS = ("budget",)
+
+
+async def get_page_call(id: str, loaded: Loaded, at: At) -> SessionCall:
+    return SessionCall(id, loaded, at)
+
+
+Call = Annotated[SessionCall, Depends(get_page_call)]
+
+
+@router.get("/{id}", dependencies=[needs("predict")])
+def show_question(
+    request: Request, db: ReadDb, call: Call, feature: str = "", on: str = ""
+) -> HTMLResponse:
+    """Show the current question; with `on` also past the advice to stop."""
+    opened = find(db, call)
+    if isinstance(opened, ErasedSession):
+        return render(request, "erased.html", view=opened.view)
+    if feature and feature not in opened.model.ensemble.catalogue.feature_idxs:
+        raise NotFoundError("feature")
+    return show_case(request, opened, feature or None, is_going_on=bool(on))
+
+
+def show_case(
+    request: Request,
+    opened: OpenSession,
+    feature: str | None,
+    status: int = 200,
+    *,
+    is_going_on: bool = False,
+    **more: Any,
+) -> HTMLResponse:
+    """Show a question, or that the case is over; `more` overrides the context."""
+    described = describe_session(opened, feature)
+    view = described["view"]
+    is_ended = view.state == "closed" or opened.state.is_ended
+    # A form that was refused is shown again, whatever is advised.
+    is_form = feature is not None or status != 200
+    is_over = not is_form and (is_ended or (view.should_stop and not is_going_on))
+    known: dict[str, Any] = {
+        "model_note": opened.model.card.get("note"),
+        "is_over": is_over or (is_ended and feature is None),
+        "is_ended": is_ended,
+        "is_going_on": is_going_on,
+        "why_over": describe_stop(opened.model.ensemble, opened.state),
+        "doubts": {},
+        "confirmed": "",
+        "insists": False,
+        "useless": "",
+        "said": None,
+        "labels": {"budget": "Budget"}
+        | {f"value.{one.name}": one.title for one in described["features"].values()},
+    }
+    return render(request, "question.html", status, **{**known, **described, **more})
+
+
+@router.post("/{id}/answers", dependencies=[needs("predict")])
+async def answer_question(
+    request: Request, form: Typed, changes: Changes, call: Call
+) -> Any:
+    """Store answers; a doubtful value must be confirmed before it is charged."""
+
+    def store_answers(db: Any) -> object:
+        answers = read_answers(form, call, db)
+        # The page asks again for what training did not see.
+        body = AnswersRequest(
+            answers=answers, insist=is_insistent(form), accept_unseen=True
+        )
+        signed = signature(answers)
+        if form.get("confirmed") != signed:
+            doubts = checks.check(db, call, body).warnings
+            version = text_in(form, "version")
+            # If the session has changed since, the version is refused below instead.
+            if doubts and str(find(db, call).view.version) == version:
+                raise OddError(list(doubts), signed)
+        return answering.answer(db, guard_version(call, form), body)
+
+    return await change_or_show_refusal(request, form, changes, call, store_answers)
+
+
+@router.post("/{id}/stop", dependencies=[needs("predict")])
+async def stop_session(
+    request: Request, form: Typed, changes: Changes, call: Call
+) -> Any:
+    def end(db: Any) -> object:
+        return service.stop(db, guard_version(call, form))
+
+    return await change_or_show_refusal(request, form, changes, call, end)
+
+
+@router.post("/{id}/terms", dependencies=[needs("predict")])
+async def change_terms(
+    request: Request, form: Typed, changes: Changes, call: Call
+) -> Any:
+    """Raise or lower the budget, never below what is spent."""
+
+    def set_terms(db: Any) -> object:
+        is_free = text_in(form, "unlimited") == "yes"
+        budget = None if is_free else read_money(text_in(form, "budget"))
+        terms = TermsRequest.model_validate({"budget": budget})
+        return service.change_terms(db, guard_version(call, form), terms)
+
+    return await change_or_show_refusal(request, form, changes, call, set_terms)
+
+
+def guard_version(call: SessionCall, form: FormData) -> SessionCall:
+    """Return a call that may change only the version that the form shows."""
+    text = text_in(form, "version")
+    is_number = text.isascii() and text.isdecimal() and len(text) < 10
+    return call._replace(versions=frozenset({int(text)} if is_number else ()))
+
+
+async def change_or_show_refusal(
+    request: Request,
+    form: FormData,
+    changes: Changer,
+    call: SessionCall,
+    act: Callable[[Any], object],
+) -> Response:
+    """Change a session and redirect to it; if refused, show its page as it is now."""
+    # `on`: the user goes on past the advice to stop; stopping ends that.
+    is_going_on = text_in(form, "on") and not request.url.path.endswith("/stop")
+    address = f"/ui/sessions/{call.id}" + ("?on=1" if is_going_on else "")
+    try:
+        return await changes(act, lambda _: see_other(address))
+    except (CoreError, OddError) as error:
+        # Python forgets `error` after the clause.
+        caught: Exception = error
+    except ConflictError as error:
+        # Only another answer that came first can be seen on the page.
+        if error.kind != "version-mismatch":
+            raise
+        caught = error
+    tenant_id = changes.caller.tenant_id
+    return await run_in_threadpool(show_refusal, request, tenant_id, call, form, caught)
+
+
+def show_refusal(
+    request: Request,
+    tenant_id: str,
+    call: SessionCall,
+    form: FormData,
+    error: Exception,
+) -> Response:
+    """Show the session as it is now, with the reason why nothing was changed."""
+    with reading(request.app.state.engine, tenant_id) as db:
+        opened = find(db, call)
+        if isinstance(opened, ErasedSession):
+            return render(request, "erased.html", 409, view=opened.view)
+        if isinstance(error, ConflictError | ClosedError):
+            notice = STALE if isinstance(error, ConflictError) else CLOSED
+            return show_case(request, opened, None, 409, said=notice)
+        feature = first_feature(form)
+        is_known = feature in opened.model.ensemble.catalogue.feature_idxs
+        return show_case(
+            request,
+            opened,
+            feature if is_known else None,
+            422,
+            typed=form,
+            is_going_on=bool(text_in(form, "on")),
+            **describe_refusal(error, form, opened),
+        )
+
+
+def describe_refusal(
+    error: Exception, form: FormData, opened: OpenSession
+) -> dict[str, Any]:
+    """Return the template's context for a refused answer or budget."""
+    if isinstance(error, OddError):
+        return {
+            "doubts": {one.feature: one for one in error.doubts},
+            "confirmed": error.signature,
+            "insists": is_insistent(form),
+        }
+    if isinstance(error, UselessAnswerError):
+        return {
+            "confirmed": text_in(form, "confirmed"),
+            "said": USELESS,
+            "useless": text_in(form, "outcome"),
+        }
+    if isinstance(error, OverBudgetError):
+        return {"said": describe_over_budget(error, opened)}
+    assert isinstance(error, RefusedError), "nothing else is caught"
+    return {"errors": errors_by_field(error, form)}
+
+
+def describe_over_budget(error: OverBudgetError, opened: OpenSession) -> str:
+    """Return a message with the price, the remaining budget and a way out."""
+    unit = opened.session.unit
+    others = sort_open(opened.model.ensemble, opened.state).offered
+    return (
+        f"This costs {money(error.price, unit)}, and {money(error.remaining, unit)} of "
+        "the budget is left. Nothing was charged. Raise the budget below"
+        f"{OR_ANOTHER if others else ''}."
+    )
+
+
+def errors_by_field(error: RefusedError, form: FormData) -> dict[str, str]:
+    """Return broken rules by the field of the page that shows them.
+
+    A rule about no field of the page is shown at the question.
+    """
+    by_field = {}
+    for name, rule in errors_of(error).items():
+        is_field = name in FIELDS or name.startswith("value.")
+        by_field[name if is_field else f"value.{first_feature(form)}"] = rule
+    return by_field

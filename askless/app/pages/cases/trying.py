@@ -1,0 +1,129 @@
+"""The case that home offers: a model, its first question, and a start by one click."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from askless.app.documents.http.sessions import AnswersRequest, PredictRequest
+from askless.app.http.plumbing.auth import needs
+from askless.app.http.plumbing.deps import At, Changes, Loaded
+from askless.app.pages.plumbing.callers import Typed
+from askless.app.pages.plumbing.frame import see_other
+from askless.app.pages.plumbing.inputs import options, read_typed, text_in
+from askless.app.records import Moment
+from askless.app.service import models
+from askless.app.service import sessions as service
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions import answering, checks
+from askless.app.service.sessions.opened import SessionCall
+from askless.app.store.database.transactions import Transaction
+from askless.app.words.savings import Saving, find_knee, find_saving
+from askless.core.catalogue.catalogue import Feature
+from askless.core.catalogue.price_lists import FEATURE_RULE
+from askless.core.catalogue.prices import from_micros
+from askless.core.errors import Refusal, RefusedError, nearest_hint
+from askless.core.model.model import Model
+from askless.core.session import machine
+
+router = APIRouter(prefix="/ui/try", include_in_schema=False)
+# A feature with more answers than these is asked on the case's own page.
+MOST_BUTTONS = 6
+
+
+class Offer(NamedTuple):
+    """A model, and the first question of a case with it."""
+
+    model_id: str
+    model: Model
+    saving: Saving | None
+    feature: Feature
+    #: in units
+    price: float
+    #: values and texts of its buttons; () where there are too many, or none
+    answers: Sequence[tuple[str, str]]
+    #: whether the value is typed here
+    is_typed: bool
+
+    @property
+    def unit(self) -> str:
+        return self.model.ensemble.catalogue.cost_unit
+
+
+def make_offer(shown: Mapping[str, Model]) -> Offer | None:
+    """Return the offer of the model that saves most; else of the first with a curve.
+
+    None if no model has a curve, or the one chosen has nothing to ask.
+    """
+    tested = {key: one for key, one in shown.items() if one.curve is not None}
+    if not tested:
+        return None
+    savings = {key: find_saving(one.curve) for key, one in tested.items() if one.curve}
+    best = min(
+        tested, key=lambda key: 1.0 if (it := savings[key]) is None else it.share
+    )
+    model = tested[best]
+    state = machine.start(model.ensemble, usual_budget(model))
+    question = machine.next_question(model.ensemble, state)
+    if question is None or state.stop_reason is not None:
+        return None
+    feature = model.ensemble.catalogue.features[question.feature_idx]
+    answers = options(feature)
+    is_alone = len(question.feature_idxs) == 1
+    return Offer(
+        best,
+        model,
+        savings[best],
+        feature,
+        from_micros(question.price),
+        answers if is_alone and len(answers) <= MOST_BUTTONS else (),
+        is_alone and feature.type == "number",
+    )
+
+
+def usual_budget(model: Model) -> int | None:
+    """Return the budget at the knee of a model's curve, in micro-units."""
+    knee = None if model.curve is None else find_knee(model.curve)
+    return None if knee is None or model.curve is None else model.curve.budgets[knee]
+
+
+@router.post("", dependencies=[needs("predict")])
+async def start_case(form: Typed, changes: Changes, loaded: Loaded, at: At) -> Response:
+    """Start a case, answer its first question if a button said how, and show it."""
+    return await changes(
+        lambda db: begin(db, loaded, form, at),
+        lambda made: see_other(f"/ui/sessions/{made}"),
+    )
+
+
+def begin(db: Transaction, loaded: LoadedModels, form: Any, at: Moment) -> str:
+    """Start a session at the knee of the curve; return its id."""
+    model = models.find(db, loaded, text_in(form, "model"))
+    budget = usual_budget(model)
+    amount = None if budget is None else from_micros(budget)
+    asked = {"model": text_in(form, "model"), "budget": amount}
+    request = PredictRequest.model_validate(asked)
+    opened = service.start(db, loaded, request, at)
+    if text := text_in(form, "value"):
+        answer_first(db, SessionCall(opened.session.id, loaded, at), model, form, text)
+    return opened.session.id
+
+
+def answer_first(
+    db: Transaction, call: SessionCall, model: Model, form: Any, text: str
+) -> None:
+    """Answer the first question; the case's own page asks again for an odd value."""
+    catalogue, name = model.ensemble.catalogue, text_in(form, "feature")
+    if name not in catalogue.feature_idxs:
+        hint = nearest_hint(name, catalogue.feature_idxs)
+        raise RefusedError([Refusal("feature", f"{FEATURE_RULE}{hint}")])
+    feature = catalogue.features[catalogue.feature_idxs[name]]
+    try:
+        value = read_typed(feature, text, "value")
+    except RefusedError:
+        return
+    answer = {"feature": name, "outcome": "value", "value": value}
+    body = AnswersRequest.model_validate({"answers": [answer]})
+    if not checks.check(db, call, body).warnings:
+        answering.answer(db, call, body)

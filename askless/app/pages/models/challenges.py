@@ -1,0 +1,153 @@
+"""The challenge of a champion: how it stands, how one begins, and how it ends."""
+
+from contextlib import suppress
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse, Response
+from starlette.concurrency import run_in_threadpool
+
+from askless.app.documents.http.challenges import Challenge
+from askless.app.documents.http.models import ModelHead as ModelBody
+from askless.app.errors import ConflictError, NotFoundError
+from askless.app.http.challenges import REFRESH_SCOPES, Workplace, join
+from askless.app.http.plumbing.auth import Called, needs
+from askless.app.http.plumbing.deps import At, Changes, Loaded, Now, ReadDb, reading
+from askless.app.http.plumbing.turns import read_in_turn
+from askless.app.pages.plumbing.callers import Typed
+from askless.app.pages.plumbing.frame import errors_of, render, see_other
+from askless.app.service import models
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.loop import challenges, refreshes, standings
+from askless.app.store.database.transactions import Transaction
+from askless.app.words.charts.book_charts import PlottedGap, gap_chart
+from askless.core.errors import RefusedError
+
+router = APIRouter(prefix="/ui/models", include_in_schema=False)
+WRITE = "models:write"
+NOTICES = {
+    "begun": "The training of a challenger is in the queue.",
+    "ended": "The challenge has ended. The champion stays.",
+}
+# A chart of fewer looks says less than its sentence.
+LEAST_LOOKS = 3
+Done = Annotated[str | None, Query()]
+
+
+@router.get("/{id}/challenge", dependencies=[needs("models")])
+def show_challenge(
+    request: Request,
+    id: str,
+    db: ReadDb,
+    loaded: Loaded,
+    caller: Called,
+    done: Done = None,
+) -> HTMLResponse:
+    """Show the challenge of a model's name, and the form that begins one."""
+    page = find_page(db, loaded, id, caller.scopes)
+    notice = NOTICES.get(done or "")
+    return render(request, "challenge.html", notice=notice, **page)
+
+
+def find_page(
+    db: Transaction, loaded: LoadedModels, key: str, scopes: frozenset[str]
+) -> dict[str, Any]:
+    """Return what the page shows."""
+    head = models.get_head(db, key)
+    found: Challenge | None = None
+    # Where there was none yet, the page says how one begins.
+    with suppress(NotFoundError):
+        found = standings.show(db, loaded, head.id)
+    meant = refreshes.find_meant(db, head.id)
+    may_write = WRITE in scopes
+    return {
+        "head": ModelBody.model_validate(head),
+        "champion": ModelBody.model_validate(meant),
+        "found": found,
+        "chart": None if found is None else draw_looks(found),
+        "why_not": None,
+        "may_write": may_write,
+        "may_begin": may_write and all(one in scopes for one in REFRESH_SCOPES),
+    }
+
+
+def draw_looks(found: Challenge) -> str | None:
+    if len(found.looks) < LEAST_LOOKS:
+        return None
+    gaps = [
+        PlottedGap(one.cases, one.difference, one.low, one.high) for one in found.looks
+    ]
+    return gap_chart(gaps, found.rule.margin)
+
+
+async def prepare(
+    id: str, request: Request, caller: Called, place: Workplace, at: At, form: Typed
+) -> refreshes.PreparedRefresh | Exception:
+    """Join the tables of a refresh, or return why that is refused."""
+    rule = refreshes.StatedRule(0.05, 0.0, is_by_rule=form.get("promote") == "by_rule")
+    order = refreshes.RefreshOrder(id, rule)
+    act = partial(join, request, caller, place, order, at)
+    try:
+        return await read_in_turn(request, act)
+    except (ConflictError, RefusedError) as error:
+        return error
+
+
+@router.post("/{id}/challenge", dependencies=[needs("models")])
+async def begin_challenge(
+    request: Request,
+    id: str,
+    changes: Changes,
+    loaded: Loaded,
+    caller: Called,
+    place: Workplace,
+    now: Now,
+    prepared: Annotated[refreshes.PreparedRefresh | Exception, Depends(prepare)],
+) -> Response:
+    """Begin the training of a challenger; say on the page what stands in the way."""
+    try:
+        if isinstance(prepared, Exception):
+            raise prepared
+        return await changes(
+            lambda db: refreshes.begin(db, place.blobs, prepared, now),
+            lambda _: see_other(f"/ui/models/{id}/challenge?done=begun"),
+        )
+    except (ConflictError, RefusedError) as error:
+        return await run_in_threadpool(show_refusal, request, id, loaded, caller, error)
+
+
+def show_refusal(
+    request: Request, id: str, loaded: LoadedModels, caller: Any, error: Exception
+) -> HTMLResponse:
+    with reading(request.app.state.engine, caller.tenant_id) as db:
+        page = find_page(db, loaded, id, caller.scopes)
+    page["why_not"] = str(error)
+    if isinstance(error, RefusedError):
+        told = errors_of(error).items()
+        page["why_not"] = " ".join(f"{name}: {rule}." for name, rule in told)
+    status = 422 if isinstance(error, RefusedError) else 409
+    return render(request, "challenge.html", status, **page)
+
+
+@router.get("/{id}/challenge/end", dependencies=[needs("models")])
+def confirm_end(request: Request, id: str, db: ReadDb, loaded: Loaded) -> HTMLResponse:
+    found = standings.show(db, loaded, id)
+    return render(request, "challenge_end.html", found=found, id=id)
+
+
+@router.post("/{id}/challenge/end", dependencies=[needs("models")])
+async def end_challenge(id: str, changes: Changes, now: Now) -> Response:
+    address = f"/ui/models/{id}/challenge?done=ended"
+    return await changes(
+        lambda db: challenges.stop(db, id, now), lambda _: see_other(address)
+    )
+
+
+@router.get("/{id}/challenge/promote", dependencies=[needs("models")])
+def confirm_promotion(
+    request: Request, id: str, db: ReadDb, loaded: Loaded
+) -> HTMLResponse:
+    """Ask once more; the form goes to the address that makes any model champion."""
+    found = standings.show(db, loaded, id)
+    return render(request, "challenge_promote.html", found=found, id=id)

@@ -1,0 +1,192 @@
+"""Two models side by side: one chart, one table, and their cards."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse
+
+from askless.app.http.plumbing.auth import needs
+from askless.app.http.plumbing.deps import Loaded, ReadDb
+from askless.app.pages.plumbing.filters import name
+from askless.app.pages.plumbing.frame import errors_of, render
+from askless.app.records import ModelHead
+from askless.app.service import models
+from askless.app.service.jobs import trainings
+from askless.app.store.database.transactions import Transaction
+from askless.app.words.charts.charts import NamedCurve, curve_chart
+from askless.app.words.comparison import (
+    ComparedModel,
+    comparison_cells,
+    describe_verdict,
+    find_clashes,
+)
+from askless.app.words.facts import list_facts, list_settings
+from askless.app.words.figures import Cells
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.model import Curve, Model
+from askless.core.simulation.curves import compare_independent
+
+router = APIRouter(prefix="/ui/models/compare", include_in_schema=False)
+# All are read, to offer those that can be compared.
+MOST = 24
+LABELS = {"a": "First model", "b": "Second model"}
+NO_CURVE = "has no curve: it was trained without validation, or has learnt since"
+Chosen = Annotated[str, Query()]
+
+
+class Side(NamedTuple):
+    """One of two models, with its name and version."""
+
+    head: ModelHead
+    model: Model
+    called: str
+
+
+class SideBySide(NamedTuple):
+    """The parts of a page that compares two models."""
+
+    sides: tuple[Side, Side]
+    svg: str
+    cells: Cells
+    #: facts in which they differ
+    cards: Sequence[tuple[object, ...]]
+    verdict: str
+    rows: str
+
+
+@router.get("", dependencies=[needs("models")])
+def show_comparison(
+    request: Request, db: ReadDb, loaded: Loaded, a: Chosen = "", b: Chosen = ""
+) -> HTMLResponse:
+    """Show the two chosen models, or the form to choose them."""
+    heads = list(models.page(db, MOST, None).items)
+    for chosen in (a, b):
+        if chosen and chosen not in {one.id for one in heads}:
+            heads.append(models.get_head(db, chosen))
+    known = {one.id: models.find(db, loaded, one.id) for one in heads}
+    first, second = (
+        [
+            ("", "Choose one"),
+            *((one.id, name_and_version(one)) for one in heads if one.id in offered),
+        ]
+        for offered in (offer_first(known) | {a}, offer_second(known, a) | {b})
+    )
+    context: dict[str, Any] = {
+        "first": first,
+        "second": second,
+        "n_models": len(first) - 1,
+        "typed": {"a": a, "b": b},
+        "labels": LABELS,
+        "found": None,
+    }
+    if not (a and b):
+        return render(request, "compare.html", **context)
+    heads_by_id = {one.id: one for one in heads}
+    sides = tuple(
+        Side(one, models.find(db, loaded, one.id), name_and_version(one))
+        for one in (heads_by_id[a], heads_by_id[b])
+    )
+    try:
+        context["found"] = compare(db, *sides)
+    except RefusedError as error:
+        errors = errors_of(error)
+        return render(request, "compare.html", 422, errors=errors, **context)
+    return render(request, "compare.html", **context)
+
+
+def offer_first(known: Mapping[str, Model]) -> set[str]:
+    """Return the models that can be compared with another one."""
+    return {one for one in known if offer_second(known, one)}
+
+
+def offer_second(known: Mapping[str, Model], first: str) -> set[str]:
+    """Return the models that can be compared with the first; if it is "", with any."""
+    if first not in known:
+        return offer_first(known)
+    return {
+        one
+        for one, model in known.items()
+        if one != first and are_comparable(known[first], model)
+    }
+
+
+def are_comparable(first: Model, other: Model) -> bool:
+    has_curves = first.curve is not None and other.curve is not None
+    return has_curves and next(find_clashes(first, other), None) is None
+
+
+def name_and_version(head: ModelHead) -> str:
+    return f"{head.name}, version {head.version}"
+
+
+def compare(db: Transaction, first: Side, other: Side) -> SideBySide:
+    """Compare two models; RefusedError names each wrong field."""
+    curves = comparable_curves(first, other)
+    unit = first.model.ensemble.catalogue.cost_unit
+    budgets = list(shared_budgets(*curves))
+    gaps = [compare_independent(*curves, budget) for budget in budgets]
+    models = [
+        ComparedModel(side.called, curve, differences)
+        for side, curve, differences in zip(
+            (first, other), curves, (None, gaps), strict=True
+        )
+    ]
+    head, rows = comparison_cells(models, budgets, unit)
+    both = [
+        dict([*list_facts(one.model), *list_settings(one.model)])
+        for one in (first, other)
+    ]
+    terms = dict.fromkeys(term for facts in both for term in facts)
+    return SideBySide(
+        sides=(first, other),
+        svg=curve_chart([NamedCurve(one.name, one.curve) for one in models], unit),
+        cells=([name(one) for one in head], rows),
+        cards=[
+            tuple(map(name, (one, *(facts.get(one, "–") for facts in both))))
+            for one in terms
+            if both[0].get(one) != both[1].get(one)
+        ],
+        verdict=describe_verdict(models, budgets, unit),
+        rows=describe_tables(db, first.head, other.head),
+    )
+
+
+def comparable_curves(first: Side, other: Side) -> tuple[Curve, Curve]:
+    """Return two models' curves; raise RefusedError if they can't be compared."""
+    refusals = []
+    if first.head.id == other.head.id:
+        refusals.append(Refusal("b", "must be another model than the first"))
+    refusals += [
+        Refusal("b", one.rule) for one in find_clashes(first.model, other.model)
+    ]
+    curve, other_curve = first.model.curve, other.model.curve
+    refusals += [
+        Refusal(field, NO_CURVE)
+        for field, one in (("a", curve), ("b", other_curve))
+        if one is None
+    ]
+    if refusals or curve is None or other_curve is None:
+        raise RefusedError(refusals)
+    return curve, other_curve
+
+
+def shared_budgets(first: Curve, other: Curve) -> Iterator[int | None]:
+    """Yield the budgets of the first curve that the second covers too."""
+    least = min((one for one in other.budgets if one is not None), default=None)
+    for budget in first.budgets:
+        if budget is None or (least is not None and budget >= least):
+            yield budget
+
+
+def describe_tables(db: Transaction, first: ModelHead, other: ModelHead) -> str:
+    """Return a sentence on whether both models were trained on the same table."""
+    ids = [
+        one.training_id and trainings.get(db, one.training_id).dataset_id
+        for one in (first, other)
+    ]
+    if None in ids:
+        return "Whether both were trained on the same table is not known."
+    if ids[0] == ids[1]:
+        return "Both were trained on the same table."
+    return "They were trained on different tables, whose cases may differ too."

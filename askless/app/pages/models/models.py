@@ -1,0 +1,140 @@
+"""Models: the list, the card, downloads, which one is the champion, deletion."""
+
+import json
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, Response
+from starlette.concurrency import run_in_threadpool
+
+from askless.app.errors import ConflictError, NotFoundError
+from askless.app.http.plumbing.auth import Called, needs
+from askless.app.http.plumbing.deps import After, At, Changes, Loaded, Now, ReadDb
+from askless.app.pages.models.model_view import view_of
+from askless.app.pages.plumbing.callers import Typed
+from askless.app.pages.plumbing.frame import render, see_other
+from askless.app.service import models
+from askless.app.service.jobs import trainings
+from askless.app.store.database.transactions import Transaction
+
+router = APIRouter(prefix="/ui/models", include_in_schema=False)
+MOST = 50
+TRAIN, WRITE, TRAINS = "train:read", "models:write", "train:write"
+NOTICES = {
+    "champion": "It is the champion now: its name without a version means it.",
+    "dethroned": "It is no champion any more: its name means the newest version.",
+    "deleted": "The model is deleted. Its sessions and charges stay.",
+}
+# Characters of a name that can't be in a file's name.
+UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
+Done = Annotated[str | None, Query()]
+
+
+@router.get("", dependencies=[needs("models")])
+def show_models(
+    request: Request, db: ReadDb, after: After = None, done: Done = None
+) -> HTMLResponse:
+    found = models.page(db, MOST, after)
+    notice = NOTICES.get(done or "")
+    return render(
+        request, "models.html", models=found.items, next=found.next, notice=notice
+    )
+
+
+@router.get("/{id}", dependencies=[needs("models")])
+def show_model(
+    request: Request,
+    id: str,
+    db: ReadDb,
+    loaded: Loaded,
+    caller: Called,
+    done: Done = None,
+) -> HTMLResponse:
+    head, training = models.get_head(db, id), None
+    model = models.find(db, loaded, head.id)
+    if head.training_id is not None and TRAIN in caller.scopes:
+        training = trainings.get(db, head.training_id)
+    return render(
+        request,
+        "model.html",
+        head=head,
+        model_note=model.card.get("note"),
+        view=view_of(model),
+        maker=head.training_id and models.find_maker(db, head.training_id),
+        versions=[one for one in models.versions(db, head.name) if one.id != head.id],
+        may_write=WRITE in caller.scopes,
+        may_learn=model.learning is not None and TRAINS in caller.scopes,
+        training=training,
+        notice=NOTICES.get(done or ""),
+    )
+
+
+@router.get("/{id}/model.json", dependencies=[needs("models")])
+def export_model(id: str, db: ReadDb) -> Response:
+    """Return the model file, as the command line writes it."""
+    stored = models.export(db, id)
+    return download(f"{stored.name}-{stored.version}.model.json", stored.document)
+
+
+@router.get("/{id}/spec.json", dependencies=[needs("models"), needs("train")])
+def export_spec(id: str, db: ReadDb) -> Response:
+    """Return the spec that a model was trained by; an imported model has none."""
+    head = models.get_head(db, id)
+    if head.training_id is None:
+        raise NotFoundError("training")
+    spec = trainings.get(db, head.training_id).spec
+    text = json.dumps(spec, indent=2, ensure_ascii=False) + "\n"
+    return download(f"{head.name}-{head.version}.spec.json", text)
+
+
+def download(named: str, text: str, media_type: str = "application/json") -> Response:
+    """Return a download, under a file name that every system accepts."""
+    plain = UNSAFE_CHARACTERS.sub("-", named)[-100:].lstrip(".-")
+    headers = {
+        "Content-Disposition": f'attachment; filename="{plain}"',
+        "Cache-Control": "no-store",
+    }
+    return Response(text, headers=headers, media_type=media_type)
+
+
+@router.post("/{id}/champion", dependencies=[needs("models")])
+async def change_champion(id: str, changes: Changes, form: Typed, now: Now) -> Response:
+    """Make a model the champion of its name, or with `off` no longer."""
+    is_off = "off" in form
+
+    def change(db: Transaction) -> None:
+        if is_off:
+            models.dethrone(db, id)
+        else:
+            models.crown(db, id, now)
+
+    done = "dethroned" if is_off else "champion"
+    address = f"/ui/models/{id}?done={done}"
+    return await changes(change, lambda _: see_other(address))
+
+
+@router.get("/{id}/delete", dependencies=[needs("models")])
+def confirm_deletion(request: Request, id: str, db: ReadDb) -> HTMLResponse:
+    return show_deletion(request, id, db)
+
+
+def show_deletion(
+    request: Request, id: str, db: ReadDb, why_not: str | None = None
+) -> HTMLResponse:
+    head = models.get_head(db, id)
+    status = 200 if why_not is None else 409
+    return render(request, "model_delete.html", status, head=head, why_not=why_not)
+
+
+@router.post("/{id}/delete", dependencies=[needs("models")])
+async def delete_model(
+    request: Request, id: str, db: ReadDb, changes: Changes, at: At
+) -> Response:
+    try:
+        return await changes(
+            lambda db: models.delete(db, id, at),
+            lambda _: see_other("/ui/models?done=deleted"),
+        )
+    except ConflictError as error:
+        return await run_in_threadpool(show_deletion, request, id, db, str(error))

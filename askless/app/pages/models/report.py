@@ -1,0 +1,92 @@
+"""Reports and comparisons of models as files that need no server."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from askless.app.pages.models.model_view import PlannedBudget, isolate, view_of
+from askless.app.pages.plumbing.environment import render_file
+from askless.app.words.charts.charts import NamedCurve, curve_chart
+from askless.app.words.charts.effects import show_effects
+from askless.app.words.comparison import (
+    ComparedModel,
+    comparison_cells,
+    explain_comparison,
+)
+from askless.app.words.outlines import outline_cells
+from askless.app.words.savings import find_knee
+from askless.app.words.wording import money, percent
+from askless.core.catalogue.prices import total_cost
+from askless.core.model.model import Model
+
+# Number of budgets that a report shows by default.
+N_BUDGETS = 5
+
+
+def report_page(
+    model: Model, budgets: Sequence[int | None] = (), tested: NamedCurve | None = None
+) -> str:
+    """Return the page of a model as HTML that loads nothing; budgets in micro-units.
+
+    `tested` is the curve of rows that are no part of the model.
+    """
+    plans = [
+        PlannedBudget(name_budget(model, one), isolate(outline_cells(model, one)))
+        for one in budgets or choose_budgets(model)
+    ]
+    effects = show_effects(model.ensemble)
+    if effects is not None:
+        effects = effects._replace(cells=isolate(effects.cells))
+    view = view_of(model, tested)._replace(
+        order=plan_knee(model), budgets=plans, effects=effects
+    )
+    return render_file("report.html", name=model.name, view=view)
+
+
+def plan_knee(model: Model) -> PlannedBudget | None:
+    """Return what is asked, in order, under the budget at the knee of the curve."""
+    place = None if model.curve is None else find_knee(model.curve)
+    if model.curve is None or place is None:
+        return None
+    budget = model.curve.budgets[place]
+    cells = isolate(outline_cells(model, budget))
+    return PlannedBudget(name_budget(model, budget), cells)
+
+
+def choose_budgets(model: Model) -> list[int | None]:
+    """Return some budgets of the curve, or without one shares of the total cost."""
+    if model.curve is None:
+        most = total_cost(model.ensemble.catalogue)
+        return [most * part // N_BUDGETS for part in range(1, N_BUDGETS)] + [None]
+    # A budget of 0, and None for no limit, are left out here.
+    limits = [one for one in model.curve.budgets if one]
+    # The largest pays for what is bought without a budget.
+    limits = limits[:-1] or limits
+    places = np.linspace(0, len(limits) - 1, min(N_BUDGETS - 1, len(limits)))
+    return [limits[place] for place in places.round().astype(int)] + [None]
+
+
+def name_budget(model: Model, budget: int | None) -> str:
+    """Return a budget with the error at the largest one of the curve within it."""
+    unit, curve = model.ensemble.catalogue.cost_unit, model.curve
+    amount = "Without a budget" if budget is None else money(budget, unit)
+    if curve is None:
+        return amount
+    place = curve.place_at(budget)
+    low, high = map(percent, curve.intervals[place])
+    error = percent(curve.errors_calibrated[place])
+    return f"{amount}: errs in {error} of cases ({low} to {high})"
+
+
+def comparison_page(
+    models: Sequence[ComparedModel], budgets: Sequence[int | None], unit: str, rows: str
+) -> str:
+    """Return models side by side as HTML that loads nothing; `rows` is a sentence."""
+    return render_file(
+        "comparison.html",
+        names=" and ".join(one.name for one in models),
+        rows=rows,
+        svg=curve_chart([NamedCurve(one.name, one.curve) for one in models], unit),
+        cells=comparison_cells(models, budgets, unit),
+        notes=explain_comparison(models),
+    )

@@ -1,0 +1,1 @@
+"""What every page needs: callers, frame, templates, forms, errors."""

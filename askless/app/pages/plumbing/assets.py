@@ -1,0 +1,37 @@
+"""Style sheet, script and icon, under addresses that change with their content."""
+
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import NamedTuple
+
+from askless.app.words.charts.svg import COLOURS
+
+ROOT = "/ui/static"
+KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+class Asset(NamedTuple):
+    """A static file as it is served."""
+
+    address: str
+    content: bytes
+    media_type: str
+
+
+@cache
+def assets() -> dict[str, Asset]:
+    """Return all static files by name; the style sheet begins with chart colours."""
+    assets_by_name = {}
+    for file in files("askless.app.pages").joinpath("static").iterdir():
+        stem, dot, ending = file.name.rpartition(".")
+        content = file.read_bytes()
+        if ending == "css":
+            content = COLOURS.encode() + content
+        address = f"{ROOT}/{stem}.{sha256(content).hexdigest()[:12]}{dot}{ending}"
+        assets_by_name[file.name] = Asset(address, content, KINDS[dot + ending])
+    return assets_by_name
+
+
+def address_of(name: str) -> str:
+    return assets()[name].address

@@ -1,0 +1,37 @@
+"""The environment of templates, and pages as files that need no server."""
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from askless.app.pages.plumbing import assets, filters
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+#: The field by which a form proves that it comes from this site.
+TOKEN = "form_token"
+
+
+@cache
+def environment() -> "Environment":
+    """Return the environment of templates; Jinja2 is imported with the first page."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("askless.app.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= filters.FILTERS
+    made.globals |= {"asset": assets.address_of, "TOKEN": TOKEN}
+    return made
+
+
+def render_file(template: str, **context: Any) -> str:
+    """Render a page as a file that loads nothing; the style sheet is inlined."""
+    from markupsafe import Markup
+
+    style = Markup(assets.assets()["style.css"].content.decode())
+    return environment().get_template(template).render(context, style=style)

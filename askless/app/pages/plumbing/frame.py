@@ -1,0 +1,104 @@
+"""Renders the pages of the site, with their context and headers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from askless.app.http.plumbing.auth import PAGE_CALLER
+from askless.app.pages.plumbing.callers import (
+    COOKIE,
+    PATH,
+    cookie_of,
+    form_token,
+    set_cookie,
+)
+from askless.app.pages.plumbing.environment import environment
+from askless.core.errors import RefusedError
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
+    ),
+    # With `no-referrer` browsers call the origin of our own forms `null`.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+#: Name, address and required scope of the main pages; callers see those that they may
+#: open.
+NAVIGATION = (
+    ("Home", "/ui", ""),
+    ("Models", "/ui/models", "models:read"),
+    ("Sessions", "/ui/sessions", "predict:read"),
+    ("Data", "/ui/datasets", "datasets:read"),
+    ("Train", "/ui/train", "train:read"),
+    ("Ledger", "/ui/ledger", "ledger:read"),
+    ("Keys", "/ui/keys", "keys:read"),
+)
+
+
+def render(
+    request: Request, template: str, status: int = 200, **context: Any
+) -> HTMLResponse:
+    """Return a page; templates always have `errors` (rules by field) and `typed`."""
+    is_ours = request.url.path.startswith(PATH)
+    cookie = cookie_of(request) if is_ours else ""
+    caller = request.scope.get(PAGE_CALLER)
+    known: dict[str, Any] = {
+        "errors": {},
+        "typed": {},
+        "caller": caller,
+        "is_signed_in": caller is not None and caller.key_id is not None,
+        "note": request.app.state.settings.page_note,
+        "must_ask": request.app.state.guard.must_ask,
+        "ways": request.app.state.sign_in_ways,
+        "navigation": navigation(request),
+        "pages": request.app.state.page_addresses,
+        "form_token": form_token(cookie),
+        "request_id": request.scope.get("request_id"),
+    }
+    text = environment().get_template(template).render(known | context)
+    response = HTMLResponse(text, status, HEADERS)
+    if is_ours and request.cookies.get(COOKIE) != cookie:
+        set_cookie(request, response, cookie)
+    return response
+
+
+def navigation(request: Request) -> list[tuple[str, str, bool]]:
+    """Return the name and address of each main page, and whether it is open now."""
+    here, caller = request.url.path, request.scope.get(PAGE_CALLER)
+    return [
+        (name, address, here == address or is_below(here, address))
+        for name, address, scope in NAVIGATION
+        if address in request.app.state.page_addresses
+        and (caller is None or not scope or scope in caller.scopes)
+    ]
+
+
+def is_below(here: str, address: str) -> bool:
+    return address != PATH and here.startswith(address + "/")
+
+
+def see_other(address: str) -> RedirectResponse:
+    """Redirect after a form, so that a reload does not send it again."""
+    return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
+
+
+def as_file(name: str) -> dict[str, str]:
+    """Return the headers of a download that no cache may keep."""
+    disposition = f'attachment; filename="{name}"'
+    return {"Content-Disposition": disposition} | {
+        one: HEADERS[one] for one in ("Cache-Control", "X-Content-Type-Options")
+    }
+
+
+def errors_of(error: RefusedError) -> Mapping[str, str]:
+    """Return the first broken rule of each field."""
+    rules: dict[str, str] = {}
+    for one in error.refusals:
+        rules.setdefault(one.field, one.told)
+    return rules

@@ -1,0 +1,71 @@
+"""Form fields of features, and the values read from them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+
+from starlette.datastructures import FormData, QueryParams
+
+from askless.app.documents.fields import Value, read_value
+from askless.app.http.plumbing.days import read_day
+from askless.app.words.wording import value_words
+from askless.core.catalogue.catalogue import Feature
+from askless.core.errors import AnswerError, Refusal, RefusedError
+from askless.core.session.answers import parse_answer
+
+BOOLEANS = (("yes", "Yes"), ("no", "No"))
+
+
+def text_in(form: FormData, field: str) -> str:
+    """Return the text of a field, stripped; "" for a file."""
+    content = form.get(field)
+    return content.strip() if isinstance(content, str) else ""
+
+
+def read_filters(params: QueryParams, names: Iterable[str]) -> dict[str, str]:
+    """Return the filters in an address; an empty field filters nothing."""
+    asked = {name: params.get(name, "").strip() for name in names}
+    return {name: text for name, text in asked.items() if text}
+
+
+def read_days(asked: Mapping[str, str], refusals: list[Refusal]) -> dict[str, date]:
+    """Return the days `from` and `to` if given; add errors to `refusals`."""
+    days = {}
+    for name in ("from", "to"):
+        try:
+            if name in asked:
+                days[name] = read_day(asked[name])
+        except ValueError:
+            refusals.append(Refusal(name, "must be a day, such as 2026-11-20"))
+    if len(days) == 2 and days["from"] > days["to"]:
+        refusals.append(Refusal("from", f"must not be after {days['to']}"))
+    return days
+
+
+def options(feature: Feature) -> Sequence[tuple[str, str]]:
+    """Return a feature's choices as pairs of value and text; () for a text field."""
+    if feature.type == "boolean":
+        return BOOLEANS
+    return tuple((one.strip(), one) for one in feature.categories)
+
+
+def hint(feature: Feature) -> str:
+    """Return the range of a number in training, as a hint."""
+    if feature.value_range is None:
+        return ""
+    low, high = (value_words(feature, end) for end in feature.value_range)
+    return f"Training saw {low} to {high}."
+
+
+def read_typed(feature: Feature, text: str, field: str) -> Value:
+    """Return a feature's typed value; RefusedError names the field of the form."""
+    try:
+        read_value(text)
+        number = parse_answer(feature, text)
+    except AnswerError as error:
+        rules = [Refusal(field, one.rule) for one in error.refusals]
+        raise RefusedError(rules) from None
+    except ValueError as error:
+        raise RefusedError([Refusal(field, str(error))]) from None
+    if feature.type == "category":
+        return text
+    return bool(number) if feature.type == "boolean" else number

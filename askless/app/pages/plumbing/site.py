@@ -1,0 +1,65 @@
+"""The list of all pages, and how they are added to an application."""
+
+from typing import Any
+
+from fastapi import Depends, FastAPI
+
+from askless.app.pages import about, home
+from askless.app.pages.accounts import keys, ledger, sign_in
+from askless.app.pages.cases import results, session_list, sessions, start, trying
+from askless.app.pages.models import (
+    challenges,
+    comparing,
+    learning,
+    models,
+    monitor,
+    plans,
+)
+from askless.app.pages.plumbing.callers import SignInError, check_form, enter
+from askless.app.pages.plumbing.errors import on_sign_in
+from askless.app.pages.trainings import case_tables, datasets, new_training, trainings
+
+#: Pages that need a signed-in caller if keys are required.
+SIGNED_IN = (
+    home,
+    trying,
+    comparing,
+    challenges,
+    models,
+    learning,
+    plans,
+    start,
+    session_list,
+    sessions,
+    results,
+    # Before the page of a dataset, whose address would match.
+    case_tables,
+    datasets,
+    new_training,
+    trainings,
+    monitor,
+    ledger,
+    keys,
+)
+#: Pages with forms that anybody may send.
+OPEN = (sign_in,)
+#: Pages without tenants' data and without forms.
+PLAIN = (about,)
+
+HANDLERS: dict[int | type[Exception], Any] = {SignInError: on_sign_in}
+
+
+def add_pages(app: FastAPI) -> None:
+    """Add the pages to an application."""
+    for page in SIGNED_IN:
+        app.include_router(
+            page.router, dependencies=[Depends(enter), Depends(check_form)]
+        )
+    for page in OPEN:
+        app.include_router(page.router, dependencies=[Depends(check_form)])
+    for page in PLAIN:
+        app.include_router(page.router)
+    about.mount_assets(app)
+    app.state.page_addresses = {
+        route.path for page in SIGNED_IN for route in page.router.routes
+    }

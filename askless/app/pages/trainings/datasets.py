@@ -1,0 +1,170 @@
+"""Pages of tables: list, upload, facts of one table, deletion."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, Response
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+
+from askless.app.errors import ConflictError, LimitError
+from askless.app.http.plumbing.auth import Called, needs
+from askless.app.http.plumbing.deps import (
+    After,
+    Changes,
+    Now,
+    ReadDb,
+    Reader,
+    Uploads,
+    reading,
+)
+from askless.app.http.plumbing.turns import read_in_turn
+from askless.app.pages.plumbing.callers import Typed
+from askless.app.pages.plumbing.frame import render, see_other
+from askless.app.records import Caller, StoredDataset
+from askless.app.service import datasets
+from askless.core.errors import Refusal, RefusedError
+
+router = APIRouter(prefix="/ui/datasets", include_in_schema=False)
+MOST = 50
+# Most broken rules of a table that are shown at once.
+MOST_RULES = 5
+FIELD = "dataset"
+WRITE, TRAIN = "datasets:write", "train:write"
+NOTICES = {
+    "stored": "The table is stored.",
+    "deleted": "The table is deleted. Models that were trained on it stay.",
+}
+Done = Annotated[str | None, Query()]
+
+
+@router.get("", dependencies=[needs("datasets")])
+def list_datasets(
+    request: Request,
+    db: ReadDb,
+    caller: Called,
+    after: After = None,
+    done: Done = None,
+) -> HTMLResponse:
+    return render_list(request, db, caller, after, notice=NOTICES.get(done or ""))
+
+
+def render_list(
+    request: Request,
+    db: Any,
+    caller: Caller,
+    after: str | None = None,
+    status: int = 200,
+    **more: Any,
+) -> HTMLResponse:
+    found = datasets.page(db, MOST, after)
+    known: dict[str, Any] = {
+        "found": found,
+        "may_write": WRITE in caller.scopes,
+        "most_bytes": request.app.state.settings.max_upload_bytes,
+        "notice": None,
+    }
+    return render(request, "datasets.html", status, **{**known, **more})
+
+
+@router.post("", dependencies=[needs("datasets")])
+async def upload(
+    request: Request,
+    form: Typed,
+    reader: Reader,
+    blobs: Uploads,
+    changes: Changes,
+    now: Now,
+) -> Response:
+    """Store a table; show a refusal at its field."""
+    try:
+        part = uploaded_file(form)
+        act = partial(datasets.read, reader, part.filename, part.file)
+        table = await read_in_turn(request, act)
+        return await changes(
+            lambda db: datasets.store(db, blobs, table, now),
+            lambda made: see_other(f"/ui/datasets/{made.id}?done=stored"),
+        )
+    except RefusedError as error:
+        said, status = refusal_sentences(error.refusals), 422
+    except LimitError as error:
+        said, status = str(error), 409
+    return await run_in_threadpool(show_refusal, request, changes.caller, said, status)
+
+
+def uploaded_file(form: FormData) -> UploadFile:
+    part = form.get(FIELD)
+    if isinstance(part, UploadFile) and part.filename:
+        return part
+    raise RefusedError([Refusal("table", "must be chosen, or dropped here")])
+
+
+def refusal_sentences(refusals: Sequence[Refusal]) -> str:
+    """Return refusals of a table as sentences."""
+    sentences = [refusal_sentence(one) for one in refusals[:MOST_RULES]]
+    n_more = len(refusals) - len(sentences)
+    sentences += [f"And {n_more} more."] if n_more > 0 else []
+    return " ".join(sentences)
+
+
+def refusal_sentence(refusal: Refusal) -> str:
+    start = f"{refusal.field}: "
+    if refusal.field == "table":
+        start = "The table " if refusal.told.startswith("must ") else ""
+    text = f"{start}{refusal.told}."
+    return text[0].upper() + text[1:]
+
+
+def show_refusal(
+    request: Request, caller: Caller, said: str, status: int
+) -> HTMLResponse:
+    with reading(request.app.state.engine, caller.tenant_id) as db:
+        return render_list(request, db, caller, status=status, errors={FIELD: said})
+
+
+@router.get("/{id}", dependencies=[needs("datasets")])
+def show_dataset(
+    request: Request, id: str, db: ReadDb, caller: Called, done: Done = None
+) -> HTMLResponse:
+    return render(
+        request,
+        "dataset.html",
+        dataset=datasets.get(db, id),
+        may_write=WRITE in caller.scopes,
+        may_train=TRAIN in caller.scopes,
+        notice=NOTICES.get(done or ""),
+    )
+
+
+@router.get("/{id}/delete", dependencies=[needs("datasets")])
+def confirm_deletion(request: Request, id: str, db: ReadDb) -> HTMLResponse:
+    return show_deletion(request, id, db)
+
+
+def show_deletion(
+    request: Request, id: str, db: Any, why_not: str | None = None
+) -> HTMLResponse:
+    dataset = datasets.get(db, id)
+    status = 200 if why_not is None else 409
+    return render(
+        request, "dataset_delete.html", status, dataset=dataset, why_not=why_not
+    )
+
+
+@router.post("/{id}/delete", dependencies=[needs("datasets")])
+async def delete_dataset(
+    request: Request, id: str, db: ReadDb, changes: Changes, blobs: Uploads
+) -> Response:
+    def respond(deleted: StoredDataset) -> Response:
+        answer = see_other("/ui/datasets?done=deleted")
+        # After the response, and so after the commit.
+        answer.background = BackgroundTask(blobs.remove, deleted.blob)
+        return answer
+
+    try:
+        return await changes(lambda db: datasets.delete(db, id), respond)
+    except ConflictError as error:
+        return await run_in_threadpool(show_deletion, request, id, db, str(error))

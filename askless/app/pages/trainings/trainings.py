@@ -1,0 +1,152 @@
+"""Trainings: the list, how far each one is, cancelling, and why one failed."""
+
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+
+from askless.app.errors import ConflictError
+from askless.app.http.plumbing.auth import Called, needs
+from askless.app.http.plumbing.deps import After, Changes, Now, ReadDb, reading
+from askless.app.http.plumbing.following import LastEvent, require_unfinished, stream
+from askless.app.pages.plumbing.frame import render, see_other
+from askless.app.records import FINAL_STATES, Caller
+from askless.app.service import datasets, operations
+from askless.app.service.jobs import trainings
+from askless.app.words.charts.charts import NamedCurve, curve_chart
+from askless.app.words.wording import left_words
+from askless.core.catalogue.prices import MICROS_PER_UNIT
+from askless.core.model.model import Curve
+
+router = APIRouter(prefix="/ui/train", include_in_schema=False)
+MOST = 50
+WRITE = "train:write"
+SEEN = {"sessions": "predict:write", "data": "datasets:read", "models": "models:read"}
+# State -> its words and the kind of its badge.
+STATES = {
+    "queued": ("waits for a worker", "busy"),
+    "running": ("is being trained", "busy"),
+    "cancelling": ("is being cancelled", "busy"),
+    "succeeded": ("is trained", "good"),
+    "failed": ("failed", "bad"),
+    "cancelled": ("was cancelled", "neutral"),
+}
+# Kind of problem -> remedy; the detail of other kinds has one.
+REMEDIES = {
+    "invalid-request": "Mend what is listed, in the table or the order, and start "
+    "another training.",
+    "training-failed": "Upload the table again, and start another training.",
+    "time-limit": "Start another training with fewer rounds, folds or rows.",
+    "worker-lost": "Start it again. If that happens once more, tell whoever runs this "
+    "service, and name the training's id.",
+    "internal": "Tell whoever runs this service, and name the training's id.",
+}
+
+
+@router.get("", dependencies=[needs("train")])
+def show_trainings(
+    request: Request, db: ReadDb, caller: Called, after: After = None
+) -> HTMLResponse:
+    found = trainings.page(db, MOST, after)
+    may_write = WRITE in caller.scopes
+    return render(
+        request, "trainings.html", found=found, states=STATES, may_write=may_write
+    )
+
+
+@router.get("/{id}", dependencies=[needs("train")])
+def show_single(
+    request: Request, id: str, db: ReadDb, now: Now, caller: Called
+) -> HTMLResponse:
+    return show_training(request, db, trainings.show(db, id, now), now, caller)
+
+
+def show_training(
+    request: Request,
+    db: Any,
+    training: Any,
+    now: datetime,
+    caller: Caller,
+    why_not: str | None = None,
+) -> HTMLResponse:
+    """Show a training; `why_not` says why cancelling was refused, with status 409."""
+    sees = {name: scope in caller.scopes for name, scope in SEEN.items()}
+    has_table = training.dataset_id is not None and sees["data"]
+    is_ended = training.state in FINAL_STATES
+    is_cancelling = training.state == "cancelling"
+    is_closing = is_ended or is_cancelling
+    kind = training.error.type.rpartition("/")[2] if training.error else ""
+    step = {} if is_ended else trainings.last_step(db, training.id)
+    end, tested = training.expected_end, step.get("tested")
+    return render(
+        request,
+        "training.html",
+        200 if why_not is None else 409,
+        training=training,
+        state=STATES[training.state],
+        is_ended=is_ended,
+        may_cancel=WRITE in caller.scopes and not is_closing,
+        # Only a queued training needs to know whether a worker could take it.
+        has_workers=training.state != "queued" or has_workers(request, db),
+        step=step,
+        left=None if end is None else left_words(end - now),
+        tested=tested,
+        chart=tested and draw_tested(tested, training.spec.get("cost_unit", "")),
+        remedy=REMEDIES.get(kind),
+        sees=sees,
+        table=datasets.get(db, training.dataset_id).name if has_table else None,
+        why_not=why_not,
+        meaning=None if is_closing else trainings.foretell_name(db, training.name),
+    )
+
+
+def draw_tested(tested: Mapping[str, Any], unit: str) -> str:
+    """Draw the error on held-out rows of the folds that are trained so far."""
+    points = tested["points"]
+    budgets = tuple(round(one["budget"] * MICROS_PER_UNIT) for one in points)
+    errors = tuple(one["error"] for one in points)
+    spends = tuple(one["mean_spend"] * MICROS_PER_UNIT for one in points)
+    curve = Curve(budgets, errors, errors, spends, budgets, tested["rows"])
+    return curve_chart([NamedCurve("the parts tested so far", curve)], unit)
+
+
+def has_workers(request: Request, db: Any) -> bool:
+    timeout_s = request.app.state.settings.heartbeat_timeout_s
+    return operations.count_workers(db, timeout_s) > 0
+
+
+@router.get(
+    "/{id}/events", dependencies=[needs("train")], response_class=EventSourceResponse
+)
+async def events(
+    id: Annotated[str, Depends(require_unfinished(trainings.get))],
+    request: Request,
+    last_event_id: LastEvent = 0,
+) -> AsyncIterator[ServerSentEvent]:
+    """Stream the events of the API to callers signed in by cookie."""
+    async for event in stream(request, id, last_event_id):
+        yield event
+
+
+@router.post("/{id}/cancel", dependencies=[needs("train")])
+async def cancel_training(
+    request: Request, id: str, changes: Changes, now: Now
+) -> Response:
+    caller = changes.caller
+
+    def explain(why_not: str) -> HTMLResponse:
+        with reading(request.app.state.engine, caller.tenant_id) as db:
+            training = trainings.show(db, id, now)
+            return show_training(request, db, training, now, caller, why_not)
+
+    try:
+        return await changes(
+            lambda db: trainings.cancel(db, id, now),
+            lambda _: see_other(f"/ui/train/{id}"),
+        )
+    except ConflictError as error:
+        return await run_in_threadpool(explain, str(error))

@@ -1,0 +1,1 @@
+"""The learning loop of a model: closed cases, refreshes, challenges, monitor."""

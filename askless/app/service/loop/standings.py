@@ -1,0 +1,192 @@
+"""How a challenger stands against its champion: differences, bounds and a sentence."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from askless.app.documents.http import challenges as bodies
+from askless.app.errors import NotFoundError
+from askless.app.records import ChallengeState, ModelHead
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.loop.challenges import gaps_of
+from askless.app.store import challenges, models
+from askless.app.store.challenges import StoredChallenge, StoredPlay
+from askless.app.store.database.transactions import Transaction
+from askless.app.words.challenges import GapSoFar, say_ending, say_gap
+from askless.core.arrays import FloatArray
+from askless.core.catalogue.catalogue import Catalogue
+from askless.core.simulation.sequences import bound_gaps, find_crossing
+
+MOST_LOOKS = 60
+
+
+class BoundedGaps(NamedTuple):
+    """Gaps of losses, and bounds of their mean after some numbers of cases."""
+
+    gaps: FloatArray
+    n_seen: Sequence[int]
+    bounds: FloatArray
+    better_after: int | None
+
+
+def show(db: Transaction, loaded: LoadedModels, key: str) -> bodies.Challenge:
+    """Return the open challenge of a model's name, else the last one that has ended.
+
+    Raises NotFoundError where there was none.
+    """
+    head = models.get_head(db, key)
+    challenge = challenges.find_newest(db, head.name)
+    if challenge is None:
+        raise NotFoundError("challenge")
+    champion = models.get_deleted_too(db, challenge.champion_id)
+    catalogue = loaded.get(db, champion.id).ensemble.catalogue
+    challenger_id = challenges.find_challenger(db, challenge)
+    challenger: ModelHead | None = None
+    catalogues = [catalogue]
+    if challenger_id is not None:
+        challenger = models.get_deleted_too(db, challenger_id)
+        catalogues.append(loaded.get(db, challenger_id).ensemble.catalogue)
+    plays = challenges.plays(db, challenge.id)
+    found = bound_losses(challenge, plays)
+    return bodies.Challenge.of(
+        challenge,
+        state=state_of(challenge, challenger_id),
+        champion_version=champion.version,
+        challenger=challenger_id,
+        challenger_version=None if challenger is None else challenger.version,
+        rule=rule_of(challenge),
+        cases=len(plays),
+        better_after=found.better_after,
+        loss=compare_losses(plays, found) if plays else None,
+        spend=compare_spends(plays, catalogues, challenge.alpha),
+        unit=catalogue.cost_unit,
+        looks=list_looks(found),
+        decision=decision_of(db, challenge),
+        verdict=say_verdict(challenge, challenger_id, found),
+    )
+
+
+def state_of(challenge: StoredChallenge, challenger_id: str | None) -> ChallengeState:
+    if challenge.decision is not None:
+        return "ended"
+    return "training" if challenger_id is None else "playing"
+
+
+def rule_of(challenge: StoredChallenge) -> bodies.PromotionRule:
+    return bodies.PromotionRule(
+        alpha=challenge.alpha,
+        margin=challenge.margin,
+        promote="by_rule" if challenge.is_by_rule else "by_person",
+    )
+
+
+def bound_losses(
+    challenge: StoredChallenge, plays: Sequence[StoredPlay]
+) -> BoundedGaps:
+    """Return the bounds after at most `MOST_LOOKS` numbers of cases, all at the end."""
+    gaps = gaps_of(plays)
+    n_looks = min(gaps.size, MOST_LOOKS)
+    n_seen = np.rint(np.linspace(0, gaps.size, n_looks + 1)).astype(np.int64)[1:]
+    bounds = bound_gaps(gaps, n_seen, challenge.alpha)
+    crossing = find_crossing(gaps, challenge.margin, challenge.alpha)
+    return BoundedGaps(gaps, n_seen.tolist(), bounds, crossing)
+
+
+def compare_losses(
+    plays: Sequence[StoredPlay], found: BoundedGaps
+) -> bodies.ComparedLosses:
+    low, high = found.bounds[-1].tolist()
+    return bodies.ComparedLosses(
+        champion=float(np.mean([one.champion_loss for one in plays])),
+        challenger=float(np.mean([one.challenger_loss for one in plays])),
+        difference=bodies.Gap(value=float(found.gaps.mean()), interval=(low, high)),
+    )
+
+
+def compare_spends(
+    plays: Sequence[StoredPlay], catalogues: Sequence[Catalogue], alpha: float
+) -> bodies.ComparedSpends | None:
+    """Return mean spends on the cases that have them; None without any.
+
+    Two spends differ by at most what everything costs, which the bounds need to know
+    beforehand.
+    """
+    pairs = [
+        (one.champion_spent, one.challenger_spent)
+        for one in plays
+        if one.champion_spent is not None and one.challenger_spent is not None
+    ]
+    if not pairs:
+        return None
+    spends = np.array(pairs, np.int64)
+    most = max(1, *(total_of(one) for one in catalogues))
+    gaps = (spends[:, 0] - spends[:, 1]) / most
+    ((low, high),) = most * bound_gaps(gaps, np.array([len(gaps)]), alpha)
+    first, other = np.rint(spends.mean(axis=0)).astype(np.int64).tolist()
+    middle = int(np.rint(most * gaps.mean()))
+    interval = (int(np.floor(low)), int(np.ceil(high)))
+    return bodies.ComparedSpends(
+        cases=len(pairs),
+        share=len(pairs) / len(plays),
+        champion=first,
+        challenger=other,
+        difference=bodies.UnitGap(value=middle, interval=interval),
+    )
+
+
+def total_of(catalogue: Catalogue) -> int:
+    """Return what everything costs together, in micro-units."""
+    return int(catalogue.costs.sum() + catalogue.fees.sum())
+
+
+def list_looks(found: BoundedGaps) -> list[bodies.ChallengeLook]:
+    sums = np.cumsum(found.gaps)
+    return [
+        bodies.ChallengeLook(
+            cases=n_cases,
+            difference=float(sums[n_cases - 1] / n_cases),
+            low=low,
+            high=high,
+        )
+        for n_cases, (low, high) in zip(
+            found.n_seen, found.bounds.tolist(), strict=True
+        )
+    ]
+
+
+def decision_of(
+    db: Transaction, challenge: StoredChallenge
+) -> bodies.ChallengeDecision | None:
+    if challenge.decision is None:
+        return None
+    return bodies.ChallengeDecision.of(
+        outcome=challenge.decision,
+        at=challenge.decided_at,
+        cases=challenge.n_decided,
+        by_rule=bool(challenge.was_by_rule),
+        by=challenges.find_decider(db, challenge),
+    )
+
+
+def say_verdict(
+    challenge: StoredChallenge, challenger_id: str | None, found: BoundedGaps
+) -> str:
+    """Return one sentence about where the challenge stands, two once it has ended."""
+    said = []
+    if challenge.decision is not None:
+        said.append(say_ending(challenge.decision, challenge.n_decided or 0))
+    elif challenger_id is None:
+        said.append("The challenger is being trained.")
+    if found.gaps.size:
+        low, high = found.bounds[-1].tolist()
+        value, margin = float(found.gaps.mean()), challenge.margin
+        gap = GapSoFar(found.gaps.size, value, low, high, margin, found.better_after)
+        said.append(say_gap(gap))
+    elif challenge.decision is None and challenger_id is not None:
+        since = f"{challenge.cut_at:%Y-%m-%d %H:%M} UTC"
+        said.append(
+            f"Nothing is compared yet: cases count that began after {since}, are "
+            "closed and have an outcome."
+        )
+    return " ".join(said)

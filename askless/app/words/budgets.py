@@ -1,0 +1,107 @@
+"""Shows in words and as a chart what each budget of a curve buys."""
+
+from typing import NamedTuple
+
+from askless.app.words.charts.charts import Line, in_unit, line_chart
+from askless.app.words.savings import best_so_far, chance_points, find_half, find_knee
+from askless.app.words.wording import money, percent, percent_range
+from askless.core.catalogue.prices import from_micros
+from askless.core.model.model import Curve, Model
+
+
+class BudgetWords(NamedTuple):
+    """A budget of the curve; `amount` is as typed in a form, "" for no limit."""
+
+    amount: str
+    name: str
+    words: str
+
+
+def budget_words(model: Model) -> list[BudgetWords]:
+    """Return each budget of the curve with its error and spend on held-out rows."""
+    curve, unit = model.curve, model.ensemble.catalogue.cost_unit
+    if curve is None:
+        return []
+    rows = []
+    for place, budget in enumerate(curve.budgets):
+        name = "no limit" if budget is None else money(budget, unit)
+        amount = "" if budget is None else f"{from_micros(budget):.6f}"
+        amount = amount.rstrip("0").rstrip(".") if amount else ""
+        error = percent(curve.errors_calibrated[place])
+        words = f"{error} error, {count_words(curve, place)} on average"
+        # A mean is rounded to the cent.
+        spend = money(round(curve.mean_spends[place], -4), unit)
+        rows.append(BudgetWords(amount, name, f"{words}, {spend} spent"))
+    return rows
+
+
+def pick_budgets(model: Model) -> list[BudgetWords]:
+    """Return the knee, half of the spend and the last budget in words."""
+    curve = model.curve
+    if curve is None:
+        return []
+    places = {find_knee(curve), find_half(curve), len(curve.budgets) - 1} - {None}
+    rows, picked = budget_words(model), []
+    for place in sorted(one for one in places if one is not None):
+        row, error = rows[place], percent(curve.errors_calibrated[place])
+        unit = model.ensemble.catalogue.cost_unit
+        spend = money(round(curve.mean_spends[place], -4), unit)
+        words = (
+            f"wrong in {error} of cases ({percent_range(*curve.intervals[place])} %); "
+            f"{count_words(curve, place)} and {spend} on average"
+        )
+        limit = "Without a limit" if row.amount == "" else f"With up to {row.name}"
+        picked.append(BudgetWords(row.amount, limit, words))
+    return picked
+
+
+def count_words(curve: Curve, place: int) -> str:
+    """Return the mean number of tests of a case in words."""
+    if curve.purchases is None:
+        return "as many tests as it pays"
+    n_tests = sum(curve.purchases[place])
+    shown = f"{n_tests:.1f}".removesuffix(".0")
+    return f"{shown} {'test' if shown == '1' else 'tests'}"
+
+
+def budget_chart(model: Model) -> str | None:
+    """Draw the least error up to each budget; None for a model without a curve.
+
+    A larger budget that errs more by chance leaves the line level.
+    """
+    curve, unit = model.curve, model.ensemble.catalogue.cost_unit
+    if curve is None:
+        return None
+    named = [
+        "no limit" if one is None else f"{from_micros(one):,g}" for one in curve.budgets
+    ]
+    x_name = f"budget{in_unit(unit)}, steps as measured"
+    said = f"Least error up to each budget of {model.name}, with a band of 95 %"
+    places, bands = best_so_far(curve), curve.intervals
+    # The axis ends at the next tenth above the highest interval.
+    top = min(1.0, -(-max(high for _, high in bands) // 0.1) / 10)
+    errors = [curve.errors_calibrated[one] for one in places]
+    intervals = [bands[one] for one in places]
+    return line_chart(Line(errors, named, said, x_name, "error", intervals), top)
+
+
+def noise_words(model: Model) -> str:
+    """Return from which difference on two budgets differ by more than chance."""
+    if model.curve is None:
+        return ""
+    points = chance_points(model.curve)
+    word = "point" if points == 1 else "points"
+    return f"Differences below {points} percentage {word} are within chance here."
+
+
+def beyond_words(model: Model) -> str:
+    """Return the error without a limit, where every limit errs more than by chance."""
+    curve = model.curve
+    knee = None if curve is None else find_knee(curve)
+    if curve is None or knee is None or curve.budgets[-1] is not None:
+        return ""
+    error = curve.errors_calibrated[-1]
+    gained = curve.errors_calibrated[knee] - error
+    if 100 * gained < chance_points(curve):
+        return ""
+    return f"Without a limit {percent(error)} are wrong."

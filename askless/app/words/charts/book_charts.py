@@ -1,0 +1,108 @@
+"""Charts of ledger, monitor and challenge: figures by day, by name, by case."""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import NamedTuple
+
+from askless.app.words.charts.charts import PERCENTS, WIDE, in_unit
+from askless.app.words.charts.plot import Plot, day_axis, name_axis, number_axis
+from askless.app.words.charts.svg import INK, SERIES
+
+
+class PlottedFigure(NamedTuple):
+    """A figure, and its interval where there is one."""
+
+    value: float
+    interval: tuple[float, float] | None = None
+
+
+def days_chart(amounts: Sequence[tuple[date, float]], unit: str, part: str) -> str:
+    """Draw an amount for each day or month; `part` says which."""
+    # Half the width of a bar, in days.
+    half = 12.0 if part == "month" else 0.4
+    x = day_axis([day for day, _ in amounts], f"{part} (UTC)", 1.2 * half)
+    ends = amount_ends([amount for _, amount in amounts])
+    plot = Plot(WIDE, x, number_axis(*ends, f"spend{in_unit(unit)}"))
+    for day, amount in amounts:
+        middle = day.toordinal()
+        plot.add_bar((middle - half, 0.0), (middle + half, amount), SERIES[0])
+    plot.add_line([(one, 0.0) for one in x.ends], INK, stroke_width=1)
+    return plot.write(f"Spend by {part}{in_unit(unit)}")
+
+
+def names_chart(amounts: Sequence[tuple[str, float]], unit: str, noun: str) -> str:
+    """Draw an amount for each of some names, the first on top."""
+    ends = amount_ends([amount for _, amount in amounts])
+    y = name_axis([name for name, _ in amounts], is_down=True)
+    plot = Plot(names_size(amounts), number_axis(*ends, f"spend{in_unit(unit)}"), y)
+    for row, (_, amount) in enumerate(amounts):
+        plot.add_bar((0.0, row - 0.35), (amount, row + 0.35), SERIES[0])
+    plot.add_line([(0.0, one) for one in y.ends], INK, stroke_width=1)
+    return plot.write(f"Spend by {noun}{in_unit(unit)}")
+
+
+def trend_chart(points: Sequence[tuple[date, PlottedFigure]], name: str) -> str:
+    """Draw a figure over time, with its intervals; `name` has its unit."""
+    x = day_axis([day for day, _ in points], "sessions that began from (UTC)")
+    tops = [max(one.value, *(one.interval or (0.0,))) for _, one in points]
+    plot = Plot(WIDE, x, number_axis(0.0, 1.04 * max(tops), name))
+    for day, one in points:
+        if one.interval is not None:
+            ends = [(day.toordinal(), end) for end in one.interval]
+            plot.add_line(ends, SERIES[0])
+    values = [(float(day.toordinal()), one.value) for day, one in points]
+    plot.add_line(values, SERIES[0], stroke_width=1)
+    plot.add_dots(values, SERIES[0], 4)
+    return plot.write(f"{name} over time, with 95 % intervals")
+
+
+def shares_chart(points: Sequence[tuple[str, PlottedFigure]], name: str) -> str:
+    """Draw a share for each of some names, with its interval; values from 0 to 1."""
+    x = PERCENTS._replace(ends=(-2, 102), name=f"{name} (%)")
+    y = name_axis([name for name, _ in points], is_down=True)
+    plot = Plot(names_size(points), x, y)
+    for row, (_, one) in enumerate(points):
+        if one.interval is not None:
+            plot.add_line([(100 * end, row) for end in one.interval], SERIES[0])
+    values = [(100 * one.value, row) for row, (_, one) in enumerate(points)]
+    plot.add_dots(values, SERIES[0], 4)
+    return plot.write(f"{name} by feature, with 95 % intervals")
+
+
+class PlottedGap(NamedTuple):
+    """A mean difference after some cases, and its bounds."""
+
+    n_cases: int
+    value: float
+    low: float
+    high: float
+
+
+def gap_chart(gaps: Sequence[PlottedGap], margin: float) -> str:
+    """Draw how the difference of two losses goes on, in points, with its bounds."""
+    last = gaps[-1]
+    # Bounds of the first cases would leave no room for all the others.
+    most = max(5.0, *(200 * abs(one) for one in (last.low, last.high, last.value)))
+    x = number_axis(0.0, 1.02 * last.n_cases, "cases compared")
+    plot = Plot(WIDE, x, number_axis(-most, most, "loss lower by (points)"))
+    xs = [float(one.n_cases) for one in gaps]
+    lows, highs = ([100 * one[place] for one in gaps] for place in (2, 3))
+    plot.add_band(xs, lows, highs, SERIES[0])
+    plot.add_line([(one, 0.0) for one in x.ends], INK, stroke_width=1)
+    if margin:
+        dashed = [(one, 100 * margin) for one in x.ends]
+        plot.add_line(dashed, INK, stroke_width=1, stroke_dasharray="4 3")
+    values = [(float(one.n_cases), 100 * one.value) for one in gaps]
+    plot.add_line(values, SERIES[0])
+    plot.add_dots(values[-1:], SERIES[0], 4)
+    return plot.write("By how much the challenger's loss is lower, with its bounds")
+
+
+def names_size(names: Sequence[object]) -> tuple[int, int]:
+    """Return the size of a chart with a row for each name."""
+    return WIDE[0], 80 + 26 * len(names)
+
+
+def amount_ends(amounts: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of an axis that has all amounts, and 0."""
+    return 1.04 * min(0.0, *amounts), 1.04 * max(0.0, *amounts)

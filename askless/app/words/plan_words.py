@@ -1,0 +1,111 @@
+"""Describes a plan in words: its questions, answers and decisions."""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from askless.app.words.stops import STOP_WORDS
+from askless.app.words.wording import money, number, percent, span, value_words
+from askless.core.catalogue.catalogue import Feature
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.plans.flow import FlowAnswers, FlowNode
+
+# Most categories that are named; further ones are only counted.
+MOST_CODES = 4
+# Why nothing more is asked, in as few words as a box has room for.
+ENDS = {
+    "certain": "Nothing left to ask can change it.",
+    "all_known": "All that it needs is known.",
+    "budget_exhausted": "The rest of the budget pays nothing more that it reads.",
+    "plan_complete": "The plan buys nothing more.",
+}
+
+
+class PlanNode(NamedTuple):
+    """A node of a plan, shown as a box of the drawing and as an entry of the list."""
+
+    #: the answers that lead here; "" at the start
+    answers: str
+    head: str
+    lines: tuple[str, ...]
+    is_end: bool
+    goes_on: bool
+    children: tuple["PlanNode", ...] = ()
+
+    def walk(self) -> Iterator["PlanNode"]:
+        """Yield the node and all its descendants, parents first."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def describe_plan(
+    ensemble: Ensemble, node: FlowNode, asked: Feature | None = None
+) -> PlanNode:
+    """Describe a flow and its children; `asked` is the feature asked before it."""
+    unit, spent = ensemble.catalogue.cost_unit, node.spent
+    lines = [chance_words(ensemble, node)]
+    feature = None
+    if node.question is None:
+        head = f"Decide: {ensemble.classes[node.forecast.label].display}"
+        lines.append(f"{money(spent, unit)} spent")
+        if node.stop_reason is not None:
+            lines.append((ENDS | STOP_WORDS)[node.stop_reason])
+    else:
+        feature = ensemble.catalogue.features[node.question.feature_idx]
+        head = f"Ask: {feature.title}"
+        price = money(node.question.price, unit)
+        more = len(node.question.feature_idxs) - 1
+        if more:
+            price += f", with {more} more of {feature.group}"
+        lines.append(f"{price}, {money(spent + node.question.price)} in all")
+    if node.goes_on:
+        lines.append("Goes on, not shown here.")
+    return PlanNode(
+        answers="" if asked is None else answers_words(asked, node.answers),
+        head=head,
+        lines=tuple(lines),
+        is_end=node.question is None,
+        goes_on=node.goes_on,
+        children=tuple(describe_plan(ensemble, one, feature) for one in node.children),
+    )
+
+
+def chance_words(ensemble: Ensemble, node: FlowNode) -> str:
+    """Return the label so far, with the range of its chance."""
+    label = node.forecast.label
+    low = high = node.forecast.probabilities[label]
+    if node.answers is not None:
+        low, high = node.answers.chances
+    return f"{span(percent(low), percent(high))} {ensemble.classes[label].display}"
+
+
+def answers_words(feature: Feature, answers: FlowAnswers | None) -> str:
+    """Return in words the answers that lead to a node."""
+    assert answers is not None
+    if is_any(feature, answers):
+        return "any answer, or none" if answers.has_none else "any answer"
+    phrases = [range_words(feature, *one) for one in answers.ranges]
+    phrases += [value_words(feature, code) for code in answers.codes[:MOST_CODES]]
+    if left := len(answers.codes[MOST_CODES:]):
+        phrases.append(f"{left} more")
+    if answers.has_none:
+        phrases.append("no answer")
+    return " or ".join(phrases)
+
+
+def is_any(feature: Feature, answers: FlowAnswers) -> bool:
+    """Return whether all values of a feature lead to the node."""
+    if feature.type == "number":
+        return answers.ranges == ((-math.inf, math.inf),)
+    n_values = 2 if feature.type == "boolean" else len(feature.categories)
+    return len(answers.codes) == n_values
+
+
+def range_words(feature: Feature, low: float, high: float) -> str:
+    """Return in words the numbers above `low`, up to `high`."""
+    unit = f" {feature.unit}" if feature.unit else ""
+    ends = [number(float(f"{one:.4g}")) for one in (low, high)]
+    if math.isinf(low):
+        return f"up to {ends[1]}{unit}"
+    return f"above {ends[0]}{'' if math.isinf(high) else f' to {ends[1]}'}{unit}"

@@ -1,0 +1,69 @@
+"""How far a prediction can be trusted, by what the model did on held-out rows."""
+
+from askless.app.documents.http.sessions import Prediction
+from askless.app.words.wording import money, percent
+from askless.core.model.model import Curve, Model
+from askless.core.session.state import State
+
+
+def error_under(model: Model, budget: int | None) -> float | None:
+    """Return the error on held-out rows under a budget; None where none is known."""
+    place = place_at(model.curve, budget)
+    if model.curve is None or place is None:
+        return None
+    return model.curve.errors_calibrated[place]
+
+
+def place_at(curve: Curve | None, budget: int | None) -> int | None:
+    """Return the place in the curve of the largest budget not above this one."""
+    if curve is None:
+        return None
+    smallest = [one for one in curve.budgets if one is not None]
+    if budget is not None and all(one > budget for one in smallest):
+        return None
+    return curve.place_at(budget)
+
+
+def describe_errors(model: Model, state: State) -> str:
+    """Return how often the model errs for what is spent, and under the whole budget."""
+    unit = model.ensemble.catalogue.cost_unit
+    limit = "without a limit"
+    if state.budget is not None:
+        limit = f"with {money(state.budget, unit)}"
+    told = []
+    for budget, words in (
+        (state.spent, f"for {money(state.spent, unit)}"),
+        (state.budget, limit),
+    ):
+        error = error_under(model, budget)
+        if error is not None and budget != 0:
+            told.append(f"in {round(100 * error)} of 100 cases {words}")
+    if not told:
+        return ""
+    both = " and ".join(dict.fromkeys(told))
+    return f"The model was wrong {both}."
+
+
+def describe_reliability(model: Model, state: State, prediction: Prediction) -> str:
+    """Return how often a chance like the one now came true on held-out rows.
+
+    Of two classes the chance is that of the second, the positive one; of more it is
+    that of the predicted one. Held-out rows are those of the curve's largest budget
+    not above what is spent. "" where it has no such rows.
+    """
+    place = place_at(model.curve, state.spent)
+    if model.curve is None or model.curve.predictive is None or place is None:
+        return ""
+    chance, event = prediction.probability, "its prediction"
+    if len(model.ensemble.classes) == 2:
+        positive = model.ensemble.classes[1]
+        chances = {one.label: one.probability for one in prediction.classes}
+        chance, event = chances[positive.label], positive.display
+    bins = model.curve.predictive[place].reliability
+    near = min(bins, key=lambda one: abs(one.mean_chance - chance), default=None)
+    if near is None or near.observed.interval is None:
+        return ""
+    low, high = (round(100 * one) for one in near.observed.interval)
+    given = f"a chance of about {percent(near.mean_chance)}"
+    came = f"it came true in {low} to {high} of 100 cases that the model had not seen"
+    return f"When the model gave {event} {given}, {came}."

@@ -1,0 +1,1 @@
+"""What features and groups cost: the catalogue, exact prices, price lists."""

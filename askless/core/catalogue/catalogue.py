@@ -1,0 +1,159 @@
+"""Holds what features and groups cost: the frozen catalogue.
+
+Money is an integer number of micro-units (one unit = 1,000,000) everywhere.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from askless.core.arrays import BoolArray, Derived, IntArray
+from askless.core.kernels import Prices
+
+FeatureType = Literal["number", "boolean", "category"]
+
+NO_GROUP = -1
+
+# The code of a category never seen in training: charged for, but no stump reads it.
+UNSEEN = -1.0
+# The category that rare ones are joined into, where a spec says so.
+OTHER = "other"
+
+
+# Of a number with more values than so many only the range is kept.
+MOST_VALUES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A column that costs something to read.
+
+    `cost` is in micro-units, 0 for a member of a bundle. `categories` are the values
+    seen in training, sorted; code k is the k-th. With `has_other` rare categories were
+    joined into `OTHER`, and unknown ones are read as `OTHER`. `missing` are words and
+    numbers, as text, that mean a missing value. `least` and `most` bound the numbers
+    that are possible at all, in rows and answers alike.
+    """
+
+    name: str
+    type: FeatureType = "number"
+    cost: int = 1_000_000
+    label: str | None = None
+    #: how a person is asked for the value; None: by the title
+    question: str | None = None
+    unit: str | None = None
+    #: what the feature is called in the code system `system`
+    #: (`askless.core.catalogue.code_systems`)
+    code: str | None = None
+    system: str | None = None
+    #: the unit as UCUM writes it
+    ucum: str | None = None
+    group: str | None = None
+    least: float | None = None
+    most: float | None = None
+    categories: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    has_other: bool = False
+    #: least and greatest number of the training rows; None: unknown, or not a number
+    value_range: tuple[float, float] | None = None
+    #: the numbers that training saw, ascending, where there are at most `MOST_VALUES`
+    values: tuple[float, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The label where there is one, else the name."""
+        return self.label or self.name
+
+    @property
+    def text(self) -> str:
+        """How a person is asked: the question where there is one, else the title."""
+        return self.question or self.title
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether not every number is possible."""
+        return self.least is not None or self.most is not None
+
+    @property
+    def limit_rule(self) -> str:
+        """The rule that a number breaks outside of its limits."""
+        if self.least is None:
+            return f"must be at most {self.most:g}"
+        if self.most is None:
+            return f"must be at least {self.least:g}"
+        return f"must be from {self.least:g} to {self.most:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Features that share a one-time fee; with a price, a bundle, bought whole."""
+
+    name: str
+    fee: int = 0
+    price: int | None = None
+    label: str | None = None
+
+    @property
+    def is_bundle(self) -> bool:
+        """Whether the group is bought whole at one price."""
+        return self.price is not None
+
+
+@dataclass(frozen=True)
+class Catalogue(Derived):
+    """All features with their groups, and the unit that costs are given in."""
+
+    features: tuple[Feature, ...]
+    groups: tuple[Group, ...] = ()
+    cost_unit: str = ""
+
+    @cached_property
+    def feature_idxs(self) -> dict[str, int]:
+        """Position of each feature by name."""
+        return {feature.name: idx for idx, feature in enumerate(self.features)}
+
+    @cached_property
+    def group_idxs(self) -> IntArray:
+        """Group of each feature, `NO_GROUP` where it has none; (n_features,)."""
+        positions = {group.name: idx for idx, group in enumerate(self.groups)}
+        return np.array(
+            [
+                NO_GROUP if feature.group is None else positions[feature.group]
+                for feature in self.features
+            ],
+            dtype=np.int64,
+        )
+
+    @cached_property
+    def costs(self) -> IntArray:
+        """Cost of each feature in micro-units; (n_features,)."""
+        return np.array([feature.cost for feature in self.features], dtype=np.int64)
+
+    @cached_property
+    def fees(self) -> IntArray:
+        """Fee of each group, or the price of a bundle, in micro-units; (n_groups,)."""
+        return np.array(
+            [
+                group.fee if group.price is None else group.price
+                for group in self.groups
+            ],
+            dtype=np.int64,
+        )
+
+    @cached_property
+    def is_bundle(self) -> BoolArray:
+        """Which groups are bundles; (n_groups,)."""
+        return np.array([group.is_bundle for group in self.groups], dtype=np.bool_)
+
+    @cached_property
+    def is_bundled(self) -> BoolArray:
+        """Which features are members of a bundle; (n_features,)."""
+        assert NO_GROUP == -1, "a feature without a group reads the last place"
+        return np.append(self.is_bundle, False)[self.group_idxs]
+
+    @cached_property
+    def prices(self) -> Prices:
+        """The same amounts as a record for kernels."""
+        return Prices(self.costs, self.group_idxs, self.fees, self.is_bundle)

@@ -1,0 +1,116 @@
+"""Applies a price list: other prices for the features and groups of a catalogue."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from askless.core.arrays import BoolArray
+from askless.core.catalogue.catalogue import Catalogue, Group
+from askless.core.catalogue.costs import BUNDLE_RULE
+from askless.core.catalogue.prices import MAX_TOTAL, MICROS_PER_UNIT
+from askless.core.errors import Refusal, RefusedError, nearest_hint
+
+FEATURE_RULE = "must name a feature of the model"
+GROUP_RULE = "must name a group of the model"
+
+
+@dataclass(frozen=True)
+class PriceList:
+    """Prices that replace those of a catalogue, in micro-units.
+
+    `costs` by feature; `groups` are those with another fee, or another price as a
+    bundle.
+    """
+
+    costs: Mapping[str, int]
+    groups: tuple[Group, ...] = ()
+
+
+def apply_prices(
+    catalogue: Catalogue, is_used: BoolArray, prices: PriceList, where: str
+) -> Catalogue:
+    """Return a catalogue at the prices of a list; the unit of its costs stays.
+
+    Groups, and features that no hypothesis reads, keep their price where the list
+    leaves them out.
+
+    Parameters
+    ----------
+    is_used : bool array, shape (n_features,)
+        The features that the list must name, members of bundles aside.
+    where : str
+        Begins the fields of refusals.
+
+    Raises
+    ------
+    RefusedError
+        A feature that is read has no cost; the catalogue lacks a name; a name occurs
+        twice; a member of a bundle has a cost; a bundle has a fee, or another group a
+        price; the sum of all amounts exceeds `MAX_TOTAL`.
+    """
+    refusals = [
+        *check_costs(catalogue, is_used, prices, where),
+        *check_groups(catalogue, prices, where),
+    ]
+    if refusals:
+        raise RefusedError(refusals)
+    groups = {group.name: group for group in prices.groups}
+    repriced = replace(
+        catalogue,
+        features=tuple(
+            replace(one, cost=prices.costs.get(one.name, one.cost))
+            for one in catalogue.features
+        ),
+        groups=tuple(
+            replace(one, fee=named.fee, price=named.price)
+            for one in catalogue.groups
+            for named in [groups.get(one.name, one)]
+        ),
+    )
+    if sum(all_amounts(repriced)) > MAX_TOTAL:
+        rule = f"must add up to at most {MAX_TOTAL // MICROS_PER_UNIT} units"
+        raise RefusedError([Refusal(where, rule)])
+    return repriced
+
+
+def check_costs(
+    catalogue: Catalogue, is_used: BoolArray, prices: PriceList, where: str
+) -> Iterator[Refusal]:
+    """Refuse unknown features, and features that are read and have no cost."""
+    for name, cost in prices.costs.items():
+        idx = catalogue.feature_idxs.get(name)
+        if idx is None:
+            rule = FEATURE_RULE + nearest_hint(name, catalogue.feature_idxs)
+            yield Refusal(f"{where}.costs.{name}", rule)
+        elif cost > 0 and catalogue.is_bundled[idx]:
+            yield Refusal(f"{where}.costs.{name}", BUNDLE_RULE)
+    for idx in np.flatnonzero(is_used & ~catalogue.is_bundled).tolist():
+        name = catalogue.features[idx].name
+        if name not in prices.costs:
+            rule = "is required: the model reads this feature"
+            yield Refusal(f"{where}.costs.{name}", rule)
+
+
+def check_groups(
+    catalogue: Catalogue, prices: PriceList, where: str
+) -> Iterator[Refusal]:
+    """Refuse unknown and repeated groups, a bundle's fee and another group's price."""
+    own = {group.name: group for group in catalogue.groups}
+    seen = set[str]()
+    for position, group in enumerate(prices.groups):
+        place = f"{where}.groups[{position}]"
+        if group.name not in own:
+            yield Refusal(f"{place}.name", GROUP_RULE)
+        elif group.name in seen:
+            yield Refusal(f"{place}.name", "must be unique among groups")
+        elif group.is_bundle != own[group.name].is_bundle:
+            noun = "price" if own[group.name].is_bundle else "fee"
+            kind = "a bundle" if own[group.name].is_bundle else "no bundle"
+            yield Refusal(place, f"must have a {noun}: the group is {kind}")
+        seen.add(group.name)
+
+
+def all_amounts(catalogue: Catalogue) -> list[int]:
+    """Return all costs, fees and prices of bundles as Python integers."""
+    return [*catalogue.costs.tolist(), *catalogue.fees.tolist()]

@@ -1,0 +1,1 @@
+"""What training reads of a table: values as codes, packed, in folds."""

@@ -1,0 +1,300 @@
+"""Codes values as uint8: one code per present value, or per quantile of many."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from askless.core import kernels
+from askless.core.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from askless.core.codes.packing import Packing, pack_features
+from askless.core.table.dataset import MAX_CODES, Dataset
+
+N_SOME = 500
+
+
+@dataclass(frozen=True)
+class Binned:
+    """The rows of a dataset as codes.
+
+    `codes` is (n_features, n_samples). Every code below `n_codes[f]` occurs in
+    feature f, if in no row of this shard then in another. `cuts[f]` gives, for a
+    number or boolean, the threshold between code k and k + 1; for a category, the
+    value of code k. `packing` holds the codes of features with few of them once more,
+    several in a byte.
+    """
+
+    codes: CodeArray
+    n_codes: IntArray
+    is_category: BoolArray
+    has_missing: BoolArray
+    cuts: tuple[FloatArray, ...]
+    packing: Packing
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.codes.shape[1])
+
+    @cached_property
+    def coded(self) -> kernels.CodedTable:
+        """The same table as the record that kernels take."""
+        facts = self.n_codes, self.is_category, self.has_missing
+        packing = self.packing
+        return kernels.CodedTable(
+            self.codes, *facts, packing.codes, packing.members, packing.starts
+        )
+
+    def keep(self, feature_idxs: IntArray) -> "Binned":
+        """Return the codes with every other feature missing in each row."""
+        is_gone = np.ones(self.n_codes.size, np.bool_)
+        is_gone[feature_idxs] = False
+        codes = self.codes.copy()
+        codes[is_gone] = kernels.MISSING
+        nothing = np.empty(0)
+        cuts = (
+            nothing if gone else feature_cuts
+            for gone, feature_cuts in zip(is_gone, self.cuts, strict=True)
+        )
+        n_codes = np.where(is_gone, 0, self.n_codes)
+        columns = CodedColumns(codes, n_codes, self.has_missing | is_gone, tuple(cuts))
+        return join_columns(columns, self.is_category)
+
+    def digit_of(self, feature_idx: int) -> tuple[int, int]:
+        """Return the place value of a feature's digit in its lane, and its radix.
+
+        The feature's code is that of the lane // place value % radix.
+        """
+        packing = self.packing
+        lane = int(packing.lane_of[feature_idx])
+        if lane >= packing.codes.shape[0]:
+            return 1, int(kernels.MISSING) + 1
+        first, last = packing.starts[lane : lane + 2].tolist()
+        members = packing.members[first:last].tolist()
+        radixes = (self.n_codes + self.has_missing)[members].tolist()
+        place = members.index(feature_idx)
+        return math.prod(radixes[:place]), radixes[place]
+
+    def without_rows(self) -> "Binned":
+        """Return the cuts and lanes with the codes of no row."""
+        return self.take(np.arange(0))
+
+    def with_codes(self, codes: CodeArray) -> "Binned":
+        """Return a table of other rows, coded by these cuts; (n_features, n_samples).
+
+        A feature that `keep` has left out is missing in each of them.
+        """
+        # Kernels are compiled anew for arrays with another memory layout.
+        codes = np.ascontiguousarray(codes)
+        is_gone = self.n_codes == 0
+        if np.any(codes[is_gone] != kernels.MISSING):
+            codes = codes.copy()
+            codes[is_gone] = kernels.MISSING
+        packing = self.packing.with_codes(codes, self.n_codes, self.has_missing)
+        return replace(self, codes=codes, packing=packing)
+
+    def take(self, row_idxs: IntArray) -> "Binned":
+        """Return a shard: some rows, with the cuts and lanes of all."""
+        packing = replace(self.packing, codes=take_rows(self.packing.codes, row_idxs))
+        return replace(self, codes=take_rows(self.codes, row_idxs), packing=packing)
+
+
+def take_rows(codes: CodeArray, row_idxs: IntArray) -> CodeArray:
+    """Return the codes of some rows, (n_lanes, n_samples) as they were."""
+    return np.ascontiguousarray(codes[:, row_idxs])
+
+
+def bin_values(dataset: Dataset) -> Binned:
+    """Code every feature of a dataset; see `code_columns`."""
+    types = (feature.type == "category" for feature in dataset.catalogue.features)
+    is_category = np.fromiter(types, np.bool_)
+    columns = code_columns(dataset.values, is_category, dataset.weights)
+    return join_columns(columns, is_category)
+
+
+@dataclass(frozen=True)
+class CodedColumns:
+    """Some features as codes, not yet in lanes; as in `Binned`."""
+
+    codes: CodeArray
+    n_codes: IntArray
+    has_missing: BoolArray
+    cuts: tuple[FloatArray, ...]
+
+
+def join_columns(columns: CodedColumns, is_category: BoolArray) -> Binned:
+    """Return all features of a table with their lanes."""
+    codes, n_codes, has_missing = columns.codes, columns.n_codes, columns.has_missing
+    packing = pack_features(codes, n_codes, has_missing)
+    return Binned(codes, n_codes, is_category, has_missing, columns.cuts, packing)
+
+
+def code_columns(
+    values: FloatArray, is_category: BoolArray, weights: FloatArray
+) -> CodedColumns:
+    """Code some features, each for itself; `values` (n_samples, n_features).
+
+    Numbers and booleans with at most 254 distinct values keep them all, one code
+    each; others are cut at weighted quantiles. Categories keep theirs. A constant
+    feature has one code and an empty one none: no stump can be made of either.
+    """
+    # Kernels are compiled anew for arrays that are read-only, or not C-contiguous.
+    values = np.require(values, np.float64, ("C", "W"))
+    n_samples, n_features = values.shape
+    known = np.full((n_features, kernels.FEW + 1), np.nan)
+    sizes = np.zeros(n_features, dtype=np.int64)
+    has_missing = np.zeros(n_features, dtype=np.bool_)
+    codes = np.empty((n_features, n_samples), dtype=np.uint8)
+    out = kernels.ColumnFacts(known, sizes, has_missing), codes
+    # About `N_SOME` rows show which features have many values, and nearly always all
+    # values of the others, by which all rows are coded. What is left are the features
+    # of many values, and those of which more values turned up.
+    some = np.ascontiguousarray(values[:: 1 + n_samples // N_SOME])
+    no_cuts = np.empty((n_features, 1))
+    kernels.encode(0, some, np.arange(n_features), no_cuts, *out)
+    n_known = sizes.copy()
+    few = np.flatnonzero(sizes <= kernels.FEW)
+    code_rows(values, few, no_cuts, *out)
+    left = np.flatnonzero((sizes > kernels.FEW) | (sizes > n_known))
+    cuts = find_cuts(values, weights, is_category, known, sizes)
+    n_cuts = np.array([one.size for one in cuts], dtype=np.int64)
+    if left.size:
+        code_rows(values, left, tabulate_cuts([cuts[idx] for idx in left]), *out)
+    n_codes = n_cuts + (~is_category & (sizes > 0))
+    return CodedColumns(codes, n_codes, has_missing, tuple(cuts))
+
+
+def tabulate_cuts(cuts: Sequence[FloatArray]) -> FloatArray:
+    """Return cuts by feature, padded with infinity to a power of 2 for `encode`."""
+    n_cuts = np.array([one.size for one in cuts])
+    width = 1 << int(n_cuts.max()).bit_length()
+    tables = np.full((n_cuts.size, width), np.inf)
+    tables[np.arange(width) < n_cuts[:, np.newaxis]] = np.concatenate(cuts)
+    return tables
+
+
+def code_rows(
+    values: FloatArray,
+    features: IntArray,
+    tables: FloatArray,
+    out_learnt: kernels.ColumnFacts,
+    out_codes: CodeArray,
+) -> None:
+    """Code all rows as `kernels.encode` does, on all cores where that pays.
+
+    The parallel kernel takes 10 s to compile, so a first small training avoids it.
+    """
+    if values.shape[0] <= kernels.CHUNK:
+        kernels.encode(0, values, features, tables, out_learnt, out_codes)
+    else:
+        kernels.encode_parallel(values, features, tables, out_learnt, out_codes)
+
+
+def encode_rows(values: FloatArray, cuts: Sequence[FloatArray]) -> CodeArray:
+    """Code rows by cuts that were computed on more rows; (n_features, n_samples).
+
+    `values` (n_samples, n_features): the categories among them have cuts. The codes are
+    those of `code_columns` if it computes these cuts.
+    """
+    values = np.require(values, np.float64, ("C", "W"))
+    n_samples, n_features = values.shape
+    known = np.full((n_features, kernels.FEW + 1), np.nan)
+    # No values are learnt: there are more than would be known one by one.
+    sizes = np.full(n_features, kernels.FEW + 1)
+    facts = kernels.ColumnFacts(known, sizes, np.zeros(n_features, np.bool_))
+    codes = np.empty((n_features, n_samples), dtype=np.uint8)
+    code_rows(values, np.arange(n_features), tabulate_cuts(cuts), facts, codes)
+    return codes
+
+
+def find_cuts(
+    values: FloatArray,
+    weights: FloatArray,
+    is_category: BoolArray,
+    known: FloatArray,
+    sizes: IntArray,
+) -> list[FloatArray]:
+    """Return the cuts of every feature, as in `Binned`.
+
+    `is_category` (n_features,); `known` and `sizes` are as in
+    `askless.core.kernels.ColumnFacts`; a feature of many values has any size above
+    `FEW`.
+    """
+    row_weights = weights if np.ptp(weights) > 0 else None
+    middles = find_middles(known[:, :-1], known[:, 1:])
+    cuts = []
+    for idx, size in enumerate(sizes.tolist()):
+        if size > kernels.FEW:
+            column = values[:, idx].copy()
+            cuts.append(cut_column(column, row_weights, is_category=is_category[idx]))
+        elif is_category[idx]:
+            cuts.append(known[idx, :size])
+        else:
+            cuts.append(middles[idx, : max(size - 1, 0)])
+    return cuts
+
+
+def cut_column(
+    column: FloatArray, weights: FloatArray | None, *, is_category: bool
+) -> FloatArray:
+    """Return the cuts of one feature; unweighted values are sorted in place."""
+    # Sorting puts missing values last.
+    if weights is None:
+        column.sort()
+    else:
+        order = np.argsort(column)
+        column, weights = column[order], weights[order]
+    # NaN is found where the missing values begin.
+    n_present = int(np.searchsorted(column, np.nan))
+    if is_category:
+        return np.unique(column[:n_present])
+    kept = None if weights is None else weights[:n_present]
+    return find_thresholds(column[:n_present], kept)
+
+
+def find_thresholds(
+    ordered: FloatArray, weights: FloatArray | None, most: int = MAX_CODES
+) -> FloatArray:
+    """Return thresholds that split the present values into at most `most` codes.
+
+    `ordered` (n_present,) are finite and ascending, as is what is returned; `weights`
+    None: all are equal. Each threshold lies strictly between two neighbouring present
+    values, or on the lower one where no double lies between. A value equal to a
+    threshold is below it.
+    """
+    is_lower = ordered[1:] > ordered[:-1]
+    # The positions of many rows take eight times the memory of the flags.
+    if np.count_nonzero(is_lower) < most:
+        lower_idxs = np.flatnonzero(is_lower)
+    else:
+        lower_idxs = find_quantiles(ordered, weights, most)
+    return find_middles(ordered[lower_idxs], ordered[lower_idxs + 1])
+
+
+def find_middles(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Return the middles of pairs; the lower value where no double lies between."""
+    middle = lower / 2 + upper / 2
+    return np.where((lower <= middle) & (middle < upper), middle, lower)
+
+
+def find_quantiles(
+    ordered: FloatArray, weights: FloatArray | None, most: int
+) -> IntArray:
+    """Return the position of the last value equal to each quantile; ascending, unique.
+
+    A quantile on the greatest value counts for the value before it.
+    """
+    if weights is None:
+        # As by running totals, which would be the whole numbers.
+        targets = float(ordered.size) * np.arange(1, most) / most
+        picks = np.ceil(targets).astype(np.int64) - 1
+    else:
+        totals = np.cumsum(weights)
+        targets = totals[-1] * np.arange(1, most) / most
+        picks = np.searchsorted(totals, targets)
+    last_idxs = np.searchsorted(ordered, ordered[picks], side="right") - 1
+    greatest = np.searchsorted(ordered, ordered[-1]) - 1
+    ascending: IntArray = np.minimum(last_idxs, greatest)
+    return ascending[np.diff(ascending, prepend=-1) > 0]

@@ -1,0 +1,1 @@
+"""Compiled sessions of many rows."""

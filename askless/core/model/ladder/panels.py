@@ -1,0 +1,285 @@
+"""Holds panels: sets of features to buy, each with a blend that predicts from it.
+
+A blend predicts from any part of its set too: hidden features are marginalised.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from askless.core.arrays import Arrays, BoolArray, Derived, FloatArray, IntArray
+from askless.core.model.ladder.blends import Blend, Hiding, KernelRidge
+from askless.core.model.ladder.columns import Columns
+from askless.core.model.ladder.routes import MAIN, Route
+from askless.core.model.ladder.stopping import Stopping
+
+# With each further hidden feature the sum of the rises grows by this share.
+SUPERADDED = 0.15
+
+# Sets of known or hidden features whose results a ladder caches: many cases share one.
+MAX_KEPT = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Panel(Arrays):
+    """A set of features, in the order in which they are asked."""
+
+    feature_idxs: tuple[int, ...]
+    #: log-loss on held-out rows, made monotone: no set chosen for a larger budget has a
+    #: larger loss, and no part of such a set a smaller one
+    loss: float
+    #: the features whose missing values are information
+    may_lack: frozenset[int]
+    #: None: a panel without features, which predicts the class shares
+    blend: Blend | None = None
+    #: by how much the loss rises without each feature
+    rises: tuple[float, ...] = ()
+
+    def logits(
+        self, values: FloatArray, starts: FloatArray, hiding: Hiding | None = None
+    ) -> FloatArray:
+        """Return the log odds of rows; (..., n_features) -> (..., n_outputs).
+
+        `starts` are the log odds of the class shares. With the shape
+        (n_rows, 1, n_features) each row is rounded as if it came alone.
+        """
+        if self.blend is None:
+            return np.tile(starts, (*values.shape[:-1], 1))
+        return self.blend.logits(values, hiding)
+
+
+@dataclass(frozen=True, eq=False)
+class PanelLadder(Arrays, Derived):
+    """Panels from none to all features that help; the preferred ones come first."""
+
+    panels: tuple[Panel, ...]
+    #: (n_outputs,), log odds of the class shares
+    starts: FloatArray
+    #: when a case goes on to a dearer panel; None: training learned no rules
+    stopping: Stopping | None = None
+    #: which panels are for which cases; None: all are for all
+    route: Route | None = None
+    #: the columns of all features that panels read: of the main panels, then of each
+    #: part
+    spaces: tuple[Columns, ...] = ()
+
+    @cached_property
+    def n_read(self) -> int:
+        """One more than the last feature that some panel reads."""
+        return 1 + max(max(one.feature_idxs, default=-1) for one in self.panels)
+
+    @cached_property
+    def members(self) -> BoolArray:
+        """Which features each panel has; (n_panels, n_read)."""
+        members = np.zeros((len(self.panels), self.n_read), np.bool_)
+        for panel, row in zip(self.panels, members, strict=True):
+            row[list(panel.feature_idxs)] = True
+        return members
+
+    @cached_property
+    def is_read(self) -> BoolArray:
+        """Which features any panel reads; (n_read,)."""
+        return np.asarray(self.members.any(axis=0), np.bool_)
+
+    @cached_property
+    def may_lack(self) -> BoolArray:
+        """Which features' missing values are information; (n_read,)."""
+        may_lack = np.zeros(self.n_read, np.bool_)
+        for panel in self.panels:
+            may_lack[list(panel.may_lack)] = True
+        return may_lack
+
+    @cached_property
+    def losses(self) -> FloatArray:
+        """Loss of each panel if all its features are known; (n_panels,)."""
+        return np.array([panel.loss for panel in self.panels])
+
+    @cached_property
+    def rises(self) -> FloatArray:
+        """By how much each panel's loss rises without a feature; (n_panels, n_read)."""
+        rises = np.zeros(self.members.shape)
+        for panel, row in zip(self.panels, rises, strict=True):
+            row[list(panel.feature_idxs)] = panel.rises
+        return rises
+
+    @cached_property
+    def ranks(self) -> IntArray:
+        """Rank of each feature in the order of each panel, from 1; 0: not in it.
+
+        Shape (n_panels, n_read).
+        """
+        ranks = np.zeros(self.members.shape, np.int64)
+        for panel, row in zip(self.panels, ranks, strict=True):
+            row[list(panel.feature_idxs)] = np.arange(len(panel.feature_idxs)) + 1
+        return ranks
+
+    @cached_property
+    def floors(self) -> FloatArray:
+        """Lower bound of a panel's expected loss; (n_panels, n_read + 1).
+
+        The second index is the rank of the last known feature of the panel. The bound
+        is the loss of the shortest panel that is a beginning of the order and has all
+        known features.
+        """
+        parts = [MAIN] * len(self.panels)
+        if self.route is not None:
+            parts = self.route.parts.tolist()
+        pairs = list(zip(parts, self.panels, strict=True))
+        losses = {(part, frozenset(one.feature_idxs)): one.loss for part, one in pairs}
+        floors = np.zeros((len(self.panels), self.n_read + 1))
+        for (part, panel), row in zip(pairs, floors, strict=True):
+            order, floor = panel.feature_idxs, panel.loss
+            # From the whole order down: a bound holds for all shorter beginnings.
+            for size in range(len(order), -1, -1):
+                floor = max(floor, losses.get((part, frozenset(order[:size])), floor))
+                row[size] = floor
+        return floors
+
+    @cached_property
+    def gains(self) -> tuple[FloatArray, FloatArray]:
+        """Gain in loss over the class shares: of each panel, and best of its part.
+
+        Both are (n_panels,).
+        """
+        losses = self.losses
+        gains = np.maximum(losses[self.is_for(MAIN)].max() - losses, 0.0)
+        parts = [MAIN] * gains.size if self.route is None else self.route.parts
+        return gains, np.array([gains[self.is_for(one)].max() for one in parts])
+
+    def prepare(self) -> None:
+        """Compute cached arrays in advance, so that the first answers are fast."""
+        blends = (panel.blend for panel in self.panels if panel.blend is not None)
+        ridges = (ridge for blend in blends for ridge in blend.ridges)
+        _ = self.members, self.floors, self.ranks, self.rises
+        _ = [ridge.waves for ridge in ridges if isinstance(ridge, KernelRidge)]
+
+    def is_for(self, part: int) -> BoolArray:
+        """Return which panels are for a part of the route; (n_panels,)."""
+        if self.route is None:
+            return np.ones(len(self.panels), np.bool_)
+        return self.route.is_for(part)
+
+    def expect_losses(self, is_known: BoolArray) -> FloatArray:
+        """Return the expected loss of each panel; (n_read,) -> (n_panels,).
+
+        It is the loss on held-out rows plus the rises for features that are not known.
+        Their sum is raised by the share `SUPERADDED` for each but the first, since
+        features can replace one another. It is at least the bound in `floors`.
+        """
+        losses: FloatArray = self._losses_by_known(is_known.tobytes())
+        return losses
+
+    @cached_property
+    def _losses_by_known(self) -> Any:
+        def expect(known: bytes) -> FloatArray:
+            is_known = np.frombuffer(known, np.bool_)
+            lasts = (self.ranks * is_known).max(axis=1, initial=0)
+            n_hidden = (self.members & ~is_known).sum(axis=1)
+            shares = 1.0 + SUPERADDED * np.maximum(n_hidden - 1, 0)
+            rises = self.rises @ ~is_known * shares
+            floors = self.floors[np.arange(lasts.size), lasts]
+            expected: FloatArray = np.maximum(self.losses + rises, floors)
+            expected.flags.writeable = False
+            return expected
+
+        return lru_cache(maxsize=MAX_KEPT)(expect)
+
+    def expect_best(self, is_known: BoolArray, part: int = MAIN) -> FloatArray:
+        """Return the least expected loss if one more feature is known; (n_read,).
+
+        For each feature it is the least over the panels of a part that have it.
+        """
+        lasts = (self.ranks * is_known).max(axis=1, initial=0)
+        lasts = np.maximum(lasts[:, None], self.ranks)
+        lacking = self.members & ~is_known
+        n_hidden = lacking.sum(axis=1, keepdims=True) - lacking
+        rises = (self.rises @ ~is_known)[:, None] - self.rises * ~is_known
+        rises *= 1.0 + SUPERADDED * np.maximum(n_hidden - 1, 0)
+        floors = np.take_along_axis(self.floors, lasts, axis=1)
+        losses = np.maximum(self.losses[:, None] + rises, floors)
+        is_out = ~self.members | ~self.is_for(part)[:, None]
+        return np.asarray(np.where(is_out, np.inf, losses).min(axis=0))
+
+    def find_panel(self, is_known: BoolArray, part: int = MAIN) -> int:
+        """Return the panel of a part that predicts from known features, (n_features,).
+
+        Candidates: for each number of ignored answers the panel with fewest hidden
+        features, the preferred one of several. The candidate of least expected loss
+        predicts, but a panel that matches the known features exactly always wins.
+        """
+        number: int = self._find_panel_cached(is_known[: self.n_read].tobytes(), part)
+        return number
+
+    @cached_property
+    def _find_panel_cached(self) -> Any:
+        """The search of `find_panel`, which keeps what it found for known features."""
+
+        def search_panel(bits: bytes, part: int) -> int:
+            known, is_for = np.frombuffer(bits, np.bool_), self.is_for(part)
+            n_hidden = (self.members & ~known).sum(axis=1)
+            n_ignored = (known & ~self.members).sum(axis=1)
+            # The first of each number of ignored answers has fewest hidden features.
+            order = np.lexsort((n_hidden, n_ignored))
+            order = order[is_for[order]]
+            _, firsts = np.unique(n_ignored[order], return_index=True)
+            kept = order[firsts]
+            # The first ignores fewest answers; if it hides none either, it matches.
+            if n_hidden[kept[0]] == n_ignored[kept[0]] == 0:
+                return int(kept[0])
+            return int(kept[np.argmin(self.expect_losses(known)[kept])])
+
+        return lru_cache(maxsize=MAX_KEPT)(search_panel)
+
+    def find_whole(self, is_known: BoolArray, part: int = MAIN) -> int:
+        """Return the preferred panel of a part whose features are all known."""
+        is_lacking = (self.members & ~is_known[: self.n_read]).any(axis=1)
+        # The first False: the panel without features lacks none.
+        return int(np.argmin(is_lacking | ~self.is_for(part)))
+
+    def predict_logits(
+        self, number: int, values: FloatArray, is_known: BoolArray
+    ) -> FloatArray:
+        """Return the log odds of rows by a panel; (..., n_features), (n_features,).
+
+        The known features are the same in all rows: they have a value, or a missing
+        cell that is information. The others are hidden.
+        """
+        panel = self.panels[number]
+        is_lacking = self.members[number] & ~is_known[: self.n_read]
+        if panel.blend is None or not is_lacking.any():
+            return panel.logits(values, self.starts)
+        hiding = self._hidings(number, is_lacking.tobytes(), values.shape[-1])
+        return panel.logits(values, self.starts, hiding)
+
+    @cached_property
+    def _hidings(self) -> Any:
+        """A cached function from a panel and its hidden features to their `Hiding`."""
+
+        def find(number: int, lacking: bytes, n_features: int) -> Hiding:
+            blend, is_hidden = self.panels[number].blend, np.zeros(n_features, np.bool_)
+            assert blend is not None, "a panel without features hides none"
+            is_hidden[: self.n_read] = np.frombuffer(lacking, np.bool_)
+            return blend.hide(is_hidden)
+
+        return lru_cache(maxsize=MAX_KEPT)(find)
+
+    def find_next(
+        self, is_known: BoolArray, ahead: Sequence[int], part: int = MAIN
+    ) -> int:
+        """Return the next panel of a part that predicts as features become known.
+
+        `ahead` lists the features in order. If the panel never changes, it is that of
+        now.
+        """
+        now = self.find_panel(is_known, part)
+
+        def find_after(n_answers: int) -> int:
+            will_know = is_known.copy()
+            will_know[list(ahead[:n_answers])] = True
+            return self.find_panel(will_know, part)
+
+        reached = map(find_after, range(1, len(ahead) + 1))
+        return next((one for one in reached if one != now), now)

@@ -1,0 +1,1 @@
+"""What predicts from a panel's features: ridges, trees, and their blend."""

@@ -1,0 +1,1 @@
+"""Learning row by row, with a model that online boosting has trained."""

@@ -1,0 +1,1 @@
+"""Sessions of many rows at once, as policies simulate themselves."""

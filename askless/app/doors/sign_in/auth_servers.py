@@ -1,4 +1,8 @@
-"""Learns how authorization servers can be used, from what they say of themselves."""
+"""Learns how authorization servers can be used, from what they say of themselves.
+
+Authlib can fetch metadata itself, but then it keeps them as long as the process lives,
+and takes all of them: any size, any issuer, addresses on this machine.
+"""
 
 import logging
 import time

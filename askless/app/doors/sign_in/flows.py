@@ -1,10 +1,10 @@
 """Sends browsers to sign in elsewhere, and takes them back: the code flow with PKCE.
 
 What must come back is kept in a cookie of the browser that was sent. So no other
-browser can end what this one began, and any replica can.
+browser can end what this one began, and any replica can. Authlib would keep it in a
+session: replicas would need a secret to share, and a second window would end the first.
 """
 
-import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from hashlib import sha256
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import httpx2
 from authlib.integrations.base_client import OAuthError
 from fastapi import Request
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, ConfigDict
 
 from askless.app.doors.sign_in.auth_servers import AuthServer, FlowError
@@ -60,20 +60,18 @@ class Flow:
     ) -> Response:
         """Send the browser to sign in; `asked` are further parameters of the server."""
         client = (await self.server.learn()).client
-        session: Json = {}
-        request.scope["session"] = session
-        callback = self.server.registration.callback
-        response: Response = await client.authorize_redirect(request, callback, **asked)
-        ((key, entry),) = session.items()
-        state, data = key.removeprefix(self.state_key("")), entry["data"]
+        begun = await client.create_authorization_url(
+            self.server.registration.callback, **asked
+        )
         ours = Kept(
             flow=self.server.name,
-            nonce=data["nonce"],
-            code_verifier=data["code_verifier"],
+            nonce=begun["nonce"],
+            code_verifier=begun["code_verifier"],
             ours=dict(kept),
         )
+        response = RedirectResponse(begun["url"], status_code=302)
         response.set_cookie(
-            cookie_name(request, state),
+            cookie_name(request, begun["state"]),
             urlsafe_b64encode(ours.model_dump_json().encode()).decode(),
             max_age=LASTS_S,
             path="/",
@@ -88,10 +86,6 @@ class Flow:
         response.headers["Cache-Control"] = "no-store"
         return response
 
-    def state_key(self, state: str) -> str:
-        """Return the name under which Authlib keeps a state."""
-        return f"_state_{self.server.name}_{state}"
-
     async def finish(self, request: Request) -> Finished:
         """Exchange the code that a browser brought back; raise FlowError."""
         query = request.query_params
@@ -105,19 +99,20 @@ class Flow:
         must_say = metadata.authorization_response_iss_parameter_supported
         if query.get("iss", None if must_say else metadata.issuer) != metadata.issuer:
             raise self.server.failed("other_issuer")
-        data = {"nonce": kept.nonce, "code_verifier": kept.code_verifier}
-        data["redirect_uri"] = self.server.registration.callback
-        key = self.state_key(query["state"])
-        request.scope["session"] = {key: {"data": data, "exp": time.time() + LASTS_S}}
         wanted = {
             "iss": {"essential": True, "values": [metadata.issuer]},
             "aud": {"essential": True, "value": self.server.registration.client_id},
         }
         try:
-            token: Json = await known.client.authorize_access_token(
-                request, claims_options=wanted
+            token: Json = await known.client.fetch_access_token(
+                self.server.registration.callback,
+                code=query.get("code"),
+                state=query["state"],
+                code_verifier=kept.code_verifier,
             )
-            claims = dict(token["userinfo"])
+            claims = await known.client.parse_id_token(
+                token, kept.nonce, claims_options=wanted
+            )
         except httpx2.HTTPError:
             raise self.server.unreachable() from None
         except OAuthError as error:
@@ -125,7 +120,9 @@ class Flow:
         # Authlib and its libraries raise many kinds for an answer that is no token.
         except Exception as error:
             raise self.server.failed(type(error).__name__) from None
-        return Finished(claims, token, kept.ours)
+        if claims is None:
+            raise self.server.failed("no_id_token")
+        return Finished(dict(claims), token, kept.ours)
 
     async def read_userinfo(self, token: Json, sub: str) -> Json:
         """Return what the server says of a person beyond their ID token."""

@@ -39,7 +39,7 @@ Value = TypeVar("Value")
 MAX_REFUSALS = 20
 # Steps that pydantic adds to a path though the document has none: the kind of a
 # hypothesis or ridge, and that a key is wrong rather than its value.
-KINDS = ("stump", "tree", "product", "laplace", "gauss", "logistic")
+KINDS = ("stump", "tree", "product", "laplace", "logistic")
 KEY = "[key]"
 # Rules by pydantic's kinds of error, whose own messages may repeat the input.
 RULES = {

@@ -10,7 +10,7 @@ class Recipe(NamedTuple):
 
     #: half the number of random features of a kernel
     n_waves: int
-    #: the same in each of two kernels for tables with many columns; 0: as for few
+    #: the same for tables with many columns; 0: as for few
     n_wide_waves: int
     #: ridge penalties that are tried for a kernel
     penalties: tuple[float, ...]

@@ -17,7 +17,7 @@ from askless.core.panels.predictors.chances import (
     to_logits,
 )
 from askless.core.panels.predictors.ridges import (
-    WIDTHS,
+    WIDTH,
     compute_median_distance,
     compute_squared_distances,
     target_votes,
@@ -131,7 +131,7 @@ def kernel_logits(
         rows.dataset.values[few]
     )
     squares = compute_squared_distances(columns)
-    width = np.float32(WIDTHS["laplace"] * compute_median_distance(squares))
+    width = np.float32(WIDTH * compute_median_distance(squares))
     penalised = np.exp(-np.sqrt(squares).astype(np.float32) / width)
     targets, weights = rows.targets[few], rows.weights[few]
     targeted = target_votes(rows)[few]

@@ -8,7 +8,7 @@ from askless.core.model.ladder.blends import to_chances
 from askless.core.panels.effort import EFFORTS
 from askless.core.panels.predictors.chances import fit_link, mean_loss, to_logits
 from askless.core.panels.predictors.ridges import (
-    WIDTHS,
+    WIDTH,
     compute_median_distance,
     target_votes,
 )
@@ -130,7 +130,7 @@ def test_kernel_leaves_out_each_row_as_fitting_again_without_it(n_classes):
 
     laid = rows.select_columns(idxs).standardise(rows.dataset.values)
     apart = np.sqrt(((laid[:, None] - laid) ** 2).sum(axis=2))
-    kernel = np.exp(-apart / (WIDTHS["laplace"] * compute_median_distance(apart**2)))
+    kernel = np.exp(-apart / (WIDTH * compute_median_distance(apart**2)))
     wanted = target_votes(rows)
     means = rows.weights @ wanted / rows.weights.sum()
     votes = np.empty_like(wanted)

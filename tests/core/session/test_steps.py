@@ -219,7 +219,7 @@ def test_panels_suppose_to_the_bit_what_they_say_after_an_answer(is_routed):
     for panel in ladder.panels:
         if panel.blend is not None:
             stretches = np.ones(panel.blend.columns.codes.size)
-            kernel = KernelRidge("gauss", 2.0, 5, stretches, *waves, 0.7)
+            kernel = KernelRidge("laplace", 2.0, 5, stretches, *waves, 0.7)
             weights = np.array([*panel.blend.weights, 0.3])
             ridges = (*panel.blend.ridges, kernel)
             blend = replace(panel.blend, ridges=ridges, weights=weights)

@@ -17,8 +17,6 @@ from askless.core.arrays import Arrays, BoolArray, Derived, FloatArray, Floats
 from askless.core.model.ladder.columns import Columns, HiddenColumns
 from askless.core.model.ranges import Number, Numbers
 
-KernelName = Literal["laplace", "gauss"]
-
 # Log odds are clipped to this size.
 MAX_LOGIT = 30.0
 
@@ -59,8 +57,8 @@ class KernelRidge(Arrays, Derived):
     The frequencies are drawn from the seed, so that no row of training is kept.
     """
 
-    kind: KernelName
-    #: the kernel is exp(-d/width) or exp(-(d/width)^2) at the distance d
+    kind: Literal["laplace"]
+    #: the kernel is exp(-d/width) at the distance d
     width: Annotated[float, Interval(gt=0, le=1e300)]
     seed: Annotated[int, Interval(ge=0, le=2**63 - 1)]
     #: (n_columns,), factors of the columns in distances
@@ -75,7 +73,7 @@ class KernelRidge(Arrays, Derived):
     def waves(self) -> FloatArray:
         """The frequencies, scaled by stretches and width; (n_columns, n_waves)."""
         n_waves = self.coefficients.shape[0] // 2
-        waves = draw_waves(self.kind, self.stretches.size, n_waves, self.seed)
+        waves = draw_waves(self.stretches.size, n_waves, self.seed)
         return waves * (self.stretches[:, None] / self.width)
 
     def compute_damping(self, hidden: HiddenColumns) -> FloatArray:
@@ -99,7 +97,7 @@ class KernelRidge(Arrays, Derived):
         return logits
 
 
-def draw_waves(kind: KernelName, n_columns: int, n_waves: int, seed: int) -> FloatArray:
+def draw_waves(n_columns: int, n_waves: int, seed: int) -> FloatArray:
     """Draw the frequencies of random Fourier features; (n_columns, n_waves).
 
     Rahimi and Recht (2007), in blocks of orthogonal directions (Yu et al. 2016). The
@@ -113,11 +111,8 @@ def draw_waves(kind: KernelName, n_columns: int, n_waves: int, seed: int) -> Flo
         lengths = np.sqrt(generator.chisquare(n_columns, size=n_columns))
         blocks.append(directions * lengths)
     waves: FloatArray = np.hstack(blocks)[:, :n_waves]
-    if kind == "gauss":
-        waves *= np.sqrt(2.0)
-    else:
-        # Dividing by the widths makes the mixture.
-        waves /= np.abs(generator.normal(size=n_waves))
+    # Dividing by the widths makes the mixture.
+    waves /= np.abs(generator.normal(size=n_waves))
     return waves
 
 

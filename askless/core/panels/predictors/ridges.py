@@ -10,7 +10,6 @@ import numpy as np
 from askless.core import kernels
 from askless.core.arrays import FloatArray, Floats, IntArray, round_digits
 from askless.core.model.ladder.blends import (
-    KernelName,
     KernelRidge,
     LogisticRidge,
     draw_waves,
@@ -33,8 +32,8 @@ LOGISTIC_PENALTIES = (3.0, 20.0)
 # Rows times the square of columns up to which two classes are fitted by Newton steps.
 MOST_PRODUCTS = 1 << 21
 
-# Kernels by their width in medians of the distances.
-WIDTHS = {"laplace": 1.0 / 0.6, "gauss": 1.0 / np.sqrt(0.5)}
+# Width of the kernel in medians of the distances.
+WIDTH = 1.0 / 0.6
 
 # Rows whose distances give the median.
 N_DISTANCES = 500
@@ -53,7 +52,6 @@ class HeldOutRidge(NamedTuple):
 class Basis(NamedTuple):
     """Random features of a kernel: how distances stretch, how many, and penalties."""
 
-    kind: KernelName
     #: (n_columns,)
     stretches: FloatArray
     n_waves: int
@@ -91,8 +89,8 @@ def fit_kernel(
     Platt's link is kept.
     """
     stretched = columns * basis.stretches
-    width = WIDTHS[basis.kind] * sample_median_distance(stretched)
-    waves = draw_waves(basis.kind, columns.shape[1], basis.n_waves, rows.seed) / width
+    width = WIDTH * sample_median_distance(stretched)
+    waves = draw_waves(columns.shape[1], basis.n_waves, rows.seed) / width
     targets = target_votes(rows)
     means = rows.weights @ targets / rows.weights.sum()
     # Inputs and targets times these make least squares weighted.
@@ -111,7 +109,7 @@ def fit_kernel(
     by_fold, (_, logits, slope, start) = by_penalty[best], linked[best]
     offsets = start + slope * means
     kernel_ridge = KernelRidge(
-        kind=basis.kind,
+        kind="laplace",
         width=width,
         seed=rows.seed,
         stretches=basis.stretches,

@@ -22,8 +22,8 @@ from askless.app.settings.settings import Settings
 from askless.app.store import models
 from askless.app.store.blobs import Blobs
 from askless.app.store.jobs import checkpoints
-from askless.app.uploads import read_columns
 from askless.app.uploads.parsing import reader_of
+from askless.app.uploads.streams import read_columns
 from askless.app.worker.computing import STEP_S, Computer
 from askless.app.worker.watching import Worker
 from askless.core.pipeline.check import check_training

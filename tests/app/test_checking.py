@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from askless.app.uploads import read_table
 from askless.app.uploads.checking import check_both
+from askless.app.uploads.streams import open_table
 from askless.core.errors import RefusedError
 
 TABLE = (
@@ -26,7 +26,7 @@ SPEC = {
 
 
 def together(spec, table=TABLE):
-    return check_both(spec, lambda: read_table(io.BytesIO(table.encode())))
+    return check_both(spec, lambda: open_table(io.BytesIO(table.encode())))
 
 
 def broken(spec, table=TABLE):

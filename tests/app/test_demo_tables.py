@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from askless.app.documents.files import load_spec
-from askless.app.uploads import read_columns
+from askless.app.uploads.streams import read_columns
 from askless.core.catalogue.prices import from_micros
 from askless.core.pipeline.check import check_training
 

@@ -10,7 +10,7 @@ from askless.app.batch import measuring, sources
 from askless.app.batch.curves import curve_json, measure_rows
 from askless.app.batch.labelled import label_table
 from askless.app.documents.files import load_model
-from askless.app.uploads import read_columns
+from askless.app.uploads.streams import read_columns
 from askless.core.catalogue.prices import to_micros
 from askless.core.model.rows import check_rows
 from askless.core.simulation import blocks

@@ -7,7 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from askless.app.uploads import Bounds, read_columns, read_table, to_columns
+from askless.app.documents.spec.spec import read_spec
+from askless.app.uploads import Bounds
+from askless.app.uploads.checking import check_columns
+from askless.app.uploads.streams import open_table, read_columns
 from askless.core.errors import RefusedError
 
 
@@ -243,13 +246,11 @@ def test_words_of_many_categories_keep_their_rows():
 
 
 def test_of_columns_without_a_part_nothing_is_read():
-    table = read_table(io.BytesIO(parquet_of(a=[1, 2], b=[[1], [2]])))
+    table = open_table(io.BytesIO(parquet_of(a=[1, 2], b=[[1], [2]], y=[0, 1])))
 
-    columns = to_columns(table, unused=["b"])
+    checked = check_columns(table, read_spec({"target": "y", "ignore": ["b"]}))
 
-    assert columns["a"].tolist() == [1, 2]
-    assert np.isnan(columns["b"]).all()
-    assert columns["b"].size == 2
+    assert checked.dataset.values.tolist() == [[1.0], [2.0]]
 
 
 BOUNDS = Bounds(columns=3, rows=4, cell_bytes=5, unpacked_bytes=100, memory=10**9)

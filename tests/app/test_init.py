@@ -11,6 +11,7 @@ from askless.app.uploads import read_table
 from askless.app.uploads.checking import check_both
 from askless.app.uploads.drafting import draft_spec, spec_text
 from askless.app.uploads.price_tables import read_prices
+from askless.app.uploads.streams import HeldTable, open_table
 from askless.core.errors import RefusedError
 from benchmarks.mess import mess_up, read_clean, write_rows
 
@@ -148,7 +149,7 @@ def test_table_with_signs_is_drafted_trained_and_predicted_as_it_is(tmp_path, ru
 
 
 def table_of(text):
-    return read_table(io.BytesIO(text.encode()))
+    return open_table(io.BytesIO(text.encode()))
 
 
 def draft(table, prices=None):
@@ -182,10 +183,10 @@ def test_rows_without_a_target_are_dropped_and_told():
 
 
 def test_columns_that_hold_no_cells_are_ignored():
-    table = table_of(TABLE)
+    table = read_table(io.BytesIO(TABLE.encode()))
     table = table.append_column("tags", pa.array([["x"]] * table.num_rows))
 
-    found = draft_spec(table, "y", "t", None)
+    found = draft_spec(HeldTable(table), "y", "t", None)
 
     assert found.spec["ignore"] == ["tags"]
     assert "tags: ignored, since it is of lists, records or bytes" in found.notes

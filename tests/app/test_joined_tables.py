@@ -14,8 +14,9 @@ from fastapi.testclient import TestClient
 
 from askless.app.documents.session.cases import read_silent
 from askless.app.store.database.tables import datasets, tenants
-from askless.app.uploads import read_columns, read_table
+from askless.app.uploads import read_table
 from askless.app.uploads.joining import NamedTable, join_tables
+from askless.app.uploads.streams import read_columns
 from askless.core.errors import RefusedError
 from tests.app.clinic import Json, Play
 from tests.app.jobs import Jobs

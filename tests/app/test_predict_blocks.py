@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from askless.app.batch import predicting, sources
-from askless.app.batch.sources import StreamedRows
+from askless.app.batch.sources import RowSource
 from askless.app.processes.child import ChildLostError
 from askless.app.processes.pool import work_through
 from askless.app.uploads.streams import open_table
@@ -100,7 +100,7 @@ def test_processes_get_parts_of_their_own(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "PART_ROWS", 3)
     table = open_table(tmp_path / "t.parquet")
 
-    rows = StreamedRows(table)
+    rows = RowSource(table)
 
     assert rows.spans == rows.share(1).spans == [(0, 30), (30, 40)]
     assert rows.share(2).spans[:2] == [(0, 5), (5, 10)]

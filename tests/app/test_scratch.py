@@ -12,10 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askless.app.documents.spec.spec import read_spec
-from askless.app.uploads import Bounds, places, read_columns, read_table, scratch
+from askless.app.uploads import Bounds, places, read_table, scratch
 from askless.app.uploads.checking import read_training
 from askless.app.uploads.scratch import DESCRIPTORS, LOOK, write_scratch
-from askless.app.uploads.streams import StreamedTable, open_table
+from askless.app.uploads.streams import (
+    HeldTable,
+    StreamedTable,
+    open_table,
+    read_columns,
+)
 from askless.core.errors import RefusedError
 
 ROWS = "".join(f'{i},{i % 7 or "-"},w{i % 3},"a\nb"\n' for i in range(200))
@@ -148,12 +153,12 @@ def test_a_header_longer_than_what_is_looked_at_is_read_whole(tmp_path):
 def test_large_tables_alone_are_copied(tmp_path, monkeypatch):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(TABLES["plain"]))
-    assert not places.is_streamed(path)
+    assert isinstance(open_table(path), HeldTable)
     monkeypatch.setattr(places, "LARGE_CSV", 100)
 
     table = open_table(path)
 
-    assert places.is_streamed(path)
+    assert not isinstance(table, HeldTable)
     assert table.read_rows(1, 3, ["gap"])["gap"].tolist() == [1, 2]
     assert_same(dict(table), whole(path))
 

@@ -12,11 +12,10 @@ import pyarrow.parquet
 import pytest
 
 from askless.app.documents.spec.spec import read_spec
-from askless.app.uploads import read_columns, read_table
 from askless.app.uploads.checking import check_columns, prepare_streamed, read_training
 from askless.app.uploads.drafting import draft_spec
 from askless.app.uploads.silent import read_silent_cells
-from askless.app.uploads.streams import open_table
+from askless.app.uploads.streams import HeldTable, open_table, read_columns
 from askless.core.errors import RefusedError
 from askless.core.table.silent import find_silent
 
@@ -80,7 +79,7 @@ def test_cells_that_nobody_answered_are_marked(
     path = tmp_path / f"cases.{make.__name__}"
     path.write_bytes(make())
 
-    checked = check_columns(read_table(BytesIO(make())), spec)
+    checked = check_columns(open_table(BytesIO(make())), spec)
     trained = read_training(path, spec)
 
     assert [one.name for one in checked.dataset.catalogue.features] == ["a", "b"]
@@ -115,7 +114,7 @@ def test_what_the_service_did_not_write_is_refused_by_its_row(cell: str) -> None
     table = pa.table({"y": ["0", "1"], "askless_case": [None, cell]})
 
     with pytest.raises(RefusedError) as caught:
-        check_columns(table, read_spec(SPEC))
+        check_columns(HeldTable(table), read_spec(SPEC))
 
     (refusal,) = caught.value.refusals
     assert (refusal.field, refusal.rows) == ("column askless_case", "row 2")
@@ -123,7 +122,7 @@ def test_what_the_service_did_not_write_is_refused_by_its_row(cell: str) -> None
 
 
 def test_a_draft_has_no_feature_of_it() -> None:
-    draft = draft_spec(read_table(BytesIO(parquet())), "y", "m", None)
+    draft = draft_spec(open_table(BytesIO(parquet())), "y", "m", None)
 
     assert [one["name"] for one in draft.spec["features"]] == ["a", "b"]
     assert "ignore" not in draft.spec
@@ -132,7 +131,7 @@ def test_a_draft_has_no_feature_of_it() -> None:
 def test_it_is_no_feature_of_a_spec_without_a_list() -> None:
     table: Any = pa.table({**COLUMNS, "askless_case": pa.nulls(N_ROWS, pa.string())})
 
-    checked = check_columns(table, read_spec(SPEC))
+    checked = check_columns(HeldTable(table), read_spec(SPEC))
 
     assert len(checked.dataset.catalogue.features) == 2
     assert not any("logged cases" in one for one in checked.warnings)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from askless.app.uploads import Bounds, read_columns
-from askless.app.uploads.streams import open_table
+from askless.app.uploads import Bounds, read_table
+from askless.app.uploads.streams import HeldTable, open_table
 from askless.core.errors import RefusedError
 
 DAY = datetime.date(2026, 11, 23)
@@ -44,6 +44,10 @@ def write(path, table=TABLE, group=2):
     return path
 
 
+def held(path, text=()):
+    return HeldTable(read_table(path), text)
+
+
 def same(one, other):
     assert one.dtype == other.dtype
     if one.dtype == np.float64:
@@ -66,7 +70,7 @@ def test_column_is_what_the_whole_table_has(name, group, tmp_path):
     streamed = open_table(path)
 
     assert (streamed.n_rows, list(streamed)) == (6, list(KINDS))
-    same(streamed[name], read_columns(path)[name])
+    same(streamed[name], held(path)[name])
 
 
 def test_cells_wanted_as_written_are_so(tmp_path):
@@ -88,7 +92,7 @@ def test_rows_are_those_of_the_whole_column(tmp_path_factory, data):
 
     found = open_table(path, text).read_rows(start, stop, KINDS)
 
-    for name, column in read_columns(path, text).items():
+    for name, column in held(path, text).items():
         same(found[name], column[start:stop])
 
 
@@ -108,7 +112,7 @@ def test_a_folder_of_files_is_one_table_in_the_order_of_their_names(tmp_path):
     assert [(one.start, one.stop) for one in streamed.spans] == [
         *[(0, 2), (2, 4), (4, 5), (5, 6)]
     ]
-    for name, column in read_columns(whole).items():
+    for name, column in held(whole).items():
         same(streamed[name], column)
         same(streamed.read_rows(1, 6, [name])[name], column[1:6])
 
@@ -274,7 +278,7 @@ def test_groups_of_texts_are_numbers_where_the_whole_is(
     path = write(tmp_path_factory.mktemp("cells") / "t.parquet", table, group)
     text = ["a"] if is_text else []
 
-    streamed, whole = open_table(path, text), read_columns(path, text)["a"]
+    streamed, whole = open_table(path, text), held(path, text)["a"]
 
     same(streamed.read_rows(0, 1, ["a"])["a"], whole[:1])
     same(streamed["a"], whole)

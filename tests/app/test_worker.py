@@ -25,8 +25,8 @@ from askless.app.service.jobs import table_jobs
 from askless.app.settings.settings import Settings
 from askless.app.store import models
 from askless.app.store.database.tables import trainings as training_rows
-from askless.app.uploads import read_columns
 from askless.app.uploads.parsing import reader_of
+from askless.app.uploads.streams import read_columns
 from askless.app.worker import run
 from askless.app.worker.watching import GRACE_S
 from askless.core.pipeline.online.learning import Learning

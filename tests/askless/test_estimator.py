@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from askless import BudgetedBoostingClassifier, load_model
 from askless.app.documents import files
 from askless.app.documents.spec.spec import read_spec
-from askless.app.uploads import read_columns
+from askless.app.uploads.streams import read_columns
 from askless.core.errors import RefusedError
 from askless.core.model.model import Model
 from askless.core.pipeline.check import check_training

@@ -28,7 +28,7 @@ from askless.app.documents.model.model import model_to_json
 from askless.app.settings.settings import Settings
 from askless.app.store.database.migrate import migrate
 from askless.app.terminal.demo import DATA
-from askless.app.uploads import read_columns
+from askless.app.uploads.streams import read_columns
 from askless.core.pipeline.check import check_training
 from askless.core.pipeline.train import train
 from askless.core.table.check import CheckedTable

@@ -5,9 +5,9 @@ from typing import IO, Any
 
 from askless.app.batch.kinds import TABLE_KINDS
 from askless.app.batch.predicting import NO_CELLS
-from askless.app.batch.sources import MemoryRows
+from askless.app.batch.sources import RowSource
 from askless.app.uploads import Bounds
-from askless.app.uploads.parsing import TableFacts, facts_of, read_bounded
+from askless.app.uploads.parsing import TableFacts, facts_of, open_bounded
 from askless.core.model.model import Model
 
 
@@ -25,8 +25,8 @@ def check_order_and_table(
     """Check an order and a table for a model; runs in a child process."""
     checks = TABLE_KINDS[kind]
     order = checks.read(raw, model)
-    table = read_bounded(file, bounds)
-    source = MemoryRows(table, checks.text_columns(model, order))
+    table = open_bounded(file, bounds)
+    source = RowSource(table.with_text(checks.text_columns(model, order)))
     return CheckedOrder(facts_of(table), tuple(checks.check_rows(model, source, order)))
 
 

@@ -12,9 +12,10 @@ from askless.app.documents import files
 from askless.app.documents.fields import MAX_NAME
 from askless.app.documents.text import parse_spec
 from askless.app.processes.memory import available_bytes
-from askless.app.uploads import Bounds, read_table
+from askless.app.uploads import Bounds
 from askless.app.uploads.checking import check_both
 from askless.app.uploads.drafting import draft_spec, spec_text
+from askless.app.uploads.streams import open_table
 from askless.core.errors import Refusal, RefusedError
 
 
@@ -38,7 +39,7 @@ def init_spec(
         raise RefusedError([Refusal("--out", rule, str(out))])
     skipped: list[Refusal] = []
     bounds = Bounds(memory=available_bytes())
-    table = read_table(data, bounds, skipped if skip_bad_rows else None)
+    table = open_table(data, (), bounds, skipped if skip_bad_rows else None)
     warn_skipped(skipped)
     draft = draft_spec(table, target, name_of(data), prices)
     text = spec_text(draft.spec)

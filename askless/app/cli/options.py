@@ -13,8 +13,9 @@ from rich.markup import escape
 from askless.app.batch.table_checks import text_columns
 from askless.app.documents import files
 from askless.app.processes.memory import available_bytes
-from askless.app.uploads import Bounds, read_columns, read_table
+from askless.app.uploads import Bounds
 from askless.app.uploads.checking import check_columns
+from askless.app.uploads.streams import open_table, read_columns
 from askless.core import kernels
 from askless.core.arrays import FloatArray
 from askless.core.errors import Refusal, describe
@@ -188,7 +189,8 @@ def load_priced(model: Path, prices: Path | None) -> Model:
 
 def read_checked(data: Path, spec: TrainingSpec) -> CheckedTable:
     """Read and check a table to train on; warnings are printed."""
-    checked = check_columns(read_table(data, Bounds(memory=available_bytes())), spec)
+    bounds = Bounds(memory=available_bytes())
+    checked = check_columns(open_table(data, (), bounds), spec)
     warn(checked.warnings)
     return checked
 

@@ -44,7 +44,7 @@ from askless.app.uploads import Bounds, read_table
 from askless.app.uploads.checking import check_both, read_training
 from askless.app.uploads.joined import name_columns
 from askless.app.uploads.joining import NamedTable, join_tables, write_parquet
-from askless.app.uploads.places import as_source, is_large_csv, is_streamed
+from askless.app.uploads.places import as_source, is_parquet_at
 from askless.app.uploads.streams import open_table
 from askless.app.words.facts import describe_commonest
 from askless.core.errors import Refusal, RefusedError, describe
@@ -62,7 +62,7 @@ FILE_WIDTH = 100
 def check_spec(data: Data, spec: Spec) -> None:
     raw = files.load_raw_spec(spec)
     _, checked = check_both(
-        raw, lambda: read_table(data, Bounds(memory=available_bytes()))
+        raw, lambda: open_table(data, (), Bounds(memory=available_bytes()))
     )
     warn(checked.warnings)
     print_checked(checked)
@@ -181,7 +181,7 @@ def prepare_rows(
         with in_processes(prepared, spec, n_shards) as prepared:
             yield prepared
         return
-    if isinstance(source, Path) and (is_large_csv(source) or not is_streamed(source)):
+    if isinstance(source, Path) and not is_parquet_at(source):
         rule = "needs a table in Parquet, where every worker can read it"
         raise RefusedError([Refusal("--cluster", rule, str(source))])
     place = read_place(cluster)

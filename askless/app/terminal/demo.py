@@ -22,7 +22,7 @@ from askless.app.terminal.transcript import (
     print_question,
     print_standing,
 )
-from askless.app.uploads import read_columns
+from askless.app.uploads.streams import read_columns
 from askless.app.words.wording import money
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.model.ensemble import Ensemble

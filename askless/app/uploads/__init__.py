@@ -1,34 +1,19 @@
-"""Reads CSV (also compressed) and Parquet files as columns, by pyarrow."""
+"""Read CSV (also compressed) and Parquet files whole, by pyarrow."""
 
 import csv
-from collections.abc import Collection
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from askless.app.uploads.bounds import UNBOUNDED, Bounds, refuse_more
-from askless.app.uploads.columns import to_columns
 from askless.app.uploads.csv_tables import read_csv
 from askless.app.uploads.names import tidy_names
 from askless.app.uploads.parquet_tables import MAGIC, read_parquet
 from askless.app.uploads.unpacking import Source, encoding_rule, read_content, to_utf8
 from askless.core.errors import Refusal, RefusedError
-from askless.core.table.columns import Column
 
-__all__ = ["Bounds", "Source", "read_columns", "read_table", "to_columns"]
-
-
-def read_columns(
-    source: Source, text: Collection[str] = (), bounds: Bounds = UNBOUNDED
-) -> dict[str, Column]:
-    """Read a table as columns.
-
-    `text` names columns whose cells stay as written. Others become float64 if every
-    cell is a number or a gap (`askless.core.table.cells`), else text. `bounds`: see
-    `read_table`.
-    """
-    return to_columns(read_table(source, bounds), text)
+__all__ = ["Bounds", "Source", "read_table"]
 
 
 def read_table(

@@ -4,17 +4,16 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from askless.app.documents.mending import FRESH
 from askless.app.documents.spec.spec import mend_spec
 from askless.app.processes.memory import available_bytes
-from askless.app.uploads import Bounds, read_table, to_columns
-from askless.app.uploads.places import is_streamed
+from askless.app.uploads import Bounds
 from askless.app.uploads.silent import SilentCells, read_silent_cells
-from askless.app.uploads.streams import StreamedTable, open_table
+from askless.app.uploads.streams import HeldTable, StreamedTable, open_table
 from askless.core.errors import Refusal, RefusedError
 from askless.core.pipeline.check import check_training
 from askless.core.pipeline.preparing import (
@@ -37,7 +36,7 @@ AnyTable = TypeVar("AnyTable", CheckedTable, PreparedTable)
 
 
 def check_both(
-    raw: object, read: Callable[[], Any]
+    raw: object, read: Callable[[], StreamedTable]
 ) -> tuple[TrainingSpec, CheckedTable]:
     """Check a spec and a table together; `read` is called once to read the table.
 
@@ -82,10 +81,15 @@ def check_names(
     return spec, features
 
 
-def check_columns(table: Any, spec: TrainingSpec) -> CheckedTable:
+def check_columns(table: StreamedTable, spec: TrainingSpec) -> CheckedTable:
     """Check a table by a spec; columns that the spec doesn't use are not read."""
-    unused = unused_columns(table.column_names, spec.table) - {CASE_COLUMN}
-    columns = to_columns(table, {*spec.table.text_columns, CASE_COLUMN}, unused)
+    names = list(table)
+    unused = unused_columns(names, spec.table) - {CASE_COLUMN}
+    table = table.with_text({*spec.table.text_columns, CASE_COLUMN})
+    used = [name for name in names if name not in unused]
+    read = table.read_rows(0, table.n_rows, used)
+    missing = np.broadcast_to(np.nan, table.n_rows)
+    columns = {name: read.get(name, missing) for name in names}
     silent = read_silent_cells(columns)
     find = None if silent is None else silent.find
     checked = check_training(columns, spec, available_bytes(), find)
@@ -95,7 +99,12 @@ def check_columns(table: Any, spec: TrainingSpec) -> CheckedTable:
 def prepare_streamed(
     table: StreamedTable, spec: TrainingSpec, *, keeps_codes: bool = True
 ) -> PreparedTable:
-    """Check and prepare a table whose columns are read one at a time."""
+    """Check and prepare a table whose columns are read one at a time.
+
+    One that is in memory is coded at once, which is faster where there are few rows.
+    """
+    if isinstance(table, HeldTable):
+        return prepare_table(check_columns(table, spec), spec)
     silent = read_silent_cells(table)
     prepared = prepare_columns(
         *(table, table.n_rows, spec, available_bytes()),
@@ -115,16 +124,12 @@ def read_training(
 ) -> PreparedTable:
     """Read a table to train on; raise RefusedError if it can't be used.
 
-    A small CSV is read whole. Parquet or a large CSV is read a column at a time, so it
-    may exceed the memory. `skipped`: see `askless.app.uploads.read_table`.
+    Parquet and large CSV are read a column at a time, so they may exceed the memory.
+    `skipped`: see `askless.app.uploads.read_table`.
     """
-    memory = available_bytes()
-    if isinstance(source, Path) and not is_streamed(source):
-        table = read_table(source, Bounds(memory=memory), skipped)
-        return prepare_table(check_columns(table, spec), spec)
-    bounds = Bounds(memory=memory)
-    streamed = open_table(source, spec.table.text_columns, bounds, skipped)
-    return prepare_streamed(streamed, spec)
+    bounds = Bounds(memory=available_bytes())
+    table = open_table(source, spec.table.text_columns, bounds, skipped)
+    return prepare_streamed(table, spec)
 
 
 def is_decided(refusals: list[Refusal]) -> bool:

@@ -1,6 +1,6 @@
-"""Converts pyarrow tables to columns: float64 with NaN, or str and None."""
+"""Convert arrow columns to float64 with NaN, or to arrays of str and None."""
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from askless.core.errors import Refusal, RefusedError
+from askless.core.arrays import FloatArray
 from askless.core.table.cells import GAP_WORDS, MISSING_WORDS
 from askless.core.table.columns import Column
 
@@ -16,49 +16,30 @@ TYPE_RULE = (
     "must hold numbers, words, days or true and false: name it in `ignore`, or leave "
     "it out"
 )
+# Words for a missing value, in small letters.
+GAPS = pa.array(sorted({word.lower() for word in (*MISSING_WORDS, *GAP_WORDS)}))
 
 
-def to_columns(
-    table: Any, text: Collection[str] = (), unused: Collection[str] = ()
-) -> dict[str, Column]:
-    """Convert a pyarrow table to columns; see `read_columns`.
+def holds_numbers(kind: Any, chunks: Iterable[Any], *, keep_text: bool) -> bool:
+    """Return whether a column is numeric: each cell is a number or a gap.
 
-    Columns in `unused` are not read; all their cells are returned as missing. Raises
-    RefusedError for columns of lists, records or bytes.
+    `chunks` are its cells; they are read only if its type does not decide. With
+    `keep_text` texts stay as they are, whatever they say.
     """
-    columns: dict[str, Column] = {}
-    refusals = []
-    for name in table.column_names:
-        cells = table.column(name)
-        if name in unused:
-            columns[name] = np.broadcast_to(np.nan, table.num_rows)
-            continue
-        try:
-            columns[name] = to_column(cells, keep_text=name in text)
-        except pa.ArrowException:
-            refusals.append(Refusal(f"column {name}", TYPE_RULE, str(cells.type)))
-    if refusals:
-        raise RefusedError(refusals)
-    return columns
+    if is_numeric_type(plain_type(kind)):
+        return True
+    if keep_text or pa.types.is_boolean(plain_type(kind)):
+        return False
+    try:
+        return are_all_numbers(chunks)
+    except pa.ArrowException:
+        # They can't become text; converting the column reports that.
+        return False
 
 
-def to_column(cells: Any, *, keep_text: bool) -> Column:
-    """Convert an arrow column to float64, or to an array of str and None."""
-    if pa.types.is_dictionary(cells.type):
-        return decode_words(cells, keep_text=keep_text)
-    if isinstance(cells, pa.ChunkedArray):
-        cells = cells.combine_chunks()
-    if not is_numeric_type(cells.type):
-        # Booleans become the words true and false.
-        keep_text |= pa.types.is_boolean(cells.type)
-        cells = cells.cast(pa.string())
-        numbers = None if keep_text else as_numbers(cells)
-        if numbers is None:
-            return decode_words(cells.dictionary_encode(), keep_text=True)
-        cells = numbers
-    # Not safe: large integers may lose digits.
-    numbers = cells.cast(pa.float64(), safe=False)
-    return np.array(numbers.fill_null(np.nan).to_numpy(zero_copy_only=False))
+def plain_type(kind: Any) -> Any:
+    """Return the type of cells, also of those in a dictionary."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def is_numeric_type(kind: Any) -> bool:
@@ -70,60 +51,130 @@ def is_numeric_type(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-def decode_words(cells: Any, *, keep_text: bool) -> Column:
-    """Convert a dictionary column to a column, each of its words once in memory."""
-    if isinstance(cells, pa.ChunkedArray):
-        cells = cells.unify_dictionaries().combine_chunks()
-    if isinstance(cells, pa.ChunkedArray):
-        # It has no chunk.
-        return to_column(cells.cast(cells.type.value_type), keep_text=keep_text)
-    n_words = len(cells.dictionary)
-    # A missing cell gets the code after the last word. Words that no cell has are left
-    # out: they must not decide whether the column is numeric.
-    numbers = cells.indices.cast(pa.int32()).fill_null(n_words).to_numpy()
-    used = np.flatnonzero(np.bincount(numbers, minlength=n_words + 1)[:n_words])
-    words = dictionary_to_column(
-        cells.dictionary.take(pa.array(used)), keep_text=keep_text
-    )
-    gap = np.array([np.nan if words.dtype == np.float64 else None], words.dtype)
-    places = np.full(n_words + 1, len(used))
-    places[used] = np.arange(len(used))
-    column: Column = np.concatenate([words, gap])[places[numbers]]
-    return column
+def are_all_numbers(chunks: Iterable[Any]) -> bool:
+    """Return whether some cells are numbers and all others are gaps.
+
+    Without any number, it returns True only if every cell is empty or NaN: a column of
+    words for gaps alone is text.
+    """
+    is_plain, has_number = True, False
+    for cells in chunks:
+        if pa.types.is_dictionary(cells.type):
+            # A missing cell is no word of a dictionary.
+            distinct = as_texts(used_words(cells)).drop_null()
+        else:
+            distinct = pc.unique(as_texts(cells))
+        words = pc.utf8_trim_whitespace(distinct)
+        known = words.filter(pc.invert(mark_gaps(words)))
+        if not is_castable(known):
+            return False
+        has_number |= len(known) > 0
+        is_plain = is_plain and (len(known) == len(words) or is_castable(words))
+    return is_plain or has_number
 
 
-def dictionary_to_column(words: Any, *, keep_text: bool) -> Column:
-    """Return the distinct values of a dictionary as a column: numbers or texts."""
-    if not (pa.types.is_string(words.type) or pa.types.is_large_string(words.type)):
-        return to_column(words, keep_text=keep_text)
-    numbers = None if keep_text else as_numbers(words)
-    if numbers is not None:
-        return np.array(numbers.fill_null(np.nan).to_numpy(zero_copy_only=False))
-    texts = np.empty(len(words), dtype=np.object_)
-    texts[:] = words.to_pylist()
-    return texts
-
-
-def as_numbers(cells: Any) -> Any:
-    """Return texts as float64 with gaps as null; None if some are not numbers."""
-    trimmed = pc.utf8_trim_whitespace(cells)
-    with suppress(pa.ArrowInvalid):
-        # Most columns have no gap words, and pass this faster test.
-        return trimmed.cast(pa.float64())
-    is_gap = mark_gaps(trimmed)
-    known = trimmed.filter(pc.fill_null(pc.invert(is_gap), False))
-    with suppress(pa.ArrowInvalid):
-        known.cast(pa.float64())
-        numbers = pc.if_else(is_gap, pa.scalar(None, pa.string()), trimmed)
-        # A column of gaps alone is not numeric.
-        return numbers.cast(pa.float64()) if len(known) else None
-    return None
+def is_castable(words: Any) -> bool:
+    """Return whether all texts can be read as numbers."""
+    try:
+        words.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def mark_gaps(trimmed: Any) -> Any:
     """Return a mask of the stripped texts that stand for a missing value."""
-    words = pa.array([*MISSING_WORDS, *GAP_WORDS])
-    return pc.or_(
-        pc.is_in(trimmed, value_set=words),
-        pc.is_in(pc.utf8_lower(trimmed), value_set=words),
-    )
+    return pc.is_in(pc.utf8_lower(trimmed), value_set=GAPS)
+
+
+def as_texts(cells: Any) -> Any:
+    """Return cells as texts, unchanged if they are."""
+    return cells if pa.types.is_string(cells.type) else cells.cast(pa.string())
+
+
+def to_column(chunks: Iterable[Any], n_rows: int, *, is_number: bool) -> Column:
+    """Convert chunks of cells to one column; `is_number` as `holds_numbers` decides."""
+    if not is_number:
+        return join_texts(map(as_coded, chunks), n_rows)
+    numbers = np.empty(n_rows)
+    start = 0
+    for cells in chunks:
+        numbers[start : start + len(cells)] = to_numbers(cells)
+        start += len(cells)
+    return numbers
+
+
+def to_numbers(cells: Any) -> FloatArray:
+    """Convert cells that are all numbers or gaps to float64."""
+    if pa.types.is_dictionary(cells.type):
+        # Words that no cell has need not be numbers.
+        is_used = mark_used(cells)
+        numbers = np.full(is_used.size, np.nan)
+        numbers[is_used] = to_numbers(used_words(cells))
+        return np.asarray(numbers[word_codes(cells)])
+    if not is_numeric_type(cells.type):
+        cells = parse_numbers(as_texts(cells))
+    if not pa.types.is_float64(cells.type):
+        # Not safe: large integers may lose digits.
+        cells = cells.cast(pa.float64(), safe=False)
+    # Missing cells become NaN.
+    return np.asarray(cells.to_numpy(zero_copy_only=False))
+
+
+def parse_numbers(cells: Any) -> Any:
+    """Return texts as float64 with gaps as null."""
+    trimmed = pc.utf8_trim_whitespace(cells)
+    with suppress(pa.ArrowInvalid):
+        # Most columns have no gap words, and pass this faster test.
+        return trimmed.cast(pa.float64())
+    gap = pa.scalar(None, pa.string())
+    return pc.if_else(mark_gaps(trimmed), gap, trimmed).cast(pa.float64())
+
+
+def as_coded(cells: Any) -> Any:
+    """Return cells that are not numbers as a dictionary of texts."""
+    if not pa.types.is_dictionary(cells.type):
+        return as_texts(cells).dictionary_encode()
+    words = cells.dictionary
+    if pa.types.is_string(words.type) or pa.types.is_large_string(words.type):
+        return cells
+    return pa.DictionaryArray.from_arrays(cells.indices, words.cast(pa.string()))
+
+
+def word_codes(cells: Any) -> Any:
+    """Return the code of each cell; missing cells get the number of words."""
+    codes = cells.indices.cast(pa.int32()).fill_null(len(cells.dictionary))
+    return codes.to_numpy(zero_copy_only=False)
+
+
+def mark_used(cells: Any) -> Any:
+    """Return which words of a dictionary some cell has, and False for no word."""
+    is_used = np.zeros(len(cells.dictionary) + 1, np.bool_)
+    is_used[word_codes(cells)] = True
+    is_used[-1] = False
+    return is_used
+
+
+def used_words(cells: Any) -> Any:
+    """Return the words of a dictionary that some cell has."""
+    return cells.dictionary.filter(pa.array(mark_used(cells)[:-1]))
+
+
+def join_texts(parts: Iterable[Any], n_rows: int) -> Column:
+    """Join coded cells to one column of texts and None, each word once in memory."""
+    chunks = list(parts)
+    column = np.empty(n_rows, np.object_)
+    if not chunks:
+        return column
+    joined = pa.chunked_array(chunks).unify_dictionaries()
+    chunks.clear()
+    words = joined.chunk(0).dictionary
+    # The last place is that of missing cells; its text stays None.
+    is_used = np.logical_or.reduce([mark_used(cells) for cells in joined.chunks])
+    texts = np.empty(len(words) + 1, np.object_)
+    texts[is_used] = words.filter(pa.array(is_used[:-1])).to_pylist()
+    start = 0
+    for cells in joined.chunks:
+        column[start : start + len(cells)] = texts[word_codes(cells)]
+        start += len(cells)
+    return column

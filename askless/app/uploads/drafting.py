@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from askless.app.uploads import Source, to_columns
+from askless.app.uploads import Source
 from askless.app.uploads.price_tables import PriceTable, read_prices
+from askless.app.uploads.streams import StreamedTable
 from askless.core.arrays import IntArray
 from askless.core.errors import Refusal, RefusedError
 from askless.core.table.cells import is_unnamed
@@ -38,7 +39,9 @@ class SpecDraft:
     drafts: tuple[ColumnDraft, ...]
 
 
-def draft_spec(table: Any, target: str, name: str, prices: Source | None) -> SpecDraft:
+def draft_spec(
+    table: StreamedTable, target: str, name: str, prices: Source | None
+) -> SpecDraft:
     """Draft a spec to train on a table; a person then edits its costs.
 
     Raises RefusedError if the target or the prices can't be used.
@@ -46,9 +49,9 @@ def draft_spec(table: Any, target: str, name: str, prices: Source | None) -> Spe
     columns, unreadable = read_each_column(table, target)
     if target not in columns:
         raise RefusedError([unknown_column("--target", target, columns)])
-    if table.num_rows == 0:
+    if table.n_rows == 0:
         raise RefusedError([Refusal("table", "must have at least one row")])
-    columns, labels, targets, notes = read_labels(columns, target, table.num_rows)
+    columns, labels, targets, notes = read_labels(columns, target, table.n_rows)
     # The column of cases is read by every training, and never a feature.
     columns.pop(CASE_COLUMN, None)
     named = [one for one in columns if one != target and not is_unnamed(one)]
@@ -69,7 +72,7 @@ def draft_spec(table: Any, target: str, name: str, prices: Source | None) -> Spe
     spec |= {"groups": groups} if groups else {}
     ignored_names = [one.name for one in drafts if one.reason]
     spec |= {"ignore": ignored_names} if ignored_names else {}
-    if len(targets) < table.num_rows:
+    if len(targets) < table.n_rows:
         spec |= {"missing_target": "drop"}
     notes += write_notes(drafts, price_table, prices is not None)
     return SpecDraft(spec, tuple(notes), tuple(labels), columns, tuple(drafts))
@@ -123,13 +126,16 @@ def note_scarce_classes(
         yield f"{target}: {few} are hard to learn: {named}{tail}"
 
 
-def read_each_column(table: Any, target: str) -> tuple[dict[str, Column], list[str]]:
+def read_each_column(
+    table: StreamedTable, target: str
+) -> tuple[dict[str, Column], list[str]]:
     """Read a table's columns; also return the names of unreadable ones."""
     columns: dict[str, Column] = {}
+    table = table.with_text([target])
     unreadable = []
-    for name in table.column_names:
+    for name in table:
         try:
-            columns |= to_columns(table.select([name]), [target])
+            columns[name] = table[name]
         except RefusedError:
             if name == target:
                 raise

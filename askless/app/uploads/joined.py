@@ -23,8 +23,10 @@ from askless.app.uploads.parsing import (
     TableReader,
     TableSource,
     judge_table,
+    open_bounded,
     read_bounded,
 )
+from askless.app.uploads.streams import StreamedTable
 from askless.core.errors import Refusal, RefusedError
 from askless.core.table.check import unused_columns
 from askless.core.table.spec import TableSpec
@@ -95,12 +97,12 @@ def join_files(
     refuse_too_many(tables, bounds)
     content = b""
 
-    def read_joined() -> Any:
+    def read_joined() -> StreamedTable:
         nonlocal content
         spec, _ = mend_spec(raw)
         uses = name_columns(tables, None if spec is None else spec.table)
         content = write_parquet(join_tables(tables, *uses))
-        return read_bounded(BytesIO(content), bounds)
+        return open_bounded(BytesIO(content), bounds)
 
     return judge_table(read_joined, raw), content
 

@@ -11,8 +11,9 @@ from askless.app.documents.session.cases import note_absent
 from askless.app.uploads.bounds import Bounds, refuse_more
 from askless.app.uploads.columns import (
     TYPE_RULE,
-    as_numbers,
+    are_all_numbers,
     is_numeric_type,
+    plain_type,
     to_column,
 )
 from askless.app.uploads.silent import RULE, read_case_cells
@@ -104,16 +105,10 @@ def kind_of(cells: Any) -> str | None:
     """Return what a column holds; None where nothing is in it."""
     if len(cells) == cells.null_count:
         return None
-    if is_numeric_type(plain_type(cells)):
+    if is_numeric_type(plain_type(cells.type)):
         return "numbers"
-    words = pa.chunked_array([one.cast(pa.string()) for one in cells.chunks])
-    return "words" if as_numbers(words.combine_chunks()) is None else "numbers"
-
-
-def plain_type(cells: Any) -> Any:
-    """Return the type of the cells, also of those in a dictionary."""
-    kind = cells.type
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    words = (chunk.cast(pa.string()) for chunk in cells.chunks)
+    return "numbers" if are_all_numbers(words) else "words"
 
 
 def join_column(tables: Sequence[NamedTable], name: str) -> Any:
@@ -125,7 +120,7 @@ def join_column(tables: Sequence[NamedTable], name: str) -> Any:
         one.cells.column(name) if name in one.cells.column_names else None
         for one in tables
     ]
-    kinds = [plain_type(one) for one in parts if one is not None]
+    kinds = [plain_type(one.type) for one in parts if one is not None]
     to_common = {
         all(map(is_numeric_type, kinds)): to_floats,
         all(map(pa.types.is_boolean, kinds)): to_booleans,
@@ -179,7 +174,8 @@ def case_cells(table: NamedTable, columns: Collection[str]) -> list[str | None]:
         return [note_absent(None, absent)] * table.cells.num_rows
     field = f"{table.where}, column {CASE_COLUMN}"
     try:
-        column = to_column(table.cells.column(CASE_COLUMN), keep_text=True)
+        cells_of_case = table.cells.column(CASE_COLUMN)
+        column = to_column(cells_of_case.chunks, len(cells_of_case), is_number=False)
     except pa.ArrowException:
         raise RefusedError([Refusal(field, RULE)]) from None
     places, cells = read_case_cells(column, lambda one: note_absent(one, absent), field)

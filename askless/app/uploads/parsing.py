@@ -21,6 +21,7 @@ from askless.app.uploads.references import (
     sample_rows,
     unlimited_rows,
 )
+from askless.app.uploads.streams import HeldTable, StreamedTable, open_table
 from askless.core.catalogue.catalogue import Feature
 from askless.core.errors import Refusal, RefusedError
 from askless.core.pipeline.spec import TrainingSpec
@@ -163,16 +164,28 @@ def reader_of(settings: Any) -> TableReader:
     )
 
 
+def open_bounded(file: IO[bytes], bounds: Bounds) -> StreamedTable:
+    """Open a table; refuse one without rows or with names that can't be stored."""
+    table = open_table(file, (), bounds)
+    refuse_unfit(facts_of(table))
+    return table
+
+
 def read_bounded(file: IO[bytes], bounds: Bounds) -> Any:
-    """Read a table; refuse one without rows or with names that can't be stored."""
+    """Read a table whole as an arrow table; refuse what `open_bounded` refuses."""
     table = read_table(file, bounds)
+    refuse_unfit(TableFacts(table.num_rows, tuple(table.column_names)))
+    return table
+
+
+def refuse_unfit(facts: TableFacts) -> None:
+    """Refuse a table without rows or with names that can't be stored."""
     refusals = []
-    if table.num_rows == 0:
+    if facts.n_rows == 0:
         refusals.append(Refusal("table", "must have at least one row"))
-    refusals += refuse_header(table.column_names)
+    refusals += refuse_header(facts.columns)
     if refusals:
         raise RefusedError(refusals)
-    return table
 
 
 def refuse_header(names: Iterable[str]) -> list[Refusal]:
@@ -191,29 +204,32 @@ def refer_table(
     reference, table = record_table(url, places, bounds)
     if refusals := refuse_header(table):
         raise RefusedError(refusals)
-    return ReferredTable(TableFacts(table.n_rows, tuple(table)), reference)
+    return ReferredTable(facts_of(table), reference)
 
 
 def examine_file(file: IO[bytes], bounds: Bounds) -> TableFacts:
-    return facts_of(read_bounded(file, bounds))
-
-
-def facts_of(table: Any) -> TableFacts:
+    table = read_bounded(file, bounds)
     return TableFacts(table.num_rows, tuple(table.column_names))
+
+
+def facts_of(table: StreamedTable) -> TableFacts:
+    return TableFacts(table.n_rows, tuple(table))
 
 
 def judge_file(file: IO[bytes], bounds: Bounds, raw: dict[str, Any]) -> JudgedTable:
     """Check a table and a spec together; raise RefusedError with every broken rule."""
-    return judge_table(lambda: read_bounded(file, bounds), raw)
+    return judge_table(lambda: open_bounded(file, bounds), raw)
 
 
-def judge_table(read_rows: Callable[[], Any], raw: dict[str, Any]) -> JudgedTable:
-    """Check a spec and the table that `read_rows` returns, as `judge_file` does."""
+def judge_table(
+    open_rows: Callable[[], StreamedTable], raw: dict[str, Any]
+) -> JudgedTable:
+    """Check a spec and the table that `open_rows` returns, as `judge_file` does."""
     facts = None
 
-    def read() -> Any:
+    def read() -> StreamedTable:
         nonlocal facts
-        table = read_rows()
+        table = open_rows()
         facts = facts_of(table)
         return table
 
@@ -244,7 +260,7 @@ def judge_by_names(facts: TableFacts, raw: Mapping[str, Any]) -> JudgedTable:
 
 
 def draft_file(file: IO[bytes], bounds: Bounds, target: str, name: str) -> DraftedTable:
-    return draft_table(read_bounded(file, bounds), target, name)
+    return draft_table(open_bounded(file, bounds), target, name)
 
 
 def draft_sample(
@@ -268,10 +284,10 @@ def draft_sample(
         )
         for name in table
     }
-    return draft_table(pa.table(columns), *target_and_name)
+    return draft_table(HeldTable(pa.table(columns)), *target_and_name)
 
 
-def draft_table(table: Any, target: str, name: str) -> DraftedTable:
+def draft_table(table: StreamedTable, target: str, name: str) -> DraftedTable:
     draft = draft_spec(table, target, name, None)
     columns = tuple((one, build_sketch(one, draft.columns)) for one in draft.drafts)
     return DraftedTable(draft.spec, draft.labels, columns)

@@ -82,22 +82,23 @@ def file_error(name: str, error: Exception) -> Exception:
     )
 
 
-def is_streamed(source: Path | str) -> bool:
-    """Return whether a table is read in pieces: Parquet, or a large CSV."""
-    if isinstance(source, str) or source.is_dir():
-        return True
-    return is_large_csv(source) or begins_as_parquet(source)
+def is_parquet_at(source: Path) -> bool:
+    """Return whether a path is that of a folder or of a Parquet file."""
+    # A pipe is not looked at: its first bytes could not be read again.
+    return source.is_dir() or (source.is_file() and begins_as_parquet(source))
 
 
 def is_large_csv(source: Path) -> bool:
-    """Return whether a file is a CSV too large to be read whole."""
+    """Return whether a file that is not Parquet is too large to be read whole."""
+    if not source.is_file():
+        return False
     try:
         with source.open("rb") as file:
             is_packed = file.read(10).startswith(tuple(COMPRESSIONS))
         size = source.stat().st_size * (PACKED if is_packed else 1)
     except OSError:
         return False
-    return size > LARGE_CSV and not begins_as_parquet(source)
+    return size > LARGE_CSV
 
 
 def begins_as_parquet(source: Path) -> bool:

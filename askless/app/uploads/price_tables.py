@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from askless.app.uploads import Source, read_columns
+from askless.app.uploads import Source
+from askless.app.uploads.streams import read_columns
 from askless.core.catalogue.prices import from_micros, to_micros
 from askless.core.errors import Refusal, RefusedError, nearest_hint
 from askless.core.table.columns import as_text

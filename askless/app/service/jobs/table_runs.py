@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from askless.app.batch.kinds import TABLE_KINDS
 from askless.app.batch.outputs import Computing, JobOutput
-from askless.app.batch.sources import MemoryRows, RowSource, StreamedRows
+from askless.app.batch.sources import RowSource
 from askless.app.documents.files import model_text
 from askless.app.records import StoredJob
 from askless.app.service.jobs import queue
@@ -20,7 +19,7 @@ from askless.app.service.sources import CellSource
 from askless.app.store import models
 from askless.app.store.blobs import Blobs
 from askless.app.store.database.transactions import Transaction
-from askless.app.uploads.parsing import TableReader, read_bounded
+from askless.app.uploads.parsing import TableReader, open_bounded
 from askless.app.uploads.places import as_arrow, find_file, is_parquet
 from askless.app.uploads.references import (
     TableReference,
@@ -145,15 +144,14 @@ def compute_job(job: StoredJob, model: Model, opening: Opening) -> Computing:
 
 
 def table_opener(reader: TableReader, blobs: Blobs, cells: CellSource) -> Opening:
-    """Return a function that opens a table: Parquet by row groups, others whole."""
+    """Return a function that opens a table: by its row groups."""
     bounds = reader.bounds
     if isinstance(cells, TableReference):
         most = unlimited_rows(bounds)
-        return lambda text: StreamedRows(
-            open_reference(cells, reader.places, text, most)
-        )
+        return lambda text: RowSource(open_reference(cells, reader.places, text, most))
     with blobs.open(cells) as stream:
         if not is_parquet(stream):
-            return partial(MemoryRows, read_bounded(stream, bounds))
+            table = open_bounded(stream, bounds)
+            return lambda text: RowSource(table.with_text(text))
     file = find_file(as_arrow(blobs.system), f"{blobs.root}/{cells}")
-    return lambda text: StreamedRows(StreamedTable([file], text, bounds))
+    return lambda text: RowSource(StreamedTable([file], text, bounds))

@@ -20,8 +20,8 @@ from askless.app.service.jobs.run import JobSource, Workshop
 from askless.app.store import jobs, models
 from askless.app.store.blobs import Blobs
 from askless.app.store.database.transactions import Transaction
-from askless.app.uploads.checking import check_columns, prepare_streamed
-from askless.app.uploads.parsing import TableReader, read_bounded
+from askless.app.uploads.checking import prepare_streamed
+from askless.app.uploads.parsing import TableReader, open_bounded
 from askless.app.uploads.places import as_arrow, find_file, is_parquet
 from askless.app.uploads.references import (
     TableReference,
@@ -30,7 +30,7 @@ from askless.app.uploads.references import (
 )
 from askless.app.uploads.streams import StreamedTable
 from askless.core.model.model import Curve
-from askless.core.pipeline.preparing import PreparedTable, prepare_table
+from askless.core.pipeline.preparing import PreparedTable
 from askless.core.pipeline.progress import Training
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.pipeline.train import train
@@ -111,7 +111,7 @@ class TrainingWork(NamedTuple):
 def open_training(
     workshop: Workshop, source: JobSource, job: StoredJob
 ) -> Iterator[TrainingWork]:
-    """Read the table to train on, Parquet a column at a time.
+    """Read the table to train on, a column at a time.
 
     A table that stays in its place may be read on a cluster, which holds the rows until
     the block ends. Raises RefusedError if the table can't be used, BlobGoneError if it
@@ -137,9 +137,8 @@ def read_upload(
     bounds, text = reader.bounds, spec.table.text_columns
     with blobs.open(source) as stream:
         if not is_parquet(stream):
-            return prepare_table(
-                check_columns(read_bounded(stream, bounds), spec), spec
-            )
+            table = open_bounded(stream, bounds).with_text(text)
+            return prepare_streamed(table, spec)
     file = find_file(as_arrow(blobs.system), f"{blobs.root}/{source}")
     table = StreamedTable([file], text, bounds)
     return prepare_streamed(table, spec)

@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What pytest makes of the test files is kept, and not made anew by each process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo free-port test test-uncompiled test-chaos test-replicas test-fuzz test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-online evidence frontier lock clean
+.PHONY: help demo free-port test test-all test-random test-uncompiled test-chaos test-replicas test-fuzz test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-online evidence frontier lock clean
 
 define check_python
 @command -v $(PYTHON) >/dev/null || { \
@@ -54,10 +54,21 @@ free-port:
 	@$(PYTHON) -I askless/app/processes/ports.py "$(PORT)"
 
 # Kernels are compiled while the packages of developers are installed.
-test: $(USER_STAMP) ## Run the tests, the slowest files first (tests/durations.json).
+test: compiled ## Run the tests but those of level full: no browser, no foreign client, no kill.
+	@$(BIN)/python -m pytest $(PARALLEL) -m "not full and not chaos and not schema" --durations=20
+
+test-all: compiled ## Run the tests of all levels, the slowest files first (tests/durations.json).
+	@$(BIN)/python -m pytest $(PARALLEL) --durations=20
+
+test-random: $(STAMP) ## Run the property tests with examples drawn anew (SEED=: those of a seed).
+	@seed=$${SEED:-$$RANDOM}; echo "SEED=$$seed"; \
+		$(BIN)/python -m pytest -m "hypothesis and not chaos and not schema" \
+		-p no:xdist --hypothesis-profile=random --hypothesis-seed=$$seed
+
+.PHONY: compiled
+compiled: $(USER_STAMP)
 	@$(BIN)/askless compile-kernels & compiling=$$!; \
 		$(MAKE) --no-print-directory $(STAMP); wait $$compiling
-	@$(BIN)/python -m pytest $(PARALLEL) --durations=20
 
 test-uncompiled: $(STAMP) ## Run the tests of core as plain Python, for its coverage (2 minutes).
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/core -p no:xdist -m "not slow" \

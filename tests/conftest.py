@@ -17,6 +17,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import Stump
 from askless.core.table.dataset import ClassLabel, Dataset
 from tests.guard import sitecustomize
+from tests.levels import is_full, measure_yardstick
 from tests.panels import shorten
 from tests.small import ensemble_of
 
@@ -29,22 +30,27 @@ if GUARD not in (paths := os.environ.get("PYTHONPATH", "").split(os.pathsep)):
 # then takes milliseconds instead of microseconds.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-# Uncompiled kernels are slow Python; compiled ones are slow the first time. Only the
-# compiled run explores: the uncompiled one measures coverage, which is not for luck.
+# Uncompiled kernels are slow Python; compiled ones are slow the first time. Each run
+# takes the same examples; `make test-random` draws others.
 IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 settings.register_profile(
     "askless",
     deadline=None,
-    derandomize="CI" in os.environ or not IS_COMPILED,
+    derandomize=True,
     max_examples=60 if IS_COMPILED else 12,
     suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "random", settings.get_profile("askless"), derandomize=False, max_examples=100
 )
 settings.load_profile("askless")
 
 
-# Seconds by file: the slowest go first, so that no process ends long after the others.
+# Yardsticks by level and file: the slowest files go first, so that no process ends long
+# after the others.
 DURATIONS = Path(__file__).with_name("durations.json")
-SECONDS: Counter[str] = Counter()
+SECONDS: dict[str, Counter[str]] = {"quick": Counter(), "full": Counter()}
+YARDSTICK: list[float] = []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,9 +66,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_report_header() -> str:
+    """State how fast this machine is; processes of pytest-xdist make no report."""
+    YARDSTICK.append(measure_yardstick())
+    return f"yardstick: {YARDSTICK[0]:.2f} s (a plain loop of 20 million additions)"
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    seconds = json.loads(DURATIONS.read_text(encoding="utf-8"))
-    items.sort(key=lambda item: -seconds.get(file_of(item.nodeid), 0.0))
+    took: Counter[str] = Counter()
+    for files in json.loads(DURATIONS.read_text(encoding="utf-8")).values():
+        took.update(files)
+    items.sort(key=lambda item: -took[file_of(item.nodeid)])
+    for item in items:
+        if is_full(item):
+            item.add_marker("full")
 
 
 def pytest_collection_finish() -> None:
@@ -72,16 +90,24 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    SECONDS[file_of(report.nodeid)] += report.duration
+    level = "full" if "full" in report.keywords else "quick"
+    SECONDS[level][file_of(report.nodeid)] += report.duration
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     # A process of pytest-xdist has seen some files only; the one that started it, all.
     is_whole = not hasattr(session.config, "workerinput")
     if is_whole and session.config.getoption("--rewrite-durations"):
-        rounded = {file: round(took) for file, took in SECONDS.most_common()}
-        text = json.dumps({file: took for file, took in rounded.items() if took})
-        DURATIONS.write_text(text.replace(", ", ",\n") + "\n", encoding="utf-8")
+        # A machine may become slower while it is busy.
+        yardstick = (YARDSTICK[0] + measure_yardstick()) / 2
+        rounded = {
+            level: {
+                file: round(took / yardstick, 1) for file, took in files.most_common()
+            }
+            for level, files in SECONDS.items()
+        }
+        text = json.dumps(rounded, indent=0)
+        DURATIONS.write_text(text + "\n", encoding="utf-8")
 
 
 def file_of(nodeid: str) -> str:

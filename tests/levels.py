@@ -1,0 +1,57 @@
+"""The levels of the tests, and what a run of each may take.
+
+`make test` leaves out level `full`; `make test-all` runs both. Times are in
+yardsticks, so that the speed of a machine does not matter.
+"""
+
+from time import perf_counter
+
+import pytest
+
+# Seconds of wall time per yardstick of a plain loop of this many additions.
+N_ADDITIONS = 20_000_000
+# Yardsticks that a run may take on two cores: of `make test`, of `make test-all`.
+MOST_QUICK, MOST_ALL = 80.0, 270.0
+
+# What kills processes, what another program has to be a client of, and what a page of
+# documentation says to do. Tests of Chromium are known by their fixture.
+FULL_FILES = frozenset(
+    {
+        "tests/app/doors/fhir/test_fhir_page.py",
+        "tests/app/doors/fhir/test_lforms.py",
+        "tests/app/doors/oidc/test_page.py",
+        "tests/app/doors/test_doors_page.py",
+        "tests/app/doors/test_mcp_stdio.py",
+        "tests/app/doors/test_mlflow.py",
+        "tests/app/doors/test_triton.py",
+        "tests/app/test_cluster.py",
+        "tests/app/test_dask.py",
+        "tests/app/test_dask_deaths.py",
+        "tests/app/test_http_concurrency.py",
+        "tests/app/test_learning_docs.py",
+        "tests/app/test_notebook.py",
+        "tests/app/test_readme.py",
+        "tests/app/test_shutdown.py",
+        "tests/app/test_tutorial.py",
+        "tests/app/test_worker.py",
+        "tests/askless/test_estimator_page.py",
+    }
+)
+BROWSER = "browser"
+
+
+def is_full(item: pytest.Item) -> bool:
+    """Whether a test is left out of `make test`."""
+    fixtures = getattr(item, "fixturenames", ())
+    return item.nodeid.partition("::")[0] in FULL_FILES or BROWSER in fixtures
+
+
+def measure_yardstick(n_parts: int = 5) -> float:
+    """Measure how many seconds the loop takes, by the median of short ones."""
+    times = []
+    for _ in range(n_parts):
+        started, total = perf_counter(), 0
+        for number in range(N_ADDITIONS // 20):
+            total += number
+        times.append((perf_counter() - started) * 20)
+    return sorted(times)[n_parts // 2]

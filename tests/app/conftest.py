@@ -24,6 +24,9 @@ from askless.app.store.database.engine import create_engine
 from askless.app.store.database.migrate import migrate
 from askless.core.warm import warm_up
 from tests.app.jobs import Jobs
+from tests.applications import share_routes
+
+share_routes()
 
 # Files whose statements, locks or transactions differ between the engines, or which
 # start processes on one. Others run on SQLite alone, but with ASKLESS_TEST_ENGINES=all.

@@ -14,6 +14,7 @@ from sqlalchemy.exc import InternalError, OperationalError
 from askless.app.http.plumbing.deps import get_read_db
 from askless.app.http.plumbing.layers.edge import OTHER, Exchange
 from askless.app.http.plumbing.layers.metrics import MOST_UNITS, Metrics
+from tests.applications import OVERRIDES
 
 pytest_plugins = ["tests.app.conftest_http"]
 pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
@@ -53,15 +54,15 @@ def failing(error: Exception) -> Callable[[], NoReturn]:
     ],
 )
 def test_a_failure_of_ours_is_logged_once(
-    app: FastAPI,
     caplog: pytest.LogCaptureFixture,
     client: TestClient,
+    monkeypatch: pytest.MonkeyPatch,
     error: Exception,
     status: int,
     event: str,
 ) -> None:
     caplog.set_level(logging.INFO, "askless")
-    app.dependency_overrides[get_read_db] = failing(error)
+    monkeypatch.setitem(OVERRIDES, get_read_db, failing(error))
 
     response = client.get("/models")
 

@@ -20,6 +20,7 @@ from askless.app.settings.settings import Settings
 from tests.app.clinic import Answer, Json, Start, local_client
 from tests.app.conftest import admin
 from tests.app.jobs import Jobs
+from tests.applications import OVERRIDES
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -150,10 +151,10 @@ def raise_disk_full() -> NoReturn:
 
 @only_sqlite
 def test_answer_that_found_no_space_makes_not_ready(
-    app: FastAPI, client: TestClient
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wait_until_ready(client)
-    app.dependency_overrides[get_read_db] = raise_disk_full
+    monkeypatch.setitem(OVERRIDES, get_read_db, raise_disk_full)
 
     assert client.get("/models").status_code == 503
 

@@ -13,6 +13,7 @@ from sqlalchemy.exc import OperationalError
 from askless.app.http.plumbing.deps import get_read_db
 from askless.app.settings.settings import Settings
 from tests.app.clinic import Answer, Json, Put, Start, clinic, model_json
+from tests.applications import OVERRIDES
 
 pytest_plugins = ["tests.app.conftest_http"]
 pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
@@ -361,12 +362,12 @@ def test_a_crash_is_500_and_tells_nothing(app: FastAPI, client: TestClient) -> N
 
 
 def test_a_database_that_does_not_answer_is_503(
-    app: FastAPI, client: TestClient
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail() -> NoReturn:
         raise OperationalError(SECRET, {}, Exception(SECRET))
 
-    app.dependency_overrides[get_read_db] = fail
+    monkeypatch.setitem(OVERRIDES, get_read_db, fail)
 
     response = client.get("/models")
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from copy import deepcopy
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -28,19 +29,19 @@ def places(value: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def marked(document: Json) -> Iterator[Json]:
-    """Copies of a document, each with a marker in another place."""
+    """Copies of a document, each with the next marker in another place."""
+    markers = cycle(MARKERS)
     for *way, last in places(document):
         if (*way, last) == ("groups", 0, "name"):
             continue  # A feature must have one of these names: its refusal lists them.
         if (*way, last) == ("model",):
             continue  # Who asks for a model that is not there reads what was asked.
-        for marker in MARKERS:
-            copy = deepcopy(document)
-            holder: Any = copy
-            for step in way:
-                holder = holder[step]
-            holder[last] = marker
-            yield copy
+        copy = deepcopy(document)
+        holder: Any = copy
+        for step in way:
+            holder = holder[step]
+        holder[last] = next(markers)
+        yield copy
 
 
 def assert_silent(response: Any) -> bool:
@@ -73,7 +74,7 @@ def test_refusals_of_a_model_repeat_nothing(
 
     refused = [assert_silent(client.post("/models", json=raw)) for raw in marked(model)]
 
-    assert sum(refused) > 200
+    assert sum(refused) > 80
 
 
 def test_refusals_of_a_session_repeat_nothing(client: TestClient, put: Put) -> None:
@@ -83,7 +84,7 @@ def test_refusals_of_a_session_repeat_nothing(client: TestClient, put: Put) -> N
 
     refused = [assert_silent(client.post("/predict", json=raw)) for raw in marked(body)]
 
-    assert sum(refused) > 20
+    assert sum(refused) > 7
 
 
 def test_refusals_of_answers_repeat_nothing(client: TestClient, start: Start) -> None:
@@ -92,7 +93,7 @@ def test_refusals_of_answers_repeat_nothing(client: TestClient, start: Start) ->
 
     refused = [assert_silent(client.post(path, json=raw)) for raw in marked(body)]
 
-    assert sum(refused) > 10
+    assert sum(refused) >= 4
 
 
 def test_refusals_of_a_spec_repeat_nothing(
@@ -114,4 +115,4 @@ def test_refusals_of_a_spec_repeat_nothing(
         for raw in marked(spec)
     ]
 
-    assert sum(refused) > 60
+    assert sum(refused) > 20

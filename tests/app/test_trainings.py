@@ -89,7 +89,7 @@ SPECS: dict[str, Spec] = {
 SPECS["cascade"]["params"] |= RATES
 TAKEOVERS = {
     **{"boosted": (1, 30, 31, 75), "cascade": (1, 2), "forest": (1, 2), "tree": (1,)},
-    **dict.fromkeys(("selected", "selected forest"), (1, 5, 7, 10, 13, 17, 20, 24, 28)),
+    **{"selected": (1, 7, 13, 20, 28), "selected forest": (5, 10, 17, 24)},
 }
 
 

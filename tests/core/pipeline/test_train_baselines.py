@@ -67,8 +67,13 @@ BUDGETS = [0, MICROS, 2 * MICROS, 4 * MICROS + 5, 7 * MICROS, None]
 
 @pytest.mark.usefixtures("short_panels")
 @pytest.mark.slow
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(
+    ("algorithm", "n_classes"),
+    [
+        *((name, 2 + number % 2) for number, name in enumerate(ALGORITHMS)),
+        ("cascade", 3 - [*ALGORITHMS].index("cascade") % 2),
+    ],
+)
 def test_every_algorithm_trains_evaluates_is_stored_and_plays(algorithm, n_classes):
     dataset = mixed(23, n_classes, n_samples=60, share_missing=0.1)
     training = train(dataset, params_of(algorithm), folds=2, seed=1)
@@ -87,7 +92,7 @@ def test_every_algorithm_trains_evaluates_is_stored_and_plays(algorithm, n_class
     assert through_json(model) == model
     ensemble = model.ensemble
     assert ensemble.policy == ALGORITHMS[algorithm].policy
-    fresh = mixed(24, n_classes, n_samples=25, share_missing=0.2)
+    fresh = mixed(24, n_classes, n_samples=8, share_missing=0.2)
     curve = curves.evaluate(ensemble, fresh, BUDGETS)
     walks = simulate.walk(ensemble, fresh.values, BUDGETS, seed=0)
     labels = probability.decide(ensemble, simulate.class_probabilities(ensemble, walks))

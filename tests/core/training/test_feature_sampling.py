@@ -27,6 +27,13 @@ from tests.small import make_dataset, random_dataset
 LEARNERS = ("stump", "tree", "product")
 UCBS = ("ucb", "ucb_unscaled")
 SEARCHES = ("all", "lazy", *UCBS)
+# Each search with each learner; algorithms and numbers of classes take turns.
+ALGORITHMS = ("adaboost", "hybrid", "adaboost_bt_smoothed")
+PAIRS = [
+    (2 + (number + idx) % 2, learner, search, ALGORITHMS[(number + idx) % 3])
+    for number, search in enumerate(SEARCHES)
+    for idx, learner in enumerate(LEARNERS)
+]
 
 
 def params_of(learner, search, algorithm="adaboost", rounds=10, **kwargs):
@@ -178,10 +185,8 @@ def test_search_has_a_memory_exactly_if_its_picks_depend_on_edges(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("search", UCBS)
-def test_boosting_with_ucb_is_the_naive_one(search, learner, n_classes):
+@pytest.mark.parametrize(("n_classes", "learner", "search"), [p[:3] for p in PAIRS[6:]])
+def test_boosting_with_ucb_is_the_naive_one(n_classes, learner, search):
     dataset = random_dataset(3, n_classes, n_samples=60, n_features=9)
     params = params_of(learner, search, rounds=8)
 
@@ -253,10 +258,7 @@ def test_seed_decides_the_draws_of_lazy():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["adaboost", "hybrid", "adaboost_bt_smoothed"])
-@pytest.mark.parametrize("search", SEARCHES)
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("n_classes", "learner", "search", "algorithm"), PAIRS)
 def test_run_resumed_after_any_round_goes_on_to_the_bit(
     n_classes, learner, search, algorithm
 ):
@@ -269,10 +271,10 @@ def test_run_resumed_after_any_round_goes_on_to_the_bit(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("search", SEARCHES)
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_long_run_resumed_late_goes_on_to_the_bit(learner, search, n_classes):
+@pytest.mark.parametrize(
+    ("n_classes", "learner", "search"), [p[:3] for p in PAIRS[::2]]
+)
+def test_long_run_resumed_late_goes_on_to_the_bit(n_classes, learner, search):
     dataset = random_dataset(9, n_classes, n_samples=200, n_features=9)
     params = params_of(learner, search, rounds=150)
     whole = run(dataset, params)

@@ -84,11 +84,9 @@ def naive_next(ensemble: Ensemble, state: State) -> tuple[int | None, str | None
     """What the twin asks next, and why it stops."""
     plain = replace(state, policy="panels")
     step = POLICIES["panels"].find_next(Position.of(ensemble, plain))
-    if step.feature_idx is None:
-        return None, step.reason
     position, ladder = Position.of(ensemble, plain), ensemble.panels
     if has_hidden(ensemble, state):
-        return step.feature_idx, None
+        return step.feature_idx, step.reason
     rules, aim = ladder.stopping.rules, state.aim or Aim()
     wishes = aim.mean_budget, aim.wanted_error, aim.error_price
     first, share = naive.mixture([(one.spend, one.error) for one in rules], *wishes)
@@ -109,7 +107,8 @@ def naive_next(ensemble: Ensemble, state: State) -> tuple[int | None, str | None
     if ensemble.error_costs is not None:
         risk = min(chances @ np.array(ensemble.error_costs))
     if way is None:
-        return step.feature_idx, "not_worth_it"
+        return step.feature_idx, step.reason or "not_worth_it"
+    # A rule is followed where `panels` would ask nothing more, too.
     order = ladder.panels[way[0]].feature_idxs
     asked = next(idx for idx in order if state.outcomes[idx] is None)
     return asked, None if risk > way[1] else "not_worth_it"

@@ -35,7 +35,7 @@ ON_BOTH_ENGINES = {
     *("test_dask_deaths", "test_environment"),
     *("test_http_concurrency", "test_http_jobs", "test_http_operations"),
     *("test_http_replicas", "test_large_tables", "test_ledger", "test_outcomes"),
-    *("test_challenges", "test_logged_cases", "test_privacy", "test_queue"),
+    *("test_logged_cases", "test_privacy", "test_queue"),
     *("test_mcp_concurrency", "test_people"),
     *("test_retries", "test_rolling_upgrade", "test_sessions", "test_store"),
     *("test_tenants", "test_trainings", "test_trainings_that_fail", "test_worker"),

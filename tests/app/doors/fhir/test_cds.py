@@ -296,7 +296,7 @@ def ehr() -> Iterator[Ehr]:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield Ehr(key, f"http://127.0.0.1:{server.server_port}/jwks.json")
     server.shutdown()

@@ -100,7 +100,7 @@ def served() -> Iterator[tuple[JwkServer, str]]:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield content, f"http://127.0.0.1:{server.server_port}/jwks.json"
     server.shutdown()
@@ -166,14 +166,12 @@ FORGED = [
 ]
 
 
-@pytest.mark.parametrize("forge", FORGED)
-def test_forged_token_is_refused(
-    guarded: TestClient, sessions: Any, forge: Any
-) -> None:
-    response = ask(guarded, forge())
+def test_forged_tokens_are_refused(guarded: TestClient, sessions: Any) -> None:
+    for forge in FORGED:
+        response = ask(guarded, forge.values[0]())
 
-    assert response.status_code == 401, response.text
-    assert response.headers["www-authenticate"]
+        assert response.status_code == 401, (forge.id, response.text)
+        assert response.headers["www-authenticate"], forge.id
     assert sessions() == 0
 
 

@@ -49,7 +49,7 @@ def jwks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Jwks]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     made.url = f"http://127.0.0.1:{server.server_port}/jwks"
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield made
     server.shutdown()

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,6 +25,7 @@ ECHOES = (
 
 LINES_OF_A_FILE = 400
 LINES_OF_A_TEST_FILE = 600
+FILES_OF_A_FOLDER = 16
 LINES_OF_A_FUNCTION = 60  # without its docstring
 PARAMETERS = 6
 NESTING = 3
@@ -118,6 +119,11 @@ def long_files() -> Iterator[str]:
             yield path
 
 
+def full_folders() -> Iterator[str]:
+    files = Counter(str(Path(path).parent) for path in SHIPPED)
+    yield from (folder for folder, n in files.items() if n > FILES_OF_A_FOLDER)
+
+
 def beyond(measure: Callable[[ast.FunctionDef], int], limit: int) -> Iterator[str]:
     for path, tree in TREES.items():
         for name, node in functions(tree):
@@ -142,6 +148,7 @@ def shared_names() -> Iterator[str]:
 
 OFFENDERS: dict[str, Callable[[], Iterator[str]]] = {
     "lines of a file": long_files,
+    "files of a folder": full_folders,
     "lines of a function": lambda: beyond(length, LINES_OF_A_FUNCTION),
     "parameters": lambda: beyond(n_parameters, PARAMETERS),
     "nesting": lambda: beyond(depth, NESTING),

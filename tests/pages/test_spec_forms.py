@@ -14,10 +14,9 @@ from askless.app.pages.trainings.spec_forms import (
     read_form,
     split_marks,
 )
-from askless.app.pages.trainings.training_form import count_unpriced
+from askless.app.pages.trainings.training_form import ALGORITHM_WORDS, count_unpriced
 from askless.app.uploads.parsing import DraftedTable
 from askless.app.uploads.price_tables import PriceTable
-from askless.app.words.algorithm_words import ALGORITHM_WORDS
 from askless.core.table.draft import ColumnDraft
 from askless.core.training.algorithms import ALGORITHMS
 

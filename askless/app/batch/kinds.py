@@ -1,19 +1,205 @@
-"""The kinds of jobs that apply a model to a table: a new kind is one entry."""
+"""The kinds of jobs that apply a model to a table: a new kind is one entry.
 
-from collections.abc import Callable, Iterable
+How each kind checks an order, and what it computes, stands here too.
+"""
+
+import io
+import json
+from collections.abc import Callable, Generator, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
+from tempfile import TemporaryFile
 from typing import Any
 
 from pydantic import BaseModel
 
-from askless.app.batch import evaluate_jobs, learn_jobs, orders, predict_jobs
-from askless.app.batch.labelled import columns_with_text
-from askless.app.batch.outputs import Computing
-from askless.app.batch.predicting import order_text_columns
-from askless.app.batch.sources import RowSource
+from askless.app.batch import orders
+from askless.app.batch.curves import curve_json, list_policies
+from askless.app.batch.labelled import columns_with_text, refuse_options
+from askless.app.batch.measuring import (
+    EvaluateOrder,
+    check_labelled,
+    measure_source,
+    plan_measuring,
+)
+from askless.app.batch.outputs import TABLES, Computing, JobOutput
+from askless.app.batch.predicting import (
+    BatchProgress,
+    PredictOrder,
+    check_source,
+    order_text_columns,
+    plan_prediction,
+    refuse_unknown,
+    write_predictions,
+)
+from askless.app.batch.results import curve_to_arrow, to_csv, to_parquet
+from askless.app.batch.sources import ColumnChoice, RowSource
+from askless.app.batch.table_checks import WholeColumns
+from askless.app.batch.writing import open_stream
 from askless.app.documents.http import jobs as bodies
+from askless.app.documents.http.jobs import LearnOrder
+from askless.app.documents.shape import read_shape
+from askless.core.errors import RefusedError
+from askless.core.model.figures import Estimate
 from askless.core.model.model import Model
-from askless.core.table.columns import Columns
+from askless.core.pipeline.online.learning import Learning, LearningReport
+from askless.core.pipeline.online.learning_rows import (
+    check_rows_to_learn,
+    list_names_read,
+    read_rows_to_learn,
+    refuse_names,
+)
+from askless.core.pipeline.online.learning_state import find_learning
+from askless.core.table.columns import Columns, unknown_column
+
+# Rows learnt between two reports of progress.
+BLOCK_ROWS = 1 << 12
+
+
+def read_learn(raw: Any, model: Model) -> LearnOrder:
+    """Read an order to learn; refuse a model that can't go on learning."""
+    order = read_shape(LearnOrder, raw, "")
+    find_learning(model)
+    return order
+
+
+def choose_names(source: RowSource, model: Model) -> list[str]:
+    """Return the columns of a table that learning reads."""
+    names = list_names_read(model)
+    known = {*names, *(name.strip() for name in names)}
+    return [name for name in source.names if name in known]
+
+
+def check_learnt_names(model: Model, columns: Columns, order: object) -> None:
+    """Raise RefusedError for columns that the model doesn't know, or needs."""
+    del order
+    refusals = refuse_names([*columns], model)
+    if refusals:
+        raise RefusedError(refusals)
+
+
+def check_learnt_rows(
+    model: Model, source: RowSource, order: object = None
+) -> list[str]:
+    """Return warnings about a table; raise RefusedError with every broken rule."""
+    del order
+    columns = WholeColumns(source, choose_names(source, model))
+    return check_rows_to_learn(columns, model, source.n_rows)
+
+
+def learn_source(
+    model: Model, source: RowSource
+) -> Generator[BatchProgress, None, tuple[Model, LearningReport]]:
+    """Learn all rows of a table in their order; return the model and what changed.
+
+    Nothing is kept of a table that is refused in its midst.
+    """
+    learning = Learning(model)
+    choice = ColumnChoice(choose_names(source, model), [])
+    for number in range(len(source.spans)):
+        part = source.part(number, choice).read()
+        rows = read_rows_to_learn(part.columns, model, part.n_rows)
+        for start in range(0, rows.targets.size, BLOCK_ROWS):
+            learning.learn(rows.take(slice(start, start + BLOCK_ROWS)))
+            done = part.start + min(start + BLOCK_ROWS, part.n_rows)
+            yield BatchProgress(done / source.n_rows)
+    return learning.finish()
+
+
+def compute_learning(model: Model, source: RowSource, order: object) -> Computing:
+    """Learn all rows; the result is the model with a report in JSON."""
+    del order
+    learnt, report = yield from learn_source(model, source)
+    text = json.dumps(report_to_json(report))
+    contents = {"json": io.BytesIO(text.encode())}
+    return JobOutput(contents, report.n_rows, learnt)
+
+
+def report_to_json(report: LearningReport) -> dict[str, Any]:
+    """Return what rows have changed as JSON-able values."""
+    errors = {
+        "error": report.error,
+        "recent_error_before": report.before,
+        "recent_error_after": report.after,
+    }
+    return {
+        "rows": report.n_rows,
+        "rows_since_training": report.n_learnt,
+        **{name: estimate_to_json(one) for name, one in errors.items()},
+        "new_stumps": report.n_stumps,
+        "new_features": list(report.features),
+    }
+
+
+def estimate_to_json(estimate: Estimate | None) -> dict[str, Any] | None:
+    if estimate is None:
+        return None
+    return {"value": estimate.value, "interval": list(estimate.interval or ())}
+
+
+def check_prediction(model: Model, source: RowSource, order: PredictOrder) -> list[str]:
+    work = plan_prediction(model.ensemble, source, order, str)
+    return check_source(source, work)
+
+
+def check_predicted_names(model: Model, columns: Columns, order: PredictOrder) -> None:
+    del model
+    refuse_unknown(columns, order, str)
+
+
+def compute_predictions(
+    model: Model, source: RowSource, order: PredictOrder
+) -> Computing:
+    """Write the predictions of all rows to temporary files, one for each format."""
+    work = plan_prediction(model.ensemble, source, order, str)
+    with ExitStack() as stack:
+        # Temporary files have no name, so they vanish with this process.
+        streams = {form: stack.enter_context(TemporaryFile()) for form in TABLES}
+        with ExitStack() as writing:
+            files = [
+                writing.enter_context(
+                    open_stream(stream, len(order.keep), is_csv=form == "csv")
+                )
+                for form, stream in streams.items()
+            ]
+            written = yield from write_predictions(source, work, files)
+        stack.pop_all()
+    return JobOutput(streams, written.n_rows)
+
+
+def check_measuring(model: Model, source: RowSource, order: EvaluateOrder) -> list[str]:
+    return check_labelled(source, plan_measuring(model, source, order, str), str)
+
+
+def check_labelled_names(model: Model, columns: Columns, order: EvaluateOrder) -> None:
+    """Raise RefusedError for each column that the order names and the table lacks."""
+    del model
+    table = order.table
+    refusals = refuse_options(columns, table, str)
+    if table.target not in columns and table.target.strip() not in columns:
+        refusals.append(unknown_column("target", table.target, columns))
+    if refusals:
+        raise RefusedError(refusals)
+
+
+def compute_measures(
+    model: Model, source: RowSource, order: EvaluateOrder
+) -> Computing:
+    """Measure all rows; the result is the curve of error and spend against budget."""
+    ensemble, aims = model.ensemble, list(order.aims)
+    work = plan_measuring(model, source, order, str)
+    measured = yield from measure_source(source, work, order, str)
+    policies = {"policy": list_policies(ensemble, order.played)}
+    unit = ensemble.catalogue.cost_unit
+    curve = policies | curve_json(measured.curve, unit, aims, measured.early)
+    table = curve_to_arrow(curve)
+    contents = {
+        "json": json.dumps(curve).encode(),
+        "csv": to_csv(table, int(bool(aims))).encode(),
+        "parquet": to_parquet(table),
+    }
+    streams = {form: io.BytesIO(content) for form, content in contents.items()}
+    return JobOutput(streams, table.num_rows)
 
 
 @dataclass(frozen=True)
@@ -46,9 +232,9 @@ TABLE_KINDS: dict[str, TableKind] = {
     "predict": TableKind(
         read=orders.read_predict,
         text_columns=lambda model, order: order_text_columns(model.ensemble, order),
-        check_names=predict_jobs.check_predicted_names,
-        check_rows=predict_jobs.check_prediction,
-        compute=predict_jobs.compute_predictions,
+        check_names=check_predicted_names,
+        check_rows=check_prediction,
+        compute=compute_predictions,
         order=bodies.PredictOrder,
         call=bodies.PredictCall,
         operation_id="predict_table",
@@ -61,9 +247,9 @@ TABLE_KINDS: dict[str, TableKind] = {
     "evaluate": TableKind(
         read=orders.read_evaluate,
         text_columns=lambda model, _: columns_with_text(model),
-        check_names=evaluate_jobs.check_labelled_names,
-        check_rows=evaluate_jobs.check_measuring,
-        compute=evaluate_jobs.compute_measures,
+        check_names=check_labelled_names,
+        check_rows=check_measuring,
+        compute=compute_measures,
         order=bodies.EvaluateOrder,
         call=bodies.EvaluateCall,
         operation_id="evaluate_model",
@@ -72,11 +258,11 @@ TABLE_KINDS: dict[str, TableKind] = {
         "and spend.\n\nAs for `predict`; the result is also had as JSON.",
     ),
     "learn": TableKind(
-        read=learn_jobs.read_learn,
+        read=read_learn,
         text_columns=lambda model, _: columns_with_text(model),
-        check_names=learn_jobs.check_learnt_names,
-        check_rows=learn_jobs.check_learnt_rows,
-        compute=learn_jobs.compute_learning,
+        check_names=check_learnt_names,
+        check_rows=check_learnt_rows,
+        compute=compute_learning,
         order=bodies.LearnOrder,
         call=bodies.LearnCall,
         operation_id="learn_rows",

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from askless.app.batch.kinds import check_learnt_rows, learn_source, report_to_json
 from askless.app.batch.labelled import columns_with_text
-from askless.app.batch.learn_jobs import check_learnt_rows, learn_source, report_to_json
 from askless.app.batch.sources import open_rows
 from askless.app.cli.options import ModelFile, Table, output, warn
 from askless.app.documents import files

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from askless.app.records import Moment
-from askless.app.store import load, workers
+from askless.app.store import workers
 from askless.app.store.database import clock
 from askless.app.store.database import migrate as migrations
 from askless.app.store.database.transactions import Transaction
@@ -79,12 +79,12 @@ def count_workers(db: Transaction, timeout_s: float) -> int:
 
 
 def count_load(db: Transaction, timeout_s: float, at: Moment) -> Load:
-    queued, since, running = load.count_trainings(db)
+    queued, since, running = workers.count_trainings(db)
     age_s = 0.0 if since is None else (at.now - since).total_seconds()
     return Load(
         queued=queued,
         queue_age_s=max(0.0, age_s),
         running=running,
         workers=workers.count_alive(db, timeout_s),
-        open_sessions=load.count_sessions(db, at.now - at.ttl),
+        open_sessions=workers.count_sessions(db, at.now - at.ttl),
     )

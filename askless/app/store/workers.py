@@ -1,10 +1,15 @@
-"""Workers: a row each, with its last heartbeat by the database's clock."""
+"""Workers: a row each, with its last heartbeat; and what they and the API have to do.
+
+Heartbeats are by the database's clock. Jobs and sessions are counted over all tenants.
+"""
+
+from datetime import datetime
 
 import sqlalchemy as sa
 
 from askless.app.store.database.clock import clock
 from askless.app.store.database.kinds import UtcDateTime
-from askless.app.store.database.tables import metadata
+from askless.app.store.database.tables import metadata, sessions, trainings
 from askless.app.store.database.transactions import Transaction
 
 # Each worker process with its last sign of life, by the database's clock.
@@ -42,3 +47,21 @@ def count_alive(db: Transaction, timeout_s: float) -> int:
 
 def is_silent(db: Transaction, timeout_s: float) -> sa.ColumnElement[bool]:
     return workers.c.seen_at < clock(db, timeout_s)
+
+
+QUEUED = trainings.c.state == "queued"
+
+
+def count_trainings(db: Transaction) -> tuple[int, datetime | None, int]:
+    """Return the number of queued jobs, the oldest's time, and the number running."""
+    queued = sa.select(sa.func.count(), sa.func.min(trainings.c.created_at))
+    n_queued, since = db.execute(queued.where(QUEUED)).one()
+    is_held = trainings.c.state.in_(("running", "cancelling"))
+    n_held = db.scalar(sa.select(sa.func.count()).where(is_held)) or 0
+    return n_queued, since, n_held
+
+
+def count_sessions(db: Transaction, idle_since: datetime) -> int:
+    """Count the open sessions that have not expired."""
+    is_open = sa.and_(sessions.c.state == "open", sessions.c.updated_at > idle_since)
+    return db.scalar(sa.select(sa.func.count()).where(is_open)) or 0

@@ -1,19 +1,81 @@
 """Read CSV (also compressed) and Parquet files whole, by pyarrow."""
 
 import csv
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet
 
-from askless.app.uploads.bounds import UNBOUNDED, Bounds, refuse_more
+from askless.app.uploads.bounds import (
+    UNBOUNDED,
+    Bounds,
+    refuse_more,
+    refuse_too_large_for_memory,
+)
 from askless.app.uploads.csv_tables import read_csv
-from askless.app.uploads.names import tidy_names
-from askless.app.uploads.parquet_tables import MAGIC, read_parquet
 from askless.app.uploads.unpacking import Source, encoding_rule, read_content, to_utf8
 from askless.core.errors import Refusal, RefusedError
+from askless.core.table.cells import UNNAMED
 
 __all__ = ["Bounds", "Source", "read_table"]
+
+MAGIC = b"PAR1"
+# Least bytes of a cell in memory: a float64 or a pointer.
+BYTES_PER_CELL = 8
+
+
+def read_parquet(content: bytes, bounds: Bounds) -> Any:
+    """Read a Parquet file; refuse one whose footer exceeds the bounds.
+
+    Texts stay in dictionaries, so a long text that rows repeat is held once.
+    """
+    metadata = pyarrow.parquet.read_metadata(pa.BufferReader(content))
+    refuse_more(metadata.num_columns, bounds.columns, "columns")
+    refuse_more(metadata.num_rows, bounds.rows, "rows")
+    refuse_too_large_for_memory(unpacked_bytes(metadata), bounds.memory)
+    leaves = (metadata.schema.column(i) for i in range(metadata.num_columns))
+    texts = [
+        one.path
+        for one in leaves
+        if one.physical_type == "BYTE_ARRAY" and one.max_repetition_level == 0
+    ]
+    with pyarrow.parquet.ParquetFile(
+        pa.BufferReader(content), read_dictionary=texts
+    ) as file:
+        return file.read(use_threads=False)
+
+
+def unpacked_bytes(metadata: Any) -> int:
+    """Return the least memory in bytes that a file needs, by its footer."""
+    n_bytes = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        least = BYTES_PER_CELL * group.num_rows
+        for position in range(group.num_columns):
+            n_bytes += max(least, group.column(position).total_uncompressed_size)
+    return n_bytes
+
+
+def tidy_names(raw_names: Sequence[str]) -> list[str]:
+    """Strip white space from names; refuse duplicates.
+
+    Columns without a name get pandas' names, "Unnamed: 0".
+    """
+    names = [
+        name.strip() or f"{UNNAMED}{position}"
+        for position, name in enumerate(raw_names)
+    ]
+    refusals = [
+        Refusal(f"column {name!r}", "names must be unique", f"{count} columns")
+        for name, count in Counter(names).items()
+        if count > 1
+    ]
+    if refusals:
+        raise RefusedError(refusals)
+    return names
 
 
 def read_table(

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.fs
 import pyarrow.parquet
 
-from askless.app.uploads.parquet_tables import MAGIC
+from askless.app.uploads import MAGIC
 from askless.app.uploads.unpacking import COMPRESSIONS
 from askless.core.errors import Refusal, RefusedError
 

@@ -13,7 +13,7 @@ import pyarrow.csv
 import pyarrow.fs
 import pyarrow.parquet
 
-from askless.app.uploads import first_line, read_table
+from askless.app.uploads import first_line, read_table, tidy_names
 from askless.app.uploads.bounds import Bounds, refuse_more
 from askless.app.uploads.csv_tables import (
     COMMA,
@@ -27,7 +27,6 @@ from askless.app.uploads.csv_tables import (
     refuse_ragged,
     replace_decimal_commas,
 )
-from askless.app.uploads.names import tidy_names
 from askless.app.uploads.places import TableFile, find_file
 from askless.app.uploads.unpacking import (
     BYTE_ORDER_MARKS,

@@ -9,10 +9,9 @@ from weakref import finalize
 
 import pyarrow as pa
 
-from askless.app.uploads import read_table
+from askless.app.uploads import read_table, tidy_names
 from askless.app.uploads.bounds import UNBOUNDED, Bounds, refuse_more
 from askless.app.uploads.columns import TYPE_RULE, holds_numbers, to_column
-from askless.app.uploads.names import tidy_names
 from askless.app.uploads.places import (
     TableFile,
     file_error,

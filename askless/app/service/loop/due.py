@@ -20,7 +20,7 @@ from askless.app.service.loop.origins import find_learnt
 from askless.app.store import challenges
 from askless.app.store.database.transactions import Transaction
 from askless.app.store.outcomes import StoredOutcome
-from askless.app.words.due import say_due, say_reason
+from askless.app.words.challenges import say_due, say_reason
 from askless.core.model.alarms import (
     Alarm,
     Evidence,

@@ -253,7 +253,6 @@ ONLY_FROM = {
         "askless.estimator",
         "core.estimator.classifier",
         "core.estimator.incremental",
-        "core.estimator.reading",
         "core.selection",
         "core.training.baselines",
         "core.training.foreign",

@@ -26,6 +26,9 @@ ECHOES = (
 LINES_OF_A_FILE = 400
 LINES_OF_A_TEST_FILE = 600
 FILES_OF_A_FOLDER = 16
+# A module under so many lines that one file beside it reads could live inside it.
+LINES_OF_A_SMALL_MODULE = 110
+SMALL_MODULES_OF_ONE_READER = 10
 LINES_OF_A_FUNCTION = 60  # without its docstring
 PARAMETERS = 6
 NESTING = 3
@@ -124,6 +127,33 @@ def full_folders() -> Iterator[str]:
     yield from (folder for folder, n in files.items() if n > FILES_OF_A_FOLDER)
 
 
+def small_modules_of_one_reader() -> list[str]:
+    modules = {
+        ".".join(("askless", *Path(path).with_suffix("").parts)): path
+        for path in SHIPPED
+        if not path.endswith("__init__.py")
+    }
+    readers: dict[str, set[str]] = defaultdict(set)
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    readers[f"{node.module}.{alias.name}"].add(path)
+                    readers[str(node.module)].add(path)
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    readers[alias.name].add(path)
+            elif isinstance(node, ast.Constant):
+                readers[str(node.value)].add(path)
+    small = []
+    for module, path in modules.items():
+        others = [Path(reader) for reader in readers[module] - {path}]
+        if len(others) == 1 and SHIPPED[path].count("\n") < LINES_OF_A_SMALL_MODULE:
+            is_beside = others[0].parent == Path(path).parent
+            small += [path] if is_beside and others[0].name != "__init__.py" else []
+    return sorted(small)
+
+
 def beyond(measure: Callable[[ast.FunctionDef], int], limit: int) -> Iterator[str]:
     for path, tree in TREES.items():
         for name, node in functions(tree):
@@ -167,6 +197,12 @@ def test_limits_are_kept_and_every_exception_is_needed() -> None:
     excepted = {limit: set(EXCEPTIONS.get(limit, {})) for limit in OFFENDERS}
 
     assert offenders == excepted
+
+
+def test_few_small_modules_are_read_by_one_file_beside_them_alone() -> None:
+    small = small_modules_of_one_reader()
+
+    assert len(small) <= SMALL_MODULES_OF_ONE_READER, small
 
 
 def test_depth_counts_blocks_inside_one_another() -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from askless.app.cli.changes import load_changed
+from askless.app.cli.tables import load_changed
 from askless.app.documents import files
 
 SPEC = {"target": "y", "algorithm": "auto", "params": {"rounds": 20, "leaves": 4}}

@@ -11,8 +11,7 @@ from sqlalchemy.exc import InternalError, OperationalError
 
 from askless.app.settings.settings import Settings
 from askless.app.store.database import engine as engines
-from askless.app.store.database.engine import create_engine
-from askless.app.store.database.turns import Turns
+from askless.app.store.database.engine import Turns, create_engine
 from tests.app.tenants import transaction
 
 ONE = sa.text("SELECT 1")

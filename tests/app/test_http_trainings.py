@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from askless.app.documents.spec.spec import SPEC_EXAMPLE, SpecDocument, read_spec
-from askless.app.http.plumbing.watch import Events, Watch
+from askless.app.http.plumbing.following import Events, Watch
 from askless.app.records import JobEvent
 from askless.app.server import Server
 from tests.app.clinic import Json

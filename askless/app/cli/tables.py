@@ -1,26 +1,23 @@
-"""Commands on a table and its spec: check, train, select."""
+"""Commands on a table and its spec: check, train, select.
+
+Options of `train` override its spec.
+"""
 
 import json
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from askless.app.cli.changes import (
-    Algorithm,
-    CurveBudgets,
-    Effort,
-    Folds,
-    Rounds,
-    load_changed,
-)
 from askless.app.cli.options import (
     Cluster,
     Data,
@@ -36,6 +33,9 @@ from askless.app.cli.options import (
 )
 from askless.app.cluster.layout import in_processes, on_cluster
 from askless.app.documents import files
+from askless.app.documents.files import read_text
+from askless.app.documents.spec.spec import read_spec
+from askless.app.documents.text import parse_spec
 from askless.app.processes.memory import available_bytes
 from askless.app.processes.parts import choose_runner
 from askless.app.settings.places import ClusterPlace, place_of
@@ -55,6 +55,77 @@ from askless.core.pipeline.train import train
 from askless.core.selection.params import SelectionParams
 from askless.core.selection.search import select
 from askless.core.table.check import CheckedTable
+from askless.core.training.algorithms import ALGORITHMS
+
+Algorithm = Annotated[
+    str | None, typer.Option(help=f"{', '.join(ALGORITHMS)}; else the spec's.")
+]
+Effort = Annotated[
+    str | None, typer.Option(help="fast, standard or thorough; else the spec's.")
+]
+Rounds = Annotated[
+    str | None, typer.Option(help="Weak hypotheses, or trees; else the spec's.")
+]
+Folds = Annotated[
+    str | None, typer.Option(help="For honest figures; 0: none. Else the spec's.")
+]
+CurveBudgets = Annotated[
+    str | None,
+    typer.Option(
+        "--budgets", "--budget", help="Such as 20,60: to measure the error at, too."
+    ),
+]
+
+# Places in a spec that options change.
+PLACES = {
+    "--algorithm": ("algorithm",),
+    "--effort": ("effort",),
+    "--rounds": ("params", "rounds"),
+    "--folds": ("validation", "folds"),
+    "--budgets": ("validation", "budgets"),
+}
+LIST = "--budgets"
+
+NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?")
+
+
+def load_changed(path: Path, given: Mapping[str, str | None]) -> TrainingSpec:
+    """Read a spec, changed by options; an option that is None changes nothing."""
+    raw = parse_spec(read_text(path), str(path))
+    named = {option: text for option, text in given.items() if text is not None}
+    for option, text in named.items():
+        words = [read_number_or_text(word.strip()) for word in text.split(",")]
+        raw = replace_value(raw, PLACES[option], words if option == LIST else words[0])
+    try:
+        return read_spec(raw)
+    except RefusedError as error:
+        raise RefusedError(rename_field(one, named) for one in error.refusals) from None
+
+
+def replace_value(raw: Any, place: tuple[str, ...], value: object) -> dict[str, Any]:
+    """Return a copy of a spec, or of a part, with the value at `place` replaced."""
+    first, *rest = place
+    inner = raw if isinstance(raw, dict) else {}
+    return inner | {
+        first: replace_value(inner.get(first), tuple(rest), value) if rest else value
+    }
+
+
+def read_number_or_text(text: str) -> object:
+    """Return a text as an exact number if it is one, else as it is."""
+    if not NUMBER.fullmatch(text):
+        return text
+    return int(text) if text.isdecimal() else Decimal(text)
+
+
+def rename_field(one: Refusal, named: Mapping[str, str]) -> Refusal:
+    """Return a refusal under the name of the option that it is about."""
+    for option in named:
+        field = ".".join(PLACES[option])
+        if one.field == field or one.field.startswith(f"{field}["):
+            return Refusal(option, one.rule, one.found)
+    return one
+
 
 FILE_WIDTH = 100
 

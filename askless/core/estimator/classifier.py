@@ -1,7 +1,10 @@
-"""A scikit-learn estimator around training and budgeted prediction."""
+"""A scikit-learn estimator around training and budgeted prediction.
+
+Its importances are those that scikit-learn's selection of features reads.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 from warnings import warn
 
@@ -15,10 +18,11 @@ from sklearn.utils.validation import (
     check_random_state,
 )
 
-from askless.core.catalogue.costs import read_catalogue
+from askless.core.arrays import FloatArray
+from askless.core.catalogue.costs import read_budget, read_catalogue
+from askless.core.codes.binned_table import code_table
 from askless.core.estimator import conventions
-from askless.core.estimator.fitting import fit_model
-from askless.core.estimator.importances import weigh_features
+from askless.core.estimator.conventions import hash_rows
 from askless.core.estimator.incremental import Incremental
 from askless.core.estimator.predictions import BudgetedPredictor, ErrorCurve, Served
 from askless.core.model.model import Model
@@ -26,13 +30,62 @@ from askless.core.model.rows import check_rows
 from askless.core.pipeline.check import note_missing
 from askless.core.pipeline.choosing import AUTO, AUTO_NAMES
 from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.train import train
 from askless.core.simulation.outcomes import TableRows
+from askless.core.simulation.refusals import measure_refusals
+from askless.core.table.check import CheckedTable
 from askless.core.table.columns import scale_weights
 from askless.core.table.dataset import Dataset
 from askless.core.table.spec import TableSpec
 from askless.core.table.weights import mean_safely
-from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
 from askless.core.training.params import BoostParams
+from askless.core.work import end_of
+
+# Of a longer table so many rows are drawn: a fit takes hardly longer for it.
+MOST_ROWS = 500
+
+
+def weigh_features(
+    served: Served, dataset: Dataset, budget: Any, policy: str | None, seed: int
+) -> FloatArray:
+    """Return the share of each feature in the rise of the loss by refusals.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The rows to measure on; at most `MOST_ROWS`, drawn by `seed`.
+    budget, policy : as the estimator's
+        Several budgets count as unlimited.
+
+    Returns
+    -------
+    float64 array, shape (n_features,)
+        At least 0. They sum to 1, or are all 0 where no refusal raises the loss.
+    """
+    if dataset.n_samples > MOST_ROWS:
+        random = np.random.default_rng(seed)
+        rows = random.choice(dataset.n_samples, MOST_ROWS, replace=False)
+        dataset = dataset.take(np.sort(rows))
+    name = served.choose_policy(policy)
+    limit = read_budget(budget) if np.ndim(budget) == 0 else None
+    limit = served.choose_budget(limit, name, None)
+    played = TableRows(dataset.values, hash_rows(dataset.values), seed)
+    rises = measure_refusals(served.ensemble, dataset, played, limit, name)
+    gains = np.maximum(rises, 0.0)
+    return gains / (gains.sum() or 1.0)
+
+
+def fit_model(dataset: Dataset, spec: TrainingSpec, warnings: tuple[str, ...]) -> Model:
+    """Train as the service does; several labels at once by boosting alone."""
+    if not dataset.is_multilabel:
+        return end_of(train(CheckedTable(dataset, None, warnings), spec))
+    # Panels, folds and choices on held-out rows need one class per row.
+    name = spec.boost.algorithm
+    params = replace(spec.boost, algorithm=ALGORITHMS[name].rule or name)
+    rounds = [*grow_ensemble(code_table(dataset), params, (), is_strict=True)]
+    ensemble = make_ensemble(dataset, params, rounds)
+    return Model(spec.name, ensemble, spec.table.target, asdict(params))
 
 
 class BudgetedBoostingClassifier(

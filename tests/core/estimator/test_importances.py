@@ -5,7 +5,7 @@ import pytest
 from sklearn.feature_selection import RFE, SelectFromModel
 
 from askless.core.errors import RefusedError
-from askless.core.estimator import importances
+from askless.core.estimator import classifier
 from tests.estimators import smoothed
 
 
@@ -35,7 +35,7 @@ def test_without_any_purchase_all_importances_are_zero(cancer):
 
 
 def test_rows_beyond_the_limit_are_drawn_by_the_seed(cancer, monkeypatch):
-    monkeypatch.setattr(importances, "MOST_ROWS", 100)
+    monkeypatch.setattr(classifier, "MOST_ROWS", 100)
 
     one, other = (smoothed(rounds=3, random_state=1).fit(*cancer) for _ in range(2))
 

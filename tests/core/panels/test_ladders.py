@@ -19,6 +19,8 @@ from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.panels import ladders
 from askless.core.panels.effort import EFFORTS
 from askless.core.panels.ladders import (
+    STEPS,
+    choose_rungs,
     fit_ladder,
     fit_panels,
     fit_part,
@@ -27,7 +29,6 @@ from askless.core.panels.ladders import (
 )
 from askless.core.panels.purchases import Shop
 from askless.core.panels.rows import PanelRows
-from askless.core.panels.rungs import STEPS, choose_rungs
 from askless.core.panels.search import SetSearch
 from askless.core.table.dataset import Dataset
 from askless.core.work import end_of

@@ -13,7 +13,7 @@ from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.model.ensemble import Calibration, Ensemble
 from askless.core.model.votes import raw_votes
 from askless.core.session import machine
-from askless.core.session.forecasts import make_forecast
+from askless.core.session.machine import make_forecast
 from askless.core.session.policies import POLICIES, sample
 from askless.core.session.probability import decide, probabilities
 from askless.core.session.rows.walks import Standing

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from askless.core.table.draft import draft_column
-from askless.core.table.leaks import score_column
+from askless.core.table.draft import draft_column, score_column
 from tests.core.table.test_check import number, text
 
 N_ROWS = 100

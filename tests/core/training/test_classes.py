@@ -13,7 +13,7 @@ from askless.core.codes.binning import bin_values
 from askless.core.model.ensemble import Calibration
 from askless.core.model.votes import full_votes, raw_votes
 from askless.core.session import machine
-from askless.core.session.forecasts import make_forecast
+from askless.core.session.machine import make_forecast
 from askless.core.session.policies import POLICIES
 from askless.core.session.probability import decide
 from askless.core.session.rows.walks import Standing

@@ -5,20 +5,15 @@ Amounts of money in micro-units.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Annotated, Any, Literal
 
 from annotated_types import Len
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from askless.app.documents.fields import ErrorCost, Name, Policy, Unit
-from askless.app.documents.model.catalogue import (
-    FeatureShape,
-    GroupShape,
-    check_catalogue,
-)
-from askless.app.documents.model.certificates import check_certification
 from askless.app.documents.model.hypotheses import (
     StoredHypothesis,
     hypothesis_shape,
@@ -44,15 +39,119 @@ from askless.app.documents.shape import (
 )
 from askless.app.documents.sizes import check_sizes
 from askless.app.documents.stored import Stored, StoredShape, write
-from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.catalogue.catalogue import (
+    MOST_VALUES,
+    OTHER,
+    Catalogue,
+    Feature,
+    FeatureType,
+    Group,
+)
+from askless.core.catalogue.code_systems import check_code_systems
 from askless.core.errors import Refusal, RefusedError
-from askless.core.model.certificates import Certification
+from askless.core.model.certificates import N_STRATA, Certification
 from askless.core.model.ensemble import BudgetRange, Calibration, Cascade, Ensemble
 from askless.core.model.model import Curve, Model
-from askless.core.model.ranges import Each, Share
+from askless.core.model.ranges import Each, Micros, Share
 from askless.core.pipeline.spec import check_algorithm
 from askless.core.session.policies import POLICIES, served_by
-from askless.core.table.dataset import ClassLabel, count_outputs
+from askless.core.table.dataset import MAX_CODES, ClassLabel, count_outputs
+from askless.core.table.spec import check_limits
+
+
+def check_certification(certification: Certification | None) -> Iterator[Refusal]:
+    """Yield refusals of lists and counts that don't fit together."""
+    if certification is None:
+        return
+    for position, rule in enumerate(certification.rules):
+        if not any(rule.opens):
+            where = f"model.certification.rules[{position}].opens"
+            yield Refusal(where, "must open a stratum")
+    for position, level in enumerate(certification.levels):
+        where = f"model.certification.levels[{position}]"
+        n_rows_by_name = {
+            "guide": certification.n_guide,
+            "counts": certification.n_samples,
+        }
+        for name, n_rows in n_rows_by_name.items():
+            counts = getattr(level, name)
+            if not all(is_possible(one, n_rows) for one in counts):
+                expected = f"must count {n_rows} rows, of which some differ"
+                yield Refusal(f"{where}.{name}", expected)
+        if max(level.n_covered, default=0) > certification.n_samples:
+            expected = f"must be at most {certification.n_samples}"
+            yield Refusal(f"{where}.covered_rows", expected)
+
+
+def is_possible(counts: tuple[int, ...], n_rows: int) -> bool:
+    """Return whether strata sum to `n_rows`, and none has more differing rows."""
+    pairs = zip(counts[:N_STRATA], counts[N_STRATA:], strict=True)
+    return sum(counts[:N_STRATA]) == n_rows and all(d <= n for n, d in pairs)
+
+
+Range = Annotated[Many[float], Field(min_length=2, max_length=2)]
+
+
+class FeatureShape(StoredShape):
+    name: str
+    type: FeatureType
+    cost: Micros
+    label: str | None = None
+    question: str | None = Field(default=None, exclude_if=lambda one: one is None)
+    unit: str | None = None
+    code: str | None = Field(default=None, exclude_if=lambda one: one is None)
+    system: str | None = Field(default=None, exclude_if=lambda one: one is None)
+    ucum: str | None = Field(default=None, exclude_if=lambda one: one is None)
+    group: str | None = None
+    least: float | None = Field(default=None, exclude_if=lambda one: one is None)
+    most: float | None = Field(default=None, exclude_if=lambda one: one is None)
+    categories: Annotated[Many[str], Field(max_length=MAX_CODES)]
+    missing: Many[str] = Field(default=(), exclude_if=lambda one: not one)
+    has_other: bool = Field(default=False, exclude_if=lambda one: not one)
+    value_range: Range | None = Field(default=None, exclude_if=lambda one: one is None)
+    values: Annotated[Many[float], Field(max_length=MOST_VALUES)] = Field(
+        default=(), exclude_if=lambda one: not one
+    )
+
+
+class GroupShape(StoredShape):
+    name: str
+    fee: Micros
+    price: Micros | None = None
+    label: str | None = None
+
+
+def check_catalogue(catalogue: Catalogue, where: str) -> Iterator[Refusal]:
+    """Yield refusals of features and groups that don't fit together."""
+    groups = {group.name for group in catalogue.groups}
+    bundles = {group.name for group in catalogue.groups if group.is_bundle}
+    for noun, named in (("features", catalogue.features), ("groups", catalogue.groups)):
+        if len({one.name for one in named}) < len(named):
+            names = Counter(one.name for one in named)
+            duplicate = names.most_common(1)[0][0]
+            yield Refusal(
+                f"{where}.{noun}", "names must be unique", repr(duplicate[:60])
+            )
+    for position, feature in enumerate(catalogue.features):
+        place = f"{where}.features[{position}]"
+        if feature.group is not None and feature.group not in groups:
+            yield Refusal(f"{place}.group", "must be a known group")
+        elif feature.group in bundles and feature.cost > 0:
+            rule = "a member of a bundle must have no cost of its own"
+            yield Refusal(f"{place}.cost_micros", rule)
+        low, high = feature.value_range or (0.0, 0.0)
+        if low > high:
+            yield Refusal(f"{place}.value_range", "must ascend")
+        if list(feature.values) != sorted(set(feature.values)):
+            yield Refusal(f"{place}.values", "must ascend")
+        for field, rule in (*check_limits(feature), *check_code_systems(feature)):
+            yield Refusal(f"{place}.{field}", rule)
+        if list(feature.categories) != sorted(set(feature.categories)):
+            yield Refusal(f"{place}.categories", "must be sorted and unique")
+        if feature.has_other and OTHER not in feature.categories:
+            yield Refusal(f"{place}.categories", f"must have {OTHER}, for unknown ones")
+    if not groups <= {feature.group for feature in catalogue.features}:
+        yield Refusal(f"{where}.groups", "must each have a member")
 
 
 def check_finite(raw: dict[str, Any]) -> dict[str, Any]:

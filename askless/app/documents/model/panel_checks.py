@@ -11,12 +11,29 @@ from askless.app.documents.model.panels import (
     space_positions,
 )
 from askless.app.documents.model.routes import build_route, check_route
-from askless.app.documents.model.stopping import check_stopping
 from askless.core.arrays import FloatArray
 from askless.core.errors import Refusal
 from askless.core.model.ladder.blends import KernelRidge, LogisticRidge
 from askless.core.model.ladder.columns import Columns
 from askless.core.model.ladder.routes import MAIN
+from askless.core.model.ladder.stopping import Stopping
+
+
+def check_stopping(stopping: Stopping | None, where: str) -> Iterator[Refusal]:
+    """Yield refusals of stopping rules; a target is the same or an earlier panel."""
+    if stopping is None:
+        return
+    for number, rule in enumerate(stopping.rules):
+        place = f"{where}.rules[{number}]"
+        if (rule.targets > np.arange(rule.targets.size)).any():
+            expected = "must be the panel's own position or one before"
+            yield Refusal(f"{place}.targets", expected)
+    spends = [rule.spend for rule in stopping.rules]
+    errors = [-rule.error for rule in stopping.rules]
+    if spends != sorted(set(spends)) or errors != sorted(set(errors)):
+        expected = "must ascend in spend_micros and descend in error"
+        yield Refusal(f"{where}.rules", expected)
+
 
 # Most random numbers that one kernel's waves need, and a whole model's: a short
 # document could otherwise ask for any amount of memory.

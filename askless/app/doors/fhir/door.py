@@ -1,4 +1,7 @@
-"""Routes of FHIR; each call is one of the service, as a route of /predict is."""
+"""Routes of FHIR; each call is one of the service, as a route of /predict is.
+
+Problems are shown as OperationOutcomes; a statement says what the door can do.
+"""
 
 import json
 from importlib.metadata import version
@@ -6,17 +9,21 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 
-from askless.app.doors.fhir.capabilities import (
-    capability_statement,
-    structure_definition,
-)
+from askless.app.doors.fhir import vocabulary as words
 from askless.app.doors.fhir.cases import FormContext, Turn, play
-from askless.app.doors.fhir.outcomes import TRANSLATION
 from askless.app.doors.fhir.requests import read_response
 from askless.app.doors.fhir.responses import show, template_of
 from askless.app.doors.fhir.shapes import ShapeCheck
-from askless.app.doors.fhir.vocabulary import MEDIA_TYPE, to_model_key
+from askless.app.doors.fhir.vocabulary import (
+    EXTENSIONS,
+    MEDIA_TYPE,
+    PROBLEM_SYSTEM,
+    to_model_key,
+    url_of,
+)
+from askless.app.errors import NotFoundError
 from askless.app.http.plumbing.auth import needs
 from askless.app.http.plumbing.deps import (
     At,
@@ -25,9 +32,117 @@ from askless.app.http.plumbing.deps import (
     ReadDb,
     require_json,
 )
+from askless.app.http.plumbing.layers.translating import Translation
 from askless.app.http.plumbing.retries import RetriedRoute
 from askless.app.service import models
 from askless.core.catalogue.prices import from_micros
+
+Json = dict[str, Any]
+# Types of issue of FHIR by our types of problems; others are `processing`.
+ISSUES = {
+    "invalid-request": "invalid",
+    "unauthorized": "login",
+    "forbidden": "forbidden",
+    "not-found": "not-found",
+    "method-not-allowed": "not-supported",
+    "not-acceptable": "not-supported",
+    "unsupported-media-type": "not-supported",
+    "over-budget": "business-rule",
+    "useless-answer": "business-rule",
+    "session-closed": "expired",
+    "version-mismatch": "conflict",
+    "conflict": "conflict",
+    "limit-reached": "throttled",
+    "too-many-requests": "throttled",
+    "too-large": "too-long",
+    "internal": "exception",
+    "unavailable": "transient",
+}
+
+
+def translate(document: Json, status: int, headers: Headers) -> Response:
+    """Return the response of a problem, as an OperationOutcome."""
+    del headers
+    return Response(json.dumps(outcome_of(document)), status, media_type=MEDIA_TYPE)
+
+
+def outcome_of(document: Json) -> Json:
+    """Return a problem document as an OperationOutcome: an issue for each rule."""
+    kind = str(document.get("type", "")).rpartition("/")[2]
+    coding = {"system": PROBLEM_SYSTEM, "code": kind, "display": document["title"]}
+    code = ISSUES.get(kind, "processing")
+    rules = document.get("errors") or [{"rule": document.get("detail", "")}]
+    issues = []
+    for one in rules:
+        text = one["rule"] or document["title"]
+        details = {"coding": [coding], "text": text}
+        issue: Json = {"severity": "error", "code": code, "details": details}
+        if one.get("field"):
+            issue["expression"] = [one["field"]]
+        issues.append(issue)
+    return {"resourceType": "OperationOutcome", "issue": issues}
+
+
+TRANSLATION = Translation("/fhir", translate)
+
+
+# A CapabilityStatement has a date; that of the door's last change.
+DATE = "2026-11-26"
+
+
+def capability_statement(base: str, version: str) -> Json:
+    """Return the statement of `GET /fhir/metadata`."""
+    operation = {"name": "next-question", "definition": words.NEXT_QUESTION}
+    questionnaire = {
+        "type": "Questionnaire",
+        "interaction": [{"code": "read"}],
+        "operation": [operation],
+    }
+    definitions = {"type": "StructureDefinition", "interaction": [{"code": "read"}]}
+    return {
+        "resourceType": "CapabilityStatement",
+        "status": "active",
+        "date": DATE,
+        "kind": "instance",
+        "software": {"name": "Askless", "version": version},
+        "implementation": {"description": "Askless", "url": base},
+        "fhirVersion": words.FHIR_VERSION,
+        "format": ["json"],
+        "rest": [{"mode": "server", "resource": [questionnaire, definitions]}],
+    }
+
+
+def structure_definition(name: str) -> Json:
+    """Return the definition of one of our extensions."""
+    one = EXTENSIONS.get(name)
+    if one is None:
+        raise NotFoundError("extension")
+    element: Json = {"id": "Extension", "path": "Extension", "definition": one.text}
+    value = {"id": "Extension.value[x]", "path": "Extension.value[x]"}
+    parts = [
+        element,
+        {"id": "Extension.url", "path": "Extension.url", "fixedUri": url_of(name)},
+    ]
+    if one.kind != "Extension":
+        parts.append(value | {"type": [{"code": one.kind}]})
+    return {
+        "resourceType": "StructureDefinition",
+        "id": name,
+        "url": url_of(name),
+        "name": name.title().replace("-", ""),
+        "status": "active",
+        "date": DATE,
+        "description": one.text,
+        "fhirVersion": words.FHIR_VERSION,
+        "kind": "complex-type",
+        "abstract": False,
+        "context": [{"type": "element", "expression": one.context}],
+        "type": "Extension",
+        "baseDefinition": f"{words.HL7}/Extension",
+        "derivation": "constraint",
+        "differential": {"element": parts},
+    }
+
 
 # A larger body is read in a thread, so that no other call waits for it.
 SMALL_BYTES = 16_384

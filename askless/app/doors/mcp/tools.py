@@ -1,5 +1,9 @@
-"""The six tools: each checks its arguments and asks one function of the service."""
+"""The six tools: each checks its arguments and asks one function of the service.
 
+Agents read compact JSON, and schemas without what only people need.
+"""
+
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
@@ -22,7 +26,6 @@ from askless.app.documents.http import sessions as bodies
 from askless.app.documents.shape import Answer, Shape
 from askless.app.doors.mcp import cases
 from askless.app.doors.mcp.calls import Call, CallRefusedError, Host
-from askless.app.doors.mcp.json_text import compact_schema, json_text
 from askless.app.doors.mcp.resources import uri_of
 from askless.app.http.plumbing.deps import moment_of
 from askless.app.records import LedgerFilter
@@ -32,6 +35,34 @@ from askless.app.service import sessions as service
 from askless.app.service.sessions import answering
 from askless.app.service.sessions.opened import ErasedSession, OpenSession
 from askless.core.catalogue.prices import from_micros
+
+# pydantic adds them to every field; the field's name and description say as much.
+LEFT_OUT = ("title", "examples")
+
+
+def json_text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def compact_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema without titles and examples; what it allows stays the same."""
+    compact: dict[str, Any] = {}
+    for word, value in schema.items():
+        if word in LEFT_OUT:
+            continue
+        # The keys of these are names of fields, which may be any word.
+        if word in ("properties", "$defs", "patternProperties"):
+            compact[word] = {name: compact_schema(one) for name, one in value.items()}
+        elif isinstance(value, dict):
+            compact[word] = compact_schema(value)
+        elif isinstance(value, list):
+            compact[word] = [
+                compact_schema(one) if isinstance(one, dict) else one for one in value
+            ]
+        else:
+            compact[word] = value
+    return compact
+
 
 Context = ServerRequestContext[Host, Any]
 

@@ -8,22 +8,64 @@ nothing.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import accumulate
 from typing import NamedTuple
 
 from askless.app.documents.http import sessions as bodies
 from askless.app.documents.session.state import Texts, parse_state, write_state
 from askless.app.errors import ConflictError
-from askless.app.records import Moment, PredictSession, SessionState
+from askless.app.records import LedgerEntry, Moment, PredictSession, SessionState
 from askless.app.service.loaded import LoadedModels
-from askless.app.service.sessions.charging import enter, find_refusal
 from askless.app.service.sessions.expiry import expire, expired_row, is_due
 from askless.app.service.sessions.views import erased_view, view_of
-from askless.app.store import sessions
+from askless.app.store import ledger, sessions
 from askless.app.store.database.transactions import Transaction
+from askless.core.catalogue.catalogue import Catalogue
+from askless.core.errors import OverBudgetError
 from askless.core.model.model import Model
 from askless.core.session import machine
 from askless.core.session.state import Charge, State
 from askless.core.session.steps import remember
+
+
+def find_refusal(
+    db: Transaction,
+    session: PredictSession,
+    catalogue: Catalogue,
+    charges: Sequence[Charge],
+) -> OverBudgetError:
+    """Return the error for the first charge that exceeds the remaining budget."""
+    # None, an unlimited budget, refuses no charge and does not occur here.
+    remaining = sessions.get_locked(db, session.id).remaining or 0
+    sums = [*accumulate(charge.amount for charge in charges)]
+    over = next(place for place, amount in enumerate(sums) if amount > remaining)
+    amount = charges[over].amount
+    name = catalogue.features[charges[over].feature_idx].name
+    # The last amount is what was left before this charge.
+    return OverBudgetError(name, amount, remaining - sums[over] + amount)
+
+
+def enter(
+    db: Transaction,
+    session: PredictSession,
+    catalogue: Catalogue,
+    charges: Sequence[Charge],
+) -> None:
+    """Write the charges of a saved session into the ledger."""
+    for charge in charges:
+        feature = catalogue.features[charge.feature_idx]
+        entry = LedgerEntry(
+            # The store counts it when the entry is read.
+            position=0,
+            at=session.updated_at,
+            session_id=session.id,
+            feature=feature.name,
+            group=feature.group,
+            kind="charge",
+            amount=charge.amount,
+            unit=session.unit,
+        )
+        ledger.append(db, entry)
 
 
 class SessionCall(NamedTuple):

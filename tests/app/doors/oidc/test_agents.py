@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
 from pydantic import AnyUrl
 
-from askless.app.doors.oidc import people as oidc_people
+from askless.app.doors.oidc import door
 from askless.app.doors.sign_in import auth_servers, tokens
 from askless.app.main import create_app
 from askless.app.service import keys
@@ -205,7 +205,7 @@ def test_a_token_that_is_older_than_a_sign_in_is_refused(
     token = provider.token_of("ada", MCP)["access_token"]
 
     # As if half a day had passed, and the provider gave it for a year.
-    monkeypatch.setattr(oidc_people, "LASTS", timedelta(seconds=-1))
+    monkeypatch.setattr(door, "LASTS", timedelta(seconds=-1))
 
     assert agent(client, token).send("tools/list").status_code == 401
 

@@ -17,7 +17,7 @@ from askless.core.session.ladders import LogitCache
 from askless.core.session.policies import POLICIES
 from askless.core.session.policies.panels import PanelPolicy
 from askless.core.session.position import Position
-from askless.core.session.rows.walks import Cases, open_session
+from askless.core.session.rows.walks import SimulatedRows, open_session
 from askless.core.simulation.simulate import class_probabilities, walk
 from benchmarks.frontier import rivals
 from benchmarks.frontier.draws import Draw
@@ -42,10 +42,10 @@ def tell(losses: FloatArray, n_answers: float) -> Method:
 
 def measure_panels(ensemble: Ensemble, drawn: Draw) -> Method:
     """Measure what panels say after each answer; rows may part by what is known."""
-    cases, policy = make_cases(drawn), PanelPolicy()
-    cache = LogitCache(ensemble, cases.values)
-    losses, counts = np.zeros((2, cases.values.shape[0]))
-    for branch, is_end in policy.follow(ensemble, cases, 0, cache):
+    simulated, policy = make_cases(drawn), PanelPolicy()
+    cache = LogitCache(ensemble, simulated.values)
+    losses, counts = np.zeros((2, simulated.values.shape[0]))
+    for branch, is_end in policy.follow(ensemble, simulated, 0, cache):
         if branch.n_steps == 0 and not is_end:
             continue
         rows, position = branch.row_idxs, Position.of(ensemble, branch.state)
@@ -66,9 +66,9 @@ def drop_first(chances: FloatArray, drawn: Draw) -> tuple[FloatArray, Draw, int]
     return chances[:, min(1, n_answers) :], drawn, n_answers
 
 
-def make_cases(drawn: Draw) -> Cases:
+def make_cases(drawn: Draw) -> SimulatedRows:
     values, budgets = drawn.testing.values, np.array(drawn.budgets[-1:], np.int64)
-    return Cases(values, budgets, seed=0, streams=range(values.shape[0]))
+    return SimulatedRows(values, budgets, seed=0, streams=range(values.shape[0]))
 
 
 def follow_votes(ensemble: Ensemble, drawn: Draw) -> FloatArray:
@@ -76,11 +76,11 @@ def follow_votes(ensemble: Ensemble, drawn: Draw) -> FloatArray:
 
     After an answer the hypotheses of the plan vote whose features are known.
     """
-    cases, policy = make_cases(drawn), POLICIES["ordered"]
-    state = open_session(ensemble, cases, policy.name, 0, 0)
-    ranks = np.zeros(cases.values.shape[1], np.int64)
+    simulated, policy = make_cases(drawn), POLICIES["ordered"]
+    state = open_session(ensemble, simulated, policy.name, 0, 0)
+    ranks = np.zeros(simulated.values.shape[1], np.int64)
     columns = []
-    for position in policy.steps(ensemble, state, cases.values[0], ranks):
+    for position in policy.steps(ensemble, state, simulated.values[0], ranks):
         is_known = position.case.status == kernels.KNOWN
         plan = zip(ensemble.hypotheses, ensemble.alphas, strict=True)
         voting = [
@@ -88,7 +88,7 @@ def follow_votes(ensemble: Ensemble, drawn: Draw) -> FloatArray:
             for place, (one, alpha) in enumerate(plan)
             if place < position.plan.length and is_known[list(one.feature_idxs)].all()
         ]
-        columns.append(say(ensemble, voting, cases.values))
+        columns.append(say(ensemble, voting, simulated.values))
     return np.column_stack(columns)
 
 

@@ -1,4 +1,4 @@
-"""Tables of logged cases: over HTTP, by the client and by the command."""
+"""Tables of closed cases: over HTTP, by the client and by the command."""
 
 from collections.abc import Callable
 from io import BytesIO

@@ -5,7 +5,7 @@ import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from askless.app.service.loop import challenges
-from askless.app.service.loop.cases import ClosedCase
+from askless.app.service.loop.cases import StoredCase
 from askless.app.store.challenges import StoredPlay
 from askless.app.store.database.tables import challenge_cases, models
 from askless.app.worker.errands import Errands
@@ -124,7 +124,7 @@ def test_cases_are_played_outside_of_a_transaction(
     work("1", a=-1.0, b=1.0)
     open_then = []
 
-    def look(rivals: Rivals, case: ClosedCase) -> StoredPlay:
+    def look(rivals: Rivals, case: StoredCase) -> StoredPlay:
         open_then.append(jobs.engine.pool.checkedout())  # type: ignore[attr-defined]
         return play(rivals, case)
 

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from askless.app.errors import NotFoundError
 from askless.app.records import Moment
 from askless.app.service.loop import cases
-from askless.app.service.loop.cases import CaseSpan, ClosedCase, query_of
+from askless.app.service.loop.cases import CaseSpan, StoredCase, query_of
 from askless.app.store.database.engine import transaction as any_transaction
 from askless.core.errors import RefusedError
 from tests.app.clinic import Play, Put, Start, clinic, on
@@ -20,7 +20,7 @@ from tests.app.tenants import transaction
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_cases"]
 
-Find = Callable[..., list[ClosedCase]]
+Find = Callable[..., list[StoredCase]]
 TTL = timedelta(hours=24)
 
 
@@ -34,7 +34,7 @@ def find(app: FastAPI, client: TestClient, engine: sa.Engine) -> Find:
 
     def find_all(
         key: str = "clinic", day: int = 30, newest: int | None = None, **span: datetime
-    ) -> list[ClosedCase]:
+    ) -> list[StoredCase]:
         with transaction(engine, is_read=True) as db:
             query = query_of(db, key, CaseSpan(**span))._replace(newest=newest)
             return [*cases.find_cases(db, app.state.loaded, query, moment(day))]
@@ -42,7 +42,7 @@ def find(app: FastAPI, client: TestClient, engine: sa.Engine) -> Find:
     return find_all
 
 
-def ages(found: list[ClosedCase]) -> list[float]:
+def ages(found: list[StoredCase]) -> list[float]:
     return [one.state.values[0] for one in found]
 
 

@@ -109,7 +109,7 @@ def collect_cases(
     at: Moment,
     is_wanted: service.IsWanted,
 ) -> service.Upload:
-    """Make a table of logged cases; the caller must be allowed to read sessions."""
+    """Make a table of closed cases; the caller must be allowed to read sessions."""
     del is_wanted
     if CASE_SCOPE not in caller.scopes:
         raise ForbiddenError(CASE_SCOPE)

@@ -7,8 +7,8 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from askless.app.records import Decision
-from askless.app.store.database.kinds import Id, UtcDateTime
 from askless.app.store.database.rows import StoredRows
+from askless.app.store.database.sql_types import Id, UtcDateTime
 from askless.app.store.database.tables import (
     challenge_cases,
     keys,
@@ -38,7 +38,7 @@ challenges = sa.Table(
     sa.Column("is_by_rule", sa.Boolean, nullable=False),
     # The cases in the new table became known from then on; NULL: at any time.
     sa.Column("cases_since", UtcDateTime),
-    # Cases that began before may have been learnt.
+    # Cases that began before may have been trained on.
     sa.Column("cut_at", UtcDateTime, nullable=False),
     sa.Column("created_at", UtcDateTime, nullable=False),
     # When the last case that was counted became known.

@@ -13,8 +13,8 @@ import sqlalchemy as sa
 
 from askless.app.records import JobEvent, StoredJob, TrainingState
 from askless.app.store.database.clock import clock
-from askless.app.store.database.kinds import Id, UtcDateTime
 from askless.app.store.database.rows import StoredRows
+from askless.app.store.database.sql_types import Id, UtcDateTime
 from askless.app.store.database.tables import metadata, trainings
 from askless.app.store.database.tenancy import owned, run
 from askless.app.store.database.transactions import Transaction

@@ -13,7 +13,7 @@ from askless.app.records import (
     LedgerSum,
     Page,
 )
-from askless.app.store.database.kinds import Counter, StrictUtc, strict_text
+from askless.app.store.database.sql_types import Counter, StrictUtc, strict_text
 from askless.app.store.database.tables import metadata, sessions
 from askless.app.store.database.tenancy import owned, owner_values, run
 from askless.app.store.database.transactions import Transaction

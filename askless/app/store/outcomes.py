@@ -44,7 +44,7 @@ class ModelCases(NamedTuple):
     open_since: datetime | None
 
 
-class CaseRow(NamedTuple):
+class ClosedCaseRow(NamedTuple):
     """When a case became known, its session's id, and that session's stored state."""
 
     known_at: datetime
@@ -106,7 +106,7 @@ def read_pair(row: sa.Row[Any]) -> tuple[PredictSession, StoredOutcome | None]:
     return PredictSession(*session), stored
 
 
-def known_cases(db: Transaction, cases: ModelCases, newest: int) -> list[CaseRow]:
+def known_cases(db: Transaction, cases: ModelCases, newest: int) -> list[ClosedCaseRow]:
     """Return the newest sessions that may be such cases, newest first.
 
     A session that is not closed may be among them although it was not changed since,
@@ -132,7 +132,7 @@ def known_cases(db: Transaction, cases: ModelCases, newest: int) -> list[CaseRow
         .order_by(KNOWN_AT.desc(), sessions.c.id.desc())
         .limit(newest)
     )
-    return [CaseRow(*tuple(row)) for row in run(db, query)]
+    return [ClosedCaseRow(*tuple(row)) for row in run(db, query)]
 
 
 def changed_ids(cases: ModelCases) -> sa.CompoundSelect[Any]:

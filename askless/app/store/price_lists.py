@@ -6,8 +6,8 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from askless.app.store.database.kinds import Id, UtcDateTime
 from askless.app.store.database.rows import StoredRows
+from askless.app.store.database.sql_types import Id, UtcDateTime
 from askless.app.store.database.tables import metadata, tenant_key
 from askless.app.store.database.tenancy import owner_values, run
 from askless.app.store.database.transactions import Transaction

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from askless.app.records import StoredAnswer
-from askless.app.store.database.kinds import Id, UtcDateTime
+from askless.app.store.database.sql_types import Id, UtcDateTime
 from askless.app.store.database.tables import metadata
 from askless.app.store.database.tenancy import owned, owner_values, run, tenant_of
 from askless.app.store.database.transactions import Transaction

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from askless.app.store.database.kinds import Id, UtcDateTime
+from askless.app.store.database.sql_types import Id, UtcDateTime
 from askless.app.store.database.tables import metadata
 from askless.app.store.database.transactions import Transaction
 

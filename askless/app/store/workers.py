@@ -8,7 +8,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from askless.app.store.database.clock import clock
-from askless.app.store.database.kinds import UtcDateTime
+from askless.app.store.database.sql_types import UtcDateTime
 from askless.app.store.database.tables import metadata, sessions, trainings
 from askless.app.store.database.transactions import Transaction
 

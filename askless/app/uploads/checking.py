@@ -115,7 +115,7 @@ def prepare_streamed(
 
 
 def note_cases(table: AnyTable, silent: SilentCells) -> AnyTable:
-    """Return a table with a warning more if some of its rows are logged cases."""
+    """Return a table with a warning more if some of its rows are closed cases."""
     return replace(table, warnings=(*table.warnings, *silent.warnings))
 
 

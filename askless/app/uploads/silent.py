@@ -35,7 +35,7 @@ class SilentCells:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A note on logged cases among the rows, if there are any."""
+        """A note on closed cases among the rows, if there are any."""
         is_case = np.array([one.is_all_but for one in self.documents], bool)
         n_rows = int(is_case[self.places].sum())
         if not n_rows:

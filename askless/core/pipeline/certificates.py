@@ -21,7 +21,7 @@ from askless.core.session import machine
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import UNLIMITED, Position
 from askless.core.session.rows.traces import Traces, find_stops
-from askless.core.session.rows.walks import Cases
+from askless.core.session.rows.walks import SimulatedRows
 from askless.core.session.state import StopRule
 from askless.core.table.dataset import Dataset, LabelledRows
 
@@ -159,8 +159,8 @@ def list_traces(
         policy_limits = [limits[place] for place in places]
         budgets = [UNLIMITED if limit is None else limit for limit in policy_limits]
         streams = range(unseen.rows.n_samples)
-        cases = Cases(values, np.array(budgets, np.int64), seed, streams)
-        yield from POLICIES[policy].trace(unseen.ensemble, cases)
+        simulated = SimulatedRows(values, np.array(budgets, np.int64), seed, streams)
+        yield from POLICIES[policy].trace(unseen.ensemble, simulated)
 
 
 def make_level(

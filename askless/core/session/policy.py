@@ -16,7 +16,7 @@ from askless.core.session.position import Position
 from askless.core.session.probability import FULL_VOTE, probabilities
 from askless.core.session.rows.traces import Traces, make_traces
 from askless.core.session.rows.walks import (
-    Cases,
+    SimulatedRows,
     Standing,
     Walks,
     make_ends,
@@ -191,15 +191,15 @@ class Policy(ABC):
         """Return whether no answer within reach can change the vote or the label."""
         return is_vote_certain(position, self.plan_length(position))
 
-    def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
+    def walk(self, ensemble: Ensemble, simulated: SimulatedRows) -> Walks:
         """Simulate a session for every row under every budget; budgets ascend."""
-        ends = make_ends(ensemble, cases, cases.budgets.size)
+        ends = make_ends(ensemble, simulated, simulated.budgets.size)
         margins, ranks = np.zeros(ends.votes.shape), ends.ranks
         for row, column in np.ndindex(*ends.spent.shape):
             # Each budget overwrites the ranks; those of the largest, the last, stay.
             ranks[row] = 0
-            state = open_session(ensemble, cases, self.name, row, column)
-            end = self.play(ensemble, state, cases.values[row], ranks[row])
+            state = open_session(ensemble, simulated, self.name, row, column)
+            end = self.play(ensemble, state, simulated.values[row], ranks[row])
             standing = self.standing(end)
             margins[row, column] = standing.margins
             ends.votes[row, column] = standing.scores
@@ -212,12 +212,12 @@ class Policy(ABC):
             margins, ends.alphas, ends.votes, ends.marks, spent, n_asked, ranks
         )
 
-    def trace(self, ensemble: Ensemble, cases: Cases) -> Iterator[Traces]:
+    def trace(self, ensemble: Ensemble, simulated: SimulatedRows) -> Iterator[Traces]:
         """Simulate the same sessions step by step; yields traces budget by budget."""
-        for column in range(cases.budgets.size):
+        for column in range(simulated.budgets.size):
             played = []
-            for row, values in enumerate(cases.values):
-                state = open_session(ensemble, cases, self.name, row, column)
+            for row, values in enumerate(simulated.values):
+                state = open_session(ensemble, simulated, self.name, row, column)
                 ranks = np.zeros(values.size, np.int64)
                 played.append([*self.steps(ensemble, state, values, ranks)])
             ends = np.array([len(steps) - 1 for steps in played], np.int64)

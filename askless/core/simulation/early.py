@@ -14,7 +14,7 @@ from askless.core.session.certificates import Certificate, find_certificate
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import UNLIMITED
 from askless.core.session.rows.traces import find_stops
-from askless.core.session.rows.walks import Cases
+from askless.core.session.rows.walks import SimulatedRows
 from askless.core.session.state import StopRule
 from askless.core.simulation.blocks import Block
 from askless.core.simulation.exact import sum_weighted
@@ -79,8 +79,8 @@ def sum_early(
 ) -> tuple[Fraction, ...]:
     """Return weighted sums over rows, one for each mean of an `EarlyPoint`."""
     limits = np.array([UNLIMITED if plan.budget is None else plan.budget], np.int64)
-    cases = Cases(block.values, limits, plan.seed, block.streams)
-    (traces,) = POLICIES[plan.policy].trace(ensemble, cases)
+    simulated = SimulatedRows(block.values, limits, plan.seed, block.streams)
+    (traces,) = POLICIES[plan.policy].trace(ensemble, simulated)
     stops = find_stops(traces, [plan.rule], plan.bounds)
     amounts = (
         stops.differs[0],

@@ -1,4 +1,4 @@
-"""Replays logged cases: a policy is asked anew, and the log gives the answers.
+"""Replay cases from their logs: a policy is asked anew, and the log answers.
 
 The answer to a question that is not in the log is never guessed: the replay ends there.
 """
@@ -15,7 +15,7 @@ from askless.core.table.cells import category_code
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedCase:
+class AnswerLog:
     """What is known of a case, by the features of one catalogue."""
 
     #: values known at the start, as in `Dataset.values`
@@ -67,7 +67,7 @@ class Replay:
         return machine.forecast(self.ensemble, self.states[-1])
 
 
-def log_case(state: State) -> LoggedCase:
+def log_case(state: State) -> AnswerLog:
     """Return what a session knows of its case.
 
     A value that was corrected counts as corrected, one known at the start too. What was
@@ -83,16 +83,16 @@ def log_case(state: State) -> LoggedCase:
             continue
         value = state.values[idx] if outcome == "value" else None
         answers[idx] = Answer(idx, outcome, value, charged[idx])
-    return LoggedCase(known, answers)
+    return AnswerLog(known, answers)
 
 
 def match_case(
-    case: LoggedCase,
+    case: AnswerLog,
     source: Catalogue,
     target: Catalogue,
     texts: Mapping[str, str] | None = None,
-) -> LoggedCase:
-    """Return a logged case by the features of another catalogue.
+) -> AnswerLog:
+    """Return the log of a case by the features of another catalogue.
 
     Features are matched by name. Those that the other catalogue lacks, or has with
     another type, are left out.
@@ -125,7 +125,7 @@ def match_case(
         if idx in places:
             value = None if one.value is None else translate(idx, one.value)
             answers[places[idx]] = replace(one, feature_idx=places[idx], value=value)
-    return LoggedCase(known, answers)
+    return AnswerLog(known, answers)
 
 
 def translate_value(
@@ -143,8 +143,8 @@ def translate_value(
     return UNSEEN if text is None else category_code(other, text)
 
 
-def replay(ensemble: Ensemble, case: LoggedCase, terms: ReplayTerms) -> Replay:
-    """Play a session on the answers of a logged case, up to its end.
+def replay(ensemble: Ensemble, case: AnswerLog, terms: ReplayTerms) -> Replay:
+    """Play a session on the logged answers of a case, up to its end.
 
     The end is the first advice to stop, or that nothing is left to ask. A question is
     given its logged outcome, whatever it is: what was refused is refused again. The
@@ -155,7 +155,7 @@ def replay(ensemble: Ensemble, case: LoggedCase, terms: ReplayTerms) -> Replay:
     ensemble : Ensemble
         It charges by its own catalogue: a case at other prices needs an ensemble at
         these prices.
-    case : LoggedCase
+    case : AnswerLog
         By the features of this ensemble (`match_case`).
     """
     state = machine.start(

@@ -16,7 +16,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.session import machine
 from askless.core.session.state import Forecast, State
 from askless.core.simulation.replays import (
-    LoggedCase,
+    AnswerLog,
     ReplayTerms,
     log_case,
     match_case,
@@ -32,7 +32,7 @@ class Rivals(NamedTuple):
 
 
 @dataclass(frozen=True)
-class JudgedCase:
+class ClosedCase:
     """The closed session of a case, by the catalogue of its model, and its outcome."""
 
     catalogue: Catalogue
@@ -53,7 +53,7 @@ class SilentPlay:
     spends: tuple[int, int] | None
 
 
-def play_silently(rivals: Rivals, case: JudgedCase) -> SilentPlay:
+def play_silently(rivals: Rivals, case: ClosedCase) -> SilentPlay:
     """Play both models on a case from its logged answers.
 
     Notes
@@ -80,12 +80,12 @@ def play_silently(rivals: Rivals, case: JudgedCase) -> SilentPlay:
     return SilentPlay((first, other), compare_spends(rivals, known, case.state))
 
 
-def by_catalogue(case: JudgedCase, catalogue: Catalogue) -> LoggedCase:
+def by_catalogue(case: ClosedCase, catalogue: Catalogue) -> AnswerLog:
     """Return what is known of a case by the features of a model."""
     return match_case(log_case(case.state), case.catalogue, catalogue, case.texts)
 
 
-def forecast_known(ensemble: Ensemble, case: LoggedCase, state: State) -> Forecast:
+def forecast_known(ensemble: Ensemble, case: AnswerLog, state: State) -> Forecast:
     """Return what a model predicts from all that is known of a case, in any order.
 
     Its prices may be others than the case's. Where its budget does not pay for all that
@@ -124,7 +124,7 @@ def loss_of(
 
 
 def compare_spends(
-    rivals: Rivals, known: list[LoggedCase], state: State
+    rivals: Rivals, known: list[AnswerLog], state: State
 ) -> tuple[int, int] | None:
     """Return what both models' own sessions cost; None where the log lacks an answer.
 

@@ -10,7 +10,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.session.policies import POLICIES, default_policy
 from askless.core.session.policy import Policy
 from askless.core.session.position import UNLIMITED
-from askless.core.session.rows.walks import Cases, Walks
+from askless.core.session.rows.walks import SimulatedRows, Walks
 from askless.core.session.state import Aim
 
 AnyArray = TypeVar("AnyArray", FloatArray, IntArray)
@@ -57,7 +57,7 @@ def walk(
     # Each policy walks its budgets together; without any budget one makes empty arrays.
     for name in dict.fromkeys(names[place] for place in order) or [ensemble.policy]:
         own_places = [place for place in order.tolist() if names[place] == name]
-        cases = Cases(
+        simulated = SimulatedRows(
             values=np.ascontiguousarray(values),
             budgets=limits[own_places],
             seed=seed,
@@ -65,7 +65,7 @@ def walk(
             needs_ranks=needs_ranks,
             aims=tuple(all_aims[place] for place in own_places),
         )
-        parts.append(POLICIES[name].walk(ensemble, cases))
+        parts.append(POLICIES[name].walk(ensemble, simulated))
         places += own_places
     joined = {
         name: np.concatenate([vars(part)[name] for part in parts], axis=1)

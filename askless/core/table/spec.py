@@ -15,7 +15,7 @@ from askless.core.errors import Refusal
 # How a spec writes the fields of `Feature` that limit its numbers.
 LIMIT_KEYS = {"least": "min", "most": "max"}
 
-#: What was asked in a row that is a logged case: never a feature.
+#: What was asked in a row that is a closed case: never a feature.
 CASE_COLUMN = "askless_case"
 
 MissingTarget = Literal["refuse", "drop"]

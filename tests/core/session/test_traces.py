@@ -13,7 +13,7 @@ from askless.core.session import machine
 from askless.core.session.policies import POLICIES, served_by
 from askless.core.session.position import UNLIMITED
 from askless.core.session.rows.traces import Traces, find_stops
-from askless.core.session.rows.walks import Cases
+from askless.core.session.rows.walks import SimulatedRows
 from askless.core.session.state import Answer
 from tests import strategies
 from tests.cascades import cascades
@@ -62,9 +62,9 @@ def assert_traced(ensemble, policy, data):
         is_lost = np.isnan(rows[:, members]).all(axis=1).any() and members.size > 1
         assume(not (policy.startswith("sample") and is_lost))
     limits = np.array([*budgets, UNLIMITED])
-    cases = Cases(rows, limits, seed=3, streams=range(len(rows)))
+    simulated = SimulatedRows(rows, limits, seed=3, streams=range(len(rows)))
 
-    found = list(POLICIES[policy].trace(ensemble, cases))
+    found = list(POLICIES[policy].trace(ensemble, simulated))
 
     for traces, budget in zip(found, [*budgets, None], strict=True):
         for number, row in enumerate(rows):
@@ -83,9 +83,9 @@ def assert_traced(ensemble, policy, data):
 @pytest.mark.parametrize("policy", ["ordered", "panels"])
 def test_no_row_has_no_trace(ensemble, policy):
     ensemble = replace(ensemble, panels=make_ladder(ensemble, [(0, 1)]))
-    cases = Cases(np.empty((0, 2)), np.array([5]), 0, range(0))
+    simulated = SimulatedRows(np.empty((0, 2)), np.array([5]), 0, range(0))
 
-    (found,) = POLICIES[policy].trace(ensemble, cases)
+    (found,) = POLICIES[policy].trace(ensemble, simulated)
 
     assert found.labels.shape == (0, 1)
 

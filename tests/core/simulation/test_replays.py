@@ -1,4 +1,4 @@
-"""Logged cases are replayed from their answers, and only from these."""
+"""Cases are replayed from their answers, and only from these."""
 
 import math
 from dataclasses import replace
@@ -12,7 +12,7 @@ from askless.core.session import machine
 from askless.core.session.policies import POLICIES
 from askless.core.session.state import Answer, StopRule
 from askless.core.simulation.replays import (
-    LoggedCase,
+    AnswerLog,
     ReplayTerms,
     log_case,
     match_case,
@@ -35,7 +35,7 @@ def case_of(values, outcomes=None):
         outcome = (outcomes or {}).get(idx, "value")
         given = value if outcome == "value" else None
         answers[idx] = Answer(idx, outcome, given)
-    return LoggedCase({}, answers)
+    return AnswerLog({}, answers)
 
 
 def play(ensemble, row, budget, **terms):
@@ -109,7 +109,7 @@ def test_a_bundle_is_answered_whole_or_not_at_all():
     catalogue = Catalogue(features, (Group("g", price=3 * MICROS),))
     ensemble = ensemble_of(stumps([0, 1]), catalogue)
     whole = case_of([0.0, 1.0], {0: "unavailable"})
-    half = LoggedCase({}, {0: Answer(0, "value", 0.0)})
+    half = AnswerLog({}, {0: Answer(0, "value", 0.0)})
 
     again = replay(ensemble, whole, ReplayTerms(None, stop=NO_STOP))
     broken = replay(ensemble, half, ReplayTerms(None, stop=NO_STOP))
@@ -182,14 +182,14 @@ TARGET = Catalogue(
 
 
 def test_another_catalogue_gets_the_features_that_it_has_too():
-    case = LoggedCase(
+    case = AnswerLog(
         {1: 63.0, 0: 1.0},
         {2: Answer(2, "value", 1.0), 3: Answer(3, "refused")},
     )
 
     matched = match_case(case, SOURCE, TARGET)
 
-    assert matched == LoggedCase({2: 63.0}, {1: Answer(1, "value", 0.0)})
+    assert matched == AnswerLog({2: 63.0}, {1: Answer(1, "value", 0.0)})
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_another_catalogue_gets_the_features_that_it_has_too():
     [(0.0, {}, UNSEEN), (UNSEEN, {}, UNSEEN), (UNSEEN, {"city": "c"}, 1.0)],
 )
 def test_a_category_keeps_its_text_between_catalogues(code, texts, expected):
-    case = LoggedCase({}, {2: Answer(2, "value", code)})
+    case = AnswerLog({}, {2: Answer(2, "value", code)})
 
     matched = match_case(case, SOURCE, TARGET, texts)
 
@@ -205,7 +205,7 @@ def test_a_category_keeps_its_text_between_catalogues(code, texts, expected):
 
 
 def test_outcomes_without_a_value_stay_so_between_catalogues():
-    case = LoggedCase({}, {1: Answer(1, "unavailable"), 2: Answer(2, "ordered")})
+    case = AnswerLog({}, {1: Answer(1, "unavailable"), 2: Answer(2, "ordered")})
 
     matched = match_case(case, SOURCE, TARGET)
 

@@ -8,7 +8,7 @@ from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.model.hypotheses import Stump
 from askless.core.session import machine
 from askless.core.session.state import Aim, Answer, StopRule
-from askless.core.simulation.silent_play import JudgedCase, Rivals, play_silently
+from askless.core.simulation.silent_play import ClosedCase, Rivals, play_silently
 from tests.small import MICROS, ensemble_of
 
 NO_STOP = StopRule(certain=False)
@@ -33,7 +33,7 @@ def play(ensemble, values, budget=None, stop=NO_STOP, **terms):
 
 
 def judged(ensemble, state, label="c1", texts=None):
-    return JudgedCase(ensemble.catalogue, state, label, texts or {})
+    return ClosedCase(ensemble.catalogue, state, label, texts or {})
 
 
 def test_losses_are_of_labels_given_all_that_was_learnt():

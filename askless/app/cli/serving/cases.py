@@ -1,4 +1,4 @@
-"""The command `cases`: logged cases of the service's database, as a table."""
+"""The command `cases`: closed cases of the service's database, as a table."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""Session states, and logged cases."""
+"""Session states, and closed cases."""

@@ -1,4 +1,4 @@
-"""Logged cases as cells of a table: what was asked, in order, and what came of it.
+"""Closed cases as cells of a table: what was asked, in order, and what came of it.
 
 The cells of the column `askless_case`. They have nothing that identifies a case.
 """
@@ -24,7 +24,7 @@ Chance = Annotated[float, Field(ge=0, le=1)]
 
 
 class AskedFeature(StoredShape):
-    """A feature of a logged case, with its last outcome and all it was charged."""
+    """A feature of a closed case, with its last outcome and all it was charged."""
 
     feature: str
     outcome: Outcome | Literal["known"]
@@ -36,7 +36,7 @@ class AskedFeature(StoredShape):
 
 
 class CaseDocument(StoredShape):
-    """A logged case beside its row; features that are not in it were not asked."""
+    """A closed case beside its row; features that are not in it were not asked."""
 
     format: Literal["askless-case"]
     version: Literal[1]

@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 
 from askless.app.doors.fhir import vocabulary as words
-from askless.app.doors.fhir.cases import FormContext, Turn, play
+from askless.app.doors.fhir.calls import FormContext, Turn, answer_call
 from askless.app.doors.fhir.requests import read_response
 from askless.app.doors.fhir.responses import show, template_of
 from askless.app.doors.fhir.shapes import ShapeCheck
@@ -245,4 +245,4 @@ async def answer(
         )
         return resource(response, ETag=f'W/"{view.version}"')
 
-    return await change(lambda db: play(db, using, key, sent), tell)
+    return await change(lambda db: answer_call(db, using, key, sent), tell)

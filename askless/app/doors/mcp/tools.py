@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from askless.app.documents.http import ledger as ledger_bodies
 from askless.app.documents.http import sessions as bodies
 from askless.app.documents.shape import Answer, Shape
-from askless.app.doors.mcp import cases
+from askless.app.doors.mcp import shapes
 from askless.app.doors.mcp.calls import Call, CallRefusedError, Host
 from askless.app.doors.mcp.resources import uri_of
 from askless.app.http.plumbing.deps import moment_of
@@ -79,18 +79,18 @@ class ToolEntry(NamedTuple):
     act: Callable[[Call, Any], Awaitable[Answer]]
 
 
-async def list_models(call: Call, asked: cases.PageShape) -> cases.ListedModels:
+async def list_models(call: Call, asked: shapes.PageShape) -> shapes.ListedModels:
     page = await call.read(lambda db: models.page(db, asked.limit, asked.after))
     listed = [
-        cases.ListedModel.of(
+        shapes.ListedModel.of(
             one, card=uri_of(one.id, "card"), curve=uri_of(one.id, "curve")
         )
         for one in page.items
     ]
-    return cases.ListedModels(items=listed, next=page.next)
+    return shapes.ListedModels(items=listed, next=page.next)
 
 
-async def start_case(call: Call, asked: bodies.PredictRequest) -> cases.CaseView:
+async def start_case(call: Call, asked: bodies.PredictRequest) -> shapes.CaseView:
     state, at = call.state, moment_of(call.request)
     return await call.change(
         lambda db: service.start(db, state.loaded, asked, at),
@@ -98,7 +98,7 @@ async def start_case(call: Call, asked: bodies.PredictRequest) -> cases.CaseView
     )
 
 
-async def answer(call: Call, asked: cases.AnswerShape) -> cases.CaseView:
+async def answer(call: Call, asked: shapes.AnswerShape) -> shapes.CaseView:
     given = bodies.AnswersRequest(
         answers=list(asked.answers),
         insist=asked.insist,
@@ -107,18 +107,18 @@ async def answer(call: Call, asked: cases.AnswerShape) -> cases.CaseView:
     return await give(call, asked, given)
 
 
-async def correct_or_refuse(call: Call, asked: cases.RevisionShape) -> cases.CaseView:
+async def correct_or_refuse(call: Call, asked: shapes.RevisionShape) -> shapes.CaseView:
     return await give(call, asked, asked.to_answers())
 
 
-async def stop_case(call: Call, asked: cases.CaseShape) -> cases.CaseView:
+async def stop_case(call: Call, asked: shapes.CaseShape) -> shapes.CaseView:
     about = call.on_case(asked.case, asked.version)
     return await call.change(
         lambda db: service.stop(db, about), lambda opened: view_case(call, opened)
     )
 
 
-async def ledger(call: Call, asked: cases.LedgerShape) -> ledger_bodies.LedgerPage:
+async def ledger(call: Call, asked: shapes.LedgerShape) -> ledger_bodies.LedgerPage:
     case = asked.case
     if case is None:
         return await call.read(
@@ -131,8 +131,8 @@ async def ledger(call: Call, asked: cases.LedgerShape) -> ledger_bodies.LedgerPa
 
 
 async def give(
-    call: Call, asked: cases.CaseShape, given: bodies.AnswersRequest
-) -> cases.CaseView:
+    call: Call, asked: shapes.CaseShape, given: bodies.AnswersRequest
+) -> shapes.CaseView:
     about = call.on_case(asked.case, asked.version)
     return await call.change(
         lambda db: answering.answer(db, about, given),
@@ -142,9 +142,9 @@ async def give(
 
 def view_case(
     call: Call, opened: OpenSession | ErasedSession, charged: float = 0.0
-) -> cases.CaseView:
+) -> shapes.CaseView:
     """Return a case as the tools show it; add its fields to the log."""
-    case = cases.CaseView.of_session(opened.view, charged)
+    case = shapes.CaseView.of_session(opened.view, charged)
     told = {"session": case.case, "model": opened.session.model_id}
     call.fields.update(told, charged=charged, remaining=case.remaining, unit=case.unit)
     return case
@@ -168,8 +168,8 @@ TOOLS = {
         "resources `card` and `curve` of each tell its features with their prices, and "
         "its error for each budget.",
         "models:read",
-        cases.PageShape,
-        cases.ListedModels,
+        shapes.PageShape,
+        shapes.ListedModels,
         READS,
         list_models,
     ),
@@ -179,7 +179,7 @@ TOOLS = {
         "price. Nothing is charged until an answer comes; `known` values are free.",
         "predict:write",
         bodies.PredictRequest,
-        cases.CaseView,
+        shapes.CaseView,
         STARTS,
         start_case,
     ),
@@ -189,8 +189,8 @@ TOOLS = {
         "It is charged at the question's price, never above the budget. Gives the next "
         "question. The same again changes nothing, and is charged once.",
         "predict:write",
-        cases.AnswerShape,
-        cases.CaseView,
+        shapes.AnswerShape,
+        shapes.CaseView,
         ADDS,
         answer,
     ),
@@ -200,8 +200,8 @@ TOOLS = {
         "the right value of one that was answered wrongly. A feature that was paid for "
         "is not charged again. Gives the next question.",
         "predict:write",
-        cases.RevisionShape,
-        cases.CaseView,
+        shapes.RevisionShape,
+        shapes.CaseView,
         REPLACES,
         correct_or_refuse,
     ),
@@ -210,8 +210,8 @@ TOOLS = {
         "End a case. What was predicted and charged stands, and results that were "
         "ordered may still come in.",
         "predict:write",
-        cases.CaseShape,
-        cases.CaseView,
+        shapes.CaseShape,
+        shapes.CaseView,
         REPLACES,
         stop_case,
     ),
@@ -219,7 +219,7 @@ TOOLS = {
         "Show the charges",
         "List what was charged and reversed, of one case or of all, with the sums.",
         "ledger:read",
-        cases.LedgerShape,
+        shapes.LedgerShape,
         ledger_bodies.LedgerPage,
         READS,
         ledger,

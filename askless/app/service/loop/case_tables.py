@@ -1,4 +1,4 @@
-"""Make tables of logged cases: a row for each, to train on as on any other table."""
+"""Make tables of closed cases: a row for each, to train on as on any other table."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from askless.app.batch.writing import open_stream
 from askless.app.documents.session.cases import describe_case, write_case
-from askless.app.service.loop.cases import ClosedCase
+from askless.app.service.loop.cases import StoredCase
 from askless.app.uploads.parsing import TableFacts
 from askless.core.catalogue.catalogue import UNSEEN, Feature, FeatureType
 from askless.core.errors import Refusal, RefusedError
@@ -31,7 +31,7 @@ class CaseColumns:
     targets: dict[str, list[str]] = field(default_factory=dict)
     documents: list[str] = field(default_factory=list)
 
-    def add(self, case: ClosedCase) -> None:
+    def add(self, case: StoredCase) -> None:
         """Add a row; raise RefusedError where models disagree about a column."""
         ensemble, n_before = case.model.ensemble, len(self.documents)
         for idx, feature in enumerate(ensemble.catalogue.features):
@@ -69,7 +69,7 @@ class CaseColumns:
         return pa.table(columns | {k: pa.array(v) for k, v in texts.items()})
 
 
-def find_cell(case: ClosedCase, feature_idx: int) -> Cell:
+def find_cell(case: StoredCase, feature_idx: int) -> Cell:
     """Return what is known of a feature, as it was answered."""
     feature = case.model.ensemble.catalogue.features[feature_idx]
     value = case.state.values[feature_idx]
@@ -82,7 +82,7 @@ def find_cell(case: ClosedCase, feature_idx: int) -> Cell:
     return bool(value) if feature.type == "boolean" else value
 
 
-def case_text(case: ClosedCase, ensemble: Ensemble) -> str:
+def case_text(case: StoredCase, ensemble: Ensemble) -> str:
     labels = [one.label for one in ensemble.classes]
     chances = dict(zip(labels, case.outcome.chances, strict=True))
     document = describe_case(
@@ -96,8 +96,8 @@ def unlike_models(why: str) -> RefusedError:
     return RefusedError([Refusal("cases_of", rule)])
 
 
-def make_table(cases: Iterable[ClosedCase]) -> Any:
-    """Return an arrow table of logged cases, in their order.
+def make_table(cases: Iterable[StoredCase]) -> Any:
+    """Return an arrow table of closed cases, in their order.
 
     Nothing in it identifies a case: neither the session nor what its caller knows it
     by. Raises RefusedError if there is none.

@@ -1,4 +1,4 @@
-"""Find logged cases: closed sessions whose true label was recorded."""
+"""Find closed cases: their sessions are closed, and their outcomes recorded."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from askless.app.service.sessions.expiry import apply_expiry
 from askless.app.service.sessions.opened import SessionCall, open_session
 from askless.app.store import models, outcomes
 from askless.app.store.database.transactions import Transaction
-from askless.app.store.outcomes import CaseRow, ModelCases, StoredOutcome
+from askless.app.store.outcomes import ClosedCaseRow, ModelCases, StoredOutcome
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.model import Model
 from askless.core.session.state import State
@@ -42,8 +42,8 @@ class CaseSpan(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ClosedCase:
-    """A closed session with its model, at the session's prices, and its outcome."""
+class StoredCase:
+    """A closed case as it is stored: session, model at its prices, and outcome."""
 
     session: PredictSession
     model: Model
@@ -56,7 +56,7 @@ class ClosedCase:
 
 
 class CaseQuery(NamedTuple):
-    """Which logged cases: of a model, or of all versions of its name, within a span.
+    """Which closed cases: of a model, or of all versions of its name, within a span.
 
     The sessions at prices of their own are among them, also those that another training
     at these prices decided.
@@ -81,8 +81,8 @@ def query_of(db: Transaction, key: str, span: CaseSpan) -> CaseQuery:
 
 def find_cases(
     db: Transaction, loaded: LoadedModels, query: CaseQuery, at: Moment
-) -> Iterator[ClosedCase]:
-    """Return an iterator over logged cases, the one known for the longest time first.
+) -> Iterator[StoredCase]:
+    """Return an iterator over closed cases, the one known for the longest time first.
 
     Erased sessions have no case, and open ones not yet. Raises RefusedError at the call
     for a span that ends before it begins or has more than `MOST_CASES`.
@@ -98,8 +98,8 @@ def count_known(db: Transaction) -> dict[str, int]:
     return outcomes.count_by_name(db)
 
 
-def find_rows(db: Transaction, query: CaseQuery, at: Moment) -> list[CaseRow]:
-    """Return the rows of logged cases, or refuse the query."""
+def find_rows(db: Transaction, query: CaseQuery, at: Moment) -> list[ClosedCaseRow]:
+    """Return the rows of closed cases, or refuse the query."""
     span, newest = query.span, query.newest
     if span.since is not None and span.until is not None and span.since > span.until:
         raise RefusedError([Refusal("until", "must not be before since")])
@@ -125,20 +125,20 @@ def find_open_since(since: datetime | None, at: Moment) -> datetime | None:
 
 
 def find_expired(
-    db: Transaction, rows: Sequence[CaseRow], at: Moment
-) -> Iterator[CaseRow]:
+    db: Transaction, rows: Sequence[ClosedCaseRow], at: Moment
+) -> Iterator[ClosedCaseRow]:
     """Yield those whose session has expired, with the time at which they were known."""
     for batch in batches(rows):
         for session, outcome in outcomes.of_sessions(db, ids_of(batch)):
             current = apply_expiry(session, at)
             if current.state == "closed":
                 known_at = max(current.updated_at, outcome.at)
-                yield CaseRow(known_at, session.id, current.state)
+                yield ClosedCaseRow(known_at, session.id, current.state)
 
 
 def read_cases(
-    db: Transaction, loaded: LoadedModels, rows: Sequence[CaseRow], at: Moment
-) -> Iterator[ClosedCase]:
+    db: Transaction, loaded: LoadedModels, rows: Sequence[ClosedCaseRow], at: Moment
+) -> Iterator[StoredCase]:
     """Yield cases with their models and states; those erased meanwhile are left out."""
     for batch in batches(rows):
         pairs = {
@@ -152,7 +152,7 @@ def read_cases(
             call = SessionCall(session.id, loaded, at)
             opened = open_session(db, session, call)
             assert opened is not None, "what is erased has no outcome either"
-            yield ClosedCase(
+            yield StoredCase(
                 session=opened.session,
                 model=opened.model,
                 state=opened.state,
@@ -162,11 +162,11 @@ def read_cases(
             )
 
 
-def batches(rows: Sequence[CaseRow]) -> Iterator[Sequence[CaseRow]]:
+def batches(rows: Sequence[ClosedCaseRow]) -> Iterator[Sequence[ClosedCaseRow]]:
     """Yield rows, `SOME` at a time."""
     for start in range(0, len(rows), SOME):
         yield rows[start : start + SOME]
 
 
-def ids_of(rows: Sequence[CaseRow]) -> list[str]:
+def ids_of(rows: Sequence[ClosedCaseRow]) -> list[str]:
     return [one.session_id for one in rows]

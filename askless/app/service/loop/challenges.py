@@ -17,7 +17,7 @@ from askless.app.service.loaded import LoadedModels
 from askless.app.service.loop.cases import (
     CaseQuery,
     CaseSpan,
-    ClosedCase,
+    StoredCase,
     batches,
     find_rows,
     ids_of,
@@ -28,7 +28,7 @@ from askless.app.store.challenges import StoredChallenge, StoredPlay
 from askless.app.store.database.transactions import Transaction
 from askless.core.arrays import FloatArray
 from askless.core.simulation.sequences import find_crossing
-from askless.core.simulation.silent_play import JudgedCase, Rivals, play_silently
+from askless.core.simulation.silent_play import ClosedCase, Rivals, play_silently
 
 open_ids, find_newest = challenges.open_ids, challenges.find_newest
 # A transaction that wrote a case may end later than one that wrote a newer case.
@@ -46,7 +46,7 @@ class NewCases(NamedTuple):
     n_before: int
     rivals: Rivals
     #: the one known for the longest time first; one or more
-    cases: Sequence[ClosedCase]
+    cases: Sequence[StoredCase]
 
 
 def find_new(
@@ -81,12 +81,12 @@ def play_new(new: NewCases) -> list[StoredPlay]:
     return [play_case(new.rivals, case) for case in new.cases]
 
 
-def play_case(rivals: Rivals, case: ClosedCase) -> StoredPlay:
-    """Play both models on a logged case.
+def play_case(rivals: Rivals, case: StoredCase) -> StoredPlay:
+    """Play both models on a closed case.
 
     Spends of a session at prices of its own are not compared: the models have others.
     """
-    judged = JudgedCase(
+    judged = ClosedCase(
         case.model.ensemble.catalogue, case.state, case.outcome.label, case.texts
     )
     played = play_silently(rivals, judged)

@@ -16,7 +16,7 @@ from askless.app.service.loop.cases import (
     CaseSpan,
     find_rows,
 )
-from askless.app.service.loop.origins import find_learnt
+from askless.app.service.loop.origins import find_trained_on
 from askless.app.store import challenges
 from askless.app.store.database.transactions import Transaction
 from askless.app.store.outcomes import StoredOutcome
@@ -155,19 +155,19 @@ def mean_most_gap(model: Model, places: Sequence[int]) -> float | None:
 
 
 def count_new(db: Transaction, head: ModelHead, at: Moment) -> int:
-    """Count the cases of a model's name that no training on cases has learnt."""
+    """Count the cases of a model's name that no training has used."""
     span = CaseSpan(find_cut(db, head))
     query = CaseQuery(head, is_by_name=True, span=span, newest=MOST_CASES)
     return len(find_rows(db, query, at))
 
 
 def find_cut(db: Transaction, head: ModelHead) -> datetime:
-    """Return from when on cases became known that no training has learnt.
+    """Return from when on cases became known that no training has used.
 
-    What the last challenger was trained on counts as learnt, whatever came of it: the
+    What the last challenger was trained on counts as used, whatever came of it: the
     same cases are no reason to train again.
     """
-    cut = find_learnt(db, head).until
+    cut = find_trained_on(db, head).until
     assert cut is not None, "a model has an age"
     newest = challenges.find_newest(db, head.name)
     if newest is None or newest.decision == "failed":

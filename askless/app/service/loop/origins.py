@@ -1,4 +1,4 @@
-"""Finds what a model has learnt from: its first table, and the cases since."""
+"""Finds what a model was trained on: its first table, and the cases since."""
 
 from askless.app.errors import ConflictError, NotFoundError
 from askless.app.records import ModelHead, StoredJob
@@ -29,10 +29,10 @@ def find_origin(db: Transaction, champion: ModelHead) -> tuple[StoredJob, str]:
         raise ConflictError("conflict", detail) from None
 
 
-def find_learnt(db: Transaction, head: ModelHead) -> CaseSpan:
-    """Return when the cases that a model has learnt became known.
+def find_trained_on(db: Transaction, head: ModelHead) -> CaseSpan:
+    """Return when the cases that a model was trained on became known.
 
-    What was trained by hand counts as if it had learnt all until then, since its table
+    What was trained by hand counts as trained on all until then, since its table
     may have been made of them: the span is empty, and ends there.
     """
     challenge = challenges.find_begun_by(db, head.training_id)

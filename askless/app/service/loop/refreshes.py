@@ -24,13 +24,13 @@ from askless.app.service.loop.cases import (
     read_cases,
 )
 from askless.app.service.loop.challenges import is_open
-from askless.app.service.loop.origins import find_learnt, find_origin
+from askless.app.service.loop.origins import find_origin, find_trained_on
 from askless.app.store import challenges, jobs, models
 from askless.app.store import datasets as stored_datasets
 from askless.app.store.blobs import Blobs
 from askless.app.store.challenges import StoredChallenge
 from askless.app.store.database.transactions import Transaction
-from askless.app.store.outcomes import CaseRow
+from askless.app.store.outcomes import ClosedCaseRow
 from askless.app.uploads.joined import NamedSource, join_sources
 from askless.app.uploads.parsing import JudgedTable, TableReader
 
@@ -38,7 +38,7 @@ OPEN = "A challenge of {} is open: promote its challenger, or end it, first."
 
 
 class NoCasesError(ConflictError):
-    """There is no case that a champion has not learnt."""
+    """There is no case that a champion was not trained on."""
 
 
 class StatedRule(NamedTuple):
@@ -75,7 +75,7 @@ class PreparedRefresh:
     rule: StatedRule
     table: JudgedTable
     upload: datasets.Upload
-    #: how many cases in the table the champion has not learnt
+    #: how many cases in the table the champion was not trained on
     n_new: int
     #: the cases in the table became known from then on; None: at any time
     cases_since: datetime | None
@@ -108,12 +108,14 @@ def prepare(
     newest = challenges.find_newest(db, champion.name)
     refuse_open(db, newest)
     origin, dataset_id = find_origin(db, champion)
-    learnt = find_learnt(db, champion)
-    span = CaseSpan(order.since or learnt.since, at.now)
+    trained_on = find_trained_on(db, champion)
+    span = CaseSpan(order.since or trained_on.since, at.now)
     rows = find_newest_rows(db, champion, span, at)
-    n_new = sum(not learnt.has(one.known_at) for one in rows)
+    n_new = sum(not trained_on.has(one.known_at) for one in rows)
     if not n_new:
-        raise NoCasesError("conflict", say_no_cases(champion.name, learnt, order.since))
+        raise NoCasesError(
+            "conflict", say_no_cases(champion.name, trained_on, order.since)
+        )
     stream, _ = write_table(make_table(read_cases(db, place.loaded, rows, at)))
     name = stored_datasets.get(db, dataset_id).name
     with ExitStack() as stack:
@@ -132,7 +134,7 @@ def prepare(
 
 def find_newest_rows(
     db: Transaction, champion: ModelHead, span: CaseSpan, at: Moment
-) -> list[CaseRow]:
+) -> list[ClosedCaseRow]:
     """Return the newest `MOST_CASES` cases of a champion's name within a span."""
     if span.since is not None and span.since > at.now:
         return []
@@ -154,9 +156,9 @@ def refuse_open(db: Transaction, newest: StoredChallenge | None) -> None:
         raise ConflictError("conflict", OPEN.format(newest.name))
 
 
-def say_no_cases(name: str, learnt: CaseSpan, since: datetime | None) -> str:
-    """Say since when no case has become known that a champion has not learnt."""
-    first = max(filter(None, (learnt.until, since)))
+def say_no_cases(name: str, trained_on: CaseSpan, since: datetime | None) -> str:
+    """Say since when no case has become known that a champion was not trained on."""
+    first = max(filter(None, (trained_on.until, since)))
     return (
         f"No case of {name} has become known since {first:%Y-%m-%d %H:%M} UTC: there "
         "is nothing new to learn. A case is known once its session is closed and its "

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from askless.app.store.database.kinds import UtcDateTime
+from askless.app.store.database.sql_types import UtcDateTime
 from askless.app.store.database.transactions import Transaction
 
 

@@ -6,7 +6,7 @@ Money is in micro-units, times are in UTC, documents are JSON text.
 import sqlalchemy as sa
 
 from askless.app.records import DEFAULT_TENANT
-from askless.app.store.database.kinds import Id, UtcDateTime
+from askless.app.store.database.sql_types import Id, UtcDateTime
 
 metadata = sa.MetaData(
     naming_convention={

@@ -134,7 +134,7 @@ class Finder:
         self.middles = middle_values(ensemble)
         self.cuts = [np.unique(cuts) for cuts in list_cuts(ensemble)]
 
-    def play(self, state: State, question: Question, value: float) -> State:
+    def answer(self, state: State, question: Question, value: float) -> State:
         """Return the state after an answer, `unavailable` if the value is NaN.
 
         The other members of a bundle are answered with middle values.
@@ -161,7 +161,7 @@ class Finder:
         feature = self.ensemble.catalogue.features[question.feature_idx]
         ways: dict[Key, list[tuple[State, float]]] = {}
         for value in self.tries(state, question).tolist():
-            after = self.play(state, question, value)
+            after = self.answer(state, question, value)
             ways.setdefault(self.key_of(after), []).append((after, value))
         ranges: dict[Key, list[tuple[float, float]]] = {}
         if feature.type == "number":
@@ -247,7 +247,7 @@ class Finder:
                 low, high = np.searchsorted(values, (value, following)).tolist()
                 while high - low > 1:
                     middle = (low + high) // 2
-                    after = self.play(state, question, float(values[middle]))
+                    after = self.answer(state, question, float(values[middle]))
                     is_same = self.key_of(after) == key
                     low, high = (middle, high) if is_same else (low, middle)
                 end = float(borders[low])

@@ -30,7 +30,7 @@ from askless.core.session.policies.panels import PanelPolicy
 from askless.core.session.policies.sample import uniforms
 from askless.core.session.policy import Outlook, Step
 from askless.core.session.position import Position, once
-from askless.core.session.rows.walks import Cases
+from askless.core.session.rows.walks import SimulatedRows
 from askless.core.session.state import Aim
 
 
@@ -123,12 +123,14 @@ class Adaptive(PanelPolicy):
         return has_hidden_feature(position)
 
     def group_rows(
-        self, ensemble: Ensemble, cases: Cases, column: int
+        self, ensemble: Ensemble, simulated: SimulatedRows, column: int
     ) -> list[IntArray]:
         """Return the rows of each of the two rules that are mixed."""
-        aim = cases.aims[column] if cases.aims else None
+        aim = simulated.aims[column] if simulated.aims else None
         mixture = find_mixture(rules_of(ensemble), aim)
-        picks = np.array([draw_rule(mixture, cases.seed, one) for one in cases.streams])
+        picks = np.array(
+            [draw_rule(mixture, simulated.seed, one) for one in simulated.streams]
+        )
         return [np.flatnonzero(picks == one) for one in np.unique(picks)]
 
     def find_goers(

@@ -7,7 +7,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.votes import TIE, divide
 from askless.core.session.policy import Policy, Step
 from askless.core.session.position import Position
-from askless.core.session.rows.walks import Cases, Walks, make_ends
+from askless.core.session.rows.walks import SimulatedRows, Walks, make_ends
 
 
 class Ordered(Policy):
@@ -38,12 +38,12 @@ class Ordered(Policy):
         del ensemble
         return kernels.Stages(np.empty(0, np.int64), np.empty(0))
 
-    def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
+    def walk(self, ensemble: Ensemble, simulated: SimulatedRows) -> Walks:
         """Simulate a session for every row under every budget at once."""
         paths, prices = ensemble.paths, ensemble.catalogue.prices
-        ends = make_ends(ensemble, cases, cases.budgets.size)
-        terms = kernels.Terms(cases.budgets, paths, prices)
-        kernels.walk_ordered(cases.values, terms, self.stages(ensemble), ends)
+        ends = make_ends(ensemble, simulated, simulated.budgets.size)
+        terms = kernels.Terms(simulated.budgets, paths, prices)
+        kernels.walk_ordered(simulated.values, terms, self.stages(ensemble), ends)
         return Walks(
             margins=divide(ends.votes, ends.alphas),
             known_shares=ends.alphas / max(float(ensemble.alpha_sums[-1]), TIE),

@@ -36,7 +36,7 @@ from askless.core.session.position import Position
 from askless.core.session.rows.branches import Branch, split_branch
 from askless.core.session.rows.traces import Traces, make_traces
 from askless.core.session.rows.walks import (
-    Cases,
+    SimulatedRows,
     Standing,
     Walks,
     make_ends,
@@ -188,16 +188,16 @@ class PanelPolicy(Policy):
             return False
         return self.find_next(position).feature_idx is None
 
-    def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
+    def walk(self, ensemble: Ensemble, simulated: SimulatedRows) -> Walks:
         """Simulate a session for every row under every budget.
 
         Rows are simulated together as long as they are asked the same features and the
         same cells are missing.
         """
-        ends = make_ends(ensemble, cases, cases.budgets.size)
-        cache = LogitCache(ensemble, cases.values)
-        for column in range(cases.budgets.size):
-            for branch, is_end in self.follow(ensemble, cases, column, cache):
+        ends = make_ends(ensemble, simulated, simulated.budgets.size)
+        cache = LogitCache(ensemble, simulated.values)
+        for column in range(simulated.budgets.size):
+            for branch, is_end in self.follow(ensemble, simulated, column, cache):
                 if not is_end:
                     continue
                 rows, position = branch.row_idxs, Position.of(ensemble, branch.state)
@@ -212,17 +212,21 @@ class PanelPolicy(Policy):
         )
 
     def follow(
-        self, ensemble: Ensemble, cases: Cases, column: int, cache: LogitCache
+        self,
+        ensemble: Ensemble,
+        simulated: SimulatedRows,
+        column: int,
+        cache: LogitCache,
     ) -> Iterator[tuple[Branch, bool]]:
         """Yield groups of rows under a budget, and whether their sessions end there.
 
         Of the rows at one position, those that end come first, then those that go on.
         `column` is the position of the budget in `cases.budgets`.
         """
-        nobody = np.zeros(cases.values.shape[1], np.int64)
+        nobody = np.zeros(simulated.values.shape[1], np.int64)
         branches = []
-        for rows in self.group_rows(ensemble, cases, column):
-            state = open_session(ensemble, cases, self.name, int(rows[0]), column)
+        for rows in self.group_rows(ensemble, simulated, column):
+            state = open_session(ensemble, simulated, self.name, int(rows[0]), column)
             branches.append(Branch(rows, state, nobody, 0))
         while branches:
             branch = branches.pop()
@@ -233,14 +237,14 @@ class PanelPolicy(Policy):
             if feature_idx is not None and goes_on.any():
                 going = branch.keep(goes_on)
                 yield going, False
-                branches += split_branch(ensemble, cases, going, feature_idx)
+                branches += split_branch(ensemble, simulated, going, feature_idx)
 
     def group_rows(
-        self, ensemble: Ensemble, cases: Cases, column: int
+        self, ensemble: Ensemble, simulated: SimulatedRows, column: int
     ) -> list[IntArray]:
         """Return rows whose sessions under a budget begin in the same way."""
         del ensemble, column
-        everyone = np.arange(cases.values.shape[0])
+        everyone = np.arange(simulated.values.shape[0])
         return [everyone] if everyone.size else []
 
     def find_goers(
@@ -251,11 +255,14 @@ class PanelPolicy(Policy):
         feature_idx = self.find_next(position).feature_idx
         return feature_idx, np.full(row_idxs.size, feature_idx is not None)
 
-    def trace(self, ensemble: Ensemble, cases: Cases) -> Iterator[Traces]:
+    def trace(self, ensemble: Ensemble, simulated: SimulatedRows) -> Iterator[Traces]:
         """Simulate the same sessions step by step; yields traces budget by budget."""
-        cache, n_rows = LogitCache(ensemble, cases.values), cases.values.shape[0]
-        for column in range(cases.budgets.size):
-            visits = [one for one, _ in self.follow(ensemble, cases, column, cache)]
+        cache, n_rows = (
+            LogitCache(ensemble, simulated.values),
+            simulated.values.shape[0],
+        )
+        for column in range(simulated.budgets.size):
+            visits = [one for one, _ in self.follow(ensemble, simulated, column, cache)]
             n_steps = 1 + max((branch.n_steps for branch in visits), default=0)
             spends = np.zeros((n_rows, n_steps), np.int64)
             chances = np.zeros((n_rows, n_steps, len(ensemble.classes)))

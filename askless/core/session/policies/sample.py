@@ -17,7 +17,7 @@ from askless.core.session.policies.ordered import Ordered
 from askless.core.session.policy import Policy, Step
 from askless.core.session.position import Position
 from askless.core.session.probability import probabilities
-from askless.core.session.rows.walks import Cases, Standing, Walks, make_ends
+from askless.core.session.rows.walks import SimulatedRows, Standing, Walks, make_ends
 
 N_BLOCK = 1024
 MAX_DRAWS = 128 * N_BLOCK
@@ -179,35 +179,35 @@ class Sample(Policy):
         # Some sessions ended with the full vote, the others with their draws.
         return np.where(is_full[..., None], full, sampled)
 
-    def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
+    def walk(self, ensemble: Ensemble, simulated: SimulatedRows) -> Walks:
         """Simulate a session for every row under every budget, many at once.
 
         Under a budget that pays everything the draws only decide the order, and the end
         is that of `ordered`. Products are an exception: one that is drawn with a
         missing factor does not buy its other factors.
         """
-        full = Ordered().walk(ensemble, cases)
+        full = Ordered().walk(ensemble, simulated)
         # Without hypotheses there is nothing to draw: every vote is full, mark -1.
         if not ensemble.hypotheses:
             return replace(full, marks=full.marks - 1)
-        n_walked = count_walked(ensemble, cases)
-        ends = make_ends(ensemble, cases, n_walked)
-        n_rows, n_features = cases.values.shape
+        n_walked = count_walked(ensemble, simulated)
+        ends = make_ends(ensemble, simulated, n_walked)
+        n_rows, n_features = simulated.values.shape
         is_known = np.zeros((n_rows, n_walked, n_features), np.bool_)
         n_at_once = N_PAIRS // max(n_walked, 1) + 1
         for first in range(0, n_rows if n_walked else 0, n_at_once):
             rows = slice(first, first + n_at_once)
             part = kernels.Ends(*(array[rows] for array in ends))
-            is_known[rows] = walk_rows(ensemble, cases, rows, part)
-        known_values = np.where(is_known, cases.values[:, None, :], np.nan)
+            is_known[rows] = walk_rows(ensemble, simulated, rows, part)
+        known_values = np.where(is_known, simulated.values[:, None, :], np.nan)
         return finish(ensemble, full, ends, known_values)
 
 
-def count_walked(ensemble: Ensemble, cases: Cases) -> int:
+def count_walked(ensemble: Ensemble, simulated: SimulatedRows) -> int:
     """Return for how many of the smallest budgets the draws must be simulated."""
-    is_free = cases.budgets >= total_cost(ensemble.catalogue)
+    is_free = simulated.budgets >= total_cost(ensemble.catalogue)
     is_free &= not any(one.needs_all_features for one in ensemble.hypotheses)
-    return is_free.size if cases.needs_ranks else int((~is_free).sum())
+    return is_free.size if simulated.needs_ranks else int((~is_free).sum())
 
 
 def begin_walks(ensemble: Ensemble, ranks: IntArray) -> kernels.SampleState:
@@ -227,16 +227,16 @@ def begin_walks(ensemble: Ensemble, ranks: IntArray) -> kernels.SampleState:
 
 
 def walk_rows(
-    ensemble: Ensemble, cases: Cases, rows: slice, out_ends: kernels.Ends
+    ensemble: Ensemble, simulated: SimulatedRows, rows: slice, out_ends: kernels.Ends
 ) -> BoolArray:
     """Simulate the sessions of some rows, one block of draws after the other.
 
     Fills `out_ends`; returns which values are known at the ends, (n_rows, n_budgets,
     n_features).
     """
-    values, streams = cases.values[rows], cases.streams[rows]
+    values, streams = simulated.values[rows], simulated.streams[rows]
     shape = (*out_ends.spent.shape, values.shape[1])
-    budgets = cases.budgets[: shape[1]]
+    budgets = simulated.budgets[: shape[1]]
     terms = kernels.Terms(budgets, ensemble.paths, ensemble.catalogue.prices)
     n_pairs = shape[0] * shape[1]
     carried = begin_walks(ensemble, np.zeros((n_pairs, shape[2]), np.int64))
@@ -246,7 +246,7 @@ def walk_rows(
         is_open: BoolArray = (stands == kernels.GOES_ON).reshape(shape[:2]).any(axis=1)
         return is_open
 
-    for numbers in draw_blocks(cases.seed, streams, goes_on):
+    for numbers in draw_blocks(simulated.seed, streams, goes_on):
         draws = kernels.Draws(numbers, ensemble.alpha_sums, *ensemble.readers)
         kernels.walk_payable(values, terms, draws, carried, stands)
     kernels.tally_payable(values, terms, carried, stands, out_ends)

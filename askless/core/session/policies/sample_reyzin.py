@@ -16,7 +16,7 @@ from askless.core.session.policies.sample import (
     finish,
 )
 from askless.core.session.position import Position
-from askless.core.session.rows.walks import Cases, Walks, make_ends
+from askless.core.session.rows.walks import SimulatedRows, Walks, make_ends
 
 # Rows that are walked at a time; their numbers take 2 MB.
 N_ROWS = 256
@@ -36,40 +36,40 @@ class ReyzinSample(Sample):
         """Return the feature at which a draw of each hypothesis halts, or -1."""
         return position.waiting_for
 
-    def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
+    def walk(self, ensemble: Ensemble, simulated: SimulatedRows) -> Walks:
         """Simulate a session for every row under every budget, many rows at once.
 
         Under a smaller budget the same session ends earlier.
         """
-        full = Ordered().walk(ensemble, cases)
+        full = Ordered().walk(ensemble, simulated)
         # Without hypotheses there is nothing to draw: every vote is full, mark -1.
         if not ensemble.hypotheses:
             return replace(full, marks=full.marks - 1)
-        n_walked = count_walked(ensemble, cases)
-        ends = make_ends(ensemble, cases, n_walked)
-        is_known = np.zeros(cases.values.shape, np.bool_)
-        for first in range(0, len(cases.values) if n_walked else 0, N_ROWS):
+        n_walked = count_walked(ensemble, simulated)
+        ends = make_ends(ensemble, simulated, n_walked)
+        is_known = np.zeros(simulated.values.shape, np.bool_)
+        for first in range(0, len(simulated.values) if n_walked else 0, N_ROWS):
             rows = slice(first, first + N_ROWS)
             part = kernels.Ends(*(array[rows] for array in ends))
-            is_known[rows] = walk_to_first_miss(ensemble, cases, rows, part)
-        known_values = np.where(is_known, cases.values, np.nan)
+            is_known[rows] = walk_to_first_miss(ensemble, simulated, rows, part)
+        known_values = np.where(is_known, simulated.values, np.nan)
         return finish(ensemble, full, ends, known_values[:, None, :])
 
 
 def walk_to_first_miss(
-    ensemble: Ensemble, cases: Cases, rows: slice, out_ends: kernels.Ends
+    ensemble: Ensemble, simulated: SimulatedRows, rows: slice, out_ends: kernels.Ends
 ) -> BoolArray:
     """Simulate the sessions of some rows, one block of draws after the other.
 
     Fills `out_ends`; returns which values are known at the ends, (n_rows, n_features).
     """
-    values, streams = cases.values[rows], cases.streams[rows]
-    budgets = cases.budgets[: out_ends.spent.shape[1]]
+    values, streams = simulated.values[rows], simulated.streams[rows]
+    budgets = simulated.budgets[: out_ends.spent.shape[1]]
     terms = kernels.Terms(budgets, ensemble.paths, ensemble.catalogue.prices)
     carried = begin_walks(ensemble, out_ends.ranks)
     n_rows = values.shape[0]
     has_ended = np.zeros(n_rows, np.bool_)
-    for numbers in draw_blocks(cases.seed, streams, lambda: ~has_ended):
+    for numbers in draw_blocks(simulated.seed, streams, lambda: ~has_ended):
         draws = kernels.Draws(numbers, ensemble.alpha_sums, *ensemble.readers)
         kernels.walk_sampled(values, terms, draws, carried, has_ended, out_ends)
     for row in np.flatnonzero(~has_ended):

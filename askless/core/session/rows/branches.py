@@ -7,7 +7,7 @@ import numpy as np
 from askless.core.arrays import BoolArray, IntArray
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import list_revealed
-from askless.core.session.rows.walks import Cases, reveal
+from askless.core.session.rows.walks import SimulatedRows, reveal
 from askless.core.session.state import State
 
 
@@ -27,7 +27,7 @@ class Branch:
 
 
 def split_branch(
-    ensemble: Ensemble, cases: Cases, branch: Branch, feature_idx: int
+    ensemble: Ensemble, simulated: SimulatedRows, branch: Branch, feature_idx: int
 ) -> list[Branch]:
     """Reveal a feature, or the rest of its bundle; split the rows by the outcome.
 
@@ -35,7 +35,7 @@ def split_branch(
     they are in the same part.
     """
     revealed = list_revealed(ensemble.catalogue, branch.state, feature_idx)
-    values = cases.values[branch.row_idxs]
+    values = simulated.values[branch.row_idxs]
     keys = [np.isnan(values[:, idx]).astype(np.int64) for idx in revealed]
     route = ensemble.panels.route if ensemble.panels is not None else None
     if route is not None and set(revealed).intersection(route.split.feature_idxs):
@@ -47,7 +47,7 @@ def split_branch(
         rows = branch.row_idxs[which.reshape(-1) == number]
         ranks = branch.ranks.copy()
         state = reveal(
-            ensemble, branch.state, feature_idx, cases.values[rows[0]], ranks
+            ensemble, branch.state, feature_idx, simulated.values[rows[0]], ranks
         )
         parts.append(Branch(rows, state, ranks, branch.n_steps + 1))
     return parts

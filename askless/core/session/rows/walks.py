@@ -50,7 +50,7 @@ class Walks(Standing):
 
 
 @dataclass(frozen=True)
-class Cases:
+class SimulatedRows:
     """Rows whose sessions are simulated, and their budgets."""
 
     #: (n_rows, n_features), as in `Dataset.values`
@@ -66,34 +66,36 @@ class Cases:
     aims: tuple[Aim | None, ...] = ()
 
 
-def make_ends(ensemble: Ensemble, cases: Cases, n_budgets: int) -> kernels.Ends:
+def make_ends(
+    ensemble: Ensemble, simulated: SimulatedRows, n_budgets: int
+) -> kernels.Ends:
     """Return zeroed arrays for the ends of sessions under the first budgets."""
-    shape = (cases.values.shape[0], n_budgets)
+    shape = (simulated.values.shape[0], n_budgets)
     return kernels.Ends(
         votes=np.zeros((*shape, ensemble.n_outputs)),
         alphas=np.zeros(shape),
         spent=np.zeros(shape, np.int64),
         n_asked=np.zeros(shape, np.int64),
         marks=np.zeros(shape, np.int64),
-        ranks=np.zeros(cases.values.shape, np.int64),
+        ranks=np.zeros(simulated.values.shape, np.int64),
     )
 
 
 def open_session(
-    ensemble: Ensemble, cases: Cases, policy: str, row: int, column: int
+    ensemble: Ensemble, simulated: SimulatedRows, policy: str, row: int, column: int
 ) -> State:
     """Return the state in which a row's session under a budget begins."""
-    limit = int(cases.budgets[column])
+    limit = int(simulated.budgets[column])
     n_features = len(ensemble.catalogue.features)
     return State(
         policy=policy,
         budget=None if limit == UNLIMITED else limit,
-        seed=cases.seed,
-        stream=int(cases.streams[row]),
+        seed=simulated.seed,
+        stream=int(simulated.streams[row]),
         stop=StopRule(certain=False),
         outcomes=(None,) * n_features,
         values=(math.nan,) * n_features,
-        aim=cases.aims[column] if cases.aims else None,
+        aim=simulated.aims[column] if simulated.aims else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""Plays a call on the service: start a session, or give it what is new."""
+"""Answers a call by the service: starts a session, or gives it what is new."""
 
 from typing import Any, NamedTuple
 
@@ -47,7 +47,7 @@ class FormContext(NamedTuple):
     at: Moment
 
 
-def play(
+def answer_call(
     db: Transaction, using: FormContext, key: str | None, sent: SentResponse
 ) -> Turn:
     """Start the session of a first call; else give its answers to the session.

@@ -5,6 +5,8 @@ below `askless`: `core.model` is `askless.core.model`, `client` is `askless.clie
 """
 
 import ast
+import re
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -394,6 +396,106 @@ def test_modules_import_only_what_their_arrows_allow() -> None:
     }
 
     assert refused == {}
+
+
+# Methods of tables and of `StoredRows`, and SQL, that change rows.
+CHANGES = {"insert", "update", "delete", "change"}
+SQL = re.compile(r"\b(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
+
+
+def dotted(node: ast.AST, module: str, imports: dict[str, str]) -> str:
+    """Return the whole dotted name of a name in a module, below `askless`."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value, module, imports)}.{node.attr}"
+    name = ast.unparse(node)
+    return imports.get(name, f"{module}.{name}")
+
+
+def imports_of(tree: ast.Module) -> dict[str, str]:
+    return {
+        alias.asname or alias.name: shorten(f"{node.module}.{alias.name}")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def find_tables(trees: dict[str, ast.Module]) -> dict[str, str]:
+    """Return the tables of the database, by the names that code has for their rows."""
+    tables, rows = {}, {}
+    for module, tree in trees.items():
+        for node in tree.body:
+            if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+                continue
+            name = f"{module}.{ast.unparse(node.targets[0])}"
+            arguments = node.value.args
+            match ast.unparse(node.value.func):
+                case "sa.Table":
+                    tables[name] = ast.literal_eval(arguments[0])
+                case "StoredRows":
+                    rows[name] = dotted(arguments[2], module, imports_of(tree))
+    return tables | {name: tables[table] for name, table in rows.items()}
+
+
+def find_changed(
+    module: str, tree: ast.Module, tables: dict[str, str]
+) -> Iterator[str]:
+    """Yield the tables of which a module inserts, updates or deletes rows."""
+    imports = imports_of(tree)
+    for node in ast.walk(tree):
+        name = ""
+        if isinstance(node, ast.Attribute) and node.attr in CHANGES:
+            name = dotted(node.value, module, imports)
+        elif isinstance(node, ast.Call) and node.args:
+            function = ast.unparse(node.func)
+            if any(word in function for word in CHANGES):
+                name = dotted(node.args[0], module, imports)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from SQL.findall(node.value)
+        if name in tables:
+            yield tables[name]
+
+
+TREES = {
+    module: ast.parse(path.read_text(encoding="utf-8"))
+    for module, path in MODULES.items()
+    if not is_within(module, ("tests", "benchmarks", "migrations.versions"))
+}
+
+
+def test_tables_are_written_by_the_modules_that_contributing_names() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.partition("## Who may write what")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1:4] for line in section.splitlines() if line[:3] == "| `"]
+    named = {
+        table.strip(" `"): set(re.findall(r"`([\w/]+\.py)`", files))
+        for table, _, files in rows
+    }
+
+    tables, writers = find_tables(TREES), defaultdict(set)
+    for module, tree in TREES.items():
+        for table in find_changed(module, tree, tables):
+            path = MODULES[module].relative_to(ROOT)
+            writers[table].add(str(path))
+
+    assert named.keys() == set(tables.values())
+    assert named == writers
+
+
+def test_every_way_to_change_a_row_counts() -> None:
+    sources = (
+        "from askless.app.store.database.tables import keys\nkeys.delete()",
+        "from askless.app.store.database import tables as t\nsa.update(t.keys)",
+        "from askless.app.store.keys import ROWS\nadd = ROWS.insert",
+        "from askless.app.store import keys\nkeys.ROWS.change(db, id)",
+        "from askless.app.store.database.tables import keys\ninsert_of(db)(keys)",
+        'sa.text("DELETE FROM keys WHERE true")',
+    )
+    tables = find_tables(TREES)
+
+    changed = [set(find_changed("app.http.x", ast.parse(s), tables)) for s in sources]
+
+    assert changed == [{"keys"}] * len(sources)
 
 
 def is_refused(module: str, source: str) -> bool:

@@ -29,6 +29,7 @@ FILES_OF_A_FOLDER = 16
 # A module under so many lines that one file beside it reads could live inside it.
 LINES_OF_A_SMALL_MODULE = 110
 SMALL_MODULES_OF_ONE_READER = 10
+LINES_OF_THE_READING_PATH = 3000
 LINES_OF_A_FUNCTION = 60  # without its docstring
 PARAMETERS = 6
 NESTING = 3
@@ -203,6 +204,17 @@ def test_few_small_modules_are_read_by_one_file_beside_them_alone() -> None:
     small = small_modules_of_one_reader()
 
     assert len(small) <= SMALL_MODULES_OF_ONE_READER, small
+
+
+def test_the_reading_path_is_short() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.partition("## Reading path")[2].partition("\n## ")[0]
+    paths = re.findall(r"^\d+\. `(\S+)`: ", section, re.MULTILINE)
+
+    n_lines = sum((ROOT / path).read_text().count("\n") for path in paths)
+
+    assert len(paths) > 10
+    assert n_lines <= LINES_OF_THE_READING_PATH
 
 
 def test_depth_counts_blocks_inside_one_another() -> None:

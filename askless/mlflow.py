@@ -60,8 +60,8 @@ class PredictedTable:
         """
         order = read_predict(order_of(params or {}), self.model)
         played = predict_held(self.model, frame_columns(model_input), order)
-        for one in played.warnings:
-            warn(one, stacklevel=2)
+        for warning in played.warnings:
+            warn(warning, stacklevel=2)
         frame: pd.DataFrame = played.table.to_pandas()
         return frame.assign(features=[";".join(names) for names in played.asked])
 
@@ -146,7 +146,7 @@ def log_model(
         None, sys.modules[__name__], name=name, model=model, budget=budget, **more
     )
     for step, point in enumerate(curve_points(model.model)):
-        values = {key: one for key, one in point.items() if one is not None}
+        values = {key: value for key, value in point.items() if value is not None}
         mlflow.log_metrics(values, step=step, model_id=info.model_id)
     return info
 
@@ -169,10 +169,10 @@ def describe_signature(model: BudgetedModel, budget: float) -> ModelSignature:
     Numbers have MLflow's type `any`: as `double` it refuses integers, which is what
     pandas makes of a CSV. The model checks every cell itself.
     """
-    labels = [one.label for one in model.ensemble.classes]
+    labels = [label.label for label in model.ensemble.classes]
     inputs = [
-        ColSpec(type_of(one), one.name, required=bool(is_used))
-        for one, is_used in zip(
+        ColSpec(type_of(feature), feature.name, required=bool(is_used))
+        for feature, is_used in zip(
             model.ensemble.catalogue.features, model.ensemble.is_used, strict=True
         )
     ]
@@ -202,7 +202,9 @@ def type_of(feature: Feature) -> Any:
 def example_row(model: BudgetedModel) -> pd.DataFrame:
     """Return a table of one row that the model can predict."""
     features = model.ensemble.catalogue.features
-    return pd.DataFrame({one.name: [example_value(one)] for one in features})
+    return pd.DataFrame(
+        {feature.name: [example_value(feature)] for feature in features}
+    )
 
 
 def example_value(feature: Feature) -> bool | float | str | None:

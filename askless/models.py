@@ -42,7 +42,7 @@ class LoadedModel(BudgetedPredictor):
     @property
     def features(self) -> tuple[str, ...]:
         """Names of the features that the model may ask for."""
-        return tuple(one.name for one in self.model.ensemble.catalogue.features)
+        return tuple(feature.name for feature in self.model.ensemble.catalogue.features)
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
@@ -65,7 +65,7 @@ class LoadedModel(BudgetedPredictor):
 
     def _order_classes(self) -> tuple[npt.NDArray[Any], IntArray]:
         """Return labels as the file orders them, and positions in `classes_` order."""
-        labels = [one.label for one in self.model.ensemble.classes]
+        labels = [label.label for label in self.model.ensemble.classes]
         numbers = [parse_number(label.strip()) for label in labels]
         keys: list[Any] = [*labels] if None in numbers else [*numbers]
         order = np.argsort(keys, kind="stable")
@@ -83,8 +83,8 @@ class LoadedModel(BudgetedPredictor):
         else:
             columns = match_names(frames.frame_columns(X), names)
         values, unseen = check_rows(columns, self.model.ensemble)
-        for one in unseen:
-            warn(one, stacklevel=4)
+        for warning in unseen:
+            warn(warning, stacklevel=4)
         return TableRows(values, range(len(values)), 0)
 
 

@@ -124,8 +124,12 @@ class Askless(FastAPI):
         if self.openapi_schema is None:
             contract.complete(
                 super().openapi(),
-                [kind for one, _ in SCOPED for kind in getattr(one, "DOCUMENTED", ())],
-                {tag: noun for one, noun in SCOPED for tag in one.router.tags},
+                [
+                    kind
+                    for routes, _ in SCOPED
+                    for kind in getattr(routes, "DOCUMENTED", ())
+                ],
+                {tag: noun for routes, noun in SCOPED for tag in routes.router.tags},
             )
         assert self.openapi_schema is not None
         return self.openapi_schema

@@ -85,8 +85,8 @@ def serve(
     server = Server(config)
     server.tell = tell
     # uvicorn raises a signal again once it has shut down: make that an exit.
-    for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, lambda *_: sys.exit(0))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit(0))
     # Imported modules stay for good: a collection that visits them halts every request.
     gc.collect()
     gc.freeze()

@@ -224,7 +224,9 @@ def join_path(*parts: object) -> str:
 def select_known(dataclass_type: Any, raw: Json) -> Json:
     """Return the entries that a dataclass has fields for; newer services send more."""
     return {
-        one.name: raw[one.name] for one in fields(dataclass_type) if one.name in raw
+        field.name: raw[field.name]
+        for field in fields(dataclass_type)
+        if field.name in raw
     }
 
 

@@ -34,7 +34,7 @@ async def send_order(
         if isinstance(table, StoredDataset):
             body = {**raw, "dataset_id": table.id}
         else:
-            body = {**raw, "datasets": [one.id for one in table]}
+            body = {**raw, "datasets": [dataset.id for dataset in table]}
         return await connection.request_json("POST", path, json=body)
     with open_form(Path(table), **{name: text}) as files:
         return await connection.request_json("POST", path, files=files)
@@ -173,7 +173,9 @@ class JobCalls:
         if table is not None:
             return await send_order(self.connection, path, table, order={})
         assert rows is not None, "there is no table"
-        cells = [{name: to_python(one) for name, one in row.items()} for row in rows]
+        cells = [
+            {name: to_python(value) for name, value in row.items()} for row in rows
+        ]
         return await self.connection.request_json("POST", path, json={"rows": cells})
 
     @Call

@@ -47,4 +47,6 @@ class LedgerCalls:
 def params_of(where: Filters | None) -> dict[str, str]:
     """Return filters as query parameters; `since` is sent as from, `until` as to."""
     renamed = {"since": "from", "until": "to"}
-    return {renamed.get(name, name): str(one) for name, one in (where or {}).items()}
+    return {
+        renamed.get(name, name): str(value) for name, value in (where or {}).items()
+    }

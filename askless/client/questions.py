@@ -112,4 +112,4 @@ def build_answers(
         {"feature": name, "outcome": outcome}
         for name, outcome in (outcomes or {}).items()
     ]
-    return {"answers": answers} | {name: True for name, one in flags.items() if one}
+    return {"answers": answers} | {name: True for name, value in flags.items() if value}

@@ -68,7 +68,7 @@ class AnySession(Generic[QuestionT]):
     def explanation(self) -> list[str]:
         """Effect of each answer: `age raised the chance of disease from 12 to 18 %`."""
         steps: list[Json] = (self.raw["prediction"] or {}).get("steps", [])
-        return [f"{one['feature']} {one['words']}" for one in steps]
+        return [f"{step['feature']} {step['words']}" for step in steps]
 
     @property
     def spent(self) -> float:

@@ -30,13 +30,13 @@ def round_digits(numbers: FloatArray, digits: int) -> FloatArray:
     return rounded
 
 
-def is_same(one: object, other: object) -> bool:
+def is_same(value: object, other: object) -> bool:
     """Return whether two values are equal; arrays by content, where NaN equals NaN."""
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(map(is_same, one, other))
-    return one == other
+    if isinstance(value, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(value, other, equal_nan=value.dtype.kind == "f")
+    if isinstance(value, tuple) and isinstance(other, tuple):
+        return len(value) == len(other) and all(map(is_same, value, other))
+    return value == other
 
 
 class Arrays:
@@ -46,7 +46,7 @@ class Arrays:
         """Compare field by field."""
         if type(other) is not type(self):
             return NotImplemented
-        names = [one.name for one in fields(self)]  # type: ignore[arg-type]  # a dataclass
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]  # a dataclass
         return all(is_same(getattr(self, n), getattr(other, n)) for n in names)
 
     __hash__ = None  # type: ignore[assignment]  # arrays have none
@@ -57,4 +57,4 @@ class Derived:
 
     def __getstate__(self) -> dict[str, object]:
         """Return the fields alone; arrays mapped read-only would suit no kernel."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]  # a dataclass
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # a dataclass

@@ -40,7 +40,7 @@ def find_nearest(word: str, known: Iterable[str]) -> str | None:
 
     Upper and lower case, and white space around words, make no difference.
     """
-    folded = {one.strip().casefold(): one for one in known}
+    folded = {name.strip().casefold(): name for name in known}
     near = get_close_matches(word.strip().casefold(), folded, n=1)
     return folded[near[0]] if near else None
 

@@ -63,7 +63,8 @@ class Parameter:
         if self.above is not None:
             return f"must be {noun} above {self.above:g}, at most {self.most:g}"
         least, most = (
-            one if self.kind is int else f"{one:g}" for one in (self.least, self.most)
+            bound if self.kind is int else f"{bound:g}"
+            for bound in (self.least, self.most)
         )
         return f"must be {noun} from {least} to {most}"
 
@@ -111,8 +112,8 @@ def parameters(holder: type) -> dict[str, Parameter]:
     """Return the fields of a dataclass by name."""
     hints = get_type_hints(holder, include_extras=True)
     return {
-        one.name: read_field(one.name, hints[one.name], one.default)
-        for one in fields(holder)
+        field.name: read_field(field.name, hints[field.name], field.default)
+        for field in fields(holder)
     }
 
 
@@ -124,14 +125,14 @@ def read_field(name: str, hint: Any, default: object) -> Parameter:
             hint, *more = get_args(hint)
             notes += more
         elif get_origin(hint) in (Union, UnionType):
-            (hint,) = (one for one in get_args(hint) if one is not NoneType)
+            (hint,) = (kind for kind in get_args(hint) if kind is not NoneType)
             # Stands for "may be None"; see `is_optional` below.
             notes.append(None)
         else:
             break
-    interval = next((one for one in notes if isinstance(one, Interval)), Interval())
-    texts = [one.documentation for one in notes if isinstance(one, doc)]
-    tables = [one.table.keys() for one in notes if isinstance(one, OneOf)]
+    interval = next((note for note in notes if isinstance(note, Interval)), Interval())
+    texts = [note.documentation for note in notes if isinstance(note, doc)]
+    tables = [note.table.keys() for note in notes if isinstance(note, OneOf)]
     is_literal = get_origin(hint) is Literal
     return Parameter(
         name=name,
@@ -155,12 +156,12 @@ def check_parameters(
     Returns those that keep their rules, and refusals of the others, each by its path.
     """
     values, refusals = {}, []
-    for name, one in parameters(holder).items():
+    for name, parameter in parameters(holder).items():
         if name not in given:
             continue
         try:
-            values[name] = one.check(given[name])
+            values[name] = parameter.check(given[name])
         except ValueError as error:
-            found = describe(given[name])
-            refusals.append(Refusal(f"{where}.{name}", str(error), found))
+            value_text = describe(given[name])
+            refusals.append(Refusal(f"{where}.{name}", str(error), value_text))
     return values, refusals

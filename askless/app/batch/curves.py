@@ -75,7 +75,9 @@ def curve_json(
     document |= {"aims": aims} if aims else {}
     if early is not None:
         document["early"] = [
-            bodies.EarlyPoint.of(one, threshold=one.certificate.threshold).model_dump()
-            for one in early
+            bodies.EarlyPoint.of(
+                point, threshold=point.certificate.threshold
+            ).model_dump()
+            for point in early
         ]
     return document

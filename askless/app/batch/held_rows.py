@@ -53,18 +53,20 @@ def predict_held(
 ) -> HeldPredictions:
     """Predict rows under budgets; raise RefusedError with every broken rule."""
     ensemble = model.ensemble
-    is_chosen = any(order.choose_budget(one) != one for one in order.limits)
+    is_chosen = any(order.choose_budget(limit) != limit for limit in order.limits)
     work = PredictWork(ensemble, order, largest_budget(order.limits), is_chosen)
     n_rows = len(next(iter(columns.values()))) if columns else 0
     part = HeldPart(TablePart(0, n_rows, columns, pa.table({})))
     played = list(work.play(part))
-    n_unseen: IntArray = np.sum([one.n_unseen for one in played], axis=0)
+    n_unseen: IntArray = np.sum(
+        [played_rows.n_unseen for played_rows in played], axis=0
+    )
     return HeldPredictions(
-        table=pa.concat_tables([one.table for one in played]),
+        table=pa.concat_tables([played_rows.table for played_rows in played]),
         classes=class_labels(ensemble),
         warnings=tuple(warn_unseen(ensemble, n_unseen)),
     )
 
 
 def class_labels(ensemble: Ensemble) -> tuple[str, ...]:
-    return tuple(one.label for one in ensemble.classes)
+    return tuple(label.label for label in ensemble.classes)

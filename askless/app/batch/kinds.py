@@ -125,7 +125,7 @@ def report_to_json(report: LearningReport) -> dict[str, Any]:
     return {
         "rows": report.n_rows,
         "rows_since_training": report.n_learnt,
-        **{name: estimate_to_json(one) for name, one in errors.items()},
+        **{name: estimate_to_json(value) for name, value in errors.items()},
         "new_stumps": report.n_stumps,
         "new_features": list(report.features),
     }

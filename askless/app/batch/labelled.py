@@ -107,7 +107,7 @@ def label_part(part: TablePart, terms: LabelledTerms) -> LabelledPart:
 def columns_to_label(source: RowSource, terms: LabelledTerms) -> ColumnChoice:
     """Return the columns of a table that measuring reads."""
     names = needed_names(terms.ensemble, source.names)
-    named = {one for name in terms.named for one in (name, name.strip())}
+    named = {text for name in terms.named for text in (name, name.strip())}
     read = [name for name in source.names if name in named or name in names]
     return ColumnChoice(read, [])
 

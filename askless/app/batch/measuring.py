@@ -191,7 +191,7 @@ def measure_source(
     The result does not depend on how the rows are cut into parts.
     """
     choice = columns_to_label(source, work.terms)
-    readers = (source.part(one, choice) for one in range(len(source.spans)))
+    readers = (source.part(span_idx, choice) for span_idx in range(len(source.spans)))
     whole = WholeSums(work)
     try:
         for measured in work_through(work.play, readers, n_processes):

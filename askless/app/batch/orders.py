@@ -49,8 +49,8 @@ def read_evaluate(raw: Any, stored: Model) -> EvaluateOrder:
     check_threshold(request.threshold, ensemble, "threshold")
     policy = read_policy(request.policy, ensemble)
     aims = [
-        check_order_aim(one, ensemble, policy, f"aims[{place}]")
-        for place, one in enumerate(request.aims)
+        check_order_aim(aim, ensemble, policy, f"aims[{place}]")
+        for place, aim in enumerate(request.aims)
     ]
     limits = own_budgets(stored) if request.budgets is None else list(request.budgets)
     refusals = []
@@ -77,7 +77,7 @@ def read_evaluate(raw: Any, stored: Model) -> EvaluateOrder:
             stored.target, weight=request.weight, group_by=request.group_by
         ),
         threshold=request.threshold,
-        aims=tuple(format_aim(one) for one in aims if one is not None),
+        aims=tuple(format_aim(aim) for aim in aims if aim is not None),
         early=early,
     )
 
@@ -103,8 +103,8 @@ def format_aim(aim: Aim) -> str:
     amounts = {"mean_budget": aim.mean_budget, "error_price": aim.error_price}
     # An aim names exactly one of its parts.
     (text,) = (
-        f"{name}={from_micros(one):g}"
-        for name, one in amounts.items()
-        if one is not None
+        f"{name}={from_micros(value):g}"
+        for name, value in amounts.items()
+        if value is not None
     )
     return text

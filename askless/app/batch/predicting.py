@@ -178,7 +178,7 @@ def predict_parts(
     Some rows may be yielded before the refusal.
     """
     choice = columns_to_predict(source, work)
-    readers = (source.part(one, choice) for one in range(len(source.spans)))
+    readers = (source.part(span_idx, choice) for span_idx in range(len(source.spans)))
     try:
         yield from work_through(work.play, readers, n_processes)
     except RefusedError:

@@ -99,8 +99,8 @@ def predictions_to_arrow(
         [[names[idx] for idx in list_asked(ranks)] for ranks in predicted.ranks],
         pa.list_(pa.string()),
     )
-    for position, one in enumerate(ensemble.classes):
-        columns[f"probability_{one.label}"] = chances[:, position]
+    for position, label in enumerate(ensemble.classes):
+        columns[f"probability_{label.label}"] = chances[:, position]
     first = {
         f"{name}_in_table" if name in columns else name: drop_dictionary(column).take(
             predicted.rows
@@ -112,7 +112,7 @@ def predictions_to_arrow(
 
 def budgets_to_arrow(budgets: Sequence[int | None]) -> Any:
     """Convert budgets to an arrow column of units; None becomes inf."""
-    amounts = [np.inf if one is None else from_micros(one) for one in budgets]
+    amounts = [np.inf if budget is None else from_micros(budget) for budget in budgets]
     return pa.array(amounts, pa.float64())
 
 
@@ -125,16 +125,18 @@ def drop_dictionary(column: Any) -> Any:
 def curve_to_arrow(document: Mapping[str, Any]) -> Any:
     """Convert a document of `curve_json` to an arrow table, a row for each budget."""
     columns: dict[str, Any] = {"aim": document["aims"]} if "aims" in document else {}
-    columns["budget"] = [np.inf if one is None else one for one in document["budgets"]]
+    columns["budget"] = [
+        np.inf if limit is None else limit for limit in document["budgets"]
+    ]
     for name in ("error", "error_calibrated", "mean_spend", "max_spend"):
         columns[name] = document[name]
     figures = document["predictive"] or []
     for name in MEASURED:
-        values = [one[name] for one in figures]
+        values = [figure[name] for figure in figures]
         # A figure that no budget has gets no columns.
         if any(values):
-            columns[name] = [one and one["value"] for one in values]
-            bounds = [(one and one["interval"]) or (None, None) for one in values]
+            columns[name] = [value and value["value"] for value in values]
+            bounds = [(value and value["interval"]) or (None, None) for value in values]
             columns[f"{name}_low"], columns[f"{name}_high"] = (
                 pa.array(side, pa.float64()) for side in zip(*bounds, strict=True)
             )

@@ -18,7 +18,9 @@ def needed_names(ensemble: Ensemble, names: Sequence[str]) -> list[str]:
     """Return the columns of features that a model may ask for."""
     features = ensemble.catalogue.features
     needed = mark_needed(ensemble)
-    asked = {one.name for one, is_so in zip(features, needed, strict=True) if is_so}
+    asked = {
+        feature.name for feature, is_so in zip(features, needed, strict=True) if is_so
+    }
     asked |= {name.strip() for name in asked}
     return [name for name in names if name in asked]
 

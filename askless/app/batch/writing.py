@@ -56,7 +56,7 @@ class ParquetFile:
         if self.writer is None:
             self.writer = pyarrow.parquet.ParquetWriter(self.stream, table.schema)
         self.waiting.append(table)
-        while sum(one.num_rows for one in self.waiting) >= GROUP_ROWS:
+        while sum(chunk.num_rows for chunk in self.waiting) >= GROUP_ROWS:
             self.write(GROUP_ROWS)
 
     def write(self, n_rows: int) -> None:
@@ -67,7 +67,7 @@ class ParquetFile:
 
     def end(self) -> None:
         """Write the waiting rows and the footer."""
-        if sum(one.num_rows for one in self.waiting):
+        if sum(chunk.num_rows for chunk in self.waiting):
             self.write(GROUP_ROWS)
         self.close()
 

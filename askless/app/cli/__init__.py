@@ -142,9 +142,9 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
         group = typer.main.get_group(function)
         group.name = name
         return group
-    one = typer.Typer(add_completion=False)
-    one.command(name, help=entry.sentence)(function)
-    command = typer.main.get_command(one)
+    program = typer.Typer(add_completion=False)
+    program.command(name, help=entry.sentence)(function)
+    command = typer.main.get_command(program)
     assert isinstance(command, TyperCommand), "a Typer of one function is one command"
     return command
 

@@ -41,4 +41,4 @@ def parse_aims(
         return limits, [None] * len(limits)
     if len(limits) > 1:
         raise RefusedError([Refusal("--budgets", "must be one beside --aim")])
-    return limits * len(texts), [parse_aim(one, ensemble, policy) for one in texts]
+    return limits * len(texts), [parse_aim(text, ensemble, policy) for text in texts]

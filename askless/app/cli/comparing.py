@@ -58,7 +58,7 @@ def compare_models(
     limits = pick_limits(budgets, models[0])
     if data is None:
         compared = [
-            ComparedModel(one.name, held_out_curve(one), None) for one in models
+            ComparedModel(model.name, held_out_curve(model), None) for model in models
         ]
     else:
         table = TableSpec(models[0].target, weight=weight, group_by=group_by)
@@ -70,7 +70,9 @@ def compare_models(
     elif out is not None:
         files.replace_file(out, comparison_page(compared, limits, unit, where))
     if as_json:
-        documents = [curve_document(one, unit) for one in compared]
+        documents = [
+            curve_document(compared_model, unit) for compared_model in compared
+        ]
         sys.stdout.write(json.dumps(documents) + "\n")
         return
     output.print(compared_table(compared, limits, unit, where))
@@ -79,7 +81,10 @@ def compare_models(
 
 
 def draw_curves(compared: list[ComparedModel], unit: str) -> str:
-    curves = [NamedCurve(one.name, one.curve) for one in compared]
+    curves = [
+        NamedCurve(compared_model.name, compared_model.curve)
+        for compared_model in compared
+    ]
     return stand_alone(curve_chart(curves, unit))
 
 
@@ -90,9 +95,9 @@ def name_models(paths: list[Path]) -> list[Model]:
         raise RefusedError([Refusal("models", rule, str(len(paths)))])
     models = [files.load_model(path) for path in paths]
     refusals = [
-        Refusal(f"{path}: {one.name}", f"must be as in {paths[0]}", repr(one.other))
+        Refusal(f"{path}: {clash.name}", f"must be as in {paths[0]}", repr(clash.other))
         for path, model in zip(paths, models, strict=True)
-        for one in find_clashes(models[0], model)
+        for clash in find_clashes(models[0], model)
     ]
     if refusals:
         raise RefusedError(refusals)
@@ -129,10 +134,10 @@ def play_models(
     return played_models
 
 
-def curve_document(one: ComparedModel, unit: str) -> dict[str, object]:
+def curve_document(model: ComparedModel, unit: str) -> dict[str, object]:
     """Return a model's curve and differences as JSON-able values."""
-    curve = bodies.Curve.of(one.curve, unit=unit).model_dump(exclude={"predictive"})
+    curve = bodies.Curve.of(model.curve, unit=unit).model_dump(exclude={"predictive"})
     gaps = None
-    if one.differences is not None:
-        gaps = [bodies.Estimate.of(gap).model_dump() for gap in one.differences]
-    return {"name": one.name, "curve": curve, "difference": gaps}
+    if model.differences is not None:
+        gaps = [bodies.Estimate.of(gap).model_dump() for gap in model.differences]
+    return {"name": model.name, "curve": curve, "difference": gaps}

@@ -54,5 +54,5 @@ def init_spec(
 
 def name_of(data: Path) -> str:
     """Return the name of a model, which is that of its table."""
-    shown = "".join(one for one in data.name.split(".")[0] if one.isprintable())
+    shown = "".join(text for text in data.name.split(".")[0] if text.isprintable())
     return shown[:MAX_NAME] or "model"

@@ -53,7 +53,9 @@ def show_model(
         document = explained_json(stored, purchases, effects)
         sys.stdout.write(json.dumps(document) + "\n")
         return
-    if named is not None and named not in [one.feature_idx for one in effects.features]:
+    if named is not None and named not in [
+        effect.feature_idx for effect in effects.features
+    ]:
         rule = "is not bought: nothing to show"
         raise RefusedError([Refusal("--feature", rule, repr(feature))])
     output.print(escape(show.model_summary(stored)))

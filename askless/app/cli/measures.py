@@ -172,7 +172,7 @@ def report_model(
         curve = measure_rows(stored.ensemble, dataset, played)
         few = dataset.take(slice(None, None, -(-dataset.n_samples // MAX_PURCHASERS)))
         bought = measure_purchases(stored.ensemble, few, played.budgets)
-        purchases = tuple(tuple(one.shares.tolist()) for one in bought)
+        purchases = tuple(tuple(purchase.shares.tolist()) for purchase in bought)
         tested = NamedCurve(data.name, replace(curve, purchases=purchases))
     files.replace_file(out, report_page(stored, limits, tested))
     output.print(f"wrote {escape(str(out))}")
@@ -181,7 +181,7 @@ def report_model(
 def pick_limits(budgets: str | None, stored: Model) -> list[int | None]:
     """Return the budgets named, else those of the model's curve or the usual ones."""
     if budgets is not None:
-        return [parse_budget(one, "--budgets") for one in budgets.split(",")]
+        return [parse_budget(text, "--budgets") for text in budgets.split(",")]
     return own_budgets(stored)
 
 

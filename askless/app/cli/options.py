@@ -68,7 +68,7 @@ Prices = Annotated[
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
 
 
-def parser_of(one: Parameter) -> Callable[[object], Any]:
+def parser_of(parameter: Parameter) -> Callable[[object], Any]:
     """Return a parser of a parameter; integers are written in plain digits."""
 
     def parse(raw: object) -> Any:
@@ -76,12 +76,12 @@ def parser_of(one: Parameter) -> Callable[[object], Any]:
         is_whole = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
         number = int(text) if is_whole else parse_number(text)
         try:
-            return one.check(text if number is None else number)
+            return parameter.check(text if number is None else number)
         except ValueError as error:
             message = f"{error}; found {describe(text)}"
             raise typer.BadParameter(message) from None
 
-    parse.__name__ = "integer" if one.kind is int else "number"
+    parse.__name__ = "integer" if parameter.kind is int else "number"
     return parse
 
 

@@ -140,5 +140,5 @@ def parse_limits(budget: str | None, budget_from: str | None) -> list[int | None
         raise RefusedError([Refusal("--budget", rule)])
     if budget is None:
         return []
-    named = [parse_budget(one, "--budget") for one in budget.split(",")]
+    named = [parse_budget(text, "--budget") for text in budget.split(",")]
     return list(dict.fromkeys(named))

@@ -99,7 +99,9 @@ def load_changed(path: Path, given: Mapping[str, str | None]) -> TrainingSpec:
     try:
         return read_spec(raw)
     except RefusedError as error:
-        raise RefusedError(rename_field(one, named) for one in error.refusals) from None
+        raise RefusedError(
+            rename_field(refusal, named) for refusal in error.refusals
+        ) from None
 
 
 def replace_value(raw: Any, place: tuple[str, ...], value: object) -> dict[str, Any]:
@@ -118,13 +120,13 @@ def read_number_or_text(text: str) -> object:
     return int(text) if text.isdecimal() else Decimal(text)
 
 
-def rename_field(one: Refusal, named: Mapping[str, str]) -> Refusal:
+def rename_field(refusal: Refusal, named: Mapping[str, str]) -> Refusal:
     """Return a refusal under the name of the option that it is about."""
     for option in named:
         field = ".".join(PLACES[option])
-        if one.field == field or one.field.startswith(f"{field}["):
-            return Refusal(option, one.rule, one.found)
-    return one
+        if refusal.field == field or refusal.field.startswith(f"{field}["):
+            return Refusal(option, refusal.rule, refusal.found)
+    return refusal
 
 
 FILE_WIDTH = 100
@@ -149,10 +151,10 @@ def print_checked(checked: CheckedTable) -> None:
     wide.print(overview.feature_table(dataset))
     for line in overview.overview_lines(checked):
         output.print(escape(line))
+    classes = overview.listed([label.display for label in dataset.classes])
     output.print(
         f"{dataset.n_samples} rows, {len(dataset.catalogue.features)} features, "
-        f"classes {escape(overview.listed([one.display for one in dataset.classes]))}: "
-        "ready to train"
+        f"classes {escape(classes)}: ready to train"
     )
 
 
@@ -221,12 +223,12 @@ def one_source(
     if len(data) == 1:
         yield as_source(data[0])
         return
-    if elsewhere := [one for one in data if not Path(one).is_file()]:
+    if elsewhere := [file for file in data if not Path(file).is_file()]:
         rule = "must be files of this machine, where there are several"
         raise RefusedError([Refusal("DATA", rule, elsewhere[0])])
     bounds = Bounds(memory=available_bytes())
     tables = [
-        NamedTable(one, read_table(Path(one), bounds, skipped), one) for one in data
+        NamedTable(file, read_table(Path(file), bounds, skipped), file) for file in data
     ]
     joined = join_tables(tables, *name_columns(tables, spec.table))
     with TemporaryDirectory() as folder:

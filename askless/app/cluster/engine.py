@@ -127,12 +127,13 @@ class Cluster(AbstractContextManager["Cluster"]):
         """
         while True:
             taken = {seat.worker for seat in self._seats} | self._avoided
-            spare = [one for one in self.find_workers() if one not in taken]
+            spare = [worker for worker in self.find_workers() if worker not in taken]
             is_late = time.monotonic() > deadline
             if spare and not is_late:
                 busy = self._ask("processing")
                 return min(
-                    spare, key=lambda one: (one in tried, len(busy.get(one, ())))
+                    spare,
+                    key=lambda address: (address in tried, len(busy.get(address, ()))),
                 )
             if is_late:
                 raise ClusterError(
@@ -169,7 +170,9 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     def drop(self, seat: Seat) -> None:
         """Close the connection of a shard, if it has one, and expect none for it."""
-        for token in [one for one, owner in self._expected.items() if owner is seat]:
+        for token in [
+            future for future, owner in self._expected.items() if owner is seat
+        ]:
             del self._expected[token]
         if seat.comm is not None:
             self._client.loop.add_callback(seat.comm.abort)

@@ -173,7 +173,7 @@ class Member(Generic[L]):
 
     def set_weights(self, weigh: Weigh) -> None:
         """Set the weights of the rows in a part."""
-        self.owed = [one for one in self.owed if not isinstance(one, Weigh)]
+        self.owed = [change for change in self.owed if not isinstance(change, Weigh)]
         self.weigh = weigh
         self.owed.append(weigh)
 
@@ -200,7 +200,7 @@ class ShardGroup(Generic[L]):
         self.binned: Binned
         self._wait, self._silence_s, self._most_losses = wait, silence_s, most_losses
         self._number = 0
-        self._members = [Member(*one) for one in members]
+        self._members = [Member(*member) for member in members]
         try:
             for member in self._members:
                 member.start()

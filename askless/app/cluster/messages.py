@@ -108,10 +108,12 @@ def failure_of(packed: bytes, where: str) -> CoreError:
     reason = json.loads(packed[8:])
     if isinstance(reason, str):
         return ShardFailedError(f"The training was given up: {where} failed: {reason}")
-    refusals = (Refusal(**one) for one in reason)
+    refusals = (Refusal(**entry) for entry in reason)
     return RefusedError(
-        Refusal(f"{one.field} at {where}", one.rule, one.found, one.rows)
-        for one in refusals
+        Refusal(
+            f"{refusal.field} at {where}", refusal.rule, refusal.found, refusal.rows
+        )
+        for refusal in refusals
     )
 
 

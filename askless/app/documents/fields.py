@@ -31,7 +31,9 @@ VALUE_RULE = (
 
 def is_storable(text: str) -> bool:
     """Return whether every database and file can store a text."""
-    return "\0" not in text and not any("\ud800" <= one <= "\udfff" for one in text)
+    return "\0" not in text and not any(
+        "\ud800" <= character <= "\udfff" for character in text
+    )
 
 
 def is_name(text: str, least: int = 1) -> bool:

@@ -33,7 +33,9 @@ def read_text(path: Path) -> str:
 def list_names(path: Path) -> list[str]:
     """Return the names of the files beside a path; none if they can't be listed."""
     try:
-        return [one.name for one in path.parent.iterdir() if one.suffix == path.suffix]
+        return [
+            file.name for file in path.parent.iterdir() if file.suffix == path.suffix
+        ]
     except OSError:
         return []
 
@@ -77,8 +79,10 @@ def model_text(model: Model) -> str:
             else error
         )
         raise RefusedError(
-            Refusal(one.field, f"{one.rule}; such a model is not kept", one.found)
-            for one in refusal.refusals
+            Refusal(
+                broken.field, f"{broken.rule}; such a model is not kept", broken.found
+            )
+            for broken in refusal.refusals
         ) from None
     return json.dumps(raw, ensure_ascii=False, indent=1) + "\n"
 

@@ -22,8 +22,8 @@ def refusals_of(
     error: ValidationError, shape: type[BaseModel], root: str
 ) -> Iterator[Refusal]:
     """Yield a refusal for each of pydantic's errors; `root` names the document."""
-    for one in error.errors(include_url=False):
-        kind, place = one["type"], one["loc"]
+    for detail in error.errors(include_url=False):
+        kind, place = detail["type"], detail["loc"]
         if kind == "extra_forbidden":
             rule = f"unknown field; {expect_field(shape, place)}"
             yield Refusal(path_text(place), rule, repr(place[-1]))
@@ -31,8 +31,8 @@ def refusals_of(
             where = place if len(place) > 1 else (root, *place)
             yield Refusal(path_text(where), "is required")
         else:
-            rule = rule_text(kind, one.get("ctx", {}))
-            yield Refusal(path_text(place) or root, rule, describe(one["input"]))
+            rule = rule_text(kind, detail.get("ctx", {}))
+            yield Refusal(path_text(place) or root, rule, describe(detail["input"]))
 
 
 def expect_field(shape: type[BaseModel], place: Place) -> str:
@@ -60,7 +60,10 @@ def list_paths(shape: type[BaseModel]) -> Iterator[str]:
         inner = shape_in(field.annotation)
         if inner is not None:
             is_list = "list[" in str(field.annotation)
-            yield from (f"{name}{'[]' * is_list}.{one}" for one in inner.model_fields)
+            yield from (
+                f"{name}{'[]' * is_list}.{inner_name}"
+                for inner_name in inner.model_fields
+            )
 
 
 def drop_wrong_fields(raw: Any, error: ValidationError, shape: type[BaseModel]) -> Any:
@@ -71,8 +74,8 @@ def drop_wrong_fields(raw: Any, error: ValidationError, shape: type[BaseModel]) 
     mended = deepcopy(raw)
     errors = enumerate(error.errors(include_url=False))
     # From the last error on: removing an item of a list moves only later ones.
-    for position, one in reversed(list(errors)):
-        place = tuple(part for part in one["loc"] if part != KEY)
+    for position, detail in reversed(list(errors)):
+        place = tuple(part for part in detail["loc"] if part != KEY)
         holder: Any = mended
         for part in place[:-1]:
             holder = holder[part]
@@ -104,5 +107,5 @@ def shape_in(kind: Any) -> type[BaseModel] | None:
     """Return the first shape within the type of a field, or None."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return kind
-    shapes = (shape_in(one) for one in get_args(kind))
-    return next((one for one in shapes if one is not None), None)
+    shapes = (shape_in(argument) for argument in get_args(kind))
+    return next((shape for shape in shapes if shape is not None), None)

@@ -44,12 +44,16 @@ class PriceListWish(Shape):
         """Return core's price list; `where` begins the fields of refusals."""
         refusals = [
             refusal
-            for position, one in enumerate(self.groups)
-            for refusal in check_fee(f"{where}.groups[{position}]", one.fee, one.price)
+            for position, group in enumerate(self.groups)
+            for refusal in check_fee(
+                f"{where}.groups[{position}]", group.fee, group.price
+            )
         ]
         if refusals:
             raise RefusedError(refusals)
-        groups = (Group(one.name, one.fee or 0, one.price) for one in self.groups)
+        groups = (
+            Group(group.name, group.fee or 0, group.price) for group in self.groups
+        )
         return PriceList(self.costs, tuple(groups))
 
 
@@ -66,7 +70,7 @@ def write_prices(catalogue: Catalogue) -> str:
     document = StoredPrices(
         format="askless-prices",
         version=1,
-        costs_micros={one.name: one.cost for one in catalogue.features},
+        costs_micros={feature.name: feature.cost for feature in catalogue.features},
         dues_micros={
             group.name: due
             for group, due in zip(
@@ -81,9 +85,9 @@ def parse_prices(text: str, catalogue: Catalogue) -> PriceList:
     """Read stored prices; the catalogue says which groups are bundles."""
     document = read_shape(StoredPrices, json.loads(text), "prices")
     groups = (
-        Group(one.name, price=document.dues[one.name])
-        if one.is_bundle
-        else Group(one.name, fee=document.dues[one.name])
-        for one in catalogue.groups
+        Group(group.name, price=document.dues[group.name])
+        if group.is_bundle
+        else Group(group.name, fee=document.dues[group.name])
+        for group in catalogue.groups
     )
     return PriceList(document.costs, tuple(groups))

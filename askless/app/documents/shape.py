@@ -79,7 +79,7 @@ class Shape(BaseModel):
 
     def to(self, kind: type[Value], **more: object) -> Value:
         """Build core's dataclass from the shape's fields; `more` overrides them."""
-        names = {one.name for one in fields(kind)} - more.keys()  # type: ignore[arg-type]  # core's values are dataclasses
+        names = {field.name for field in fields(kind)} - more.keys()  # type: ignore[arg-type]  # core's values are dataclasses
         return kind(**{name: getattr(self, name) for name in names}, **more)
 
 
@@ -171,7 +171,9 @@ def read_items(raw: Any, read: ValidatorFunctionWrapHandler) -> Any:
                 break
             # `Many` stops at the first wrong item; go on behind it.
             start += int(details[0]["loc"][0])
-            errors += ({**one, "loc": (start, *one["loc"][1:])} for one in details)
+            errors += (
+                {**detail, "loc": (start, *detail["loc"][1:])} for detail in details
+            )
             start += 1
         else:
             if not errors:
@@ -207,15 +209,15 @@ def check_version(raw: object, version: int, root: str, remedy: str) -> None:
 def to_refused_error(error: ValidationError, root: str) -> RefusedError:
     """Return the first `MAX_REFUSALS` of pydantic's errors as a RefusedError."""
     refusals = []
-    for one in error.errors(include_url=False)[:MAX_REFUSALS]:
-        context = one.get("ctx", {})
-        found = context.get("tag", one["input"])
-        is_plain = found is None or isinstance(found, str | int | float)
-        shown = "" if one["type"] == "missing" or not is_plain else describe(found)
-        place = [part for part in one["loc"] if part not in KINDS]
-        if one["type"].startswith("union_tag"):
+    for detail in error.errors(include_url=False)[:MAX_REFUSALS]:
+        context = detail.get("ctx", {})
+        given = context.get("tag", detail["input"])
+        is_plain = given is None or isinstance(given, str | int | float)
+        shown = "" if detail["type"] == "missing" or not is_plain else describe(given)
+        place = [part for part in detail["loc"] if part not in KINDS]
+        if detail["type"].startswith("union_tag"):
             place.append("kind")
-        rule = rule_text(one["type"], context)
+        rule = rule_text(detail["type"], context)
         refusals.append(Refusal(path_text((root, *place)), rule, shown))
     return RefusedError(refusals)
 
@@ -228,46 +230,54 @@ def shape_of(
 ) -> Any:
     """Return a shape with a dataclass's fields; those in `auto` may also be "auto"."""
     typed: dict[str, Any] = {
-        one.name: (field_type(one, is_auto=one.name in auto), field_info(one))
-        for one in parameters(dataclass_type).values()
-        if one.name not in without
+        parameter.name: (
+            field_type(parameter, is_auto=parameter.name in auto),
+            field_info(parameter),
+        )
+        for parameter in parameters(dataclass_type).values()
+        if parameter.name not in without
     }
     return create_model(dataclass_type.__name__, __base__=base, **typed)
 
 
-def field_type(one: Parameter, *, is_auto: bool) -> Any:
+def field_type(parameter: Parameter, *, is_auto: bool) -> Any:
     """Return the type of a field: core's check, and a type for the OpenAPI document."""
 
     def check(raw: Any) -> Any:
-        return raw if is_auto and raw == "auto" else one.check(raw)
+        return raw if is_auto and raw == "auto" else parameter.check(raw)
 
-    python_type: Any = one.kind
-    schema_type: Any = one.kind
-    if one.choices:
-        schema_type = Literal[*one.choices]
-    elif one.is_amount:
+    python_type: Any = parameter.kind
+    schema_type: Any = parameter.kind
+    if parameter.choices:
+        schema_type = Literal[*parameter.choices]
+    elif parameter.is_amount:
         schema_type = Annotated[float, Field(gt=0)]
-    elif one.kind is not bool:
+    elif parameter.kind is not bool:
         schema_type = Annotated[
-            one.kind, Interval(ge=one.least, gt=one.above, le=one.most)
+            parameter.kind,
+            Interval(ge=parameter.least, gt=parameter.above, le=parameter.most),
         ]
     if is_auto:
         python_type, schema_type = Any, schema_type | Literal["auto"]
-    if one.is_optional:
+    if parameter.is_optional:
         python_type, schema_type = python_type | None, schema_type | None
     return Annotated[
         python_type, BeforeValidator(check, json_schema_input_type=schema_type)
     ]
 
 
-def field_info(one: Parameter) -> Any:
-    example = one.default
-    return Field(default=one.default, description=one.text or None, examples=[example])
+def field_info(parameter: Parameter) -> Any:
+    example = parameter.default
+    return Field(
+        default=parameter.default,
+        description=parameter.text or None,
+        examples=[example],
+    )
 
 
 def rule_text(kind: str, context: dict[str, Any]) -> str:
     """Return the text of the broken rule of an error, without the input."""
-    words = {name: str(one) for name, one in context.items()}
+    words = {name: str(detail) for name, detail in context.items()}
     for choices in words.keys() & {"expected", "expected_tags"}:
         words[choices] = words[choices].replace("'", "").replace(" or ", ", ")
     return RULES.get(kind, "is not valid here").format_map(words)

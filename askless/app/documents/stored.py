@@ -87,9 +87,9 @@ class StoredShape(Shape):
         Values inside them become shapes too.
         """
         held = {
-            one.name: getattr(value, one.name)
+            field.name: getattr(value, field.name)
             for value in values
-            for one in fields(value)
+            for field in fields(value)
         }
         return cls.model_validate(
             held | more, from_attributes=True, by_alias=False, by_name=True
@@ -102,20 +102,20 @@ def write(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, tuple):
         is_plain = not value or isinstance(value[0], str | int | float | None)
-        return list(value) if is_plain else [write(one) for one in value]
+        return list(value) if is_plain else [write(item) for item in value]
     if isinstance(value, dict):
-        return {name: write(one) for name, one in value.items()}
+        return {name: write(item) for name, item in value.items()}
     if not is_dataclass(value):
         return value
     document = {}
     kind: type = type(value)
-    for one in stored_fields(kind):
-        held = getattr(value, one.name)
-        if type(held) is type(one.default) and held == one.default:
+    for stored_field in stored_fields(kind):
+        held = getattr(value, stored_field.name)
+        if type(held) is type(stored_field.default) and held == stored_field.default:
             continue
-        if one.name in SYMMETRIC:
+        if stored_field.name in SYMMETRIC:
             held = held[np.triu_indices(len(held))]
-        document[NAMES.get(one.name, one.name)] = write(held)
+        document[NAMES.get(stored_field.name, stored_field.name)] = write(held)
     if kind in TAGS:
         document["kind"] = TAGS[kind]
     return document
@@ -124,7 +124,7 @@ def write(value: Any) -> Any:
 @cache
 def stored_fields(kind: type) -> tuple[Field[Any], ...]:
     """Return the fields of a dataclass that documents store."""
-    return tuple(one for one in fields(kind) if one.name not in DERIVED)
+    return tuple(field for field in fields(kind) if field.name not in DERIVED)
 
 
 def json_type(hint: Any, bounds: tuple[Interval, ...] = ()) -> Any:
@@ -135,9 +135,9 @@ def json_type(hint: Any, bounds: tuple[Interval, ...] = ()) -> Any:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         hint, *notes = arguments
-        bounds += tuple(one for one in notes if isinstance(one, Interval))
+        bounds += tuple(note for note in notes if isinstance(note, Interval))
         read = json_type(hint, bounds)
-        lengths = [one for one in notes if isinstance(one, Len)]
+        lengths = [note for note in notes if isinstance(note, Len)]
         return Annotated[read, *lengths] if lengths else read
     if is_dataclass(hint):
         return json_object_type(hint, bounds)  # type: ignore[arg-type]  # a class
@@ -149,7 +149,7 @@ def json_type(hint: Any, bounds: tuple[Interval, ...] = ()) -> Any:
         is_open = arguments[-1] is Ellipsis
         return items if is_open else Annotated[items, Len(n_items, n_items)]
     if origin in (Union, UnionType):
-        return Union[tuple(json_type(one, bounds) for one in arguments)]  # noqa: UP007  # at run time
+        return Union[tuple(json_type(argument, bounds) for argument in arguments)]  # noqa: UP007  # at run time
     return Annotated[hint, *bounds] if bounds and hint in (int, float) else hint
 
 
@@ -196,11 +196,14 @@ def json_field_type(name: str, hint: Any, bounds: tuple[Interval, ...]) -> Any:
 def json_object_type(kind: type, bounds: tuple[Interval, ...]) -> Any:
     """Return the type by which pydantic reads an object of JSON as a dataclass."""
     hints = get_type_hints(kind, include_extras=True)
-    names = {NAMES.get(one.name, one.name): one for one in stored_fields(kind)}
+    names = {
+        NAMES.get(stored_field.name, stored_field.name): stored_field
+        for stored_field in stored_fields(kind)
+    }
     types: dict[str, Any] = {}
-    for name, one in names.items():
-        read = json_field_type(one.name, hints[one.name], bounds)
-        types[name] = read if one.default is MISSING else NotRequired[read]
+    for name, stored_field in names.items():
+        read = json_field_type(stored_field.name, hints[stored_field.name], bounds)
+        types[name] = read if stored_field.default is MISSING else NotRequired[read]
     if kind in TAGS:
         types["kind"] = Literal[TAGS[kind]]
 
@@ -208,7 +211,11 @@ def json_object_type(kind: type, bounds: tuple[Interval, ...]) -> Any:
         if kind in TAGS:
             del read["kind"]
         return kind(
-            **{one.name: read[name] for name, one in names.items() if name in read}
+            **{
+                stored_field.name: read[name]
+                for name, stored_field in names.items()
+                if name in read
+            }
         )
 
     shape = with_config(StoredShape.model_config)(TypedDict(kind.__name__, types))  # type: ignore[operator]  # at run time

@@ -94,7 +94,7 @@ MEANINGS: dict[Any, dict[str, str]] = {
 
 def explain_values(kind: Any) -> Any:
     """Return a field whose description explains each value of an enumeration."""
-    words = (f"`{one}`: {MEANINGS[kind][one]}" for one in get_args(kind))
+    words = (f"`{value}`: {MEANINGS[kind][value]}" for value in get_args(kind))
     return Field(description=f"{'; '.join(words)}.")
 
 

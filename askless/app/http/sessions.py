@@ -166,8 +166,8 @@ async def answer(
 
     def tell(done: tuple[OpenSession, int]) -> Response:
         opened, charged = done
-        told = {"features": len(body.answers), "charged": from_micros(charged)}
-        change.fields.update(told)
+        facts = {"features": len(body.answers), "charged": from_micros(charged)}
+        change.fields.update(facts)
         return show(opened.view, change.fields)
 
     return await change(lambda db: answering.answer(db, call, body), tell)

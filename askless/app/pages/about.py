@@ -43,10 +43,10 @@ def index(request: Request) -> Response:
 @router.get(ROOT + "/{name}")
 def serve(name: str) -> Response:
     """Return a static file, cached for good: a changed file has another address."""
-    for one in assets().values():
-        if one.address == f"{ROOT}/{name}":
+    for asset in assets().values():
+        if asset.address == f"{ROOT}/{name}":
             kept = {"Cache-Control": "public, max-age=31536000, immutable"}
-            return Response(one.content, headers=kept, media_type=one.media_type)
+            return Response(asset.content, headers=kept, media_type=asset.media_type)
     raise HTTPException(404)
 
 
@@ -72,7 +72,7 @@ def problems(request: Request) -> HTMLResponse:
 def problem(request: Request, kind: str) -> HTMLResponse:
     if kind not in KINDS:
         raise HTTPException(404)
-    one = KINDS[kind]
+    entry = KINDS[kind]
     # Words between backticks are code.
-    parts = one.meaning.split("`")
-    return render(request, "kind.html", kind=kind, one=one, parts=parts)
+    parts = entry.meaning.split("`")
+    return render(request, "kind.html", kind=kind, one=entry, parts=parts)

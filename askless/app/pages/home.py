@@ -54,18 +54,20 @@ def home(
     under_way: list[StoredJob] = []
     if TRAININGS in caller.scopes:
         latest = trainings.page(db, MOST, None).items
-        under_way = [one for one in latest if one.state not in FINAL_STATES]
-    shown = {one.id: models.find(db, loaded, one.id) for one in heads.items}
+        under_way = [
+            training for training in latest if training.state not in FINAL_STATES
+        ]
+    shown = {head.id: models.find(db, loaded, head.id) for head in heads.items}
     return render(
         request,
         "home.html",
         models=heads.items,
-        cards={key: describe_card(one) for key, one in shown.items()},
+        cards={key: describe_card(model) for key, model in shown.items()},
         offer=make_offer(shown) if STARTS in caller.scopes else None,
         has_more=heads.next is not None,
         sessions=sessions,
         trainings=under_way,
-        wanting=[one for one in (MODELS, SESSIONS) if one not in caller.scopes],
+        wanting=[scope for scope in (MODELS, SESSIONS) if scope not in caller.scopes],
     )
 
 
@@ -75,7 +77,7 @@ def describe_card(model: Model) -> CardWords:
     # Of two classes the positive one, which has the chances, comes first.
     classes = ensemble.classes[:: -1 if ensemble.n_outputs == 1 else 1]
     return CardWords(
-        tuple(one.display for one in classes),
+        tuple(label.display for label in classes),
         int(ensemble.is_used.sum()),
         describe_curve(model) if model.curve else "",
         describe_errors(model) if model.curve else "",
@@ -91,12 +93,12 @@ def describe_errors(model: Model) -> str:
     # A mean is rounded to the cent.
     spend = money(round(curve.mean_spends[-1], -4), unit)
     if half is None or curve.mean_spends[-1] <= 0:
-        said = f"{full}, {spend} a case"
+        words = f"{full}, {spend} a case"
     else:
         error = percent(curve.errors_calibrated[half])
-        said = f"{error} at half, {full} ({spend} a case)"
+        words = f"{error} at half, {full} ({spend} a case)"
     # A number and its sign stay on one line.
-    return said.replace(" %", "\N{NO-BREAK SPACE}%")
+    return words.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def describe_curve(model: Model) -> str:

@@ -72,8 +72,8 @@ class PartProcesses:
                 self._begin(self._start_process(), job)
             yield from self._follow(left)
         finally:
-            for one in self._processes:
-                one.child.end()
+            for process in self._processes:
+                process.child.end()
         return [self._finished[number] for number in sorted(self._finished)]
 
     def _start_process(self) -> PartProcess:
@@ -83,11 +83,11 @@ class PartProcesses:
         self._processes.append(PartProcess(child))
         return self._processes[-1]
 
-    def _begin(self, one: PartProcess, job: PartJob) -> None:
+    def _begin(self, process: PartProcess, job: PartJob) -> None:
         """Hand a job to a process."""
-        one.job, one.rounds = job, []
+        process.job, process.rounds = job, []
         self._waiting.setdefault(job.part.number, deque())
-        one.child.send(job)
+        process.child.send(job)
 
     def _follow(self, left: Iterator[PartJob]) -> Iterator[Progress]:
         """Yield the progress of all parts, one part after the other."""
@@ -106,29 +106,31 @@ class PartProcesses:
 
     def _listen(self, left: Iterator[PartJob]) -> None:
         """Receive messages of processes; give the next job to those that are done."""
-        busy = [one for one in self._processes if one.job is not None]
-        ready = wait([one.child.channel for one in busy], WAIT_S)
-        for one in busy:
-            if one.child.channel not in ready:
+        busy = [process for process in self._processes if process.job is not None]
+        ready = wait([process.child.channel for process in busy], WAIT_S)
+        for process in busy:
+            if process.child.channel not in ready:
                 continue
-            assert one.job is not None, "only processes with a job are waited for"
+            assert process.job is not None, "only processes with a job are waited for"
             try:
-                message = one.child.receive()
+                message = process.child.receive()
             except ChildLostError as lost:
-                self._replace(one, one.job, lost)
+                self._replace(process, process.job, lost)
                 continue
             if isinstance(message, Progress):
-                one.rounds += [] if message.added is None else [message.added]
-                self._waiting[one.job.part.number].append(message)
+                process.rounds += [] if message.added is None else [message.added]
+                self._waiting[process.job.part.number].append(message)
                 continue
-            self._finished[one.job.part.number], one.job = message, None
+            self._finished[process.job.part.number], process.job = message, None
             for job in islice(left, 1):
-                self._begin(one, job)
+                self._begin(process, job)
 
-    def _replace(self, one: PartProcess, job: PartJob, lost: ChildLostError) -> None:
+    def _replace(
+        self, process: PartProcess, job: PartJob, lost: ChildLostError
+    ) -> None:
         """Start a new process that continues the job of one that died."""
-        one.child.end()
-        self._processes.remove(one)
+        process.child.end()
+        self._processes.remove(process)
         self.n_deaths += 1
         number = job.part.number
         if self.n_deaths > MAX_DEATHS:
@@ -137,7 +139,7 @@ class PartProcesses:
             raise ChildLostError(
                 words, lost.code, is_out_of_memory=lost.is_out_of_memory
             )
-        done = {**job.done, number: (*job.done.get(number, ()), *one.rounds)}
+        done = {**job.done, number: (*job.done.get(number, ()), *process.rounds)}
         self._begin(self._start_process(), replace(job, done=done))
 
 

@@ -93,10 +93,12 @@ def open_sources(
     db: Transaction, blobs: Blobs, dataset_ids: Iterable[str], stack: ExitStack
 ) -> list[NamedSource]:
     """Open datasets as `open_source` does, each with its name, until `stack` ends."""
-    names = {one: datasets.get(db, one).name for one in dataset_ids}
+    names = {
+        dataset_id: datasets.get(db, dataset_id).name for dataset_id in dataset_ids
+    }
     return [
-        NamedSource(name, stack.enter_context(open_source(db, blobs, one)))
-        for one, name in names.items()
+        NamedSource(name, stack.enter_context(open_source(db, blobs, dataset_id)))
+        for dataset_id, name in names.items()
     ]
 
 

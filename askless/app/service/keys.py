@@ -28,7 +28,7 @@ ROLES: dict[Role, tuple[str, ...]] = {
     "integration": ("models:read", "predict:read", "predict:write", "ledger:read"),
     "admin": SCOPES,
 }
-LIMITS = tuple(one.name for one in fields(Limits))
+LIMITS = tuple(limit.name for limit in fields(Limits))
 MARK = "askl"
 MAX_NAME = 200
 NAME_RULE = f"must have 1 to {MAX_NAME} characters that can be printed"
@@ -64,7 +64,7 @@ def create(db: Transaction, wish: Wish, now: datetime) -> MadeKey:
         id=keys.make_id(),
         name=wish.name.strip(),
         digest=digest_of(secret),
-        scopes=tuple(one for one in SCOPES if one in wish.scopes),
+        scopes=tuple(scope for scope in SCOPES if scope in wish.scopes),
         limits=dict(wish.limits),
         created_at=now,
         expires_at=wish.expires_at,
@@ -117,11 +117,11 @@ def limit_request(wish: Wish, maker: StoredKey, most: Limits) -> Wish:
     hold for both.
     """
     limits = dict(wish.limits)
-    for name in (one for one in LIMITS if one in limits or one in maker.limits):
+    for name in (limit for limit in LIMITS if limit in limits or limit in maker.limits):
         own = getattr(most, name)
         if own is not None:
             limits[name] = min(own, limits.get(name, own))
-    ends = [one for one in (wish.expires_at, maker.expires_at) if one is not None]
+    ends = [end for end in (wish.expires_at, maker.expires_at) if end is not None]
     return replace(wish, limits=limits, expires_at=min(ends, default=None))
 
 

@@ -46,8 +46,8 @@ def page(
     db: Transaction, limit: int, after: str | None, filters: LedgerFilter
 ) -> bodies.LedgerPage:
     """Return a page of a filter's entries, newest first, with the sums of all."""
-    found = entries(db, limit, after, filters)
-    return bodies.LedgerPage.of(found, sums=ledger.sums(db, filters))
+    rows = entries(db, limit, after, filters)
+    return bodies.LedgerPage.of(rows, sums=ledger.sums(db, filters))
 
 
 def entries(
@@ -81,13 +81,13 @@ def books(db: Transaction, filters: LedgerFilter) -> Books:
     sums = ledger.sums(db, filters)
     if not sums:
         return Books((), filters.unit or "", (), (), ())
-    unit = max(sums, key=lambda one: one.entries).unit
+    unit = max(sums, key=lambda total: total.entries).unit
     filters = replace(filters, unit=unit)
     by_day, *others = (
         ledger.sums_by(db, filters, by) for by in ("day", "model", "feature")
     )
     by_model, by_feature = (
-        tuple(sorted(one, key=lambda part: -part.net)) for one in others
+        tuple(sorted(other, key=lambda part: -part.net)) for other in others
     )
     return Books(sums, unit, by_day, by_model, by_feature)
 
@@ -125,7 +125,7 @@ def csv_head() -> str:
     return write_lines([COLUMNS])
 
 
-def csv_entries(found: Iterable[LedgerEntry], *, is_raw: bool) -> str:
+def csv_entries(listed: Iterable[LedgerEntry], *, is_raw: bool) -> str:
     """Return entries as lines of CSV, their amounts with all decimals.
 
     With `is_raw` cells that begin as formulas are not quoted.
@@ -133,7 +133,7 @@ def csv_entries(found: Iterable[LedgerEntry], *, is_raw: bool) -> str:
     mend = str if is_raw else quote_formula
     return write_lines(
         [mend(cell(getattr(entry, name), name)) for name in COLUMNS.values()]
-        for entry in found
+        for entry in listed
     )
 
 

@@ -74,8 +74,8 @@ def get(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Model:
         ],
         groups=[bodies.ModelGroup.of_group(group) for group in catalogue.groups],
         classes=[
-            bodies.ModelClass.of(one, share=share)
-            for one, share in zip(ensemble.classes, ensemble.priors, strict=True)
+            bodies.ModelClass.of(label, share=share)
+            for label, share in zip(ensemble.classes, ensemble.priors, strict=True)
         ],
         positive=ensemble.classes[1].label if ensemble.n_outputs == 1 else None,
         hypotheses=len(ensemble.hypotheses),
@@ -256,10 +256,10 @@ def refuse_challenged(db: Transaction, champion: ModelHead) -> None:
 
 def lock_champion_name(db: Transaction, model_id: str) -> ModelHead:
     """Lock the name of a model that may be a champion, and return its head."""
-    found = models.get_head(db, model_id)
-    models.lock_name(db, found.name)
+    head = models.get_head(db, model_id)
+    models.lock_name(db, head.name)
     # Read again: the model may have changed while this waited for the lock.
-    return models.get_head(db, found.id)
+    return models.get_head(db, head.id)
 
 
 def delete(db: Transaction, model_id: str, at: Moment) -> None:
@@ -295,8 +295,8 @@ def check_bounds(model: Model) -> None:
     refusals = [
         Refusal(f"model.{noun}[{position}].name", NAME_RULE)
         for noun in ("features", "groups")
-        for position, one in enumerate(getattr(catalogue, noun))
-        if not is_name(one.name)
+        for position, named in enumerate(getattr(catalogue, noun))
+        if not is_name(named.name)
     ]
     amounts = [feature.cost for feature in catalogue.features]
     amounts += [group.price or group.fee for group in catalogue.groups]

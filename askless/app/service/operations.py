@@ -52,8 +52,8 @@ def check_readiness(
     return {
         "database": is_reachable,
         "migrations": is_served,
-        "writable": can_write and all(os.access(one, os.W_OK) for one in folders),
-        "space": all(has_space(one, least) for one in folders),
+        "writable": can_write and all(os.access(folder, os.W_OK) for folder in folders),
+        "space": all(has_space(folder, least) for folder in folders),
     }
 
 

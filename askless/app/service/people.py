@@ -70,13 +70,15 @@ def require_subject(person: Person) -> None:
 def make_key(person: Person, now: datetime) -> StoredKey:
     """Return a key that no secret opens."""
     require_subject(person)
-    shown = "".join(one if one.isprintable() else " " for one in person.name).strip()
+    shown = "".join(
+        character if character.isprintable() else " " for character in person.name
+    ).strip()
     return StoredKey(
         id=keys.make_id(),
         name=(shown or person.sub)[:MAX_NAME],
         # Nobody has a secret with this digest.
         digest=digest_of(secrets.token_urlsafe(32)),
-        scopes=tuple(one for one in SCOPES if one in person.scopes),
+        scopes=tuple(scope for scope in SCOPES if scope in person.scopes),
         limits={},
         created_at=now,
         subject=person.subject,

@@ -58,7 +58,7 @@ def read_settings() -> Settings:
     try:
         settings = Settings()
     except ValidationError as error:
-        refusals += (refuse_value(dict(one)) for one in error.errors())
+        refusals += (refuse_value(dict(detail)) for detail in error.errors())
     except SettingsError as error:
         named = re.search(r'field "(\w+)"', str(error))
         field = PREFIX + (named[1].upper() if named else "")
@@ -91,11 +91,11 @@ def refuse_value(error: dict[str, object]) -> Refusal:
     assert isinstance(context, dict)
     name = str(place[0])
     # A field of a setting in JSON is named, too.
-    within = [one for one in place[1:] if isinstance(one, str)]
+    within = [part for part in place[1:] if isinstance(part, str)]
     field = ".".join([PREFIX + name.upper(), *within])
-    found = "" if name in SECRET else describe(error["input"])
+    given = "" if name in SECRET else describe(error["input"])
     rule = rule_text(kind, context).removesuffix(" of this request")
-    return Refusal(field, rule, found)
+    return Refusal(field, rule, given)
 
 
 def wrong_places(settings: Settings) -> Iterator[Refusal]:
@@ -184,7 +184,7 @@ def wrong_sign_ins(settings: Settings) -> Iterator[Refusal]:
         "ASKLESS_OIDC_ISSUER": settings.oidc_issuer is not None,
         "ASKLESS_SMART_SERVERS": bool(settings.smart_servers),
     }
-    for name in (one for one, is_set in needing.items() if is_set):
+    for name in (setting for setting, is_set in needing.items() if is_set):
         if find_spec("authlib") is None:
             rule = "needs its extra: pip install 'askless[server,oidc]'"
             yield Refusal(name, rule)
@@ -207,12 +207,18 @@ def wrong_sign_ins(settings: Settings) -> Iterator[Refusal]:
 def wrong_tenants(settings: Settings) -> Iterator[Refusal]:
     """Yield refusals of settings that name a tenant as none can be called."""
     named: dict[str, Iterable[str]] = {
-        "ASKLESS_CDS_CLIENTS": (one.tenant for one in settings.cds_clients.values()),
-        "ASKLESS_OIDC_GROUPS": (one.tenant for one in settings.oidc_groups.values()),
+        "ASKLESS_CDS_CLIENTS": (
+            cds_client.tenant for cds_client in settings.cds_clients.values()
+        ),
+        "ASKLESS_OIDC_GROUPS": (
+            oidc_group.tenant for oidc_group in settings.oidc_groups.values()
+        ),
         "ASKLESS_SMART_SERVERS": (
-            one.tenant for one in settings.smart_servers.values()
+            smart_server.tenant for smart_server in settings.smart_servers.values()
         ),
     }
     for field, tenants in named.items():
-        if not all(0 < len(one) <= 200 and one.isprintable() for one in tenants):
+        if not all(
+            0 < len(tenant) <= 200 and tenant.isprintable() for tenant in tenants
+        ):
             yield Refusal(field, TENANTS)

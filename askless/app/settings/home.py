@@ -81,6 +81,6 @@ def close(path: Path) -> None:
             path.chmod(FOLDER if path.is_dir() else FILE)
 
 
-def unusable(home: Path, found: str | None) -> RefusedError:
+def unusable(home: Path, reason: str | None) -> RefusedError:
     rule = "must be a folder that this user may write to"
-    return RefusedError([Refusal("ASKLESS_HOME", rule, f"{home}: {found}")])
+    return RefusedError([Refusal("ASKLESS_HOME", rule, f"{home}: {reason}")])

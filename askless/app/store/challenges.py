@@ -105,7 +105,7 @@ class StoredPlay:
 ROWS = StoredRows("challenge", "chl", challenges, StoredChallenge)
 make_id, insert, get_locked = ROWS.make_id, ROWS.insert, ROWS.get_locked
 get, change = ROWS.get, ROWS.change
-PLAYED = [challenge_cases.c[one.name] for one in fields(StoredPlay)]
+PLAYED = [challenge_cases.c[field.name] for field in fields(StoredPlay)]
 
 
 def find_newest(db: Transaction, name: str) -> StoredChallenge | None:
@@ -185,8 +185,8 @@ def add_plays(
     """Store plays of a locked challenge, numbered from `first`."""
     owner = {"challenge_id": challenge_id} | owner_values(db, challenge_cases)
     rows = [
-        asdict(one) | owner | {"number": number}
-        for number, one in enumerate(played, first)
+        asdict(play) | owner | {"number": number}
+        for number, play in enumerate(played, first)
     ]
     if rows:
         db.execute(challenge_cases.insert(), rows)

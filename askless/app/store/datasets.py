@@ -21,7 +21,7 @@ def insert_reference(
 ) -> None:
     """Insert the row of a table in place, with facts about its files."""
     insert(db, dataset)
-    ROWS.change(db, dataset.id, files=[list(one) for one in files])
+    ROWS.change(db, dataset.id, files=[list(file) for file in files])
 
 
 def get_files(db: Transaction, dataset_id: str) -> list[list[Any]]:

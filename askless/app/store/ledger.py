@@ -143,14 +143,14 @@ def get(db: Transaction, session_id: str, position: int) -> LedgerEntry:
 def find_row_id(db: Transaction, session_id: str, position: int) -> int | None:
     """Return the id in the table of a session's entry; None: there is none."""
     keys = {"whose": session_id, "earlier": position - 1}
-    found: int | None = run(db, ROW_ID, keys).scalar()
-    return found
+    row_id: int | None = run(db, ROW_ID, keys).scalar()
+    return row_id
 
 
 def find_reversal(db: Transaction, charge: LedgerEntry) -> LedgerEntry | None:
     """Return the reversal of a charge."""
     entries = of_session(db, charge.session_id)
-    return next((one for one in entries if one.reverses == charge.position), None)
+    return next((entry for entry in entries if entry.reverses == charge.position), None)
 
 
 def of_session(db: Transaction, session_id: str) -> tuple[LedgerEntry, ...]:

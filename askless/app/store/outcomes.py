@@ -52,8 +52,8 @@ class ClosedCaseRow(NamedTuple):
     state: SessionState
 
 
-COLUMNS = [outcomes.c[one.name] for one in fields(StoredOutcome)]
-SESSION = [sessions.c[one.name] for one in fields(PredictSession)]
+COLUMNS = [outcomes.c[field.name] for field in fields(StoredOutcome)]
+SESSION = [sessions.c[field.name] for field in fields(PredictSession)]
 
 # The later of the two.
 KNOWN_AT = sa.case(
@@ -150,10 +150,10 @@ def changed_ids(cases: ModelCases) -> sa.CompoundSelect[Any]:
             (["open", "waiting"], cases.open_since),
         )
     ]
-    told = sa.select(outcomes.c.session_id).where(
+    with_outcome = sa.select(outcomes.c.session_id).where(
         owned(outcomes), outcomes.c.at >= cases.since
     )
-    return sa.union(*changed, told)
+    return sa.union(*changed, with_outcome)
 
 
 def of_sessions(
@@ -166,7 +166,7 @@ def of_sessions(
         .where(owned(sessions), owned(outcomes), sessions.c.id.in_(ids))
     )
     pairs = [read_pair(row) for row in run(db, query)]
-    return [(one, outcome) for one, outcome in pairs if outcome is not None]
+    return [(session, outcome) for session, outcome in pairs if outcome is not None]
 
 
 def count_by_name(db: Transaction) -> dict[str, int]:

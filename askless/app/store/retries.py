@@ -28,7 +28,7 @@ idempotency_keys = sa.Table(
     sa.Column("created_at", UtcDateTime, nullable=False, index=True),
 )
 
-COLUMNS = [idempotency_keys.c[one.name] for one in fields(StoredAnswer)]
+COLUMNS = [idempotency_keys.c[field.name] for field in fields(StoredAnswer)]
 IS_KEY = sa.and_(
     idempotency_keys.c.key == sa.bindparam("key_"), owned(idempotency_keys)
 )

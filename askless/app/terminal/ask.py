@@ -148,8 +148,8 @@ class Conversation:
         if self.asked is None:
             features = self.ensemble.catalogue.features
             names = ", ".join(features[idx].name for idx in self.state.pending)
-            told = f"Waiting for {names}: NAME = ANSWER, or stop"
-            self.console.print(f"\n{escape(told)}")
+            text = f"Waiting for {names}: NAME = ANSWER, or stop"
+            self.console.print(f"\n{escape(text)}")
             return
         question = self.question
         if question is None or question.feature_idx != self.asked:
@@ -162,8 +162,8 @@ class Conversation:
 
     def print_offer(self) -> None:
         """Print why nothing is asked, and how to go on."""
-        told = describe_stop(self.ensemble, self.state)
-        self.console.print(f"\nWe suggest stopping: {escape(told)}.")
+        reason = describe_stop(self.ensemble, self.state)
+        self.console.print(f"\nWe suggest stopping: {escape(reason)}.")
         ways = ["Enter to stop", "NAME = ANSWER for another feature (see list)"]
         if self.withheld is not None:
             ways.insert(1, f"go on to be asked {self.describe_withheld()}")
@@ -275,13 +275,16 @@ def list_others(
 ) -> None:
     """Print other features that may be answered, with prices, and useless ones."""
     features, unit = ensemble.catalogue.features, ensemble.catalogue.cost_unit
-    prices, found = Position.of(ensemble, state).prices, sort_open(ensemble, state)
-    for idx in found.offered:
+    prices, features_left = (
+        Position.of(ensemble, state).prices,
+        sort_open(ensemble, state),
+    )
+    for idx in features_left.offered:
         if idx != asked:
             price = money(int(prices[idx]), unit)
             line = f"   {features[idx].name}: {features[idx].title}, {price}"
             console.print(escape(line))
-    useless = describe_useless([features[idx] for idx in found.useless])
+    useless = describe_useless([features[idx] for idx in features_left.useless])
     if useless:
         console.print(f"   {escape(useless)}")
 

@@ -22,7 +22,8 @@ def compared_table(
     """Return error and spend of each model under each budget."""
     head, rows = comparison_cells(models, budgets, unit)
     table = titled_table(
-        f"Error against budget: {where}", *(figure_column(escape(one)) for one in head)
+        f"Error against budget: {where}",
+        *(figure_column(escape(cell)) for cell in head),
     )
     for row in rows:
         table.add_row(*(cell.replace(" (", "\n(") for cell in row))

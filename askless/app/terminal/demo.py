@@ -151,8 +151,8 @@ def play(console: Console, ensemble: Ensemble, values: FloatArray) -> State:
                 console.print("   answer: not available")
             else:
                 answers.append(Answer(feature_idx, "value", value))
-                said = describe_value(ensemble, feature_idx, value)
-                console.print(f"   answer: {escape(said)}")
+                words = describe_value(ensemble, feature_idx, value)
+                console.print(f"   answer: {escape(words)}")
         state = machine.observe(ensemble, state, answers)
         print_standing(console, ensemble, state)
     print_end(console, ensemble, state)

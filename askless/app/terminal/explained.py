@@ -27,7 +27,7 @@ from askless.core.simulation.effects import Effects, FeatureEffect
 MAX_VALUES = 10
 
 # Figures of the chances beside the error, and how they are headed.
-CHANCES = {one: name_figure(one) for one in ("auroc", "log_loss")}
+CHANCES = {measure: name_figure(measure) for measure in ("auroc", "log_loss")}
 # Budgets tried where a model has no curve.
 N_TRIED = 8
 
@@ -87,13 +87,20 @@ def purchase_table(model: Model, purchases: Sequence[Purchase]) -> Table:
         figure_column("error before"),
         figure_column("error after"),
     )
-    for number, one in enumerate(purchases, 1):
-        titles = ", ".join(catalogue.features[idx].title for idx in one.feature_idxs)
+    for number, purchase in enumerate(purchases, 1):
+        titles = ", ".join(
+            catalogue.features[idx].title for idx in purchase.feature_idxs
+        )
         errors = (
             "" if error is None else f"{100 * error:.1f} %"
-            for error in (one.error_before, one.error_after)
+            for error in (purchase.error_before, purchase.error_after)
         )
-        row = (str(number), escape(titles), money(one.price), money(one.spent))
+        row = (
+            str(number),
+            escape(titles),
+            money(purchase.price),
+            money(purchase.spent),
+        )
         table.add_row(*row, *errors)
     table.caption = (
         "Error of sessions on held-out rows under a budget of what is spent by then."
@@ -118,7 +125,7 @@ def budget_table(model: Model) -> Table:
     known: list[set[int]] = []
     for budget in list_limits(model):
         bought = [
-            idx for one in outline(model.ensemble, budget) for idx in one.feature_idxs
+            idx for step in outline(model.ensemble, budget) for idx in step.feature_idxs
         ]
         if known and set(bought) == known[-1]:
             continue
@@ -127,8 +134,8 @@ def budget_table(model: Model) -> Table:
         error = error_within(curve, budget)
         shown = [] if error is None else [f"{100 * error:.1f} %"]
         if curve is not None and figures:
-            found = figures[curve.place_at(budget)]
-            shown += [estimate_cell(getattr(found, one)) for one in CHANCES]
+            figure = figures[curve.place_at(budget)]
+            shown += [estimate_cell(getattr(figure, measure)) for measure in CHANCES]
         table.add_row(money(budget), escape(names or "nothing"), *shown)
     betters = [] if curve is None else describe_betters(curve, catalogue.cost_unit)
     table.caption = "\n".join([*betters, *describe_commonest(model)])
@@ -139,7 +146,7 @@ def budget_table(model: Model) -> Table:
 def list_limits(model: Model) -> list[int]:
     """Return the budgets of the curve, or shares of what everything costs."""
     if model.curve is not None:
-        return [one for one in model.curve.budgets if one is not None]
+        return [budget for budget in model.curve.budgets if budget is not None]
     most = total_cost(model.ensemble.catalogue)
     return [most * part // N_TRIED for part in range(N_TRIED + 1)]
 
@@ -151,7 +158,7 @@ def print_effects(
     class_idx = choose_class(effects.typical.tolist())
     name = ensemble.classes[class_idx].display
     middles = typical_values(ensemble)
-    bought = [one.feature_idx for one in effects.features]
+    bought = [effect.feature_idx for effect in effects.features]
     features = ensemble.catalogue.features
     values = ", ".join(
         f"{features[idx].title} {describe_middle(ensemble, idx, value)}"
@@ -162,12 +169,14 @@ def print_effects(
     console.print(escape(TYPICAL.format(values=values, chance=chance)))
     if effects.base is not None:
         base = float(effects.base[class_idx if effects.base.size > 1 else 0])
-        told = SCORECARD.format(name=name, base=base)
-        console.print(escape(told + (CLASS_SCORES if effects.base.size > 1 else "")))
-    for one in effects.features:
-        if named in (None, one.feature_idx):
+        scorecard = SCORECARD.format(name=name, base=base)
+        console.print(
+            escape(scorecard + (CLASS_SCORES if effects.base.size > 1 else ""))
+        )
+    for effect in effects.features:
+        if named in (None, effect.feature_idx):
             is_whole = named is not None
-            table = effect_table(ensemble, one, class_idx, is_whole=is_whole)
+            table = effect_table(ensemble, effect, class_idx, is_whole=is_whole)
             console.print(table)
 
 
@@ -226,11 +235,11 @@ def label_rows(
             rows.append(("not available", float(chances[place]), math.nan))
             continue
         is_last = place + 2 == effect.values.size
-        told = float(chances[place]), float(points[place])
+        numbers = float(chances[place]), float(points[place])
         if not is_parted:
-            rows.append((describe_value(ensemble, effect.feature_idx, value), *told))
-        elif is_last or told != (chances[place + 1], points[place + 1]):
-            rows.append((describe_range(edges[start], edges[place + 1]), *told))
+            rows.append((describe_value(ensemble, effect.feature_idx, value), *numbers))
+        elif is_last or numbers != (chances[place + 1], points[place + 1]):
+            rows.append((describe_range(edges[start], edges[place + 1]), *numbers))
             start = place + 1
     return rows
 
@@ -250,35 +259,37 @@ def explained_json(
     """Return the same for programs; the last value of each feature is null: none."""
     catalogue, classes = model.ensemble.catalogue, model.ensemble.classes
     names = [feature.name for feature in catalogue.features]
-    labels = [one.label for one in classes]
+    labels = [label.label for label in classes]
     return {
         "purchases": [
             {
-                "features": [names[idx] for idx in one.feature_idxs],
-                "price": from_micros(one.price),
-                "spent": from_micros(one.spent),
-                "error_before": one.error_before,
-                "error_after": one.error_after,
+                "features": [names[idx] for idx in purchase.feature_idxs],
+                "price": from_micros(purchase.price),
+                "spent": from_micros(purchase.spent),
+                "error_before": purchase.error_before,
+                "error_after": purchase.error_after,
             }
-            for one in purchases
+            for purchase in purchases
         ],
         "labels": labels,
         "typical": effects.typical.tolist(),
         "base": None if effects.base is None else effects.base.tolist(),
         "effects": [
             {
-                "feature": names[one.feature_idx],
+                "feature": names[effect.feature_idx],
                 "values": [
                     None
                     if math.isnan(value)
-                    else describe_plain(model.ensemble, one.feature_idx, value)
-                    for value in one.values.tolist()
+                    else describe_plain(model.ensemble, effect.feature_idx, value)
+                    for value in effect.values.tolist()
                 ],
-                "chances": one.chances.tolist(),
+                "chances": effect.chances.tolist(),
                 # Without the row of no value, which has no points.
-                "points": None if one.points is None else one.points[:-1].tolist(),
+                "points": None
+                if effect.points is None
+                else effect.points[:-1].tolist(),
             }
-            for one in effects.features
+            for effect in effects.features
         ],
     }
 

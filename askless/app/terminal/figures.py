@@ -31,12 +31,17 @@ def figures_table(
     table = titled_table(
         "Chances and labels, each with its 95 % interval",
         Column("aim", no_wrap=True) if aims else first,
-        *(Column(MEANINGS[one][0], justify="right", overflow="fold") for one in shown),
+        *(
+            Column(MEANINGS[measure][0], justify="right", overflow="fold")
+            for measure in shown
+        ),
     )
-    budgets = ["unlimited" if one is None else money(one) for one in curve.budgets]
-    for named, one in zip(aims or budgets, figures, strict=True):
+    budgets = [
+        "unlimited" if budget is None else money(budget) for budget in curve.budgets
+    ]
+    for named, figure in zip(aims or budgets, figures, strict=True):
         cells = (
-            describe_estimate(getattr(one, name), name in SHARES) for name in shown
+            describe_estimate(getattr(figure, name), name in SHARES) for name in shown
         )
         table.add_row(named, *cells)
     # Seven figures and a budget are to fit 80 letters.

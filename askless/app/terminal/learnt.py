@@ -27,7 +27,7 @@ def describe_share(estimate: Estimate) -> str:
     share = percent(estimate.value)
     if estimate.interval is None:
         return share
-    low, high = (percent(one) for one in estimate.interval)
+    low, high = (percent(bound) for bound in estimate.interval)
     return f"{share} (95 % interval {low} to {high})"
 
 

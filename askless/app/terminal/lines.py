@@ -60,12 +60,12 @@ def split_named(catalogue: Catalogue, text: str) -> TypedAnswer | None:
     parts, known = text.split("="), catalogue.feature_idxs
     for n_parts in range(len(parts) - 1, 0, -1):
         name = "=".join(parts[:n_parts]).strip()
-        told = "=".join(parts[n_parts:]).strip()
+        answer = "=".join(parts[n_parts:]).strip()
         if name in known:
-            return TypedAnswer(known[name], told)
+            return TypedAnswer(known[name], answer)
         plain = name.removesuffix("!").rstrip()
         if plain != name and plain in known:
-            return TypedAnswer(known[plain], told, is_insistent=True)
+            return TypedAnswer(known[plain], answer, is_insistent=True)
     return None
 
 
@@ -90,14 +90,18 @@ def find_category(feature: Feature, text: str) -> str:
     known = feature.categories
     if not text or is_known(feature, text):
         return text
-    same = [one for one in known if one.casefold() == text.casefold()]
+    same = [category for category in known if category.casefold() == text.casefold()]
     if len(same) == 1:
         return same[0]
     if not is_numbered(feature):
         return text
     if text.isdecimal() and 1 <= int(text) <= len(known):
         return known[int(text) - 1]
-    fits = [one for one in known if one.casefold().startswith(text.casefold())]
+    fits = [
+        category
+        for category in known
+        if category.casefold().startswith(text.casefold())
+    ]
     if len(fits) > 1:
         rule = f"may be {' or '.join(fits)}: type more of it"
         raise RefusedError([Refusal(feature.name, rule, repr(text))])
@@ -106,7 +110,7 @@ def find_category(feature: Feature, text: str) -> str:
 
 def is_numbered(feature: Feature) -> bool:
     """Return whether categories can be answered by number: no category is a number."""
-    return all(parse_number(one) is None for one in feature.categories)
+    return all(parse_number(category) is None for category in feature.categories)
 
 
 def describe_doubt(ensemble: Ensemble, answer: Answer, text: str) -> str | None:
@@ -144,7 +148,9 @@ def list_categories(feature: Feature) -> list[str]:
     """Return the categories, with their numbers if they have any."""
     if not is_numbered(feature):
         return list(feature.categories)
-    return [f"{number} {one}" for number, one in enumerate(feature.categories, 1)]
+    return [
+        f"{number} {category}" for number, category in enumerate(feature.categories, 1)
+    ]
 
 
 def print_choices(console: Console, ensemble: Ensemble, feature_idx: int) -> None:

@@ -80,8 +80,8 @@ def overview_lines(checked: CheckedTable) -> Iterator[str]:
         dataset.targets, weights=dataset.weights, minlength=len(dataset.classes)
     )
     named = tuple(
-        f"{one.display} {share}"
-        for one, share in zip(
+        f"{label.display} {share}"
+        for label, share in zip(
             dataset.classes, percents((shares / shares.sum()).tolist()), strict=True
         )
     )
@@ -90,7 +90,9 @@ def overview_lines(checked: CheckedTable) -> Iterator[str]:
 
 def group_line(catalogue: Catalogue, group: Group) -> str:
     """Return what a group costs once, and for which features."""
-    members = tuple(one.name for one in catalogue.features if one.group == group.name)
+    members = tuple(
+        feature.name for feature in catalogue.features if feature.group == group.name
+    )
     amount, noun = (group.fee, "fee") if group.price is None else (group.price, "price")
     price = money(amount, catalogue.cost_unit)
     return f"Group {group.name}: {noun} {price}, once for {listed(members)}"

@@ -20,7 +20,7 @@ VALUES = {"sfs": "accuracy", "fs2boost": "Z", "ifs2boost": "Z'"}
 def path_table(catalogue: Catalogue, selection: Selection) -> Table:
     """Return a table of the best feature of each step, and whether it was taken."""
     figures = [
-        figure_column(one) for one in (VALUES[selection.method], "gain", "needed")
+        figure_column(word) for word in (VALUES[selection.method], "gain", "needed")
     ]
     best, taken = Column("best feature"), Column("taken")
     table = titled_table("Steps", figure_column("step"), best, *figures, taken)
@@ -71,9 +71,9 @@ def selection_json(
     }
 
 
-def with_units(told: dict[str, Any]) -> dict[str, Any]:
-    rest = {key: value for key, value in told.items() if key != "cost_micros"}
-    return rest | {"cost": from_micros(told["cost_micros"])}
+def with_units(step: dict[str, Any]) -> dict[str, Any]:
+    rest = {key: value for key, value in step.items() if key != "cost_micros"}
+    return rest | {"cost": from_micros(step["cost_micros"])}
 
 
 def prices(catalogue: Catalogue, selection: Selection) -> list[tuple[str, int]]:

@@ -51,8 +51,8 @@ def curve_table(
     table.box, table.padding = box.SIMPLE_HEAD, (0, 1, 0, 0)
     # With an aim, a budget is a limit and not what sessions are to reach.
     betters = [] if aims else describe_betters(curve, unit)
-    told = [VOTE_NOTE] if VOTE_ERROR in head else []
-    table.caption = "\n".join([*told, *betters, *notes])
+    lines = [VOTE_NOTE] if VOTE_ERROR in head else []
+    table.caption = "\n".join([*lines, *betters, *notes])
     table.caption_justify = "left"
     return table
 
@@ -81,15 +81,15 @@ def early_table(points: Sequence[EarlyPoint], unit: str) -> Table:
         figure_column("mean spend"),
         figure_column("else"),
     )
-    for one in points:
-        threshold, lack = one.certificate.threshold, one.certificate.lack
+    for point in points:
+        threshold, lack = point.certificate.threshold, point.certificate.lack
         table.add_row(
-            "unlimited" if one.budget is None else money(one.budget),
+            "unlimited" if point.budget is None else money(point.budget),
             LACKS[lack] if threshold is None else percent(threshold),
-            f"{100 * one.differing:.1f} %",
-            f"{100 * one.error:.1f} %",
-            money(round(one.mean_spend, -4)),
-            money(round(one.mean_spend_whole, -4)),
+            f"{100 * point.differing:.1f} %",
+            f"{100 * point.error:.1f} %",
+            money(round(point.mean_spend, -4)),
+            money(round(point.mean_spend_whole, -4)),
         )
     return table
 

@@ -57,7 +57,7 @@ def print_member(
     unit = f" ({feature.unit})" if feature.unit else ""
     head = "also bought:" if feature_idx in state.pending else "again:"
     number_words = "" if number is None else f"{number}. "
-    charged = [one.feature_idx for one in state.charges]
+    charged = [charge.feature_idx for charge in state.charges]
     price = money(Position.of(ensemble, state).prices[feature_idx])
     amount = "paid" if feature_idx in (*charged, *state.known) else price
     console.print(
@@ -69,8 +69,8 @@ def print_member(
 def print_standing(console: Console, ensemble: Ensemble, state: State) -> None:
     """Print what the last answer did; spent, remaining and the prediction now."""
     for step in trace_answers(ensemble, state)[-1:]:
-        told = step_words(ensemble, step, choose_class(step.after))
-        console.print(f"   {escape(told)}")
+        words = step_words(ensemble, step, choose_class(step.after))
+        console.print(f"   {escape(words)}")
     unit = ensemble.catalogue.cost_unit
     forecast = machine.forecast(ensemble, state)
     left = "no limit" if state.remaining is None else f"{money(state.remaining)} left"
@@ -89,9 +89,9 @@ def print_end(console: Console, ensemble: Ensemble, state: State) -> None:
         f"Prediction: [bold]{escape(prediction_words(ensemble, forecast))}[/bold], "
         f"for {money(state.spent, unit)}"
     )
-    for position, one in enumerate(ensemble.classes):
+    for position, label in enumerate(ensemble.classes):
         share = percent(forecast.probabilities[position])
-        console.print(f"   {escape(one.display)}: {share}")
+        console.print(f"   {escape(label.display)}: {share}")
     print_answer_effects(console, ensemble, state, choose_class(forecast.probabilities))
     if forecast.label_set is not None:
         shown = ", ".join(ensemble.classes[idx].display for idx in forecast.label_set)
@@ -116,7 +116,7 @@ def print_answer_effects(
         rise = step.log_odds(class_idx)
         if abs(rise) < LEAST_RISE:
             continue
-        ends = (percent(one[class_idx]) for one in (step.before, step.after))
+        ends = (percent(chances[class_idx]) for chances in (step.before, step.after))
         line = f"   {describe_answer(ensemble, step)}: {span(*ends)} ({rise:+.2f})"
         parts[f"{'For' if rise > 0 else 'Against'} {name}"].append(line)
     if any(parts.values()):

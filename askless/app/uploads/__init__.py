@@ -38,9 +38,9 @@ def read_parquet(content: bytes, bounds: Bounds) -> Any:
     refuse_too_large_for_memory(unpacked_bytes(metadata), bounds.memory)
     leaves = (metadata.schema.column(i) for i in range(metadata.num_columns))
     texts = [
-        one.path
-        for one in leaves
-        if one.physical_type == "BYTE_ARRAY" and one.max_repetition_level == 0
+        leaf.path
+        for leaf in leaves
+        if leaf.physical_type == "BYTE_ARRAY" and leaf.max_repetition_level == 0
     ]
     with pyarrow.parquet.ParquetFile(
         pa.BufferReader(content), read_dictionary=texts

@@ -51,7 +51,7 @@ def check_both(
         checked = check_columns(table, spec)
     except RefusedError as error:
         # A name with `FRESH` stands for a wrong one, which `refusals` names already.
-        of_table = (one for one in error.refusals if FRESH not in str(one))
+        of_table = (refusal for refusal in error.refusals if FRESH not in str(refusal))
         raise RefusedError(dict.fromkeys([*refusals, *of_table])) from None
     if refusals:
         raise RefusedError(refusals)
@@ -72,11 +72,11 @@ def check_names(
         # Features are chosen by their names; no cell is read.
         columns = dict.fromkeys(names, np.empty(0))
         chosen, more = choose_columns(columns, spec.table, n_rows)
-        features = tuple(one.name for one in chosen)
-        absent = [one for one in features if one not in columns]
-        more += [unknown_column("features", one, columns) for one in absent]
+        features = tuple(feature.name for feature in chosen)
+        absent = [feature for feature in features if feature not in columns]
+        more += [unknown_column("features", name, columns) for name in absent]
     if spec is None or refusals or more:
-        more = [one for one in more if FRESH not in str(one)]
+        more = [refusal for refusal in more if FRESH not in str(refusal)]
         raise RefusedError(dict.fromkeys([*refusals, *more]))
     return spec, features
 
@@ -134,6 +134,6 @@ def read_training(
 
 def is_decided(refusals: list[Refusal]) -> bool:
     """Return whether a spec's errors leave it certain how columns are to be read."""
-    fields = [one.field for one in refusals]
+    fields = [refusal.field for refusal in refusals]
     parts = {part for field in fields for part in re.split(r"[.\[]", field)}
     return not (WHOLES & {*fields} or PARTS & parts)

@@ -151,17 +151,21 @@ def find_dialect(content: bytes, bounds: Bounds) -> Dialect:
     separators = (named[1].decode("latin-1"),) if named else SEPARATORS
     rows_by_separator: dict[str, list[list[str]]] = {}
     failure: csv.Error | None = None
-    for one in separators:
+    for candidate in separators:
         try:
-            rows_by_separator[one] = read_first_rows(content, start, one)
+            rows_by_separator[candidate] = read_first_rows(content, start, candidate)
         except csv.Error as error:
             # Another separator may split the header into shorter cells.
             failure = error
     if failure is not None and not rows_by_separator:
         raise failure
-    wide = [one for one, rows in rows_by_separator.items() if len(rows[0]) > 1]
+    wide = [
+        candidate for candidate, rows in rows_by_separator.items() if len(rows[0]) > 1
+    ]
     even = (
-        one for one in wide if len({len(row) for row in rows_by_separator[one]}) == 1
+        candidate
+        for candidate in wide
+        if len({len(row) for row in rows_by_separator[candidate]}) == 1
     )
     separator = next(even, next(iter(wide), next(iter(rows_by_separator))))
     return Dialect(separator, start, rows_by_separator[separator][0])

@@ -54,23 +54,33 @@ def draft_spec(
     columns, labels, targets, notes = read_labels(columns, target, table.n_rows)
     # The column of cases is read by every training, and never a feature.
     columns.pop(CASE_COLUMN, None)
-    named = [one for one in columns if one != target and not is_unnamed(one)]
+    named = [
+        column for column in columns if column != target and not is_unnamed(column)
+    ]
     price_table = PriceTable() if prices is None else read_prices(prices, named)
-    drafts = [draft_column(one, columns[one], targets, len(labels)) for one in named]
+    drafts = [
+        draft_column(column, columns[column], targets, len(labels)) for column in named
+    ]
     ignored = dict.fromkeys(unreadable, NO_CELLS)
-    ignored |= {one: NO_NAME for one in columns if is_unnamed(one) and one != target}
-    drafts += [ColumnDraft(one, "number", reason=why) for one, why in ignored.items()]
+    ignored |= {
+        column: NO_NAME for column in columns if is_unnamed(column) and column != target
+    }
+    drafts += [
+        ColumnDraft(column, "number", reason=why) for column, why in ignored.items()
+    ]
     spec: dict[str, Any] = {"name": name, "target": target}
     spec |= {"positive": labels[1]} if len(labels) == 2 else {}
     spec |= {
         "cost_unit": "",
         "features": [
-            build_feature_entry(one, price_table) for one in drafts if not one.reason
+            build_feature_entry(draft, price_table)
+            for draft in drafts
+            if not draft.reason
         ],
     }
     groups = build_group_entries(spec["features"], price_table)
     spec |= {"groups": groups} if groups else {}
-    ignored_names = [one.name for one in drafts if one.reason]
+    ignored_names = [draft.name for draft in drafts if draft.reason]
     spec |= {"ignore": ignored_names} if ignored_names else {}
     if len(targets) < table.n_rows:
         spec |= {"missing_target": "drop"}
@@ -92,7 +102,7 @@ def read_labels(
     if refusals:
         raise RefusedError(refusals)
     refuse_identifier(target, len(classes), targets.size)
-    labels = [one.label for one in classes]
+    labels = [label.label for label in classes]
     n_dropped = int((~is_kept).sum())
     dropped = f"{target}: rows without a target are dropped: {n_dropped}"
     notes = [dropped] if n_dropped else []
@@ -104,8 +114,8 @@ def refuse_identifier(target: str, n_classes: int, n_rows: int) -> None:
     """Refuse a target of which nearly each row has its own value."""
     if n_rows > LEAST_ROWS and 2 * n_classes > n_rows:
         rule = "must have classes of several rows each, and looks like an identifier"
-        found = f"{n_classes} values in {n_rows} rows"
-        raise RefusedError([Refusal(f"target {target}", rule, found)])
+        counts = f"{n_classes} values in {n_rows} rows"
+        raise RefusedError([Refusal(f"target {target}", rule, counts)])
 
 
 def note_scarce_classes(
@@ -143,28 +153,30 @@ def read_each_column(
     return columns, unreadable
 
 
-def build_feature_entry(one: ColumnDraft, price_table: PriceTable) -> dict[str, Any]:
+def build_feature_entry(draft: ColumnDraft, price_table: PriceTable) -> dict[str, Any]:
     """Return a feature as a spec lists it; its cost is 1 unless it is known."""
-    group = price_table.groups.get(one.name)
-    entry: dict[str, Any] = {"name": one.name, "type": one.type}
+    group = price_table.groups.get(draft.name)
+    entry: dict[str, Any] = {"name": draft.name, "type": draft.type}
     if group not in price_table.prices:
-        entry["cost"] = price_table.costs.get(one.name, 1)
+        entry["cost"] = price_table.costs.get(draft.name, 1)
     entry |= {} if group is None else {"group": group}
-    entry |= {"unit": one.unit} if one.unit else {}
-    entry |= {"missing": list(one.missing)} if one.missing else {}
-    return entry | ({"rare": one.rare} if one.rare else {})
+    entry |= {"unit": draft.unit} if draft.unit else {}
+    entry |= {"missing": list(draft.missing)} if draft.missing else {}
+    return entry | ({"rare": draft.rare} if draft.rare else {})
 
 
 def build_group_entries(
     features: list[dict[str, Any]], price_table: PriceTable
 ) -> list[dict[str, Any]]:
     """Return the groups of the features; a fee is 0 unless it is known."""
-    names = dict.fromkeys(one["group"] for one in features if "group" in one)
+    names = dict.fromkeys(
+        feature["group"] for feature in features if "group" in feature
+    )
     return [
-        {"name": one, "price": price_table.prices[one]}
-        if one in price_table.prices
-        else {"name": one, "fee": price_table.fees.get(one, 0)}
-        for one in names
+        {"name": name, "price": price_table.prices[name]}
+        if name in price_table.prices
+        else {"name": name, "fee": price_table.fees.get(name, 0)}
+        for name in names
     ]
 
 
@@ -176,16 +188,16 @@ def write_notes(
     A note that holds for several columns is written once.
     """
     names: dict[str, list[str]] = {}
-    for one in drafts:
-        notes = list(one.notes)
-        if one.reason:
-            notes.append(f"ignored, since it is {one.reason}")
-        elif has_prices and one.name not in {*price_table.costs, *price_table.groups}:
+    for draft in drafts:
+        notes = list(draft.notes)
+        if draft.reason:
+            notes.append(f"ignored, since it is {draft.reason}")
+        elif has_prices and draft.name not in {*price_table.costs, *price_table.groups}:
             notes.append("has no price, so its cost is 1")
-        if one.rare:
-            notes.append(f"categories of under {one.rare} rows are `other`")
+        if draft.rare:
+            notes.append(f"categories of under {draft.rare} rows are `other`")
         for note in notes:
-            names.setdefault(note, []).append(one.name)
+            names.setdefault(note, []).append(draft.name)
     for note, named in names.items():
         n_more = len(named) - MAX_NAMED
         tail = f" and {n_more} more" if n_more > 0 else ""
@@ -198,7 +210,7 @@ def spec_text(spec: dict[str, Any]) -> str:
     for key, value in spec.items():
         text = json.dumps(value, ensure_ascii=False)
         if value and isinstance(value, list) and isinstance(value[0], dict):
-            entries = (json.dumps(one, ensure_ascii=False) for one in value)
+            entries = (json.dumps(entry, ensure_ascii=False) for entry in value)
             text = "[\n    " + ",\n    ".join(entries) + "\n  ]"
         lines.append(f"  {json.dumps(key)}: {text}")
     return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -53,16 +53,16 @@ def join_sources(
     Returns the joined table as a Parquet file, too. Raises RefusedError with every
     broken rule; a table that stays where it is can't be joined.
     """
-    names = [one.name for one in sources]
+    names = [source.name for source in sources]
     refusals, lengths = [], []
     with TemporaryFile() as file:
-        for place, one in enumerate(sources):
-            if isinstance(one.source, ReferredTable):
+        for place, source in enumerate(sources):
+            if isinstance(source.source, ReferredTable):
                 rule = "must be uploaded, to be joined: this table stays elsewhere"
                 refusals.append(Refusal(PLACE.format(place), rule))
                 continue
             start = file.tell()
-            copyfileobj(one.source, file)
+            copyfileobj(source.source, file)
             lengths.append(file.tell() - start)
         if refusals:
             raise RefusedError(refusals)
@@ -90,7 +90,8 @@ def join_files(
             tables.append(NamedTable(name, read_bounded(part, bounds), where))
         except RefusedError as error:
             refusals += (
-                replace(one, field=f"{where}, {one.field}") for one in error.refusals
+                replace(refusal, field=f"{where}, {refusal.field}")
+                for refusal in error.refusals
             )
     if refusals:
         raise RefusedError(refusals)
@@ -117,7 +118,11 @@ def name_columns(
     """
     if spec is None:
         return (), (), ()
-    typed = {one.name for one in spec.features or () if one.name not in spec.untyped}
-    roles = [one for one in spec.roles.values() if one is not None]
-    names = [name for one in tables for name in one.cells.column_names]
+    typed = {
+        feature.name
+        for feature in spec.features or ()
+        if feature.name not in spec.untyped
+    }
+    roles = [role for role in spec.roles.values() if role is not None]
+    names = [name for table in tables for name in table.cells.column_names]
     return typed | {*roles}, roles, unused_columns(names, spec)

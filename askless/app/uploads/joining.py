@@ -45,7 +45,7 @@ def join_tables(
     rows say which columns their table has not: a cell that nobody filled in says
     nothing of the row. Raises RefusedError with every broken rule.
     """
-    names = dict.fromkeys(name for one in tables for name in one.cells.column_names)
+    names = dict.fromkeys(name for table in tables for name in table.cells.column_names)
     refusals = [
         Refusal(table.where, f"must have the column {name}")
         for table in tables
@@ -65,13 +65,13 @@ def join_tables(
             columns[name] = join_column(tables, name)
         except RefusedError as error:
             if name in unused:
-                n_rows = sum(one.cells.num_rows for one in tables)
+                n_rows = sum(table.cells.num_rows for table in tables)
                 columns[name] = pa.nulls(n_rows, pa.string())
             else:
                 refusals += error.refusals
     if refusals:
         raise RefusedError(refusals)
-    cases = [cell for one in tables for cell in case_cells(one, columns)]
+    cases = [cell for table in tables for cell in case_cells(table, columns)]
     if any(cell is not None for cell in cases):
         columns[CASE_COLUMN] = pa.array(cases, pa.string())
     return pa.table(columns)
@@ -117,10 +117,10 @@ def join_column(tables: Sequence[NamedTable], name: str) -> Any:
     Raises RefusedError for a column of lists, records or bytes.
     """
     parts = [
-        one.cells.column(name) if name in one.cells.column_names else None
-        for one in tables
+        table.cells.column(name) if name in table.cells.column_names else None
+        for table in tables
     ]
-    kinds = [plain_type(one.type) for one in parts if one is not None]
+    kinds = [plain_type(part.type) for part in parts if part is not None]
     to_common = {
         all(map(is_numeric_type, kinds)): to_floats,
         all(map(pa.types.is_boolean, kinds)): to_booleans,
@@ -134,7 +134,7 @@ def join_column(tables: Sequence[NamedTable], name: str) -> Any:
             chunks.append(pa.nulls(table.cells.num_rows, kind))
             continue
         try:
-            chunks += [to_common(one) for one in part.chunks]
+            chunks += [to_common(chunk) for chunk in part.chunks]
         except pa.ArrowException:
             refusals.append(Refusal(f"{table.where}, column {name}", TYPE_RULE))
     if refusals:
@@ -154,7 +154,10 @@ def to_texts(cells: Any) -> Any:
     """Return cells as text; numbers as tables of text write them."""
     cells = decoded(cells)
     if pa.types.is_floating(cells.type):
-        texts = [None if one is None else number_text(one) for one in cells.to_pylist()]
+        texts = [
+            None if number is None else number_text(number)
+            for number in cells.to_pylist()
+        ]
         return pa.array(texts, pa.string())
     return cells.cast(pa.string())
 
@@ -169,7 +172,7 @@ def case_cells(table: NamedTable, columns: Collection[str]) -> list[str | None]:
     Raises RefusedError for a cell that is no document.
     """
     names = table.cells.column_names
-    absent = [one for one in columns if one not in names]
+    absent = [name for name in columns if name not in names]
     if CASE_COLUMN not in names:
         return [note_absent(None, absent)] * table.cells.num_rows
     field = f"{table.where}, column {CASE_COLUMN}"
@@ -178,7 +181,9 @@ def case_cells(table: NamedTable, columns: Collection[str]) -> list[str | None]:
         column = to_column(cells_of_case.chunks, len(cells_of_case), is_number=False)
     except pa.ArrowException:
         raise RefusedError([Refusal(field, RULE)]) from None
-    places, cells = read_case_cells(column, lambda one: note_absent(one, absent), field)
+    places, cells = read_case_cells(
+        column, lambda case: note_absent(case, absent), field
+    )
     return [cells[place] for place in places.tolist()]
 
 
@@ -195,6 +200,6 @@ def split_file(file: IO[bytes], lengths: Sequence[int]) -> list[BytesIO]:
 
 def refuse_too_many(tables: Sequence[NamedTable], bounds: Bounds) -> None:
     """Refuse tables that have more rows or columns together than one may have."""
-    names = {name for one in tables for name in one.cells.column_names}
-    refuse_more(sum(one.cells.num_rows for one in tables), bounds.rows, "rows")
+    names = {name for table in tables for name in table.cells.column_names}
+    refuse_more(sum(table.cells.num_rows for table in tables), bounds.rows, "rows")
     refuse_more(len(names), bounds.columns, "columns")

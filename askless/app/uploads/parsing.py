@@ -242,7 +242,7 @@ def judge_table(
         warnings=checked.warnings,
         n_rows=dataset.n_samples,
         features=tuple(feature.name for feature in dataset.catalogue.features),
-        classes=tuple(one.label for one in dataset.classes),
+        classes=tuple(label.label for label in dataset.classes),
     )
 
 
@@ -289,7 +289,10 @@ def draft_sample(
 
 def draft_table(table: StreamedTable, target: str, name: str) -> DraftedTable:
     draft = draft_spec(table, target, name, None)
-    columns = tuple((one, build_sketch(one, draft.columns)) for one in draft.drafts)
+    columns = tuple(
+        (column_draft, build_sketch(column_draft, draft.columns))
+        for column_draft in draft.drafts
+    )
     return DraftedTable(draft.spec, draft.labels, columns)
 
 

@@ -78,7 +78,7 @@ def open_reference(
         system, _ = open_place(reference.url)
     except (OSError, ValueError) as error:
         raise place_error(reference.url, error) from None
-    refuse_links([one.path for one in reference.files], reference.url, places)
+    refuse_links([file.path for file in reference.files], reference.url, places)
     files = [find_unchanged(system, recorded) for recorded in reference.files]
     return StreamedTable(files, text, bounds)
 
@@ -164,8 +164,11 @@ def sample_rows(table: StreamedTable, n_rows: int) -> list[range]:
     }
     each = n_rows // n_groups
     return [
-        range(spans[one].start, min(spans[one].stop, spans[one].start + each))
-        for one in sorted(chosen)
+        range(
+            spans[block_idx].start,
+            min(spans[block_idx].stop, spans[block_idx].start + each),
+        )
+        for block_idx in sorted(chosen)
     ]
 
 

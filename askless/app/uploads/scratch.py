@@ -151,10 +151,10 @@ def write_batches(
         for rows in join_batches(batches):
             refuse_more(n_rows + rows.num_rows, bounds.rows, "rows")
             is_plain = dialect.separator == COMMA
-            found = parted if is_plain else find_parted(rows) | parted
-            if n_rows and found != parted:
+            with_commas = parted if is_plain else find_parted(rows) | parted
+            if n_rows and with_commas != parted:
                 raise NoBlocksError
-            parted = found
+            parted = with_commas
             n_rows += rows.num_rows
             writer.write_table(
                 rows if is_plain else replace_decimal_commas(rows, parted)
@@ -166,7 +166,7 @@ def join_batches(batches: Any) -> Iterator[Any]:
     group: list[Any] = []
     for batch in batches:
         group.append(batch)
-        if sum(one.nbytes for one in group) >= GROUP:
+        if sum(rows.nbytes for rows in group) >= GROUP:
             yield pa.Table.from_batches(group)
             group = []
     if group:
@@ -214,9 +214,13 @@ def open_bytes(source: Path) -> Iterator[Any]:
     with pa.OSFile(str(source)) as raw:
         magic = raw.read(10)
         raw.seek(0)
-        found = [one for start, one in COMPRESSIONS.items() if magic.startswith(start)]
-        if not found:
+        compressions = [
+            compression
+            for start, compression in COMPRESSIONS.items()
+            if magic.startswith(start)
+        ]
+        if not compressions:
             yield raw
             return
-        with pa.CompressedInputStream(raw, found[0]) as unpacked:
+        with pa.CompressedInputStream(raw, compressions[0]) as unpacked:
             yield unpacked

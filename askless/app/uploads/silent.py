@@ -29,14 +29,14 @@ class SilentCells:
 
     def find(self, name: str) -> BoolArray:
         """Return which rows say nothing in a column, (n_rows,)."""
-        is_silent = np.array([one.has(name) for one in self.documents], bool)
-        found: BoolArray = is_silent[self.places]
-        return found
+        is_silent = np.array([document.has(name) for document in self.documents], bool)
+        silent_rows: BoolArray = is_silent[self.places]
+        return silent_rows
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """A note on closed cases among the rows, if there are any."""
-        is_case = np.array([one.is_all_but for one in self.documents], bool)
+        is_case = np.array([document.is_all_but for document in self.documents], bool)
         n_rows = int(is_case[self.places].sum())
         if not n_rows:
             return ()

@@ -171,7 +171,9 @@ class StreamedTable(Mapping[str, Column]):
     ) -> Iterator[tuple[int, Any]]:
         """Yield cells and first row of each row group that has some of the rows."""
         field, last = self._fields[name], self.n_rows if stop is None else stop
-        groups = [one for one in self.spans if one.start < last and start < one.stop]
+        groups = [
+            span for span in self.spans if span.start < last and start < span.stop
+        ]
         for _, spans in groupby(groups, lambda span: span.file.path):
             file_groups = list(spans)
             file = file_groups[0].file
@@ -266,7 +268,10 @@ def read_groups(
     n_rows = min(ROWS, max(1, sum(group.stop - group.start for group in groups)))
     try:
         for batch in opened.iter_batches(
-            n_rows, [one.number for one in groups], columns=[name], use_threads=False
+            n_rows,
+            [entry.number for entry in groups],
+            columns=[name],
+            use_threads=False,
         ):
             yield first, batch.column(0)
             first += batch.num_rows
@@ -287,10 +292,10 @@ def refuse_schema(
         raise RefusedError([Refusal(where, rule, f"not so: {', '.join(odd[:5])}")])
     refusals = [
         Refusal(
-            where, f"column {one.name} must be {other.type}, as in {first.name}", kind
+            where, f"column {field.name} must be {other.type}, as in {first.name}", kind
         )
-        for one, other in zip(schema, expected, strict=True)
-        if (kind := str(one.type)) != str(other.type)
+        for field, other in zip(schema, expected, strict=True)
+        if (kind := str(field.type)) != str(other.type)
     ]
     if refusals:
         raise RefusedError(refusals)

@@ -42,7 +42,7 @@ def pick_budgets(model: Model) -> list[BudgetWords]:
         return []
     places = {find_knee(curve), find_half(curve), len(curve.budgets) - 1} - {None}
     rows, picked = budget_words(model), []
-    for place in sorted(one for one in places if one is not None):
+    for place in sorted(position for position in places if position is not None):
         row, error = rows[place], percent(curve.errors_calibrated[place])
         unit = model.ensemble.catalogue.cost_unit
         spend = money(round(curve.mean_spends[place], -4), unit)
@@ -73,16 +73,17 @@ def budget_chart(model: Model) -> str | None:
     if curve is None:
         return None
     named = [
-        "no limit" if one is None else f"{from_micros(one):,g}" for one in curve.budgets
+        "no limit" if budget is None else f"{from_micros(budget):,g}"
+        for budget in curve.budgets
     ]
     x_name = f"budget{in_unit(unit)}, steps as measured"
-    said = f"Least error up to each budget of {model.name}, with a band of 95 %"
+    description = f"Least error up to each budget of {model.name}, with a band of 95 %"
     places, bands = best_so_far(curve), curve.intervals
     # The axis ends at the next tenth above the highest interval.
     top = min(1.0, -(-max(high for _, high in bands) // 0.1) / 10)
-    errors = [curve.errors_calibrated[one] for one in places]
-    intervals = [bands[one] for one in places]
-    return line_chart(Line(errors, named, said, x_name, "error", intervals), top)
+    errors = [curve.errors_calibrated[place] for place in places]
+    intervals = [bands[place] for place in places]
+    return line_chart(Line(errors, named, description, x_name, "error", intervals), top)
 
 
 def noise_words(model: Model) -> str:

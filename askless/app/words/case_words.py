@@ -69,15 +69,15 @@ def list_reasons(session: Session, model: Model) -> list[Reason]:
     """Return the effect of each answer, the largest first."""
     assert session.prediction is not None, "its answers were erased"
     catalogue = model.ensemble.catalogue
-    given = {one.feature: one for one in session.answers}
+    given = {answer.feature: answer for answer in session.answers}
     steps = session.prediction.steps
-    most = max((abs(one.log_odds) for one in steps), default=0.0)
+    most = max((abs(step.log_odds) for step in steps), default=0.0)
     listed = []
-    for one in sorted(steps, key=lambda one: -abs(one.log_odds)):
-        feature = catalogue.features[catalogue.feature_idxs[one.feature]]
-        width = 100 * abs(one.log_odds) / most if most else 0.0
-        value = answer_words(feature, given.get(one.feature))
-        listed.append(Reason(feature.title, value, one.words, one.log_odds, width))
+    for step in sorted(steps, key=lambda answer_step: -abs(answer_step.log_odds)):
+        feature = catalogue.features[catalogue.feature_idxs[step.feature]]
+        width = 100 * abs(step.log_odds) / most if most else 0.0
+        value = answer_words(feature, given.get(step.feature))
+        listed.append(Reason(feature.title, value, step.words, step.log_odds, width))
     return listed
 
 

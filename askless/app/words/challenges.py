@@ -40,16 +40,16 @@ def say_gap(gap: GapSoFar) -> str:
     """Return a sentence that says whether the challenger is better."""
     span = f"between {points(gap.low)} and {points(gap.high)}"
     after = f"after {say_cases(gap.cases)} its loss is lower by {points(gap.value)}"
-    found = f"{after} points, {span} at every look"
+    result = f"{after} points, {span} at every look"
     than = f" by more than {points(gap.margin)} points" if gap.margin else ""
     if gap.better_after is not None:
         since = f"since case {gap.better_after:,} that is beyond chance"
-        return f"The challenger is better{than}: {found}; {since}."
+        return f"The challenger is better{than}: {result}; {since}."
     if gap.high < 0:
-        return f"The challenger is worse: {found}."
+        return f"The challenger is worse: {result}."
     if gap.high <= gap.margin:
-        return f"The challenger is not better{than}: {found}."
-    return f"The challenger is not known to be better{than} yet: {found}."
+        return f"The challenger is not better{than}: {result}."
+    return f"The challenger is not known to be better{than} yet: {result}."
 
 
 def points(share: float) -> str:
@@ -76,10 +76,10 @@ def say_reason(alarm: Alarm, feature: str | None) -> str:
             return f"{say_cases(round(alarm.value))} with outcomes can be learnt from"
 
 
-def say_due(told: Sequence[str], n_cases: int, n_outcomes: int) -> str:
+def say_due(reasons: Sequence[str], n_cases: int, n_outcomes: int) -> str:
     """Return the verdict on a model's sessions in one sentence."""
-    if told:
-        return f"A refresh is due: {'; '.join(told)}."
+    if reasons:
+        return f"A refresh is due: {'; '.join(reasons)}."
     seen = f"{say_cases(n_cases)}, {n_outcomes:,} of them with an outcome"
     if n_cases < LEAST_CASES:
         few = f"{LEAST_CASES} are needed to compare them with training"

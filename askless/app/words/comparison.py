@@ -22,8 +22,8 @@ class Clash(NamedTuple):
 def find_clashes(first: Model, other: Model) -> Iterator[Clash]:
     """Yield each property that two models would have to share and do not."""
     ensembles = first.ensemble, other.ensemble
-    labels = [tuple(sorted(one.label for one in it.classes)) for it in ensembles]
-    units = [one.catalogue.cost_unit for one in ensembles]
+    labels = [tuple(sorted(label.label for label in it.classes)) for it in ensembles]
+    units = [ensemble.catalogue.cost_unit for ensemble in ensembles]
     for clash in (
         Clash(
             "target",
@@ -52,20 +52,20 @@ def comparison_cells(
 ) -> Cells:
     """Return a table with a row for each budget: error and spend of each model."""
     head = [f"budget {unit}".strip()]
-    for one in models:
-        head += [f"{one.name}: error", "mean spend"]
-        head += ["more than the first"] if one.differences is not None else []
+    for model in models:
+        head += [f"{model.name}: error", "mean spend"]
+        head += ["more than the first"] if model.differences is not None else []
     rows = []
     for position, budget in enumerate(budgets):
         cells = ["unlimited" if budget is None else money(budget)]
-        for one in models:
-            place = one.curve.place_at(budget)
-            error = 100 * one.curve.errors_calibrated[place]
-            interval = percent_range(*one.curve.intervals[place])
+        for model in models:
+            place = model.curve.place_at(budget)
+            error = 100 * model.curve.errors_calibrated[place]
+            interval = percent_range(*model.curve.intervals[place])
             cells.append(f"{error:.1f} % ({interval})")
-            cells.append(money(round(one.curve.mean_spends[place], -4)))
-            if one.differences is not None:
-                cells.append(describe_difference(one.differences[position]))
+            cells.append(money(round(model.curve.mean_spends[place], -4)))
+            if model.differences is not None:
+                cells.append(describe_difference(model.differences[position]))
         rows.append(tuple(cells))
     return head, rows
 
@@ -83,20 +83,20 @@ def describe_verdict(
     assert gaps is not None, "the second is compared with the first"
     if not budgets:
         return "They have no budget in common."
-    sure = [place for place, one in enumerate(gaps) if excludes_zero(one)]
-    best = max(sure, key=lambda one: abs(gaps[one].value), default=len(budgets) - 1)
+    sure = [place for place, gap in enumerate(gaps) if excludes_zero(gap)]
+    best = max(sure, key=lambda place: abs(gaps[place].value), default=len(budgets) - 1)
     budget = budgets[best]
     at = "without a limit" if budget is None else f"at {money(budget, unit)}"
-    pair = sorted((first, other), key=lambda one: error_at(one, budget))
-    low, high = (percent(error_at(one, budget)) for one in pair)
+    pair = sorted((first, other), key=lambda model: error_at(model, budget))
+    low, high = (percent(error_at(model, budget)) for model in pair)
     if gaps[best].value == 0:
         return f"Both err equally {at} ({low})."
     chance = "unlikely to be chance" if sure else "hardly more than chance"
     return f"{pair[0].name} errs less {at} ({low} to {high}), {chance}."
 
 
-def error_at(one: ComparedModel, budget: int | None) -> float:
-    return one.curve.errors_calibrated[one.curve.place_at(budget)]
+def error_at(model: ComparedModel, budget: int | None) -> float:
+    return model.curve.errors_calibrated[model.curve.place_at(budget)]
 
 
 def excludes_zero(difference: Estimate) -> bool:
@@ -115,7 +115,7 @@ def describe_difference(difference: Estimate) -> str:
 
 def explain_comparison(models: Sequence[ComparedModel]) -> list[str]:
     notes = ["error: how often the label of sessions is wrong; 95 % interval."]
-    if any(one.differences is not None for one in models):
+    if any(model.differences is not None for model in models):
         notes.append(
             "more than the first: in percentage points, on the same rows; if the "
             "interval excludes 0, the difference is unlikely to be chance."

@@ -24,7 +24,7 @@ MOST_CLASSES = 4
 
 def name_classes(ensemble: Ensemble) -> str:
     """Return what a model predicts: its classes in words."""
-    names = [one.display for one in ensemble.classes]
+    names = [label.display for label in ensemble.classes]
     if len(names) <= MOST_CLASSES:
         return " or ".join(names)
     return f"one of {len(names)} classes: {', '.join(names)}"
@@ -43,9 +43,9 @@ def list_facts(model: Model) -> list[tuple[str, str]]:
     if isinstance(rows, int):
         facts.append(("Rows it was trained on", f"{rows:,}"))
     facts += [
-        (f"of class {one.display}", f"{by_class[one.label]:,}")
-        for one in ensemble.classes
-        if one.label in by_class
+        (f"of class {label.display}", f"{by_class[label.label]:,}")
+        for label in ensemble.classes
+        if label.label in by_class
     ]
     learnt = describe_learnt(model)
     if learnt is not None:
@@ -99,8 +99,10 @@ def find_commonest(model: Model) -> CommonestClass | None:
     n_rows = sum(by_class.values())
     if not n_rows:
         return None
-    label = max(by_class, key=lambda one: by_class[one])
-    displays = {one.label: one.display for one in model.ensemble.classes}
+    label = max(by_class, key=lambda name: by_class[name])
+    displays = {
+        class_label.label: class_label.display for class_label in model.ensemble.classes
+    }
     return CommonestClass(displays.get(label, label), 1.0 - by_class[label] / n_rows)
 
 
@@ -186,10 +188,10 @@ def describe_seen(feature: Feature) -> str:
     if feature.value_range is None:
         return f"a number {in_brackets(feature.unit or '')}".strip()
     if feature.values:
-        *others, last = (value_words(feature, one) for one in feature.values)
+        *others, last = (value_words(feature, value) for value in feature.values)
         unit = f" {feature.unit}"
-        return ", ".join([*(one.removesuffix(unit) for one in others), last])
-    low, high = (value_words(feature, one) for one in feature.value_range)
+        return ", ".join([*(other.removesuffix(unit) for other in others), last])
+    low, high = (value_words(feature, value) for value in feature.value_range)
     return f"{low.removesuffix(f' {feature.unit}')} to {high}"
 
 
@@ -216,11 +218,11 @@ def list_cautions(model: Model) -> list[str]:
             "place or time, with other people or other instruments, it may be larger."
         )
     few = [label for label, n in rows_by_class(model).items() if n < FEW_ROWS]
-    names = [one.display for one in model.ensemble.classes if one.label in few]
+    names = [label.display for label in model.ensemble.classes if label.label in few]
     if names:
-        told = " and ".join(names)
-        limits.append(f"Training saw fewer than {FEW_ROWS} rows of: {told}.")
-    if any(one.value_range for one in model.ensemble.catalogue.features):
+        listed = " and ".join(names)
+        limits.append(f"Training saw fewer than {FEW_ROWS} rows of: {listed}.")
+    if any(feature.value_range for feature in model.ensemble.catalogue.features):
         limits.append(
             "Of a value outside the range that training saw, it knows nothing; a "
             "session warns of it."

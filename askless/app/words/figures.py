@@ -52,7 +52,9 @@ def name_figure(name: str) -> str:
 def shown_figures(curve: Curve) -> list[str]:
     """Return the names of the figures that a curve has at one budget or more."""
     figures = curve.predictive or ()
-    return [one for one in MEANINGS if any(getattr(it, one) for it in figures)]
+    return [
+        measure for measure in MEANINGS if any(getattr(it, measure) for it in figures)
+    ]
 
 
 def describe_estimate(
@@ -71,7 +73,7 @@ def describe_estimate(
 def explain(shown: Sequence[str], ensemble: Ensemble, threshold: float | None) -> str:
     """Return a line for each figure that says what it means."""
     if ensemble.n_outputs == 1:
-        negative, positive = (repr(one.display) for one in ensemble.classes)
+        negative, positive = (repr(label.display) for label in ensemble.classes)
         words = {"its": positive, "rest": negative, "said": "chances"}
     else:
         words = {
@@ -80,7 +82,8 @@ def explain(shown: Sequence[str], ensemble: Ensemble, threshold: float | None) -
             "said": "the labels' chances",
         }
     lines = [
-        f"{name_figure(one)}: {MEANINGS[one][1].format(**words)}." for one in shown
+        f"{name_figure(measure)}: {MEANINGS[measure][1].format(**words)}."
+        for measure in shown
     ]
     if threshold is not None:
         lines.append(
@@ -90,7 +93,9 @@ def explain(shown: Sequence[str], ensemble: Ensemble, threshold: float | None) -
 
 
 def describe_budgets(curve: Curve) -> list[str]:
-    return ["unlimited" if one is None else money(one) for one in curve.budgets]
+    return [
+        "unlimited" if budget is None else money(budget) for budget in curve.budgets
+    ]
 
 
 def describe_betters(curve: Curve, unit: str) -> list[str]:
@@ -127,13 +132,13 @@ def curve_cells(curve: Curve, unit: str) -> Cells:
         [f"{100 * low:.1f} to {100 * high:.1f} %" for low, high in curve.intervals]
     )
     shown = shown_figures(curve)
-    for one in ("auroc", "log_loss"):
-        if one in shown:
-            head.append(name_figure(one))
-            figures = [getattr(it, one) for it in curve.predictive or ()]
+    for measure in ("auroc", "log_loss"):
+        if measure in shown:
+            head.append(name_figure(measure))
+            figures = [getattr(it, measure) for it in curve.predictive or ()]
             columns.append(list(map(estimate_cell, figures)))
     head += ["mean spend", "most spent"]
-    columns.append([money(round(one, -4)) for one in curve.mean_spends])
+    columns.append([money(round(mean_spend, -4)) for mean_spend in curve.mean_spends])
     columns.append(list(map(money, curve.max_spends)))
     return head, list(zip(*columns, strict=True))
 
@@ -156,15 +161,18 @@ def figure_cells(curve: Curve, unit: str) -> Cells:
         (
             named,
             *(
-                describe_estimate(getattr(it, one), one in SHARES, layout)
-                for one in shown
+                describe_estimate(getattr(it, measure), measure in SHARES, layout)
+                for measure in shown
             ),
         )
         for named, it in zip(
             describe_budgets(curve), curve.predictive or (), strict=True
         )
     ]
-    return (f"budget {unit}".strip(), *(name_figure(one) for one in shown)), rows
+    return (
+        f"budget {unit}".strip(),
+        *(name_figure(measure) for measure in shown),
+    ), rows
 
 
 def rank_purchases(curve: Curve) -> tuple[FloatArray, list[int]]:

@@ -67,7 +67,9 @@ def describe_plan(
         lines=tuple(lines),
         is_end=node.question is None,
         goes_on=node.goes_on,
-        children=tuple(describe_plan(ensemble, one, feature) for one in node.children),
+        children=tuple(
+            describe_plan(ensemble, child, feature) for child in node.children
+        ),
     )
 
 
@@ -85,7 +87,7 @@ def answers_words(feature: Feature, answers: FlowAnswers | None) -> str:
     assert answers is not None
     if is_any(feature, answers):
         return "any answer, or none" if answers.has_none else "any answer"
-    phrases = [range_words(feature, *one) for one in answers.ranges]
+    phrases = [range_words(feature, *value_range) for value_range in answers.ranges]
     phrases += [value_words(feature, code) for code in answers.codes[:MOST_CODES]]
     if left := len(answers.codes[MOST_CODES:]):
         phrases.append(f"{left} more")
@@ -105,7 +107,7 @@ def is_any(feature: Feature, answers: FlowAnswers) -> bool:
 def range_words(feature: Feature, low: float, high: float) -> str:
     """Return in words the numbers above `low`, up to `high`."""
     unit = f" {feature.unit}" if feature.unit else ""
-    ends = [number(float(f"{one:.4g}")) for one in (low, high)]
+    ends = [number(float(f"{value:.4g}")) for value in (low, high)]
     if math.isinf(low):
         return f"up to {ends[1]}{unit}"
     return f"above {ends[0]}{'' if math.isinf(high) else f' to {ends[1]}'}{unit}"

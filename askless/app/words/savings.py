@@ -32,7 +32,7 @@ def find_saving(curve: Curve) -> Saving | None:
     """
     error, whole = curve.errors_calibrated[-1], curve.mean_spends[-1]
     pairs = zip(curve.errors_calibrated, curve.mean_spends, strict=True)
-    spend = min(spent for one, spent in pairs if one <= error)
+    spend = min(spent for reached, spent in pairs if reached <= error)
     if whole <= 0 or spend / whole >= WORTH_TELLING:
         return None
     return Saving(spend / whole, error, spend, whole)
@@ -44,7 +44,11 @@ def find_half(curve: Curve) -> int | None:
     None where even the smallest budget spends more on average.
     """
     half = curve.mean_spends[-1] / 2
-    within = [place for place, one in enumerate(curve.mean_spends) if one <= half]
+    within = [
+        place
+        for place, mean_spend in enumerate(curve.mean_spends)
+        if mean_spend <= half
+    ]
     return within[-1] if within else None
 
 
@@ -55,13 +59,13 @@ def find_knee(curve: Curve) -> int | None:
     budget whose error is at most the least error of all limited budgets and one
     standard error of that. None if the curve has no limited budget.
     """
-    places = [place for place, one in enumerate(curve.budgets) if one is not None]
+    places = [place for place, budget in enumerate(curve.budgets) if budget is not None]
     if not places:
         return None
     least = min(curve.errors_calibrated[place] for place in places)
     n_rows = curve.n_samples if curve.n_effective is None else curve.n_effective
     bound = least + math.sqrt(least * (1 - least) / n_rows)
-    return next(one for one in places if curve.errors_calibrated[one] <= bound)
+    return next(place for place in places if curve.errors_calibrated[place] <= bound)
 
 
 def best_so_far(curve: Curve) -> list[int]:

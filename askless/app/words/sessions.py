@@ -34,16 +34,16 @@ def describe_note(model: Model) -> str:
     return "" if sessions is None else SESSIONS_NOTE.format(rows=sessions.rows)
 
 
-def describe_sessions(told: SessionsShape, place: int, unit: str) -> str:
+def describe_sessions(sessions: SessionsShape, place: int, unit: str) -> str:
     """Return two or three sentences on how sessions go under one budget.
 
     Where this model asks every case the same, it saves nothing, whatever folds did.
     """
     words = describe_lists(
-        told.lists[place], told.commonest[place], told.ended_after[place]
+        sessions.lists[place], sessions.commonest[place], sessions.ended_after[place]
     )
-    saved = told.saved[place]
-    if saved is None or told.lists[place] < 2:
+    saved = sessions.saved[place]
+    if saved is None or sessions.lists[place] < 2:
         return words
     return f"{words} {describe_saved(saved, unit)}"
 
@@ -75,7 +75,7 @@ def describe_number(number: int) -> str:
 
 def describe_saved(saved: SavedShape, unit: str) -> str:
     """Return what ending early saves, and the error with and without it."""
-    spend, fixed = (name_amount(one) for one in (saved.spend, saved.fixed_spend))
+    spend, fixed = (name_amount(micros) for micros in (saved.spend, saved.fixed_spend))
     amount = f"{spend} {unit}".strip()
     return (
         f"Ending early spends {amount} instead of {fixed}, and errs in "

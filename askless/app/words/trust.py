@@ -18,8 +18,8 @@ def place_at(curve: Curve | None, budget: int | None) -> int | None:
     """Return the place in the curve of the largest budget not above this one."""
     if curve is None:
         return None
-    smallest = [one for one in curve.budgets if one is not None]
-    if budget is not None and all(one > budget for one in smallest):
+    smallest = [limit for limit in curve.budgets if limit is not None]
+    if budget is not None and all(limit > budget for limit in smallest):
         return None
     return curve.place_at(budget)
 
@@ -30,17 +30,17 @@ def describe_errors(model: Model, state: State) -> str:
     limit = "without a limit"
     if state.budget is not None:
         limit = f"with {money(state.budget, unit)}"
-    told = []
+    parts = []
     for budget, words in (
         (state.spent, f"for {money(state.spent, unit)}"),
         (state.budget, limit),
     ):
         error = error_under(model, budget)
         if error is not None and budget != 0:
-            told.append(f"in {round(100 * error)} of 100 cases {words}")
-    if not told:
+            parts.append(f"in {round(100 * error)} of 100 cases {words}")
+    if not parts:
         return ""
-    both = " and ".join(dict.fromkeys(told))
+    both = " and ".join(dict.fromkeys(parts))
     return f"The model was wrong {both}."
 
 
@@ -57,13 +57,15 @@ def describe_reliability(model: Model, state: State, prediction: Prediction) -> 
     chance, event = prediction.probability, "its prediction"
     if len(model.ensemble.classes) == 2:
         positive = model.ensemble.classes[1]
-        chances = {one.label: one.probability for one in prediction.classes}
+        chances = {label.label: label.probability for label in prediction.classes}
         chance, event = chances[positive.label], positive.display
     bins = model.curve.predictive[place].reliability
-    near = min(bins, key=lambda one: abs(one.mean_chance - chance), default=None)
+    near = min(
+        bins, key=lambda chance_bin: abs(chance_bin.mean_chance - chance), default=None
+    )
     if near is None or near.observed.interval is None:
         return ""
-    low, high = (round(100 * one) for one in near.observed.interval)
+    low, high = (round(100 * bound) for bound in near.observed.interval)
     given = f"a chance of about {percent(near.mean_chance)}"
     came = f"it came true in {low} to {high} of 100 cases that the model had not seen"
     return f"When the model gave {event} {given}, {came}."

@@ -68,7 +68,7 @@ def percents(shares: Sequence[float]) -> list[str]:
 
 def number_range(low: float, high: float) -> str:
     """Return two numbers with two decimals each, without a leading zero."""
-    return "–".join(f"{one:.2f}".removeprefix("0") for one in (low, high))
+    return "–".join(f"{value:.2f}".removeprefix("0") for value in (low, high))
 
 
 def percent_range(low: float, high: float) -> str:
@@ -92,8 +92,8 @@ def reason_words(
     With a prospect the reason is in chances; else in what the purchase should gain.
     """
     if question.explores:
-        told = "" if prospect is None else prospect_words(ensemble, prospect)
-        return f"{explore_words(question)} {told}".strip()
+        prospects = "" if prospect is None else prospect_words(ensemble, prospect)
+        return f"{explore_words(question)} {prospects}".strip()
     share, n_hypotheses = percent(question.open_share), question.n_hypotheses
     word = "weak hypothesis" if n_hypotheses == 1 else "weak hypotheses"
     reason = (
@@ -105,8 +105,10 @@ def reason_words(
         now, then = question.expected_errors
         reason = error_words(ensemble, now, then)
     if prospect is not None:
-        told = prospect_words(ensemble, prospect)
-        reason = told if question.expected_errors is None else f"{told} {reason}"
+        prospects = prospect_words(ensemble, prospect)
+        reason = (
+            prospects if question.expected_errors is None else f"{prospects} {reason}"
+        )
     if question.is_outside_rules:
         reason = f"{reason} {RULES_OFF}"
     return reason
@@ -143,7 +145,9 @@ def span(low: str, high: str) -> str:
 def step_words(ensemble: Ensemble, step: AnswerStep, class_idx: int) -> str:
     """Return what an answer did to the chance of a class."""
     name = ensemble.classes[class_idx].display
-    before, after = (percent(one[class_idx]) for one in (step.before, step.after))
+    before, after = (
+        percent(chances[class_idx]) for chances in (step.before, step.after)
+    )
     if before == after:
         return f"left the chance of {name} at {after}"
     verb = "raised" if step.after[class_idx] > step.before[class_idx] else "lowered"
@@ -156,7 +160,10 @@ def error_words(
     """Return what a plan is expected to do to the error, or to its cost."""
     has_costs = ensemble.error_costs is not None
     noun = "expected cost of errors" if has_costs else "risk of a wrong prediction"
-    before, after = (f"{one:.3g}" if has_costs else percent(one) for one in (now, then))
+    before, after = (
+        f"{error_rate:.3g}" if has_costs else percent(error_rate)
+        for error_rate in (now, then)
+    )
     change = f"{'fall' if then <= now else 'rise'} from {before} to {after}"
     if before == after:
         change = f"stay at {after}"
@@ -173,7 +180,7 @@ def describe_useless(features: Sequence[Feature]) -> str:
     because = "Nothing that the model asks depends on"
     if len(features) > MOST_NAMED:
         return f"{because} {len(features)} other features, so they can't be used."
-    names = ", ".join(one.title for one in features)
+    names = ", ".join(feature.title for feature in features)
     who = "it" if len(features) == 1 else "they"
     return f"{because} {names}, so {who} can't be used."
 
@@ -183,7 +190,9 @@ def price_words(catalogue: Catalogue, question: Question) -> str:
     feature = catalogue.features[question.feature_idx]
     if feature.group is None:
         return ""
-    group = next(one for one in catalogue.groups if one.name == feature.group)
+    group = next(
+        candidate for candidate in catalogue.groups if candidate.name == feature.group
+    )
     name = group.label or group.name
     if group.is_bundle:
         n_features = len(question.feature_idxs)

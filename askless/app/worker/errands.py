@@ -131,8 +131,8 @@ class Errands:
     def play_challenges(self) -> None:
         """Play champions and challengers on the next cases; promote by stated rules."""
         with transaction(self.engine, None, is_read=True) as db:
-            found = challenges.open_ids(db)
-        for tenant_id, challenge_id in found:
+            open_challenges = challenges.open_ids(db)
+        for tenant_id, challenge_id in open_challenges:
             try:
                 self.play_challenge(tenant_id, challenge_id)
             except Exception:  # Outermost of this challenge: others go on without it.

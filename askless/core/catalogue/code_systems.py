@@ -50,6 +50,6 @@ def is_loinc(code: str) -> bool:
     """
     if not LOINC.fullmatch(code):
         return False
-    digits = [int(one) for one in reversed(code.replace("-", ""))]
-    doubled = (sum(divmod(2 * one, 10)) for one in digits[1::2])
+    digits = [int(character) for character in reversed(code.replace("-", ""))]
+    doubled = (sum(divmod(2 * digit, 10)) for digit in digits[1::2])
     return (sum(digits[::2]) + sum(doubled)) % 10 == 0

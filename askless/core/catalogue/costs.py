@@ -165,8 +165,8 @@ def read_budgets(raw: object, where: str) -> list[int | None]:
         raise RefusedError([Refusal(where, "must be a list", describe(listed))])
     reader = CostReader(())
     limits = [
-        reader.amount(without_infinity(as_python(one)), f"{where}[{position}]")
-        for position, one in enumerate(listed)
+        reader.amount(without_infinity(as_python(value)), f"{where}[{position}]")
+        for position, value in enumerate(listed)
     ]
     if reader.refusals:
         n_more = len(reader.refusals) - MAX_REFUSALS
@@ -216,7 +216,7 @@ def as_python(raw: object) -> object:
     if isinstance(raw, np.generic):
         return raw.item()
     if hasattr(raw, "__array__"):
-        return [as_python(one) for one in np.atleast_1d(np.asarray(raw))]
+        return [as_python(value) for value in np.atleast_1d(np.asarray(raw))]
     return raw
 
 

@@ -59,13 +59,13 @@ def apply_prices(
     repriced = replace(
         catalogue,
         features=tuple(
-            replace(one, cost=prices.costs.get(one.name, one.cost))
-            for one in catalogue.features
+            replace(feature, cost=prices.costs.get(feature.name, feature.cost))
+            for feature in catalogue.features
         ),
         groups=tuple(
-            replace(one, fee=named.fee, price=named.price)
-            for one in catalogue.groups
-            for named in [groups.get(one.name, one)]
+            replace(group, fee=named.fee, price=named.price)
+            for group in catalogue.groups
+            for named in [groups.get(group.name, group)]
         ),
     )
     if sum(all_amounts(repriced)) > MAX_TOTAL:

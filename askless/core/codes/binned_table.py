@@ -125,8 +125,8 @@ def join_table(
         row_weights=rows.weights,
         row_groups=rows.row_groups,
         binned=binned,
-        ranges=np.array([one.ends for one in summaries]).reshape(-1, 2),
-        n_missing=sum(one.n_missing for one in summaries),
+        ranges=np.array([summary.ends for summary in summaries]).reshape(-1, 2),
+        n_missing=sum(summary.n_missing for summary in summaries),
         sample_idxs=sample_idxs,
         sample=sample,
     )
@@ -192,9 +192,9 @@ class TableCoder:
         labels, coded = self._labels, self._coded
         columns = CodedColumns(
             self._codes,
-            np.concatenate([one.n_codes for one in coded]),
-            np.concatenate([one.has_missing for one in coded]),
-            tuple(one.cuts[0] for one in coded),
+            np.concatenate([column_codes.n_codes for column_codes in coded]),
+            np.concatenate([column_codes.has_missing for column_codes in coded]),
+            tuple(column_codes.cuts[0] for column_codes in coded),
         )
         types = (feature.type == "category" for feature in catalogue.features)
         binned = join_columns(columns, np.fromiter(types, np.bool_))

@@ -159,7 +159,7 @@ def code_columns(
     code_rows(values, few, no_cuts, *out)
     left = np.flatnonzero((sizes > kernels.FEW) | (sizes > n_known))
     cuts = find_cuts(values, weights, is_category, known, sizes)
-    n_cuts = np.array([one.size for one in cuts], dtype=np.int64)
+    n_cuts = np.array([cut.size for cut in cuts], dtype=np.int64)
     if left.size:
         code_rows(values, left, tabulate_cuts([cuts[idx] for idx in left]), *out)
     n_codes = n_cuts + (~is_category & (sizes > 0))
@@ -168,7 +168,7 @@ def code_columns(
 
 def tabulate_cuts(cuts: Sequence[FloatArray]) -> FloatArray:
     """Return cuts by feature, padded with infinity to a power of 2 for `encode`."""
-    n_cuts = np.array([one.size for one in cuts])
+    n_cuts = np.array([cut.size for cut in cuts])
     width = 1 << int(n_cuts.max()).bit_length()
     tables = np.full((n_cuts.size, width), np.inf)
     tables[np.arange(width) < n_cuts[:, np.newaxis]] = np.concatenate(cuts)

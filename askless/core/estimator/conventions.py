@@ -48,8 +48,8 @@ def read_params(name: object, given: Mapping[str, object]) -> TrainingRequest:
     try:
         algorithm = check_algorithm(name)
     except ValueError as error:
-        found = describe(name)
-        refusals.append(Refusal("algorithm", str(error), found))
+        given_name = describe(name)
+        refusals.append(Refusal("algorithm", str(error), given_name))
         algorithm = BoostParams().algorithm
     names = parameters(BoostParams).keys() - {"algorithm", "seed"}
     plain_given = {name: as_python(given[name]) for name in names}
@@ -63,8 +63,8 @@ def read_params(name: object, given: Mapping[str, object]) -> TrainingRequest:
     if folds == 1:
         refusals.append(Refusal("validation.folds", "must be 0 or at least 2", "1"))
     refusals += (
-        Refusal(one.field.removeprefix("."), one.rule, one.found)
-        for one in check_parameters(TableSpec, {"rare": rare}, "")[1]
+        Refusal(refusal.field.removeprefix("."), refusal.rule, refusal.found)
+        for refusal in check_parameters(TableSpec, {"rare": rare}, "")[1]
     )
     missing, wrong = read_marks(listed)
     refusals += wrong
@@ -83,13 +83,13 @@ def read_marks(raw: object) -> tuple[tuple[str, ...], list[Refusal]]:
     if not isinstance(raw, Sequence) or isinstance(raw, str):
         return (), [Refusal("missing", "must be a list", describe(raw))]
     marks, refusals = [], []
-    for position, one in enumerate(map(as_python, raw)):
-        number = as_number(one, float)
-        if isinstance(one, str) or math.isfinite(number):
-            marks.append(text_of(one).strip())
+    for position, value in enumerate(map(as_python, raw)):
+        number = as_number(value, float)
+        if isinstance(value, str) or math.isfinite(number):
+            marks.append(text_of(value).strip())
         else:
             rule = "must be a word or a number"
-            refusals.append(Refusal(f"missing[{position}]", rule, describe(one)))
+            refusals.append(Refusal(f"missing[{position}]", rule, describe(value)))
     return tuple(marks), refusals
 
 
@@ -138,11 +138,11 @@ def read_aims(
     if not isinstance(raw, Sequence) or isinstance(raw, str):
         raise RefusedError([Refusal("aims", "must be a list", describe(raw))])
     if len(limits) > 1:
-        found = f"{len(limits)} of them"
-        raise RefusedError([Refusal("budgets", "must be one beside aims", found)])
+        count = f"{len(limits)} of them"
+        raise RefusedError([Refusal("budgets", "must be one beside aims", count)])
     aims = [
-        read_aim(one, ensemble, policy, f"aims[{position}]")
-        for position, one in enumerate(raw)
+        read_aim(raw_aim, ensemble, policy, f"aims[{position}]")
+        for position, raw_aim in enumerate(raw)
     ]
     return limits * len(aims), aims
 
@@ -179,7 +179,11 @@ def require_classes(
 
 def list_multilabel_algorithms() -> list[str]:
     """Return the algorithms that can boost several labels at once."""
-    return [name for name, one in ALGORITHMS.items() if name in RULES or one.rule]
+    return [
+        name
+        for name, algorithm in ALGORITHMS.items()
+        if name in RULES or algorithm.rule
+    ]
 
 
 def number_row_groups(raw: Any, n_rows: int) -> IntArray | None:
@@ -190,10 +194,12 @@ def number_row_groups(raw: Any, n_rows: int) -> IntArray | None:
     if column.shape != (n_rows,):
         rule = f"must have {n_rows} values, one for each row of X"
         raise RefusedError([Refusal("groups", rule, f"the shape {column.shape}")])
-    texts = [None if one is None or one != one else text_of(one) for one in column]
+    texts = [
+        None if value is None or value != value else text_of(value) for value in column
+    ]
     if None in texts:
-        found = f"none in row {texts.index(None) + 1}"
-        raise RefusedError([Refusal("groups", "must not be empty", found)])
+        place = f"none in row {texts.index(None) + 1}"
+        raise RefusedError([Refusal("groups", "must not be empty", place)])
     return np.unique(np.array(texts, dtype=str), return_inverse=True)[1]
 
 
@@ -204,7 +210,7 @@ def order_classes(
 
     Returns too, for each class as passed, its position in that order; (n_classes,).
     """
-    texts = [text_of(one).strip() for one in classes.tolist()]
+    texts = [text_of(value).strip() for value in classes.tolist()]
     if len(set(texts)) < len(texts):
         rule = "must have classes that differ in writing"
         raise RefusedError([Refusal("y", rule, describe(classes.tolist()))])
@@ -257,9 +263,9 @@ def locate_classes(classes: list[Any], y: Any, n_rows: int) -> IntArray:
     if column.shape != (n_rows,):
         rule = f"must have {n_rows} classes, one for each row of X"
         shape = column.shape
-        found = str(shape[0] if len(shape) == 1 else f"the shape {shape}")
-        raise RefusedError([Refusal("y", rule, found)])
-    positions = {text_of(one).strip(): idx for idx, one in enumerate(classes)}
+        size = str(shape[0] if len(shape) == 1 else f"the shape {shape}")
+        raise RefusedError([Refusal("y", rule, size)])
+    positions = {text_of(label).strip(): idx for idx, label in enumerate(classes)}
     labels = column.tolist()
     texts = [text_of(label).strip() for label in labels]
     unknown = [

@@ -38,7 +38,9 @@ def frame_columns(frame: Any) -> dict[str, Column]:
     except nw.exceptions.DuplicateError:
         rule = "must have one column of each name"
         raise RefusedError([Refusal("X", rule)]) from None
-    return {str(one.name): series_column(one) for one in wrapped.iter_columns()}
+    return {
+        str(column.name): series_column(column) for column in wrapped.iter_columns()
+    }
 
 
 def series_column(series: Any) -> Column:
@@ -60,7 +62,7 @@ def array_columns(table: Any) -> dict[str, Column] | None:
 def as_cells(table: Any) -> Any:
     """Return rows that are lists, some with texts, as an array of cells; else None."""
     rows = table if isinstance(table, Sequence) else []
-    if not any(isinstance(one, str) for row in rows for one in as_row(row)):
+    if not any(isinstance(value, str) for row in rows for value in as_row(row)):
         return None
     cells = np.array(rows, dtype=object)
     return cells if cells.ndim == 2 else None
@@ -121,13 +123,13 @@ def cell_column(
         for null_row in np.flatnonzero(is_null).tolist():
             kept[null_row] = None
     if all(is_number(cell) for cell in kept if cell is not None):
-        return np.array([np.nan if one is None else float(one) for one in kept])
+        return np.array([np.nan if value is None else float(value) for value in kept])
     texts = np.empty(len(kept), dtype=np.object_)
     for row, cell in enumerate(kept):
         if isinstance(cell, CONTAINERS):
             rule = "argument must be a string or a number"
-            found = f"{describe(cell)} in row {row + 1}"
-            raise CellTypeError([Refusal(f"column {name}", rule, found)])
+            container = f"{describe(cell)} in row {row + 1}"
+            raise CellTypeError([Refusal(f"column {name}", rule, container)])
         texts[row] = None if cell is None else text_of(cell)
     return texts
 

@@ -199,8 +199,8 @@ class Incremental(TableReading):
         is_unknown = self.classes_[places] != y
         if is_unknown.any():
             rule = f"must hold only the classes {describe(self.classes_.tolist())}"
-            found = describe(y[is_unknown].tolist()[0])
-            raise RefusedError([Refusal("y", rule, found)])
+            label = describe(y[is_unknown].tolist()[0])
+            raise RefusedError([Refusal("y", rule, label)])
         targets: IntArray = self._order[places]
         return targets
 

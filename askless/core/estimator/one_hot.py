@@ -41,19 +41,19 @@ def one_hot_groups(
     columns = list(map(str, names))
     members: dict[str, list[str]] = {feature: [] for feature in prices}
     for column in columns:
-        fitting = [one for one in members if is_made_of(column, one)]
+        fitting = [member for member in members if is_made_of(column, member)]
         if fitting:
             members[max(fitting, key=len)].append(column)
-    lacking = [feature for feature, found in members.items() if not found]
+    lacking = [feature for feature, made in members.items() if not made]
     if lacking:
         raise RefusedError([refuse_price(feature, columns) for feature in lacking])
     return [
         {
             "name": feature,
-            "members": shorten(feature, found, columns),
+            "members": shorten(feature, made, columns),
             "price": prices[feature],
         }
-        for feature, found in members.items()
+        for feature, made in members.items()
     ]
 
 
@@ -61,8 +61,8 @@ def is_made_of(column: str, feature: str) -> bool:
     """Return whether a column is a feature's, itself or one of its categories."""
     short = column.partition(PREFIX_END)[2]
     return any(
-        one == feature or one.startswith(feature + CATEGORY_START)
-        for one in (column, short)
+        name == feature or name.startswith(feature + CATEGORY_START)
+        for name in (column, short)
     )
 
 

@@ -56,12 +56,15 @@ class ErrorCurve:
         """Return a curve of core in units."""
         return cls(
             budgets=tuple(
-                None if one is None else from_micros(one) for one in curve.budgets
+                None if budget is None else from_micros(budget)
+                for budget in curve.budgets
             ),
             errors=curve.errors_calibrated,
             intervals=curve.intervals,
             vote_errors=curve.errors,
-            mean_spends=tuple(one / MICROS_PER_UNIT for one in curve.mean_spends),
+            mean_spends=tuple(
+                mean_spend / MICROS_PER_UNIT for mean_spend in curve.mean_spends
+            ),
             max_spends=tuple(map(from_micros, curve.max_spends)),
             n_samples=curve.n_samples,
         )
@@ -151,9 +154,10 @@ class BudgetedPredictor(ABC):
         checked = read_aim(aim, served.ensemble, name, "aim")
         if not is_exact:
             best = {
-                one: served.choose_budget(one, name, checked) for one in set(limits)
+                limit: served.choose_budget(limit, name, checked)
+                for limit in set(limits)
             }
-            limits = [best[one] for one in limits]
+            limits = [best[limit] for limit in limits]
         return simulate_each(served.ensemble, rows, limits, name, checked)
 
     def best_budget(self, budget: Budget = None) -> float | None:

@@ -27,10 +27,10 @@ def rank_values(column, size, known, out_codes):
     n_met = 0
     out_codes[:] = 0
     for idx in range(size):
-        one = known[idx]
+        value = known[idx]
         for row in range(column.shape[0]):
-            out_codes[row] += np.uint8(one < column[row])
-            n_met += one == column[row]
+            out_codes[row] += np.uint8(value < column[row])
+            n_met += value == column[row]
     return n_met
 
 

@@ -104,9 +104,9 @@ def sum_leaf(table, is_open, rows, derivatives, out_sums):
 
 
 @kernel
-def add_sums(one, sums, code):
+def add_sums(added, sums, code):
     """Add the sums of a code to others, as tuples, which cost nothing to make."""
-    gradient, slope, rows = one
+    gradient, slope, rows = added
     return (
         gradient + sums[code, GRADIENT],
         slope + sums[code, SLOPE],
@@ -245,8 +245,10 @@ def grow_tree(table, rows, derivatives, growth, is_open, out_tree):
         node += 1
         if node < n_leaves - 1:
             sum_sides(table, is_open, rows, derivatives, (sums, bounds, leaf, other))
-            for one in (leaf, other):
-                gains[one] = find_split(table, is_open, sums[one], growth, splits[one])
+            for leaf_idx in (leaf, other):
+                gains[leaf_idx] = find_split(
+                    table, is_open, sums[leaf_idx], growth, splits[leaf_idx]
+                )
     write_steps(rows, derivatives, bounds[: node + 1], growth, out_tree.steps)
     return node
 
@@ -254,10 +256,10 @@ def grow_tree(table, rows, derivatives, growth, is_open, out_tree):
 @kernel
 def subtract_sums(sums, last, out_sums):
     """Subtract sums by code from others, for codes below `last` and for `LOST`."""
-    for one in range(N_SUMS):
-        out_sums[LOST, one] -= sums[LOST, one]
+    for sum_idx in range(N_SUMS):
+        out_sums[LOST, sum_idx] -= sums[LOST, sum_idx]
         for code in range(last):
-            out_sums[code, one] -= sums[code, one]
+            out_sums[code, sum_idx] -= sums[code, sum_idx]
 
 
 @kernel

@@ -102,16 +102,16 @@ def find_alarms(evidence: Evidence, alpha: float = LOOK_ALPHA) -> tuple[Alarm, .
     two of each feature (Bonferroni).
     """
     level = alpha / 2 / (2 * max(len(evidence.features), 1))
-    found = [
+    alarms = [
         alarm
-        for one in evidence.features
-        for alarm in judge_feature(evidence, one, level)
+        for feature in evidence.features
+        for alarm in judge_feature(evidence, feature, level)
     ]
-    found += judge_outcomes(evidence.outcomes, alpha / 4)
+    alarms += judge_outcomes(evidence.outcomes, alpha / 4)
     least = max(float(LEAST_NEW), NEW_SHARE * evidence.n_trained)
     if evidence.n_new >= least:
-        found.append(Alarm("cases", evidence.n_new, least))
-    return tuple(found)
+        alarms.append(Alarm("cases", evidence.n_new, least))
+    return tuple(alarms)
 
 
 def gather_feature(
@@ -153,7 +153,7 @@ def count_trained(ensemble: Ensemble, n_rows: int, n_missing: int) -> list[int]:
 
 
 def judge_feature(
-    evidence: Evidence, one: FeatureEvidence, level: float
+    evidence: Evidence, feature: FeatureEvidence, level: float
 ) -> Iterator[Alarm]:
     """Yield a feature's alarms, each with a chance of at most about `level`.
 
@@ -161,25 +161,25 @@ def judge_feature(
     many of all lie outside. A number lies outside the range of n rows with the chance
     2/(n + 1), known exactly for all cases together (`outside_chance`).
     """
-    n_cases, share = evidence.n_cases, one.n_outside / max(evidence.n_cases, 1)
-    if n_cases >= LEAST_CASES and one.n_outside:
+    n_cases, share = evidence.n_cases, feature.n_outside / max(evidence.n_cases, 1)
+    if n_cases >= LEAST_CASES and feature.n_outside:
         tolerated = TOLERATED_UNSEEN
-        if one.is_number:
-            tolerated = 2 / (one.n_trained + 1)
-            chance = outside_chance(one.n_outside, n_cases, one.n_trained)
+        if feature.is_number:
+            tolerated = 2 / (feature.n_trained + 1)
+            chance = outside_chance(feature.n_outside, n_cases, feature.n_trained)
         else:
             chance = tail_chance(share, tolerated, n_cases)
         if chance <= level:
-            yield Alarm("outside", share, tolerated, one.feature_idx)
-    is_known = one.n_values >= max(LEAST_CASES, LEAST_KNOWN * n_cases)
-    if is_known and one.index is not None and one.n_trained:
-        n_both = 1.0 / (1.0 / one.n_values + 1.0 / one.n_trained)
-        noise = math.sqrt(chi_square_bound(one.n_degrees, level) / n_both)
-        if math.sqrt(one.index) - noise > math.sqrt(TOLERATED_INDEX):
-            yield Alarm("drift", one.index, TOLERATED_INDEX, one.feature_idx)
+            yield Alarm("outside", share, tolerated, feature.feature_idx)
+    is_known = feature.n_values >= max(LEAST_CASES, LEAST_KNOWN * n_cases)
+    if is_known and feature.index is not None and feature.n_trained:
+        n_both = 1.0 / (1.0 / feature.n_values + 1.0 / feature.n_trained)
+        noise = math.sqrt(chi_square_bound(feature.n_degrees, level) / n_both)
+        if math.sqrt(feature.index) - noise > math.sqrt(TOLERATED_INDEX):
+            yield Alarm("drift", feature.index, TOLERATED_INDEX, feature.feature_idx)
 
 
-def judge_outcomes(one: OutcomeEvidence, level: float) -> Iterator[Alarm]:
+def judge_outcomes(evidence: OutcomeEvidence, level: float) -> Iterator[Alarm]:
     """Yield the alarms of error and calibration, each with a chance below `level`.
 
     Notes
@@ -188,17 +188,17 @@ def judge_outcomes(one: OutcomeEvidence, level: float) -> Iterator[Alarm]:
     Bernstein's inequality (Boucheron, Lugosi and Massart 2013, theorem 2.10) it is
     beyond sqrt(2 v x)/n + x/(3 n) on either side with a chance of at most exp(-x).
     """
-    if one.n_cases < LEAST_CASES:
+    if evidence.n_cases < LEAST_CASES:
         return
-    error = one.n_wrong / one.n_cases
-    most = 1.0 if one.most_error is None else one.most_error
-    if tail_chance(error, most, one.n_cases) <= level:
+    error = evidence.n_wrong / evidence.n_cases
+    most = 1.0 if evidence.most_error is None else evidence.most_error
+    if tail_chance(error, most, evidence.n_cases) <= level:
         yield Alarm("error", error, most)
     depth = math.log(2.0 / level)
-    noise = math.sqrt(2.0 * one.sum_variances * depth) + depth / 3.0
-    gap = one.sum_chances / one.n_cases - (1.0 - error)
-    tolerated = TOLERATED_GAP if one.most_gap is None else one.most_gap
-    if abs(gap) - noise / one.n_cases > tolerated:
+    noise = math.sqrt(2.0 * evidence.sum_variances * depth) + depth / 3.0
+    gap = evidence.sum_chances / evidence.n_cases - (1.0 - error)
+    tolerated = TOLERATED_GAP if evidence.most_gap is None else evidence.most_gap
+    if abs(gap) - noise / evidence.n_cases > tolerated:
         yield Alarm("calibration", gap, tolerated)
 
 

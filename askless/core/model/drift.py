@@ -94,7 +94,9 @@ def measure_shift(
 
 def stability_index(values: FloatArray, shares: dict[float, float]) -> float:
     """Return the population stability index of values against shares in training."""
-    counts = np.array([np.count_nonzero(values == one) for one in shares])
+    counts = np.array(
+        [np.count_nonzero(values == known_value) for known_value in shares]
+    )
     here = (counts + 0.5) / (counts.sum() + 0.5 * counts.size)
     there = np.maximum([*shares.values()], LEAST_SHARE)
     there /= there.sum()

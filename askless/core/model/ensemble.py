@@ -128,14 +128,14 @@ class Ensemble(Derived):
         catalogue = apply_prices(self.catalogue, self.is_used, prices, where)
         total, new_total = total_cost(self.catalogue), total_cost(catalogue)
         ranges = tuple(
-            replace(one, up_to=one.up_to * new_total // total)
-            if one.up_to is not None and total > 0
-            else one
-            for one in self.ranges
+            replace(policy_range, up_to=policy_range.up_to * new_total // total)
+            if policy_range.up_to is not None and total > 0
+            else policy_range
+            for policy_range in self.ranges
         )
         panels = self.panels
         if panels is not None and panels.stopping is not None and total * new_total > 0:
-            rules = (one.scale(new_total / total) for one in panels.stopping.rules)
+            rules = (rule.scale(new_total / total) for rule in panels.stopping.rules)
             stopping = replace(panels.stopping, rules=tuple(rules))
             panels = replace(panels, stopping=stopping)
         if panels is not None and panels.route is not None and total > 0:
@@ -170,7 +170,7 @@ class Ensemble(Derived):
     @cached_property
     def has_one_feature_each(self) -> bool:
         """Whether every hypothesis reads one feature, as stumps do."""
-        return all(len(one.feature_idxs) == 1 for one in self.hypotheses)
+        return all(len(hypothesis.feature_idxs) == 1 for hypothesis in self.hypotheses)
 
     @cached_property
     def is_used(self) -> BoolArray:
@@ -245,7 +245,7 @@ class Ensemble(Derived):
     @cached_property
     def calibration_arrays(self) -> dict[str, FloatArray]:
         """`Calibration.link` by policy."""
-        return {policy: one.link for policy, one in self.calibrations}
+        return {policy: coefficients.link for policy, coefficients in self.calibrations}
 
     @cached_property
     def class_priors(self) -> FloatArray:

@@ -143,7 +143,9 @@ class Curve:
     def intervals(self) -> tuple[tuple[float, float], ...]:
         """95 % confidence interval of each calibrated error."""
         n_rows = self.n_samples if self.n_effective is None else self.n_effective
-        return tuple(wilson_interval(one, n_rows) for one in self.errors_calibrated)
+        return tuple(
+            wilson_interval(error_rate, n_rows) for error_rate in self.errors_calibrated
+        )
 
 
 def is_smaller(budget: int | None, other: int | None) -> bool:
@@ -156,9 +158,9 @@ def locate_budget(budgets: tuple[int | None, ...], budget: int | None) -> int:
 
     None is unlimited. Some budget must be so small; else ValueError is raised.
     """
-    limits = [math.inf if one is None else one for one in budgets]
+    limits = [math.inf if limit is None else limit for limit in budgets]
     within = math.inf if budget is None else budget
-    return max(place for place, one in enumerate(limits) if one <= within)
+    return max(place for place, limit in enumerate(limits) if limit <= within)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,15 +89,15 @@ def read_cells(
 def warn_unseen(ensemble: Ensemble, n_unseen: IntArray) -> list[str]:
     """Return warnings of rows with categories that training did not see."""
     is_stumps = ensemble.panels is None and all(
-        one.sole_stump for one in ensemble.hypotheses
+        hypothesis.sole_stump for hypothesis in ensemble.hypotheses
     )
-    told = "the model reads it there as none of its categories"
+    effect = "the model reads it there as none of its categories"
     if is_stumps:
-        told = "every stump on it abstains there"
+        effect = "every stump on it abstains there"
     pairs = zip(ensemble.catalogue.features, n_unseen.tolist(), strict=True)
     return [
         f"{feature.name}: {count} rows with categories that training did not see; "
-        f"{told}"
+        f"{effect}"
         for feature, count in pairs
         if feature.type == "category" and count
     ]
@@ -108,7 +108,9 @@ def mark_needed(ensemble: Ensemble) -> BoolArray:
 
     They are the features that the ensemble reads, and others of the same bundles.
     """
-    bundles = {one.name for one in ensemble.catalogue.groups if one.price is not None}
+    bundles = {
+        group.name for group in ensemble.catalogue.groups if group.price is not None
+    }
     groups = [feature.group for feature in ensemble.catalogue.features]
     bought = bundles.intersection(
         group
@@ -142,7 +144,7 @@ def check_targets(columns: Columns, ensemble: Ensemble, target: str) -> IntArray
     if column is None:
         raise RefusedError([unknown_column("target", target, columns)])
     labels = as_text(column)
-    positions = {one.label.strip(): idx for idx, one in enumerate(ensemble.classes)}
+    positions = {label.label.strip(): idx for idx, label in enumerate(ensemble.classes)}
     by_word = [positions.get(word or "", -1) for word in labels.words]
     targets: IntArray = np.array(by_word, np.int64)[labels.numbers]
     wrong = np.flatnonzero(targets < 0)

@@ -58,7 +58,9 @@ def follow_rule(
 
 def find_preferred_panel(panels: Sequence[Panel], known: frozenset[int]) -> int:
     """Return the preferred panel whose features are all known."""
-    return next(n for n, one in enumerate(panels) if known.issuperset(one.feature_idxs))
+    return next(
+        n for n, panel in enumerate(panels) if known.issuperset(panel.feature_idxs)
+    )
 
 
 def reveal_with(catalogue: Catalogue, asked: int, known: frozenset[int]) -> list[int]:

@@ -60,14 +60,14 @@ def choose_rungs(search: SetSearch) -> list[int]:
     fuller = {dear + DEAR * usual for dear in dears}
     end = STEPS[-1] * usual
     # With a dear offer comes a budget that pays something beside it.
-    within = [one for one in (*steps, *dears, *fuller) if one <= end]
-    near = space_out(min(one, most) for one in within if one >= min(prices))
-    needed = space_out(min(one, most) for one in (*fuller, most) if one > end)
+    within = [budget for budget in (*steps, *dears, *fuller) if budget <= end]
+    near = space_out(min(budget, most) for budget in within if budget >= min(prices))
+    needed = space_out(min(budget, most) for budget in (*fuller, most) if budget > end)
     others = [
-        int(one)
-        for one in steps
-        if end < one < most / APART
-        and all(max(one, other) > APART * min(one, other) for other in needed)
+        int(step)
+        for step in steps
+        if end < step < most / APART
+        and all(max(step, other) > APART * min(step, other) for other in needed)
     ]
     # Few offers make few sets to choose among.
     n_most = min(search.effort.max_rungs, len(shop.offers) + 2)
@@ -90,9 +90,9 @@ def pick_evenly(budgets: Sequence[int], most: int) -> list[int]:
 def space_out(budgets: Iterable[float]) -> list[int]:
     """Return budgets ascending, each more than `APART` times the one kept before."""
     kept: list[int] = []
-    for one in sorted(map(int, budgets)):
-        if not kept or one > APART * kept[-1]:
-            kept.append(one)
+    for budget in sorted(map(int, budgets)):
+        if not kept or budget > APART * kept[-1]:
+            kept.append(budget)
     return kept
 
 
@@ -227,7 +227,10 @@ def fit_part(
     orders: list[tuple[int, ...]] = []
     if rungs and np.unique(rows.targets).size > 1:
         _, orders = end_of(choose_orders(pick_search_rows(less, rows), rungs, less))
-    whole = [(*root, *(one for one in order if one not in root)) for order in orders]
+    whole = [
+        (*root, *(feature_idx for feature_idx in order if feature_idx not in root))
+        for order in orders
+    ]
     recipes = {frozenset(order): (order, LIGHT) for order in (root, *whole)}
     for order in whole:
         for size in list_beginning_sizes(len(order) - len(root), PART_GROWTH)[1:]:

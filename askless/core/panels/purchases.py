@@ -30,7 +30,7 @@ class Shop(Derived):
             is_bundled = bool(self.catalogue.is_bundled[idx])
             key: object = ("bundle", group_idxs[idx]) if is_bundled else idx
             offers.setdefault(key, []).append(idx)
-        return tuple(tuple(one) for one in offers.values())
+        return tuple(tuple(offer) for offer in offers.values())
 
     @cached_property
     def offer_of(self) -> dict[int, int]:
@@ -69,7 +69,7 @@ class Shop(Derived):
         offers its first members by gain per cost, as many as give the most gain per
         price. `gains` and `costs` are (n_features,).
         """
-        starters = [one for one in self.offers if one[0] not in paid.feature_idxs]
+        starters = [offer for offer in self.offers if offer[0] not in paid.feature_idxs]
         groups: dict[int, list[int]] = {}
         for idx, *_ in starters:
             group = int(self.catalogue.group_idxs[idx])

@@ -138,7 +138,7 @@ def make_looks(rows: PanelRows) -> Looks:
         halved.append((codes > middle).astype(np.int64))
     if len(binned) <= MAX_PAIRED:
         # A pair of halves makes four bins.
-        binned += [one + 2 * other for one, other in combinations(halved, 2)]
+        binned += [column + 2 * other for column, other in combinations(halved, 2)]
     bins = np.column_stack(binned)
     is_in: Floats = (bins[:, :, None] == np.arange(N_BINS)).astype(np.float32)
     return Looks(bins, is_in.reshape(rows.n_rows, -1))

@@ -143,14 +143,14 @@ def free_root(catalogue: Catalogue, root: Sequence[int]) -> Catalogue:
     """Return the catalogue of a case that has paid a root, with its fee or bundle."""
     paid = {catalogue.features[idx].group for idx in root}
     features = tuple(
-        replace(one, cost=0) if idx in root else one
-        for idx, one in enumerate(catalogue.features)
+        replace(feature, cost=0) if idx in root else feature
+        for idx, feature in enumerate(catalogue.features)
     )
     groups = tuple(
-        replace(one, fee=0, price=0 if one.is_bundle else None)
-        if one.name in paid
-        else one
-        for one in catalogue.groups
+        replace(group, fee=0, price=0 if group.is_bundle else None)
+        if group.name in paid
+        else group
+        for group in catalogue.groups
     )
     return replace(catalogue, features=features, groups=groups)
 
@@ -201,7 +201,7 @@ def choose_by_budget(
     catalogue: Catalogue, panels: Sequence[Panel], budgets: Sequence[int]
 ) -> list[int | None]:
     """Return for each budget the preferred panel that it pays, or None."""
-    prices = [buy(catalogue, Paid(), one.feature_idxs)[0] for one in panels]
+    prices = [buy(catalogue, Paid(), panel.feature_idxs)[0] for panel in panels]
     return [
         next((place for place, price in enumerate(prices) if price <= budget), None)
         for budget in budgets

@@ -131,7 +131,9 @@ class PanelRows(Derived):
     def coarse(self) -> CoarseTable:
         """Codes of every feature, as the kernels that grow trees read them."""
         values, features = self.dataset.values, self.dataset.catalogue.features
-        is_category = np.array([one.type == "category" for one in features], np.bool_)
+        is_category = np.array(
+            [feature.type == "category" for feature in features], np.bool_
+        )
         codes = np.empty(values.T.shape, np.uint8)
         for column, cuts, out_codes in zip(values.T, self.cuts, codes, strict=True):
             out_codes[:] = np.searchsorted(cuts, column, "left")
@@ -258,7 +260,7 @@ def choose_coarse_cuts(
     if known.size > kernels.LOST:
         samples = [present, rare] if rare.size else [present]
         shares = np.linspace(0.0, 1.0, kernels.LOST // len(samples) + 1)[1:-1]
-        lower = [np.quantile(one, shares, method="lower") for one in samples]
+        lower = [np.quantile(sample, shares, method="lower") for sample in samples]
         below = np.searchsorted(known, np.concatenate(lower))
         # A cut lies above its value, so the greatest value can't have one.
         places = np.unique(np.minimum(below, known.size - 2))

@@ -87,9 +87,11 @@ class SetSearch:
         """Return the mean log-loss of a set on the held-out rows."""
         return float(self.row_losses(feature_idxs).mean())
 
-    def is_better(self, one: Iterable[int], other: Iterable[int]) -> bool:
+    def is_better(self, feature_idxs: Iterable[int], other: Iterable[int]) -> bool:
         """Return whether a set's log-loss is lower by more than one standard error."""
-        return is_significantly_less(self.row_losses(one), self.row_losses(other))
+        return is_significantly_less(
+            self.row_losses(feature_idxs), self.row_losses(other)
+        )
 
     def row_losses(self, feature_idxs: Iterable[int]) -> FloatArray:
         """Return the weighted log-loss of each held-out row on a set; (n_judges,).

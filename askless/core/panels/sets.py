@@ -148,7 +148,9 @@ def make_candidates(
     budget and for each small one, then `eliminate_backward`. Yields after each maker.
     """
     shop, most = search.shop, max(budgets)
-    small = [one for one in budgets if one < most and one <= search.small_budget]
+    small = [
+        budget for budget in budgets if budget < most and budget <= search.small_budget
+    ]
     powers = search.effort.powers
     ways = list(product(powers, (most, *small)))
     makers = [partial(select_forward, search, power, budget) for power, budget in ways]
@@ -184,10 +186,13 @@ def choose_sets(
     """
     pool = yield from make_candidates(search, budgets, orders)
     for _ in map_in_threads(
-        search.loss, dict.fromkeys(one for made in pool for one in made)
+        search.loss,
+        dict.fromkeys(feature_idxs for made in pool for feature_idxs in made),
     ):
         yield
-    losses = np.array([[search.loss(one) for one in made] for made in pool])
+    losses = np.array(
+        [[search.loss(feature_idxs) for feature_idxs in made] for made in pool]
+    )
     excess = losses - losses.min(axis=1, keepdims=True)
     swaps = []
     for place, budget in enumerate(budgets):
@@ -198,11 +203,11 @@ def choose_sets(
         best, order = pool[place][maker], pool[-1][len(orders)]
         swaps.append(partial(swap_offers, search, best, budget, order))
     chosen: list[tuple[int, ...]] = []
-    for one in map_in_threads(call, swaps):
+    for best_set in map_in_threads(call, swaps):
         yield
-        if chosen and search.is_better(chosen[-1], one):
-            one = chosen[-1]
-        chosen.append(one)
+        if chosen and search.is_better(chosen[-1], best_set):
+            best_set = chosen[-1]
+        chosen.append(best_set)
     return chosen
 
 

@@ -22,8 +22,8 @@ def map_in_threads(
     with ThreadPoolExecutor(count_threads()) as pool:
         futures = [pool.submit(work, item) for item in items]
         try:
-            for one in futures:
-                yield one.result()
+            for future in futures:
+                yield future.result()
         finally:
-            for one in futures:
-                one.cancel()
+            for future in futures:
+                future.cancel()

@@ -125,8 +125,8 @@ def fit_stopping(
     hull = compute_hull(points)
     # Each slope of the hull: the error saved per micro-unit by the next rule.
     rates = [
-        (one.error - other.error) / (other.spend - one.spend)
-        for one, other in itertools.pairwise(hull)
+        (vertex.error - other.error) / (other.spend - vertex.spend)
+        for vertex, other in itertools.pairwise(hull)
     ] or [0.0]
     rules = (
         make_rule(judged, point, rate)
@@ -167,7 +167,7 @@ def price_ways(catalogue: Catalogue, panels: Sequence[Panel]) -> IntArray:
     for here, known in enumerate(sets):
         paid = pay(catalogue, Paid(), known)
         for there, panel in enumerate(panels[:here]):
-            if any(one <= known | sets[there] for one in sets[:there]):
+            if any(feature_set <= known | sets[there] for feature_set in sets[:there]):
                 continue
             rest = [idx for idx in panel.feature_idxs if idx not in known]
             prices[here, there] = buy(catalogue, paid, rest)[0]
@@ -256,7 +256,9 @@ def compute_hull(points: Sequence[Point]) -> list[Point]:
     A point that spends more without a lower error is left out.
     """
     hull: list[Point] = []
-    for point in sorted(points, key=lambda one: (one.spend, one.error)):
+    for point in sorted(
+        points, key=lambda candidate: (candidate.spend, candidate.error)
+    ):
         if hull and point.error >= hull[-1].error - kernels.LEAST_LEAD:
             continue
         # Andrew's monotone chain: what the new point puts above the hull goes.

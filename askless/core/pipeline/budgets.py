@@ -80,7 +80,7 @@ def purchase_steps(ensemble: Ensemble) -> list[int]:
         amount, paid = buy(ensemble.catalogue, paid, (feature_idx,))
         spends.append(spends[-1] + amount)
     if ensemble.panels is not None:
-        orders = [one.feature_idxs for one in ensemble.panels.panels]
+        orders = [panel.feature_idxs for panel in ensemble.panels.panels]
         spends = [buy(ensemble.catalogue, Paid(), order)[0] for order in orders]
     return sorted(set(spends))
 
@@ -93,7 +93,14 @@ def single_steps(ensemble: Ensemble) -> list[int]:
     ladder, catalogue = ensemble.panels, ensemble.catalogue
     if ladder is None:
         return []
-    least = next((one for one in purchase_steps(ensemble) if one > 0), math.inf)
+    least = next(
+        (
+            purchase_step
+            for purchase_step in purchase_steps(ensemble)
+            if purchase_step > 0
+        ),
+        math.inf,
+    )
     read = np.flatnonzero(ladder.members.any(axis=0)).tolist()
     prices = {buy(catalogue, Paid(), (idx,))[0] for idx in read}
-    return sorted(one for one in prices if 0 < one < least)
+    return sorted(price for price in prices if 0 < price < least)

@@ -76,7 +76,7 @@ def calibrate(
             others = join_votes([*folds[:idx], *folds[idx + 1 :]])
             fitting = fit_calibration(others, fitted, has_offsets=has_offsets)
             crossed.append((yield from fitting))
-        links = [one.link for one in crossed]
+        links = [fold_calibration.link for fold_calibration in crossed]
         loss = sum(map(log_loss, links, folds))
         # Offsets come second: they must beat slopes alone, and the plain link.
         if loss < least and excess_error(links, folds) <= MAX_EXCESS:

@@ -26,8 +26,8 @@ def make_card(
     return {
         "rows": table.n_samples,
         "rows_by_class": {
-            one.label: int(count)
-            for one, count in zip(table.classes, counts, strict=True)
+            class_label.label: int(count)
+            for class_label, count in zip(table.classes, counts, strict=True)
         },
         "missing_cells": table.n_missing,
         "hypotheses": len(ensemble.hypotheses),
@@ -64,12 +64,12 @@ def report_comparison(comparison: Comparison) -> dict[str, object]:
         "losses": {policy: list(means) for policy, means in comparison.losses},
         "log_losses": {policy: list(means) for policy, means in comparison.log_losses},
         "mean_spends": {
-            policy: [one / MICROS_PER_UNIT for one in means]
+            policy: [mean / MICROS_PER_UNIT for mean in means]
             for policy, means in comparison.spends
         },
         "kept": [
-            {"up_to": to_units(one.up_to), "policy": one.policy}
-            for one in comparison.ranges
+            {"up_to": to_units(policy_range.up_to), "policy": policy_range.policy}
+            for policy_range in comparison.ranges
         ],
     }
 
@@ -92,10 +92,14 @@ def report_sessions(validation: Validation) -> dict[str, object]:
     curve, fixed = validation.curve, validation.fixed
     return {
         "rows": curve.n_played,
-        "budgets": [None if one is None else from_micros(one) for one in curve.budgets],
-        "lists": [one.n_lists for one in validation.purchases],
-        "commonest": [one.commonest for one in validation.purchases],
-        "ended_after": [list(one.ended_after) for one in validation.purchases],
+        "budgets": [
+            None if budget is None else from_micros(budget) for budget in curve.budgets
+        ],
+        "lists": [purchase.n_lists for purchase in validation.purchases],
+        "commonest": [purchase.commonest for purchase in validation.purchases],
+        "ended_after": [
+            list(purchase.ended_after) for purchase in validation.purchases
+        ],
         "saved": [
             None
             if fixed is None or validation.spends[place] == fixed.mean_spends[place]

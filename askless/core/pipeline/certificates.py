@@ -85,25 +85,25 @@ def certify(
     guides = [
         UnseenRows(
             # Calibrated as the whole is.
-            replace(one.ensemble, calibrations=ensemble.calibrations),
-            thin_guide(one.rows, len(folds)),
+            replace(fold.ensemble, calibrations=ensemble.calibrations),
+            thin_guide(fold.rows, len(folds)),
         )
-        for one in folds
+        for fold in folds
     ]
     policies = [ensemble.policy_at(limit) for limit in limits]
-    played = [list_traces(one, limits, policies, seed) for one in (whole, *guides)]
+    played = [list_traces(guide, limits, policies, seed) for guide in (whole, *guides)]
     # The last budget is unlimited; the one before pays everything.
     dearest = purchase_budgets(ensemble, most)[-2] or 0
     levels = []
     for policy, limit in zip(policies, limits, strict=True):
-        traces, *others = [next(one) for one in played]
+        traces, *others = [next(guide_traces) for guide_traces in played]
         total = dearest if limit is None else min(limit, dearest)
         # Strata of equal width in spend; -(-a // b) rounds up.
         bounds = tuple(-(-part * total // N_STRATA) for part in range(1, N_STRATA))
         level = make_level(limit, policy, bounds, traces, whole.rows)
         levels.append(add_guide(level, others))
         yield len(levels) / len(limits)
-    n_guide = sum(one.rows.n_samples for one in guides)
+    n_guide = sum(guide.rows.n_samples for guide in guides)
     return Certification(n_rows, n_guide, EARLY_RULES, CHANCES, tuple(levels))
 
 
@@ -135,16 +135,18 @@ def list_level_budgets(ensemble: Ensemble, most: int) -> list[int | None]:
 
     Each is the least budget of those with the same beginning.
     """
-    last, found = None, []
+    last, budgets = None, []
     for budget in purchase_budgets(ensemble, 1 << 20):
         state = machine.start(ensemble, budget, stop=StopRule(certain=False))
         policy, position = POLICIES[state.policy], Position.of(ensemble, state)
         plan = policy.plan_length(position), policy.could_ask(position)
         if budget is None or (budget > 0 and (state.policy, plan) != last):
-            found.append(budget)
+            budgets.append(budget)
         last = state.policy, plan
-    picks = np.linspace(0, len(found) - 1, min(most, len(found))).round().astype(int)
-    return [found[pick] for pick in picks]
+    picks = (
+        np.linspace(0, len(budgets) - 1, min(most, len(budgets))).round().astype(int)
+    )
+    return [budgets[pick] for pick in picks]
 
 
 def list_traces(

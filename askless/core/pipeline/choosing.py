@@ -36,7 +36,7 @@ N_BUDGETS = 12
 def list_algorithms_with(name: AutoName) -> tuple[str, ...]:
     """Return the algorithms whose rule has this parameter."""
     rules = {key for key, rule in RULES.items() if name in rule.parameters}
-    return tuple(one for one in ALGORITHMS if name_rule(one) in rules)
+    return tuple(algorithm for algorithm in ALGORITHMS if name_rule(algorithm) in rules)
 
 
 USERS = {name: list_algorithms_with(name) for name in AUTO_NAMES}

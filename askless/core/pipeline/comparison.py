@@ -39,7 +39,7 @@ class PlayedRows(NamedTuple):
 
     def average(self, budget_idxs: IntArray) -> "PlayedRows":
         """Return the means over some budgets, by position; (n_policies, n_rows)."""
-        return PlayedRows(*(one[:, :, budget_idxs].mean(axis=2) for one in self))
+        return PlayedRows(*(array[:, :, budget_idxs].mean(axis=2) for array in self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,9 @@ def compare(
         for policy in policies:
             parts[policy].append(simulate_policy(ensemble, rows, budgets, policy, seed))
             yield
-    joined = (map(np.concatenate, zip(*parts[one], strict=True)) for one in policies)
+    joined = (
+        map(np.concatenate, zip(*parts[policy], strict=True)) for policy in policies
+    )
     played = PlayedRows(*map(np.array, zip(*joined, strict=True)))
     sizes = np.array([rows.n_samples for _, rows in pairs], np.float64)
     weights = np.concatenate([rows.weights for _, rows in pairs])
@@ -192,14 +194,14 @@ def choose_switch(savings: Sequence[float]) -> tuple[bool, ...]:
         for is_first in (True, False)
     ]
     allowed = [
-        one
-        for one in choices
-        if all(saved > 0 for saved, asks in zip(savings, one, strict=True) if asks)
+        choice
+        for choice in choices
+        if all(saved > 0 for saved, asks in zip(savings, choice, strict=True) if asks)
     ]
 
-    def rank(one: tuple[bool, ...]) -> tuple[float, int]:
-        saved = sum(s for s, asks in zip(savings, one, strict=True) if asks)
-        return saved, -sum(one)
+    def rank(choice: tuple[bool, ...]) -> tuple[float, int]:
+        saved = sum(s for s, asks in zip(savings, choice, strict=True) if asks)
+        return saved, -sum(choice)
 
     return max(allowed, key=rank)
 

@@ -48,10 +48,10 @@ def add_model_spends(
     means = [float(np.arange(len(shares)) @ shares) for *_, shares in bought]
     curve = replace(
         validation.curve,
-        mean_spends=tuple(one.mean_spend for one in bought),
-        max_spends=tuple(one.max_spend for one in bought),
-        purchases=tuple(tuple(one.shares.tolist()) for one in bought),
-        questions=tuple(round(one, 9) for one in means),
+        mean_spends=tuple(purchase.mean_spend for purchase in bought),
+        max_spends=tuple(purchase.max_spend for purchase in bought),
+        purchases=tuple(tuple(purchase.shares.tolist()) for purchase in bought),
+        questions=tuple(round(mean, 9) for mean in means),
         n_played=rows.n_samples,
         steps=measure_spend_steps(whole, rows, budgets, seed),
     )
@@ -72,7 +72,7 @@ def measure_spend_steps(
     """Measure mean spends at every budget that buys more, and at those of a curve."""
     singles = thin_steps(single_steps(whole), MAX_STEPS)
     amounts = {*purchase_budgets(whole, MAX_STEPS), *budgets, *singles} - {None}
-    limits = (*sorted(one for one in amounts if one is not None), None)
+    limits = (*sorted(amount for amount in amounts if amount is not None), None)
     spent = walk(whole, rows.values, limits, seed=seed).spent
     spends = (rows.weights @ spent).round(3).tolist()
     return SpendSteps(limits, tuple(spends))

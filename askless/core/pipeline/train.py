@@ -65,10 +65,10 @@ def report_mean_budgets(
     aims = [Aim(mean_budget=budget) for budget in budgets]
     limits = [None] * len(aims)
     curves = [
-        evaluate(one.ensemble, one.rows, limits, policy, seed, aims=aims)
-        for one in folds
+        evaluate(fold.ensemble, fold.rows, limits, policy, seed, aims=aims)
+        for fold in folds
     ]
-    sizes = np.array([one.rows.n_samples for one in folds], np.float64)
+    sizes = np.array([fold.rows.n_samples for fold in folds], np.float64)
     shares = sizes / sizes.sum()
     rows = pick_played(seen)
     spends = evaluate(whole, rows, limits, policy, seed, aims=aims).mean_spends
@@ -155,7 +155,7 @@ def train(
         for part in parts
     )
     finished = yield from run_parts(jobs)
-    *held_out, whole = [one.ensemble for one in finished]
+    *held_out, whole = [finished_part.ensemble for finished_part in finished]
     folds = [UnseenRows(*pair) for pair in zip(held_out, unseen, strict=True)]
     rows = ModelRows(sample, aside)
     whole, validation = yield from validate_whole(whole, folds, rows, spec, parts[-1])
@@ -224,7 +224,10 @@ def validate_whole(
     """
     validation, before, aside = None, 0.0, rows.aside
     if folds:
-        held_out, unseen = [one.ensemble for one in folds], [one.rows for one in folds]
+        held_out, unseen = (
+            [fold.ensemble for fold in folds],
+            [fold.rows for fold in folds],
+        )
         room = 1.0 if aside is None else 0.5
         validation = yield from pass_on(
             validate(whole, held_out, unseen, spec.seed, spec.curve_budgets),

@@ -95,11 +95,17 @@ def validate(
     before = calibrated
     if comparison is not None:
         ranges = comparison.ranges
-        calibrated = [(replace(one, ranges=ranges), part) for one, part in calibrated]
+        calibrated = [
+            (replace(fold_ensemble, ranges=ranges), part)
+            for fold_ensemble, part in calibrated
+        ]
     curve = yield from compute_held_out_curve(whole, calibrated, seed, named)
     validation = Validation(curve, calibrations, comparison)
     if comparison is not None and is_mixed(comparison, whole):
-        curves = [evaluate(one, part, curve.budgets, seed=seed) for one, part in before]
+        curves = [
+            evaluate(fold_ensemble, part, curve.budgets, seed=seed)
+            for fold_ensemble, part in before
+        ]
         validation = validation._replace(fixed=average_curves(curves))
     return validation
 
@@ -111,7 +117,10 @@ def compare_policies(
     candidates = ALGORITHMS[whole.algorithm].candidates
     if candidates is None:
         return None
-    thinned = [(one, thin_for_calibration(part, one.n_outputs)) for one, part in pairs]
+    thinned = [
+        (fold_ensemble, thin_for_calibration(part, fold_ensemble.n_outputs))
+        for fold_ensemble, part in pairs
+    ]
     shares = approach(CALIBRATED, COMPARED)
     budgets = purchase_budgets(whole, MAX_COMPARED)
     return (
@@ -123,7 +132,9 @@ def compare_policies(
 
 def is_mixed(comparison: Comparison, whole: Ensemble) -> bool:
     """Return whether another policy than the model's own asks under some budget."""
-    return any(one.policy != whole.policy for one in comparison.ranges)
+    return any(
+        policy_range.policy != whole.policy for policy_range in comparison.ranges
+    )
 
 
 def compute_held_out_curve(
@@ -134,7 +145,7 @@ def compute_held_out_curve(
 ) -> Generator[float, None, Curve]:
     """Compute the curve of ensembles on rows that they never saw, with its figures."""
     curves, scored = [], []
-    amounts = {one for one in usual_budgets(whole) if one is not None}
+    amounts = {budget for budget in usual_budgets(whole) if budget is not None}
     budgets = (*sorted(amounts.union(named)), None)
     for ensemble, part in pairs:
         ends = simulate_rows(ensemble, part, budgets, seed=seed, has_figures=True)
@@ -180,8 +191,8 @@ def calibrate_policies(
             crossed, fitted = calibrated
             calibrations += ((policy, fitted),)
             by_fold = [
-                (*before, (policy, one))
-                for before, one in zip(by_fold, crossed, strict=True)
+                (*before, (policy, fold_calibration))
+                for before, fold_calibration in zip(by_fold, crossed, strict=True)
             ]
     return by_fold, calibrations
 

@@ -44,9 +44,9 @@ def check_aim(aim: Aim, ensemble: Ensemble, policy: str | None, where: str) -> A
 def name_takers_rule(ensemble: Ensemble, name: str) -> str:
     """Return the broken rule where a policy takes no aims: it names one that does."""
     takers = [
-        one
-        for one in served_by(ensemble)
-        if POLICIES[one].look_ahead(ensemble, None) is not None
+        policy_name
+        for policy_name in served_by(ensemble)
+        if POLICIES[policy_name].look_ahead(ensemble, None) is not None
     ]
     whose = f"is for sessions of the policy {takers[0]}, " if takers else "is "
     return f"{whose}not for the policy {name}"

@@ -129,7 +129,7 @@ def is_as_asked(catalogue: Catalogue, asked: State, after: State) -> bool:
 
     A bundle must be answered whole, or be pending.
     """
-    answered = {one.feature_idx for one in after.history[len(asked.history) :]}
+    answered = {answer.feature_idx for answer in after.history[len(asked.history) :]}
     new = {idx for idx in answered if asked.outcomes[idx] is None}
     if any(asked.outcomes[idx] != "ordered" for idx in answered - new):
         return False
@@ -185,7 +185,7 @@ def take(catalogue: Catalogue, state: State, answer: Answer) -> State:
 def take_one(catalogue: Catalogue, state: State, answer: Answer) -> State:
     """Take an answer; raise `AnswerError` after `MAX_TAKEN` answers for the feature."""
     feature_idx = answer.feature_idx
-    if sum(one.feature_idx == feature_idx for one in state.history) >= MAX_TAKEN:
+    if sum(taken.feature_idx == feature_idx for taken in state.history) >= MAX_TAKEN:
         name = catalogue.features[feature_idx].name
         raise AnswerError([Refusal(name, TAKEN_RULE)])
     return take(catalogue, state, answer)

@@ -107,8 +107,8 @@ def is_label_fixed(
     now = probabilities(ensemble, FULL_VOTE, votes, share_now, has_ties=False)
     label = int(decide(ensemble, now))
     ranges = [
-        position.bound(one - ensemble.paths.votes[:, label], length)
-        for one in ensemble.paths.votes.T
+        position.bound(class_votes - ensemble.paths.votes[:, label], length)
+        for class_votes in ensemble.paths.votes.T
     ]
     # Unless some class surely stays behind the label, all may tie; the priors decide.
     may_tie = min(high for _, high in ranges) >= -TIE * float(ensemble.alpha_sums[-1])

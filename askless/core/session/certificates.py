@@ -67,7 +67,7 @@ class Certificate:
         if self.threshold is None or confidence < self.threshold:
             return False
         # The last stratum that begins at or below the spend.
-        reached = [one for one in self.strata if one.least_spend <= spent]
+        reached = [stratum for stratum in self.strata if stratum.least_spend <= spent]
         return reached[-1].is_open
 
 
@@ -116,7 +116,7 @@ def find_certificate(ensemble: Ensemble, state: State) -> Certificate:
         budget=level.budget,
         threshold=rule.threshold,
         n_samples=n_samples,
-        strata=tuple(Stratum(*one) for one in strata),
+        strata=tuple(Stratum(*stratum) for stratum in strata),
         mean_spend=level.mean_spends[place],
         mean_spend_whole=level.mean_spend,
     )
@@ -141,9 +141,9 @@ def find_level(
         return None, "hidden_answers"
     most = math.inf if state.budget is None else state.budget
     within = [
-        one
-        for one in certification.levels
-        if (math.inf if one.budget is None else one.budget) <= most
+        level
+        for level in certification.levels
+        if (math.inf if level.budget is None else level.budget) <= most
     ]
     if not within:
         return None, "small_budget"
@@ -199,7 +199,7 @@ def scale_counts(counts: tuple[int, ...], scale: float) -> tuple[int, ...]:
     `scale` is the number of rows set aside per row of the guide. Half a differing row
     is added, and what differs is rounded up.
     """
-    sizes = [math.floor(scale * one) for one in counts[:N_STRATA]]
+    sizes = [math.floor(scale * count) for count in counts[:N_STRATA]]
     pairs = zip(counts[:N_STRATA], counts[N_STRATA:], sizes, strict=True)
     differing = (math.ceil((d + 0.5) / (n + 1.0) * size) for n, d, size in pairs)
     return (*sizes, *differing)

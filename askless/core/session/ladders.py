@@ -39,7 +39,7 @@ def find_known(position: Position) -> BoolArray:
     """
     ladder, status = ladder_of(position.ensemble), position.case.status
     is_known = np.asarray(status == kernels.KNOWN, np.bool_)
-    lacks = np.array([one == "unavailable" for one in position.state.outcomes])
+    lacks = np.array([outcome == "unavailable" for outcome in position.state.outcomes])
     is_known[: ladder.n_read] |= lacks[: ladder.n_read] & ladder.may_lack
     return is_known
 
@@ -186,7 +186,7 @@ def choose_by_part(position: Position) -> list[int]:
     route = route_of(position)
     assert route is not None, "parts are of a route"
     parts = np.unique(route.parts[route.parts != MAIN]).tolist()
-    return [int(np.argmin(expect_losses(position, one))) for one in parts]
+    return [int(np.argmin(expect_losses(position, part))) for part in parts]
 
 
 @once

@@ -296,8 +296,8 @@ def forecast(ensemble: Ensemble, state: State) -> Forecast:
     # The label set is for the end of a session only.
     if policy.find_next(position).reason is None:
         return made
-    found = find_label_set(ensemble, state, made.probabilities, made.label)
-    return replace(made, label_set=found)
+    label_set = find_label_set(ensemble, state, made.probabilities, made.label)
+    return replace(made, label_set=label_set)
 
 
 def next_question(ensemble: Ensemble, state: State) -> Question | None:

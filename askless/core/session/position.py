@@ -196,8 +196,8 @@ class Position:
             is_counted, n_counted = self.is_payable, paths.roots.size
             if length is not None:
                 is_counted, n_counted = np.ones(paths.roots.size, np.bool_), length
-            found = kernels.tally(self.ends, is_counted, n_counted, paths, votes)
-            self._tallies[length] = Tally(votes, *found)
+            counts = kernels.tally(self.ends, is_counted, n_counted, paths, votes)
+            self._tallies[length] = Tally(votes, *counts)
         return self._tallies[length]
 
     def bound(self, scores: FloatArray, length: int | None) -> tuple[float, float]:
@@ -238,7 +238,7 @@ def once(compute: Callable[[Position], Found]) -> Callable[[Position], Found]:
     def look_up(position: Position) -> Found:
         if word not in position.kept:
             position.kept[word] = compute(position)
-        found: Found = position.kept[word]
-        return found
+        value: Found = position.kept[word]
+        return value
 
     return look_up

@@ -14,7 +14,9 @@ def reverse(ensemble: Ensemble, state: State, feature_idx: int) -> State:
     of that time. A fee in the reversed charge is due again with the next charge of its
     group. Ended sessions allow this too. The feature must have been charged.
     """
-    kept = tuple(one for one in state.charges if one.feature_idx != feature_idx)
+    kept = tuple(
+        charge for charge in state.charges if charge.feature_idx != feature_idx
+    )
     assert len(kept) == len(state.charges) - 1, "charged once"
     reversed_state = replace(state, charges=kept, is_led=False, step_chances=())
     return advance(ensemble, reversed_state)

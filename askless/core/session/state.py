@@ -167,9 +167,9 @@ class State:
     def propensities(self) -> dict[int, float]:
         """Per feature that was asked: the chance of its question, where it is known."""
         return {
-            one.feature_idx: one.propensity
-            for one in self.history
-            if one.propensity is not None
+            answer.feature_idx: answer.propensity
+            for answer in self.history
+            if answer.propensity is not None
         }
 
     @cached_property

@@ -76,12 +76,12 @@ def trace_answers(ensemble: Ensemble, state: State) -> list[AnswerStep]:
         pairs = zip((*known, *state.history), pairwise(state.step_chances), strict=True)
         return [
             AnswerStep(
-                one.feature_idx,
-                one.outcome if place >= len(known) else "known",
-                one.value,
+                answer.feature_idx,
+                answer.outcome if place >= len(known) else "known",
+                answer.value,
                 *chances,
             )
-            for place, (one, chances) in enumerate(pairs)
+            for place, (answer, chances) in enumerate(pairs)
         ]
     steps: list[AnswerStep] = []
     before = machine.forecast(ensemble, open_again(state, ensemble, 0))
@@ -121,7 +121,7 @@ def remember(ensemble: Ensemble, state: State) -> State:
         chances = (*chances, machine.forecast(ensemble, state).probabilities)
     else:
         steps = trace_answers(ensemble, replace(state, step_chances=()))
-        chances = (steps[0].before, *(one.after for one in steps))
+        chances = (steps[0].before, *(step.after for step in steps))
     return Position.of(ensemble, state).decide(step_chances=chances)
 
 
@@ -148,8 +148,8 @@ def hear(
     known alone, so the next question is not decided.
     """
     taken = take(ensemble.catalogue, replace(state, budget=None), answer)
-    charged = {one.feature_idx for one in taken.charges}
-    charges = tuple(one for one in standing if one.feature_idx in charged)
+    charged = {charge.feature_idx for charge in taken.charges}
+    charges = tuple(charge for charge in standing if charge.feature_idx in charged)
     heard = replace(taken, budget=state.budget, charges=charges)
     has_votes = POLICIES[state.policy].has_votes
     return machine.advance(ensemble, heard) if has_votes else heard

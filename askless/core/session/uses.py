@@ -50,7 +50,7 @@ def can_use(ensemble: Ensemble, state: State, feature_idx: int) -> bool:
 def is_any_of_use(ensemble: Ensemble, after: State, members: tuple[int, ...]) -> bool:
     """Return whether one of some features can change what is predicted."""
     policy, position = POLICIES[after.policy], Position.of(ensemble, after)
-    return any(policy.can_use(position, one) for one in members)
+    return any(policy.can_use(position, member) for member in members)
 
 
 def sold_with(catalogue: Catalogue, feature_idx: int) -> tuple[int, ...]:

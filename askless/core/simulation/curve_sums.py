@@ -65,7 +65,9 @@ class CurveSums:
 
     def average(self, sums: tuple[Fraction, ...]) -> tuple[float, ...]:
         """Return sums divided by the total weight; 0 without any row."""
-        return tuple(float(one / self.weight) if self.weight else 0.0 for one in sums)
+        return tuple(
+            float(total / self.weight) if self.weight else 0.0 for total in sums
+        )
 
     def count_effective(self, group_weights: FloatArray | None) -> float | None:
         """Return the effective sample size (Kish 1965); None: the number of rows.
@@ -84,7 +86,7 @@ def add_each(
     first: tuple[Fraction, ...], other: tuple[Fraction, ...]
 ) -> tuple[Fraction, ...]:
     """Add two tuples of sums, budget by budget."""
-    return tuple(one + more for one, more in zip(first, other, strict=True))
+    return tuple(addend + more for addend, more in zip(first, other, strict=True))
 
 
 def sum_rows(

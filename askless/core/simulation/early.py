@@ -67,8 +67,8 @@ def plan_early(
         # Without a certificate no probability suffices to stop.
         threshold = certificate.threshold
         threshold = 2.0 if threshold is None else threshold
-        opens = tuple(one.is_open for one in certificate.strata) or (False,)
-        bounds = [one.least_spend for one in certificate.strata[1:]]
+        opens = tuple(stratum.is_open for stratum in certificate.strata) or (False,)
+        bounds = [stratum.least_spend for stratum in certificate.strata[1:]]
         rule = EarlyRule(threshold, opens)
         plans.append(EarlyPlan(budget, state.policy, seed, certificate, rule, bounds))
     return plans
@@ -88,7 +88,7 @@ def sum_early(
         stops.spends[0],
         traces.spends[:, -1],
     )
-    summed: IntArray = np.stack([one.astype(np.int64) for one in amounts], axis=1)
+    summed: IntArray = np.stack([amount.astype(np.int64) for amount in amounts], axis=1)
     return sum_weighted(weights, summed)
 
 
@@ -96,7 +96,7 @@ def summarise_early(
     plan: EarlyPlan, sums: Sequence[Fraction], weight: Fraction
 ) -> EarlyPoint:
     """Return the means that sums over rows of a total `weight` make."""
-    means = (float(one / weight) for one in sums)
+    means = (float(total / weight) for total in sums)
     return EarlyPoint(plan.budget, plan.certificate, *means)
 
 

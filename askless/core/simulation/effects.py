@@ -62,7 +62,9 @@ def compute_effects(
         By default the one that the ensemble prefers at the budget.
     """
     name = policy or default_policy(ensemble, budget, None)
-    asked = [idx for one in outline(ensemble, budget, name) for idx in one.feature_idxs]
+    asked = [
+        idx for step in outline(ensemble, budget, name) for idx in step.feature_idxs
+    ]
     has_votes = POLICIES[name].has_votes
     typical = typical_values(ensemble)
     tried = [
@@ -140,10 +142,10 @@ def make_scorecard(
     """
     hypotheses, n_outputs = ensemble.hypotheses, ensemble.n_outputs
     is_sum = policy == FULL_VOTE and not is_share(ensemble, policy)
-    if not is_sum or not all(one.sole_stump for one in hypotheses):
+    if not is_sum or not all(hypothesis.sole_stump for hypothesis in hypotheses):
         return None
     # The plan ends at the first stump on a feature that the budget doesn't buy.
-    is_out = [one.feature_idxs[0] not in asked for one in hypotheses]
+    is_out = [hypothesis.feature_idxs[0] not in asked for hypothesis in hypotheses]
     length = is_out.index(True) if True in is_out else len(hypotheses)
     share = ensemble.alpha_sums[length] / max(float(ensemble.alpha_sums[-1]), TIE)
     link = ensemble.calibration_arrays.get(FULL_VOTE, PLAIN)

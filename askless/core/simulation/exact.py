@@ -76,8 +76,8 @@ def sum_products_exactly(first: SplitNumbers, other: SplitNumbers) -> Fraction:
             # By exponent, so that only numbers of equal scale are added up.
             sums = np.bincount(exponents - least, limb * other_limb).tolist()
             total += sum(
-                int(one) << (place + shift + other_shift)
-                for place, one in enumerate(sums)
-                if one
+                int(limb_sum) << (place + shift + other_shift)
+                for place, limb_sum in enumerate(sums)
+                if limb_sum
             )
     return Fraction(total) * Fraction(2) ** least

@@ -195,7 +195,9 @@ def estimate_auroc(
         return Estimate(area, limits)
     odds = math.log(area / (1.0 - area))
     reach = QUANTILE * spread / (area * (1.0 - area))
-    low, high = (1.0 / (1.0 + math.exp(-one)) for one in (odds - reach, odds + reach))
+    low, high = (
+        1.0 / (1.0 + math.exp(-bound)) for bound in (odds - reach, odds + reach)
+    )
     return Estimate(area, (low, high))
 
 

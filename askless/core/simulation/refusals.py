@@ -58,11 +58,11 @@ def measure_refusals(
             continue
         hidden = values[asked]
         hidden[:, idx] = np.nan
-        told = hide_gaps(ensemble, idx)
+        without = hide_gaps(ensemble, idx)
         own = [streams[row] for row in asked.tolist()]
-        ends = walk(told, hidden, [budget], policy, rows.seed, streams=own)
+        ends = walk(without, hidden, [budget], policy, rows.seed, streams=own)
         part = dataset.take(asked)
-        after = measure_losses(part, label_ends(told, ends)[1])
+        after = measure_losses(part, label_ends(without, ends)[1])
         weights = dataset.weights[asked]
         rises[idx] = weights @ (after - losses[asked]) / dataset.weights.sum()
     return rises
@@ -77,7 +77,8 @@ def hide_gaps(ensemble: Ensemble, feature_idx: int) -> Ensemble:
         return ensemble
     hidden = frozenset({feature_idx})
     panels = tuple(
-        replace(one, may_lack=one.may_lack - hidden) for one in ensemble.panels.panels
+        replace(panel, may_lack=panel.may_lack - hidden)
+        for panel in ensemble.panels.panels
     )
     return replace(ensemble, panels=replace(ensemble.panels, panels=panels))
 

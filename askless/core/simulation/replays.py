@@ -75,8 +75,8 @@ def log_case(state: State) -> AnswerLog:
     """
     known = {idx: state.values[idx] for idx in state.known}
     charged = dict.fromkeys(range(len(state.outcomes)), 0)
-    for one in state.history:
-        charged[one.feature_idx] += one.charged
+    for answer in state.history:
+        charged[answer.feature_idx] += answer.charged
     answers = {}
     for idx, outcome in enumerate(state.outcomes):
         if outcome is None or outcome == "known" or idx in known:
@@ -121,10 +121,10 @@ def match_case(
         if idx in places
     }
     answers = {}
-    for idx, one in case.answers.items():
+    for idx, answer in case.answers.items():
         if idx in places:
-            value = None if one.value is None else translate(idx, one.value)
-            answers[places[idx]] = replace(one, feature_idx=places[idx], value=value)
+            value = None if answer.value is None else translate(idx, answer.value)
+            answers[places[idx]] = replace(answer, feature_idx=places[idx], value=value)
     return AnswerLog(known, answers)
 
 
@@ -178,7 +178,8 @@ def replay(ensemble: Ensemble, case: AnswerLog, terms: ReplayTerms) -> Replay:
             return Replay(ensemble, tuple(states), tuple(asked), lacking[0])
         # Members with a value come first: they are charged, and missing ones are not.
         answers = sorted(
-            (case.answers[idx] for idx in revealed), key=lambda one: one.value is None
+            (case.answers[idx] for idx in revealed),
+            key=lambda answer: answer.value is None,
         )
         state = machine.observe(ensemble, state, answers)
         states.append(state)

@@ -52,7 +52,9 @@ def bound_gaps(gaps: FloatArray, n_seen: IntArray, alpha: float) -> FloatArray:
     that any case has had.
     """
     values, places = np.unique(gaps, return_inverse=True)
-    counts = [np.bincount(places[:one], minlength=values.size) for one in n_seen]
+    counts = [
+        np.bincount(places[:n_cases], minlength=values.size) for n_cases in n_seen
+    ]
     seen = np.reshape(counts, (len(counts), values.size)).astype(np.float64)
     return np.column_stack(
         [bound_below(values, seen, alpha), -bound_below(-values, seen, alpha)]

@@ -68,14 +68,14 @@ def play_silently(rivals: Rivals, case: ClosedCase) -> SilentPlay:
     the two ask alike. There are none for a case with an aim or a certified stop, which
     a model must be certified for.
     """
-    known = [by_catalogue(case, one.catalogue) for one in rivals]
+    known = [by_catalogue(case, rival.catalogue) for rival in rivals]
     forecasts = [
-        forecast_known(ensemble, one, case.state)
-        for ensemble, one in zip(rivals, known, strict=True)
+        forecast_known(ensemble, logged_case, case.state)
+        for ensemble, logged_case in zip(rivals, known, strict=True)
     ]
     first, other = (
-        loss_of(rivals, ensemble, found, case.label)
-        for ensemble, found in zip(rivals, forecasts, strict=True)
+        loss_of(rivals, ensemble, forecast, case.label)
+        for ensemble, forecast in zip(rivals, forecasts, strict=True)
     )
     return SilentPlay((first, other), compare_spends(rivals, known, case.state))
 
@@ -92,16 +92,16 @@ def forecast_known(ensemble: Ensemble, case: AnswerLog, state: State) -> Forecas
     is known, the budget does not count.
     """
     # Values first: in a bundle they pay for those that came without one.
-    answers = sorted(case.answers.values(), key=lambda one: one.value is None)
+    answers = sorted(case.answers.values(), key=lambda answer: answer.value is None)
     terms = state.seed, case.known
     policy = ensemble.policy_at(state.budget)
     try:
         begun = machine.start(ensemble, state.budget, *terms, policy)
-        told = machine.observe(ensemble, begun, answers, is_insistent=True)
+        answered = machine.observe(ensemble, begun, answers, is_insistent=True)
     except OverBudgetError:
         begun = machine.start(ensemble, None, *terms, policy)
-        told = machine.observe(ensemble, begun, answers, is_insistent=True)
-    return machine.forecast(ensemble, told)
+        answered = machine.observe(ensemble, begun, answers, is_insistent=True)
+    return machine.forecast(ensemble, answered)
 
 
 def loss_of(
@@ -116,7 +116,7 @@ def loss_of(
     if predicted == label:
         return 0.0
     costs = rivals.champion.error_costs
-    labels = [one.label for one in rivals.champion.classes]
+    labels = [class_label.label for class_label in rivals.champion.classes]
     if costs is None or predicted not in labels or label not in labels:
         return 1.0
     cost = costs[labels.index(label)][labels.index(predicted)]
@@ -134,9 +134,9 @@ def compare_spends(
         return None
     terms = ReplayTerms(state.budget, None, state.seed, state.stream, state.stop)
     played = [
-        replay(ensemble, one, terms)
-        for ensemble, one in zip(rivals, known, strict=True)
+        replay(ensemble, logged_case, terms)
+        for ensemble, logged_case in zip(rivals, known, strict=True)
     ]
-    if not all(one.is_supported for one in played):
+    if not all(replayed.is_supported for replayed in played):
         return None
     return played[0].spent, played[1].spent

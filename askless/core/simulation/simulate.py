@@ -96,7 +96,9 @@ def compute_by_policy(
     """Compute a figure of each walk by its policy, (n_rows, n_budgets, ...)."""
     parts, places = [], []
     for name in dict.fromkeys(walks.policies) or [ensemble.policy]:
-        own_places = [place for place, one in enumerate(walks.policies) if one == name]
+        own_places = [
+            place for place, policy in enumerate(walks.policies) if policy == name
+        ]
         parts.append(compute(POLICIES[name], walks.take(own_places)))
         places += own_places
     order = np.argsort(np.array(places, np.int64))

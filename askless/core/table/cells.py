@@ -136,8 +136,8 @@ def find_unit(cells: Iterable[str]) -> str:
     """Return the sign that all of some numbers have, such as £ or mg/dL; "": none."""
     unit = ""
     for cell in cells:
-        found = SIGNED.fullmatch(cell)
-        signs = [*filter(None, found.groups())] if found else []
+        match = SIGNED.fullmatch(cell)
+        signs = [*filter(None, match.groups())] if match else []
         if len(signs) != 1 or (unit and signs[0] != unit):
             return ""
         unit = signs[0]

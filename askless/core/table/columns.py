@@ -193,7 +193,7 @@ def read_words(feature: Feature, cells: Cells) -> tuple[FloatArray, IntArray]:
     values = np.array(parsed, np.float64)
     if feature.type == "number" and feature.unit:
         is_number = ~np.isnan(values)
-        plain = [one and read_number(one) for one in cells.words]
+        plain = [word and read_number(word) for word in cells.words]
         has_unit = np.array([number is None for number in plain], np.bool_)
         counts = np.bincount(cells.numbers, minlength=len(cells.words))
         n_with = counts[is_number & has_unit].sum()

@@ -198,20 +198,22 @@ def draft_unit(column: Column) -> str:
     """Return the one sign that all numbers of a column have, such as £; "": none."""
     if column.dtype != np.object_:
         return ""
-    return find_unit(one for one in as_text(column).present if not is_gap(one))
+    return find_unit(text for text in as_text(column).present if not is_gap(text))
 
 
 def describe_signs(column: Column, unit: str) -> list[str]:
     """Return a note on the signs that cells of numbers have; none of plain numbers."""
     if column.dtype != np.object_:
         return []
-    words = [one for one in as_text(column).present if not is_gap(one)]
-    plain = (strip_unit(one, unit) for one in words)
-    parted = next((one for one in plain if THOUSANDS.fullmatch(one)), None)
+    words = [text for text in as_text(column).present if not is_gap(text)]
+    plain = (strip_unit(word, unit) for word in words)
+    parted = next(
+        (number_word for number_word in plain if THOUSANDS.fullmatch(number_word)), None
+    )
     if parted is not None:
         number = number_text(read_number(parted) or 0.0)
-        told = f"numbers with signs between thousands: {parted} is {number}"
-        return [f"has {told}, with the unit {unit}" if unit else f"has {told}"]
+        note = f"numbers with signs between thousands: {parted} is {number}"
+        return [f"has {note}, with the unit {unit}" if unit else f"has {note}"]
     if not unit:
         return []
     number = number_text(read_number(words[0], unit) or 0.0)
@@ -226,7 +228,9 @@ def draft_type(column: Column) -> tuple[FeatureType, tuple[str, ...], list[str]]
     kind = infer_cells(cells.present)
     if kind != "number":
         return kind, (), []
-    counts = Counter({one: n for one, n in cells.present.items() if not is_gap(one)})
+    counts = Counter(
+        {value: n for value, n in cells.present.items() if not is_gap(value)}
+    )
     strays = sorted(
         cell
         for cell in counts
@@ -344,8 +348,8 @@ def note_codes(values: FloatArray) -> list[str]:
     if np.ptp(known) < CODE_GAP * known.size * step:
         return []
     ends = f"{number_text(known[0])} to {number_text(known[-1])}"
-    told = f"has few whole numbers, far apart ({known.size}, from {ends})"
-    return [f"{told}; if they are codes, say type category"]
+    note = f"has few whole numbers, far apart ({known.size}, from {ends})"
+    return [f"{note}; if they are codes, say type category"]
 
 
 def list_oddities(values: FloatArray, targets: IntArray, n_classes: int) -> list[str]:

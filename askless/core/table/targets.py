@@ -72,7 +72,7 @@ def error_cost_matrix(
     """
     if spec.error_costs is None or not classes:
         return None, []
-    labels = [one.label for one in classes]
+    labels = [label.label for label in classes]
     named = {
         *spec.error_costs,
         *(predicted for row in spec.error_costs.values() for predicted in row),

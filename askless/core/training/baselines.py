@@ -63,9 +63,9 @@ def make_pruned_tree(
     for unseen in folds:
         seen = np.setdiff1d(np.arange(dataset.n_samples), unseen)
         for position, alpha in enumerate(alphas):
-            one = make_tree(random_state=seed, ccp_alpha=alpha)
-            one.fit(table.columns[seen], table.targets[seen], table.weights[seen])
-            is_wrong = one.predict(table.columns[unseen]) != table.targets[unseen]
+            pruned = make_tree(random_state=seed, ccp_alpha=alpha)
+            pruned.fit(table.columns[seen], table.targets[seen], table.weights[seen])
+            is_wrong = pruned.predict(table.columns[unseen]) != table.targets[unseen]
             errors[position] += table.weights[unseen] @ is_wrong
     best = np.flatnonzero(errors <= errors.min() + 1e-12)[-1]
     return make_tree(random_state=seed, ccp_alpha=alphas[best])
@@ -150,10 +150,10 @@ def out_of_bag_error(
     """
     votes = np.zeros((dataset.n_samples, ensemble.n_outputs))
     has_vote = np.zeros(dataset.n_samples, np.bool_)
-    for one in rounds:
-        is_out = draw_bootstrap(dataset, seed, one.number) == 0
+    for boosting_round in rounds:
+        is_out = draw_bootstrap(dataset, seed, boosting_round.number) == 0
         rows = dataset.values[is_out]
-        added = hypothesis_votes(one.hypothesis, rows, ensemble.n_outputs)
+        added = hypothesis_votes(boosting_round.hypothesis, rows, ensemble.n_outputs)
         votes[is_out] += added
         has_vote[is_out] |= added.any(axis=1)
     if not has_vote.any():

@@ -205,7 +205,7 @@ class LocalTables:
 def make_learner(params: BoostParams) -> Learner:
     """Return the learner that `params` name, with the parameters that it has."""
     kind = LEARNERS[params.learner]
-    names = [one.name for one in fields(kind)]  # type: ignore[arg-type]  # a dataclass
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # a dataclass
     return kind(**{name: getattr(params, name) for name in names})
 
 

@@ -125,6 +125,6 @@ def make_cascade(
     if not rounds:
         return Cascade((), float(dataset.priors[1]))
     tracker = StageTracker(dataset, params)
-    for one in rounds:
-        tracker.add_round(one.hypothesis, one.alpha)
+    for boosting_round in rounds:
+        tracker.add_round(boosting_round.hypothesis, boosting_round.alpha)
     return tracker.to_cascade()

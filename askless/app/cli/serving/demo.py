@@ -193,8 +193,8 @@ def prepare_case(settings: Settings, engine: sa.Engine, tenant_id: str) -> str |
         if not models.is_name_taken(db, MODEL):
             return None
         filters = SessionFilter("open", None, CASE)
-        for one in lists.page(db, 1, None, at, filters).items:
-            return one.id
+        for session in lists.page(db, 1, None, at, filters).items:
+            return session.id
         wish = {"model": MODEL, "budget": CASE_BUDGET, "client_ref": CASE}
         request = PredictRequest.model_validate(wish)
         opened = sessions.start(db, loaded, request, at)

@@ -82,17 +82,17 @@ def show(tenant: Tenant = FIRST) -> None:
         after: str | None = None
         while True:
             with transaction(engine, tenant_id, is_read=True) as db:
-                found = service.page(db, 200, after)
-            for one in found.items:
-                used = one.last_used_at
+                page = service.page(db, 200, after)
+            for key in page.items:
+                used = key.last_used_at
                 table.add_row(
-                    one.id,
-                    one.name,
+                    key.id,
+                    key.name,
                     "never" if used is None else f"{used:%Y-%m-%d %H:%M}",
-                    service.validity(one, now),
-                    "all" if one.scopes == service.SCOPES else " ".join(one.scopes),
+                    service.validity(key, now),
+                    "all" if key.scopes == service.SCOPES else " ".join(key.scopes),
                 )
-            after = found.next
+            after = page.next
             if after is None:
                 break
     output.print(table)

@@ -48,8 +48,10 @@ def refresh_model(
     rule = refreshes.StatedRule(alpha=0.05, margin=0.0, is_by_rule=by_rule)
     with database() as engine:
         desk = RefreshDesk(read_settings(), engine, find_tenant(engine, tenant))
-        told = desk.refresh(name, rule, if_due=if_due)
-    output.print(json.dumps(told) if as_json else told["sentence"], soft_wrap=True)
+        outcome = desk.refresh(name, rule, if_due=if_due)
+    output.print(
+        json.dumps(outcome) if as_json else outcome["sentence"], soft_wrap=True
+    )
 
 
 class RefreshDesk:
@@ -64,25 +66,25 @@ class RefreshDesk:
     ) -> dict[str, object]:
         """Refresh a model unless something says no; return what was done, and why."""
         at = self.settings.moment_at(datetime.now(UTC))
-        told = None
+        due = None
         try:
             with transaction(self.engine, self.tenant_id, is_read=True) as db:
                 head = refreshes.find_meant(db, name)
-                found = challenges.find_newest(db, head.name)
-                is_open = found is not None and challenges.is_open(db, found)
+                challenge = challenges.find_newest(db, head.name)
+                is_open = challenge is not None and challenges.is_open(db, challenge)
                 if if_due:
                     since = at.now - timedelta(days=DAYS)
-                    told = monitor.find_due(db, self.loaded, head, since, at)
+                    due = monitor.find_due(db, self.loaded, head, since, at)
             if is_open:
                 return nothing(head.name, f"A challenge of {head.name} is open.")
-            if told is not None and not told.is_due:
-                return nothing(head.name, told.sentence)
+            if due is not None and not due.is_due:
+                return nothing(head.name, due.sentence)
             begun = self.begin(refreshes.RefreshOrder(name, rule), at)
         except refreshes.NoCasesError as error:
             return nothing(name, str(error))
         except (NotFoundError, ConflictError) as error:
             raise RefusedError([Refusal("NAME", str(error))]) from None
-        why = "" if told is None else f" {told.sentence}"
+        why = "" if due is None else f" {due.sentence}"
         sentence = f"{begun.training.id} is in the queue: a challenger of {head.name}."
         return {
             "refreshed": True,

@@ -145,9 +145,9 @@ def migrate_database(settings: Settings) -> None:
         name = (
             "ASKLESS_HOME" if settings.database_url is None else "ASKLESS_DATABASE_URL"
         )
-        found = str(error.orig).splitlines()[0]
+        reason = str(error.orig).splitlines()[0]
         rule = "must lead to a database that answers"
-        raise RefusedError([Refusal(name, rule, found)]) from None
+        raise RefusedError([Refusal(name, rule, reason)]) from None
 
 
 def check_database(settings: Settings) -> None:

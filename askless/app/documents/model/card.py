@@ -75,5 +75,5 @@ def read_sessions(model: Model) -> SessionsShape | None:
     except ValidationError:
         return None
     # Each list has one entry for each budget.
-    lengths = {len(one) for _, one in sessions if isinstance(one, tuple)}
+    lengths = {len(entry) for _, entry in sessions if isinstance(entry, tuple)}
     return sessions if len(lengths) == 1 else None

@@ -35,8 +35,12 @@ class Checkpoint(StoredShape):
 def rounds_to_json(rounds: Sequence[Round]) -> list[dict[str, Any]]:
     """Return rounds of boosting as JSON-able values."""
     shapes = (
-        RoundShape.of(one, one.memory, hypothesis=hypothesis_shape(one.hypothesis))
-        for one in rounds
+        RoundShape.of(
+            boosting_round,
+            boosting_round.memory,
+            hypothesis=hypothesis_shape(boosting_round.hypothesis),
+        )
+        for boosting_round in rounds
     )
     return [shape.model_dump(exclude_none=True) for shape in shapes]
 
@@ -47,16 +51,18 @@ def rounds_from_json(
     """Read rounds of boosting over a catalogue whose categories are known."""
     checkpoint = read_shape(Checkpoint, {"rounds": raw}, "checkpoint")
     refusals: list[Refusal] = []
-    for position, one in enumerate(checkpoint.rounds):
+    for position, boosting_round in enumerate(checkpoint.rounds):
         where = f"checkpoint.rounds[{position}].hypothesis"
-        refusals += one.hypothesis.check(catalogue.features, n_outputs, where)
+        refusals += boosting_round.hypothesis.check(
+            catalogue.features, n_outputs, where
+        )
     if refusals:
         raise RefusedError(refusals)
     return tuple(
-        one.to(
+        boosting_round.to(
             Round,
-            hypothesis=one.hypothesis.build(catalogue.features),
-            memory=one.to(Memory),
+            hypothesis=boosting_round.hypothesis.build(catalogue.features),
+            memory=boosting_round.to(Memory),
         )
-        for one in checkpoint.rounds
+        for boosting_round in checkpoint.rounds
     )

@@ -79,11 +79,11 @@ class ProductShape(HypothesisShape):
     def check(
         self, features: Sequence[Feature], n_outputs: int, where: str
     ) -> Iterator[Refusal]:
-        for position, one in enumerate(self.stumps):
-            yield from one.check(features, n_outputs, f"{where}.stumps[{position}]")
+        for position, stump in enumerate(self.stumps):
+            yield from stump.check(features, n_outputs, f"{where}.stumps[{position}]")
 
     def build(self, features: Sequence[Feature]) -> Product:
-        return Product(tuple(one.build(features) for one in self.stumps))
+        return Product(tuple(stump.build(features) for stump in self.stumps))
 
 
 class TreeShape(HypothesisShape):
@@ -108,8 +108,8 @@ class TreeShape(HypothesisShape):
     def check(
         self, features: Sequence[Feature], n_outputs: int, where: str
     ) -> Iterator[Refusal]:
-        for position, one in enumerate(self.stumps):
-            yield from one.check(features, n_outputs, f"{where}.stumps[{position}]")
+        for position, stump in enumerate(self.stumps):
+            yield from stump.check(features, n_outputs, f"{where}.stumps[{position}]")
         if not self._is_tree():
             rule = (
                 "must give two places for each stump: null, or a later stump, each once"
@@ -141,14 +141,14 @@ class TreeShape(HypothesisShape):
             (LEAF if above is None else above, LEAF if below is None else below)
             for above, below in self.children
         )
-        stumps = tuple(one.build(features) for one in self.stumps)
+        stumps = tuple(stump.build(features) for stump in self.stumps)
         return Tree(stumps, children, self.below_votes)
 
 
 Kinds = StumpShape | TreeShape | ProductShape
 StoredHypothesis = Annotated[Kinds, Field(discriminator="kind")]
 SHAPES: dict[type[Hypothesis], type[HypothesisShape]] = {
-    one.holds: one for one in get_args(Kinds)
+    kind.holds: kind for kind in get_args(Kinds)
 }
 
 

@@ -73,7 +73,7 @@ def learning_to_json(learning: LearningState) -> dict[str, Any]:
         "record": learning.record.tolist(),
         "first_priors": learning.first_priors.tolist(),
         "first_calibrations": write(dict(learning.first_calibrations)),
-        "state": {name: array_to_json(one) for name, one in learning.state},
+        "state": {name: array_to_json(array) for name, array in learning.state},
     }
 
 
@@ -96,14 +96,14 @@ def check_learning(
     arrays: dict[str, np.ndarray] = {}
     shapes = list_shapes(catalogue, n_classes, document.rounds)
     for name, dtype in ARRAYS.items():
-        one = document.state.get(name)
-        if one is None:
+        array = document.state.get(name)
+        if array is None:
             yield Refusal(f"{where}.{name}", "is required")
-        elif not shapes[name].fits(one.shape):
+        elif not shapes[name].fits(array.shape):
             yield Refusal(f"{where}.{name}.shape", f"must be {shapes[name].rule}")
         else:
             try:
-                arrays[name] = read_array(one, dtype)
+                arrays[name] = read_array(array, dtype)
             except ValueError as error:
                 yield Refusal(f"{where}.{name}.data", str(error))
     if len(arrays) == len(ARRAYS):
@@ -165,9 +165,9 @@ def check_stumps(
     """
     if learning is None:
         return
-    found = restore_booster(learning, ensemble.catalogue).stumps()
-    alphas = [alpha for _, alpha in found]
-    is_same = tuple(one for one, _ in found) == ensemble.hypotheses
+    stumps = restore_booster(learning, ensemble.catalogue).stumps()
+    alphas = [alpha for _, alpha in stumps]
+    is_same = tuple(stump for stump, _ in stumps) == ensemble.hypotheses
     if not is_same or not np.allclose(alphas, ensemble.alphas, rtol=1e-9, atol=1e-12):
         rule = "must be those of the learning's state"
         yield Refusal("model.hypotheses", rule)

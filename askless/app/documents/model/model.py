@@ -75,7 +75,7 @@ def check_certification(certification: Certification | None) -> Iterator[Refusal
         }
         for name, n_rows in n_rows_by_name.items():
             counts = getattr(level, name)
-            if not all(is_possible(one, n_rows) for one in counts):
+            if not all(is_possible(count, n_rows) for count in counts):
                 expected = f"must count {n_rows} rows, of which some differ"
                 yield Refusal(f"{where}.{name}", expected)
         if max(level.n_covered, default=0) > certification.n_samples:
@@ -97,20 +97,22 @@ class FeatureShape(StoredShape):
     type: FeatureType
     cost: Micros
     label: str | None = None
-    question: str | None = Field(default=None, exclude_if=lambda one: one is None)
+    question: str | None = Field(default=None, exclude_if=lambda value: value is None)
     unit: str | None = None
-    code: str | None = Field(default=None, exclude_if=lambda one: one is None)
-    system: str | None = Field(default=None, exclude_if=lambda one: one is None)
-    ucum: str | None = Field(default=None, exclude_if=lambda one: one is None)
+    code: str | None = Field(default=None, exclude_if=lambda value: value is None)
+    system: str | None = Field(default=None, exclude_if=lambda value: value is None)
+    ucum: str | None = Field(default=None, exclude_if=lambda value: value is None)
     group: str | None = None
-    least: float | None = Field(default=None, exclude_if=lambda one: one is None)
-    most: float | None = Field(default=None, exclude_if=lambda one: one is None)
+    least: float | None = Field(default=None, exclude_if=lambda value: value is None)
+    most: float | None = Field(default=None, exclude_if=lambda value: value is None)
     categories: Annotated[Many[str], Field(max_length=MAX_CODES)]
-    missing: Many[str] = Field(default=(), exclude_if=lambda one: not one)
-    has_other: bool = Field(default=False, exclude_if=lambda one: not one)
-    value_range: Range | None = Field(default=None, exclude_if=lambda one: one is None)
+    missing: Many[str] = Field(default=(), exclude_if=lambda value: not value)
+    has_other: bool = Field(default=False, exclude_if=lambda value: not value)
+    value_range: Range | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
     values: Annotated[Many[float], Field(max_length=MOST_VALUES)] = Field(
-        default=(), exclude_if=lambda one: not one
+        default=(), exclude_if=lambda value: not value
     )
 
 
@@ -126,8 +128,8 @@ def check_catalogue(catalogue: Catalogue, where: str) -> Iterator[Refusal]:
     groups = {group.name for group in catalogue.groups}
     bundles = {group.name for group in catalogue.groups if group.is_bundle}
     for noun, named in (("features", catalogue.features), ("groups", catalogue.groups)):
-        if len({one.name for one in named}) < len(named):
-            names = Counter(one.name for one in named)
+        if len({entry.name for entry in named}) < len(named):
+            names = Counter(entry.name for entry in named)
             duplicate = names.most_common(1)[0][0]
             yield Refusal(
                 f"{where}.{noun}", "names must be unique", repr(duplicate[:60])
@@ -213,8 +215,8 @@ def model_to_json(model: Model) -> dict[str, Any]:
     ensemble, catalogue = model.ensemble, model.ensemble.catalogue
     # Absent fields of a hypothesis are left out; elsewhere they are null.
     hypotheses = [
-        hypothesis_shape(one, alpha).model_dump(exclude_none=True)
-        for one, alpha in zip(ensemble.hypotheses, ensemble.alphas, strict=True)
+        hypothesis_shape(hypothesis, alpha).model_dump(exclude_none=True)
+        for hypothesis, alpha in zip(ensemble.hypotheses, ensemble.alphas, strict=True)
     ]
     document = {
         "format": "askless-model",
@@ -226,8 +228,10 @@ def model_to_json(model: Model) -> dict[str, Any]:
         "ranges": write(ensemble.ranges),
         "params": model.params,
         "cost_unit": catalogue.cost_unit,
-        "features": [FeatureShape.of(one).model_dump() for one in catalogue.features],
-        "groups": [GroupShape.of(one).model_dump() for one in catalogue.groups],
+        "features": [
+            FeatureShape.of(feature).model_dump() for feature in catalogue.features
+        ],
+        "groups": [GroupShape.of(group).model_dump() for group in catalogue.groups],
         "classes": write(ensemble.classes),
         "priors": list(ensemble.priors),
         "hypotheses": hypotheses,
@@ -243,9 +247,9 @@ def model_to_json(model: Model) -> dict[str, Any]:
     }
     omitted_if_empty = {"ranges", "certification", "panels", "learning"}
     return {
-        name: one
-        for name, one in document.items()
-        if one or name not in omitted_if_empty
+        name: value
+        for name, value in document.items()
+        if value or name not in omitted_if_empty
     }
 
 
@@ -254,8 +258,8 @@ def model_from_json(raw: object) -> Model:
     check_version(raw, 3, "model", "train the model again")
     document = read_shape(ModelDocument, raw, "model")
     catalogue = Catalogue(
-        tuple(one.to(Feature) for one in document.features),
-        tuple(one.to(Group) for one in document.groups),
+        tuple(feature.to(Feature) for feature in document.features),
+        tuple(group.to(Group) for group in document.groups),
         document.cost_unit,
     )
     check_all(check_sizes(document, {}, "model"))
@@ -286,8 +290,10 @@ def build_ensemble(document: ModelDocument, catalogue: Catalogue) -> Ensemble:
     return document.to(
         Ensemble,
         catalogue=catalogue,
-        hypotheses=tuple(one.build(catalogue.features) for one in document.hypotheses),
-        alphas=tuple(one.alpha or 0.0 for one in document.hypotheses),
+        hypotheses=tuple(
+            hypothesis.build(catalogue.features) for hypothesis in document.hypotheses
+        ),
+        alphas=tuple(hypothesis.alpha or 0.0 for hypothesis in document.hypotheses),
         calibrations=tuple(
             (policy, calibration)
             for policy in POLICIES
@@ -307,7 +313,7 @@ def check_consistency(document: ModelDocument) -> Iterator[Refusal]:
     )
     if len(document.priors) != n_classes or not is_sum_right:
         yield Refusal("model.priors", "must be one per class, and sum to 1")
-    if len({one.label for one in document.classes}) < n_classes:
+    if len({label.label for label in document.classes}) < n_classes:
         yield Refusal("model.classes", "labels must be unique")
 
 
@@ -316,10 +322,10 @@ def check_hypotheses(
 ) -> Iterator[Refusal]:
     """Yield refusals of the weak hypotheses and their alphas."""
     n_outputs = document.n_outputs
-    for position, one in enumerate(document.hypotheses):
+    for position, hypothesis in enumerate(document.hypotheses):
         where = f"model.hypotheses[{position}]"
-        yield from one.check(catalogue.features, n_outputs, where)
-        if one.alpha is None:
+        yield from hypothesis.check(catalogue.features, n_outputs, where)
+        if hypothesis.alpha is None:
             yield Refusal(f"{where}.alpha", "is required")
 
 
@@ -343,13 +349,16 @@ def check_cascade(document: ModelDocument) -> Iterator[Refusal]:
 def check_policies(ensemble: Ensemble) -> Iterator[Refusal]:
     """Yield refusals of policies that can't serve, and of unordered ranges."""
     policy_by_field = {"model.policy": ensemble.policy}
-    for position, one in enumerate(ensemble.ranges):
-        policy_by_field[f"model.ranges[{position}].policy"] = one.policy
+    for position, policy_range in enumerate(ensemble.ranges):
+        policy_by_field[f"model.ranges[{position}].policy"] = policy_range.policy
     policies = served_by(ensemble)
     for where, policy in policy_by_field.items():
         if policy not in policies:
             rule = f"must be one of {', '.join(policies)} for this model"
             yield Refusal(where, rule)
-    ends = [math.inf if one.up_to is None else one.up_to for one in ensemble.ranges]
+    ends = [
+        math.inf if policy_range.up_to is None else policy_range.up_to
+        for policy_range in ensemble.ranges
+    ]
     if ends != sorted(set(ends)) or ends[-1:] not in ([], [math.inf]):
         yield Refusal("model.ranges", "must ascend in up_to_micros, null last")

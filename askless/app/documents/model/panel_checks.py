@@ -50,13 +50,13 @@ def check_panels(
     if shape is None:
         return
     where = "model.panels"
-    if all(one.feature_idxs for one in shape.panels):
+    if all(panel.feature_idxs for panel in shape.panels):
         yield Refusal(f"{where}.panels", "must have one without features")
     for position, panel in enumerate(shape.panels):
         place = f"{where}.panels[{position}]"
         yield from check_panel(panel, n_outputs, place)
     yield from check_stopping(shape.stopping, f"{where}.stopping")
-    sets = [set(one.feature_idxs) for one in shape.panels]
+    sets = [set(panel.feature_idxs) for panel in shape.panels]
     yield from check_route(build_route(shape.route), sets, n_features)
     yield from check_columns(shape, where)
 
@@ -86,17 +86,17 @@ def check_columns(shape: PanelLadderShape, where: str) -> Iterator[Refusal]:
     for number, space in enumerate(shape.spaces):
         yield from check_space(space, f"{where}.spaces[{number}]")
     n_draws, pairs = 0, zip(shape.panels, space_positions(shape), strict=True)
-    for position, (one, place) in enumerate(pairs):
-        if one.blend is None:
+    for position, (panel, place) in enumerate(pairs):
+        if panel.blend is None:
             continue
         at = f"{where}.panels[{position}].blend"
         read = shape.spaces[place].feature_idxs
-        n_columns = int(np.isin(read, one.feature_idxs).sum())
+        n_columns = int(np.isin(read, panel.feature_idxs).sum())
         if not n_columns:
             yield Refusal(at, "must read a column of its space")
-        yield from check_ridges(one.blend, n_columns, at)
+        yield from check_ridges(panel.blend, n_columns, at)
         n_draws += sum(
-            count_ridge_numbers(n_columns, ridge) for ridge in one.blend.ridges
+            count_ridge_numbers(n_columns, ridge) for ridge in panel.blend.ridges
         )
     if n_draws > MAX_ALL_DRAWS:
         rule = "must have fewer kernels, or these fewer columns"

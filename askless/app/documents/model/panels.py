@@ -80,15 +80,15 @@ def build_panels(shape: PanelLadderShape | None) -> PanelLadder | None:
     """Return the panels of a document that keeps the rules of `check_panels`."""
     if shape is None:
         return None
-    spaces = tuple(build_space(one) for one in shape.spaces)
+    spaces = tuple(build_space(space) for space in shape.spaces)
     panels = tuple(
-        one.to(
+        panel.to(
             Panel,
-            may_lack=frozenset(one.may_lack),
-            blend=one.blend
-            and build_blend(one.blend, spaces[place].take(one.feature_idxs)),
+            may_lack=frozenset(panel.may_lack),
+            blend=panel.blend
+            and build_blend(panel.blend, spaces[place].take(panel.feature_idxs)),
         )
-        for one, place in zip(shape.panels, space_positions(shape), strict=True)
+        for panel, place in zip(shape.panels, space_positions(shape), strict=True)
     )
     return shape.to(
         PanelLadder, panels=panels, route=build_route(shape.route), spaces=spaces

@@ -73,7 +73,11 @@ def check_part_numbers(
     if all(panels[:n_main]):
         yield Refusal(where, "must be -1 of the panel without features")
     for part in sorted(set(parts) - {MAIN}):
-        sets = [one for one, other in zip(panels, parts, strict=True) if other == part]
-        if root not in sets or any(not root <= one for one in sets):
+        sets = [
+            feature_set
+            for feature_set, other in zip(panels, parts, strict=True)
+            if other == part
+        ]
+        if root not in sets or any(not root <= feature_set for feature_set in sets):
             rule = f"panels of part {part} must have the root, one of them nothing else"
             yield Refusal(where, rule)

@@ -30,9 +30,11 @@ class AskedFeature(StoredShape):
     outcome: Outcome | Literal["known"]
     charged: Micros
     #: chance at which its policy asks for it then; None: not known
-    propensity: Chance | None = Field(default=None, exclude_if=lambda one: one is None)
+    propensity: Chance | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
     #: whether it was drawn to explore; None: not known
-    explored: bool | None = Field(default=None, exclude_if=lambda one: one is None)
+    explored: bool | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class CaseDocument(StoredShape):
@@ -50,7 +52,7 @@ class CaseDocument(StoredShape):
     #: of each class by label, then
     chances: dict[str, Chance]
     #: chance to explore before each question; None: not known
-    explore: Chance | None = Field(default=None, exclude_if=lambda one: one is None)
+    explore: Chance | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 def describe_case(
@@ -60,10 +62,12 @@ def describe_case(
     answered = (answer.feature_idx for answer in state.history)
     order = dict.fromkeys((*state.known, *answered))
     # Members of a bundle that came with another one.
-    order |= dict.fromkeys(i for i, one in enumerate(state.outcomes) if one is not None)
+    order |= dict.fromkeys(
+        i for i, outcome in enumerate(state.outcomes) if outcome is not None
+    )
     charges = dict.fromkeys(order, 0)
-    for one in state.charges:
-        charges[one.feature_idx] = charges.get(one.feature_idx, 0) + one.amount
+    for charge in state.charges:
+        charges[charge.feature_idx] = charges.get(charge.feature_idx, 0) + charge.amount
     asked = [
         AskedFeature.model_validate(
             {
@@ -100,9 +104,9 @@ def parse_case(cell: str) -> CaseDocument:
 
 def answered_names(document: CaseDocument) -> Iterator[str]:
     """Yield the features whose cell says something, be it that it is missing."""
-    for one in document.asked:
-        if one.outcome not in SILENT:
-            yield one.feature
+    for answer in document.asked:
+        if answer.outcome not in SILENT:
+            yield answer.feature
 
 
 class RowDocument(StoredShape):

@@ -67,7 +67,9 @@ class AnswerShape(StoredShape):
     outcome: Outcome
     value: float | None = None
     charged: Micros
-    propensity: Chance | None = Field(default=None, exclude_if=lambda one: one is None)
+    propensity: Chance | None = Field(
+        default=None, exclude_if=lambda number: number is None
+    )
 
 
 class ExplorationShape(StoredShape):
@@ -95,20 +97,20 @@ class StateDocument(StoredShape):
     stop_reason: StopReason | None = None
     is_ended: bool
     is_decided: bool
-    is_led: bool = Field(default=True, exclude_if=lambda one: one)
+    is_led: bool = Field(default=True, exclude_if=lambda value: value)
     coverage: Annotated[float, Field(ge=COVERAGES[0], le=COVERAGES[1])] | None = Field(
-        default=None, exclude_if=lambda one: one is None
+        default=None, exclude_if=lambda value: value is None
     )
     unseen_texts: Texts = Field(default_factory=dict)
-    aim: AimShape | None = Field(default=None, exclude_if=lambda one: one is None)
+    aim: AimShape | None = Field(default=None, exclude_if=lambda value: value is None)
     step_chances: Many[Many[float]] = Field(
-        default=(), alias="told", exclude_if=lambda one: not one
+        default=(), alias="told", exclude_if=lambda value: not value
     )
     explore: Annotated[float, Field(ge=RATES[0], le=RATES[1])] = Field(
-        default=0.0, exclude_if=lambda one: not one
+        default=0.0, exclude_if=lambda value: not value
     )
     explorations: Many[ExplorationShape] = Field(
-        default=(), exclude_if=lambda one: not one
+        default=(), exclude_if=lambda value: not value
     )
 
 
@@ -134,22 +136,24 @@ def build_document(state: State, catalogue: Catalogue, texts: Texts) -> StateDoc
         },
         known=[names[idx] for idx in state.known],
         charges=[
-            {"feature": names[one.feature_idx], "amount": one.amount}
-            for one in state.charges
+            {"feature": names[charge.feature_idx], "amount": charge.amount}
+            for charge in state.charges
         ],
         history=[
             {
-                "feature": names[one.feature_idx],
-                "outcome": one.outcome,
-                "value": one.value,
-                "charged": one.charged,
-                "propensity": one.propensity,
+                "feature": names[answer.feature_idx],
+                "outcome": answer.outcome,
+                "value": answer.value,
+                "charged": answer.charged,
+                "propensity": answer.propensity,
             }
-            for one in state.history
+            for answer in state.history
         ],
         explorations=[
-            ExplorationShape.of(one, drawn=name_of(names, one.feature_idx))
-            for one in state.explorations
+            ExplorationShape.of(
+                exploration, drawn=name_of(names, exploration.feature_idx)
+            )
+            for exploration in state.explorations
         ],
         next_feature=name_of(names, next_idx),
         unseen_texts=texts,
@@ -179,8 +183,8 @@ def check_names(document: StateDocument, idxs: Mapping[str, int]) -> Iterator[Re
     rule = "must be in the catalogue"
     names_by_field = {
         "known": document.known,
-        "charges": [one.feature for one in document.charges],
-        "history": [one.feature for one in document.history],
+        "charges": [charge.feature for charge in document.charges],
+        "history": [answer.feature for answer in document.history],
         "explorations": [
             draw.drawn for draw in document.explorations if draw.drawn is not None
         ],
@@ -204,9 +208,9 @@ def build_state(document: StateDocument, catalogue: Catalogue) -> State:
         raise RefusedError(refusals)
     outcomes: list[Any] = [None] * len(idxs)
     values = [math.nan] * len(idxs)
-    for name, one in document.features.items():
-        outcomes[idxs[name]] = one.outcome
-        values[idxs[name]] = math.nan if one.value is None else one.value
+    for name, outcome in document.features.items():
+        outcomes[idxs[name]] = outcome.outcome
+        values[idxs[name]] = math.nan if outcome.value is None else outcome.value
     next_feature = document.next_feature
     return document.to(
         State,
@@ -216,13 +220,17 @@ def build_state(document: StateDocument, catalogue: Catalogue) -> State:
         values=tuple(values),
         known=tuple(idxs[name] for name in document.known),
         charges=tuple(
-            Charge(idxs[one.feature], one.amount) for one in document.charges
+            Charge(idxs[charge.feature], charge.amount) for charge in document.charges
         ),
         history=tuple(
             Answer(
-                idxs[one.feature], one.outcome, one.value, one.charged, one.propensity
+                idxs[answer.feature],
+                answer.outcome,
+                answer.value,
+                answer.charged,
+                answer.propensity,
             )
-            for one in document.history
+            for answer in document.history
         ),
         explorations=tuple(
             draw.to(

@@ -193,10 +193,12 @@ def mend_spec(raw: object) -> tuple[TrainingSpec | None, list[Refusal]]:
     spec, misfits = build_spec(document)
     # Leave out refusals that follow from the first ones: of objects around a refused
     # field, and of the names that replace wrong ones.
-    refused = {one.field for one in refusals}
+    refused = {refusal.field for refusal in refusals}
     refused |= {field.rpartition(".")[0] for field in refused}
     refusals += (
-        one for one in misfits if FRESH not in str(one) and one.field not in refused
+        misfit
+        for misfit in misfits
+        if FRESH not in str(misfit) and misfit.field not in refused
     )
     return spec, refusals
 
@@ -217,10 +219,10 @@ def build_spec(document: SpecDocument) -> tuple[TrainingSpec, list[Refusal]]:
     given = {} if document.params is None else dict(document.params)
     fixed, auto, refusals = split_auto(document.algorithm, given)
     groups = document.groups or []
-    for position, one in enumerate(groups):
-        refusals += check_fee(f"groups[{position}]", one.fee, one.price)
+    for position, group in enumerate(groups):
+        refusals += check_fee(f"groups[{position}]", group.fee, group.price)
     refusals += check_member_lists(
-        [one.name for one in groups], [one.members or [] for one in groups]
+        [group.name for group in groups], [group.members or [] for group in groups]
     )
     refusals += [*check_features(table), *check_roles(table)]
     selection, certificate = document.selection, document.certificate
@@ -254,18 +256,23 @@ def build_table(document: SpecDocument) -> TableSpec:
         displays=document.classes or {},
         features=None if features is None else build_features(features, groups),
         untyped=frozenset(
-            one.name
-            for one in features or ()
+            feature.name
+            for feature in features or ()
             # Only a number has limits.
-            if one.type is None and one.least is one.most is None
+            if feature.type is None and feature.least is feature.most is None
         ),
         costs=document.costs or {},
         groups=tuple(
-            Group(one.name, one.fee or 0, one.price, one.label) for one in groups
+            Group(group.name, group.fee or 0, group.price, group.label)
+            for group in groups
         ),
         members=map_members(groups),
         ignore=tuple(document.ignore or ()),
         missing=tuple(document.missing or ()),
         rare=document.rare or 0,
-        rares={one.name: one.rare for one in features or () if one.rare is not None},
+        rares={
+            feature.name: feature.rare
+            for feature in features or ()
+            if feature.rare is not None
+        },
     )

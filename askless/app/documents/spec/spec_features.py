@@ -107,9 +107,9 @@ def build_features(
     features: Sequence[SpecFeature], groups: Sequence[SpecGroup]
 ) -> tuple[Feature, ...]:
     """Build features; a feature may name its group, or a group its members."""
-    members = by_name(map_members(groups), (one.name for one in features))
+    members = by_name(map_members(groups), (feature.name for feature in features))
     bundles = {group.name for group in groups if group.price is not None}
-    return tuple(build_feature(one, members, bundles) for one in features)
+    return tuple(build_feature(feature, members, bundles) for feature in features)
 
 
 def build_feature(

@@ -79,7 +79,7 @@ def prepare(
     If other values are known meanwhile, it has another one: a card says what its
     session rests on, and never shows one patient's session on another's chart.
     """
-    values = {feature: one.value for feature, one in known.items()}
+    values = {feature: result.value for feature, result in known.items()}
     digest = sha256(json.dumps([name, body.hook_instance, values]).encode())
     reference = f"cds:{digest.hexdigest()[:32]}:{body.hook_instance}"[:200]
     session = lists.find_referred(db, reference, using.at)
@@ -105,7 +105,7 @@ def judge_orders(
 ) -> list[Json]:
     """Return a card for each selected order that would change nothing."""
     view, codes = opened.view, map_codes(opened.model.ensemble.catalogue)
-    taken = {one.feature: one for one in view.answers}
+    taken = {given.feature: given for given in view.answers}
     cards = []
     for resource in list_resources(body.context.draft_orders):
         name = f"{resource.get('resourceType')}/{resource.get('id')}"
@@ -117,9 +117,9 @@ def judge_orders(
             cards.append(known_card(view, feature, before.value, using.base))
             continue
         call = SessionCall(opened.session.id, using.loaded, using.at)
-        said = [{"feature": feature.name, "outcome": "ordered"}]
+        ordered = [{"feature": feature.name, "outcome": "ordered"}]
         try:
-            checks.check(db, call, AnswersRequest.model_validate({"answers": said}))
+            checks.check(db, call, AnswersRequest.model_validate({"answers": ordered}))
         except UselessAnswerError as error:
             cards.append(useless_card(view, feature, error, using.base))
         # That it can't be paid, or that the case has ended, its own card says.
@@ -137,15 +137,15 @@ def take_feedback(
     test, or says of it what the reason says. Cards about no test change nothing.
     """
     model_name = models.get_head(db, name).name
-    for one in body.feedback:
-        place = read_id(one.card)
+    for feedback_item in body.feedback:
+        place = read_id(feedback_item.card)
         call = SessionCall(place.session_id, using.loaded, using.at)
         opened = find(db, call)
         if isinstance(opened, ErasedSession):
             raise ClosedError("the session was erased")
         if opened.model.name != model_name:
             raise NotFoundError("card")
-        outcome = outcome_of(one)
+        outcome = outcome_of(feedback_item)
         features = opened.model.ensemble.catalogue.features
         idx = place.feature_idx
         if outcome is None or idx is None or idx >= len(features):
@@ -153,20 +153,24 @@ def take_feedback(
         # An answer that came in since counts more than the feedback.
         if opened.state.outcomes[idx] is not None:
             continue
-        said = [{"feature": features[idx].name, "outcome": outcome}]
-        request = AnswersRequest.model_validate({"answers": said})
+        answers = [{"feature": features[idx].name, "outcome": outcome}]
+        request = AnswersRequest.model_validate({"answers": answers})
         answering.answer(db, call, request)
 
 
-def outcome_of(one: Feedback) -> Outcome | None:
+def outcome_of(feedback: Feedback) -> Outcome | None:
     """Return the outcome that feedback means for its test; None: nothing."""
-    if one.outcome == "accepted":
+    if feedback.outcome == "accepted":
         is_ordered = any(
-            str(item.get("id")).lower() == one.card.lower()
-            for item in one.accepted_suggestions
+            str(item.get("id")).lower() == feedback.card.lower()
+            for item in feedback.accepted_suggestions
         )
         return "ordered" if is_ordered else None
-    reason = one.override_reason.reason if one.override_reason is not None else None
+    reason = (
+        feedback.override_reason.reason
+        if feedback.override_reason is not None
+        else None
+    )
     if reason is not None and reason.get("system") == REASON_SYSTEM:
         for code, _ in REASONS:
             if reason.get("code") == code:

@@ -109,10 +109,10 @@ def describe(
     if view.stop_words:
         lines.append(view.stop_words)
     features = catalogue.features
-    for name, one in known.items():
+    for name, result in known.items():
         feature = features[catalogue.feature_idxs[name]]
-        value = f"{one.value} {feature.unit or ''}".strip()
-        taken = f" ({one.at[:10]})" if one.at else ""
+        value = f"{result.value} {feature.unit or ''}".strip()
+        taken = f" ({result.at[:10]})" if result.at else ""
         lines.append(f"- {feature.title}: {value}{taken}")
     return "\n".join(lines)
 
@@ -139,8 +139,8 @@ def known_card(view: bodies.Session, feature: Feature, value: Any, base: str) ->
     """Return the card of an order whose result is known or awaited; None: awaited."""
     if value is None:
         return needless_card(view, f"{feature.title} is ordered already", base)
-    said = f"{value} {feature.unit or ''}".strip()
-    return needless_card(view, f"{feature.title} is known already: {said}", base)
+    text = f"{value} {feature.unit or ''}".strip()
+    return needless_card(view, f"{feature.title} is known already: {text}", base)
 
 
 def useless_card(

@@ -79,8 +79,8 @@ class ClientGuard:
 
     def __init__(self, clients: dict[str, CdsClient]) -> None:
         self.clients = {
-            name: KnownClient(one.tenant, Issuer(name, one.jwks))
-            for name, one in clients.items()
+            name: KnownClient(client.tenant, Issuer(name, client.jwks))
+            for name, client in clients.items()
         }
         self.replays = Replays()
 

@@ -83,11 +83,11 @@ def list_names(db: Transaction, most: int = MOST_MODELS) -> list[ModelHead]:
 def describe(name: str, title: str, hook: str, catalogue: Catalogue) -> Json:
     """Return a service of a model, with what it wants to know of the patient."""
     codes = map_codes(catalogue)
-    panels = {one for one, parts in PANELS.items() if not parts.isdisjoint(codes)}
+    panels = {panel for panel, parts in PANELS.items() if not parts.isdisjoint(codes)}
     wanted = ",".join(map(escape, [*codes, *sorted(panels - codes.keys())]))
     patient = "{{context.patientId}}"
     prefetch = {"observations": f"Observation?patient={patient}&code={wanted}{NEWEST}"}
-    if any(tells_of_patient(one) for one in codes.values()):
+    if any(tells_of_patient(code) for code in codes.values()):
         prefetch["patient"] = f"Patient/{patient}"
     return {
         "hook": hook,
@@ -101,7 +101,7 @@ def describe(name: str, title: str, hook: str, catalogue: Catalogue) -> Json:
 
 def escape(coding: tuple[str, str]) -> str:
     """Return a code with its system as a search of FHIR in an address takes it."""
-    parts = (re.sub(r"([\\,|$])", r"\\\1", one) for one in coding)
+    parts = (re.sub(r"([\\,|$])", r"\\\1", text) for text in coding)
     return quote("|".join(parts), safe=":/|-._~$,")
 
 
@@ -143,8 +143,8 @@ def feedback(
 ) -> Json:
     """Write into the cases what became of their cards."""
     name, _ = split(service)
-    for place, one in enumerate(body.feedback):
-        if not UUID.fullmatch(one.card.lower()):
+    for place, feedback_item in enumerate(body.feedback):
+        if not UUID.fullmatch(feedback_item.card.lower()):
             raise RefusedError([Refusal(f"feedback[{place}].card", "must be a UUID")])
     take_feedback(db, HookContext(loaded, settings, at, base), name, body)
     return {}

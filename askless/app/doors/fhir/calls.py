@@ -80,24 +80,24 @@ def begin(
     if sent.ends:
         raise refuse("status", "must be in-progress at a first call")
     known = {}
-    for one in sent.answers:
-        if one.outcome != "value":
+    for answer in sent.answers:
+        if answer.outcome != "value":
             rule = "must not be there at a first call, which has values known before"
-            raise refuse(one.path, rule)
-        if one.feature in known:
-            raise refuse(f"{one.path}.linkId", "must stand once")
-        known[one.feature] = one
+            raise refuse(answer.path, rule)
+        if answer.feature in known:
+            raise refuse(f"{answer.path}.linkId", "must stand once")
+        known[answer.feature] = answer
     identifier = sent.raw.get("identifier")
     order: dict[str, Any] = {
         "model": key or sent.form,
         "budget": sent.budget,
-        "known": {name: one.value for name, one in known.items()},
+        "known": {name: given.value for name, given in known.items()},
     }
     if isinstance(identifier, dict) and identifier.get("value") is not None:
         order["client_ref"] = identifier["value"]
     paths = {"budget": "extension", "model": "questionnaire"}
     paths |= {"client_ref": "identifier.value"}
-    paths |= {f"known.{name}": one.path for name, one in known.items()}
+    paths |= {f"known.{name}": given.path for name, given in known.items()}
     try:
         request = PredictRequest.model_validate(order)
     except ValidationError as error:
@@ -116,9 +116,9 @@ def check_same(
 ) -> None:
     """Refuse a form of another model, and another budget than the session's."""
     session = opened.session
-    for one in (key, sent.form):
-        if one not in (None, session.model_id, opened.model.name) and (
-            find_model(db, str(one)) != session.model_id
+    for named in (key, sent.form):
+        if named not in (None, session.model_id, opened.model.name) and (
+            find_model(db, str(named)) != session.model_id
         ):
             raise refuse("questionnaire", "must be the form of the session's model")
     if sent.budget is None:
@@ -147,8 +147,12 @@ def list_new(opened: OpenSession, answers: list[ItemAnswer]) -> list[ItemAnswer]
     """
     ensemble, state = opened.model.ensemble, opened.state
     check_units(ensemble.catalogue, answers)
-    taken = {one.feature: one for one in answers_of(ensemble, state, opened.texts)}
-    return [one for one in answers if not is_old(taken.get(one.feature), one)]
+    taken = {
+        answer.feature: answer for answer in answers_of(ensemble, state, opened.texts)
+    }
+    return [
+        answer for answer in answers if not is_old(taken.get(answer.feature), answer)
+    ]
 
 
 def is_old(taken: TakenAnswer | None, sent: ItemAnswer) -> bool:
@@ -171,17 +175,21 @@ def is_same(taken: Any, sent: Any) -> bool:
 def give(db: Transaction, call: SessionCall, new: list[ItemAnswer]) -> Turn:
     """Answer a session; refusals have their paths in the resource."""
     paths = {}
-    for place, one in enumerate(new):
-        paths[f"answers[{place}].feature"] = f"{one.path}.linkId"
-        paths[f"answers[{place}].value"] = f"{one.path}.answer"
-        paths[f"answers[{place}].outcome"] = f"{one.path}.extension"
-        paths[one.feature] = one.path
-    said = [
-        {"feature": one.feature, "outcome": one.outcome, "value": one.value}
-        for one in new
+    for place, new_answer in enumerate(new):
+        paths[f"answers[{place}].feature"] = f"{new_answer.path}.linkId"
+        paths[f"answers[{place}].value"] = f"{new_answer.path}.answer"
+        paths[f"answers[{place}].outcome"] = f"{new_answer.path}.extension"
+        paths[new_answer.feature] = new_answer.path
+    answers = [
+        {
+            "feature": new_answer.feature,
+            "outcome": new_answer.outcome,
+            "value": new_answer.value,
+        }
+        for new_answer in new
     ]
     try:
-        request = AnswersRequest.model_validate({"answers": said})
+        request = AnswersRequest.model_validate({"answers": answers})
         opened, charged = answering.answer(db, call, request)
     except ValidationError as error:
         raise renamed(list_refusals(error), paths) from None
@@ -200,28 +208,31 @@ def look(db: Transaction, call: SessionCall) -> OpenSession:
 def check_units(catalogue: Catalogue, answers: list[ItemAnswer]) -> None:
     """Refuse a quantity in another unit than its feature's."""
     refusals = []
-    for one in answers:
-        idx = catalogue.feature_idxs.get(one.feature)
-        if idx is None or one.unit is None:
+    for answer in answers:
+        idx = catalogue.feature_idxs.get(answer.feature)
+        if idx is None or answer.unit is None:
             continue
         feature = catalogue.features[idx]
         units = [unit for unit in (feature.ucum, feature.unit) if unit is not None]
-        if units and one.unit not in units:
+        if units and answer.unit not in units:
             rule = f"must be in {' or '.join(dict.fromkeys(units))}"
-            refusals.append(Refusal(f"{one.path}.answer[0].valueQuantity", rule))
+            refusals.append(Refusal(f"{answer.path}.answer[0].valueQuantity", rule))
     if refusals:
         raise RefusedError(refusals)
 
 
 def list_refusals(error: ValidationError) -> list[Refusal]:
     return [
-        Refusal(path_text(one["loc"]), rule_text(one["type"], one.get("ctx", {})))
-        for one in error.errors(include_url=False)
+        Refusal(
+            path_text(detail["loc"]), rule_text(detail["type"], detail.get("ctx", {}))
+        )
+        for detail in error.errors(include_url=False)
     ]
 
 
 def renamed(refusals: Any, paths: dict[str, str]) -> RefusedError:
     """Return refusals with their paths in the resource."""
     return RefusedError(
-        Refusal(paths.get(one.field, one.field), one.rule) for one in refusals
+        Refusal(paths.get(refusal.field, refusal.field), refusal.rule)
+        for refusal in refusals
     )

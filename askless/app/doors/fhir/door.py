@@ -73,12 +73,12 @@ def outcome_of(document: Json) -> Json:
     code = ISSUES.get(kind, "processing")
     rules = document.get("errors") or [{"rule": document.get("detail", "")}]
     issues = []
-    for one in rules:
-        text = one["rule"] or document["title"]
+    for rule in rules:
+        text = rule["rule"] or document["title"]
         details = {"coding": [coding], "text": text}
         issue: Json = {"severity": "error", "code": code, "details": details}
-        if one.get("field"):
-            issue["expression"] = [one["field"]]
+        if rule.get("field"):
+            issue["expression"] = [rule["field"]]
         issues.append(issue)
     return {"resourceType": "OperationOutcome", "issue": issues}
 
@@ -114,17 +114,21 @@ def capability_statement(base: str, version: str) -> Json:
 
 def structure_definition(name: str) -> Json:
     """Return the definition of one of our extensions."""
-    one = EXTENSIONS.get(name)
-    if one is None:
+    extension = EXTENSIONS.get(name)
+    if extension is None:
         raise NotFoundError("extension")
-    element: Json = {"id": "Extension", "path": "Extension", "definition": one.text}
+    element: Json = {
+        "id": "Extension",
+        "path": "Extension",
+        "definition": extension.text,
+    }
     value = {"id": "Extension.value[x]", "path": "Extension.value[x]"}
     parts = [
         element,
         {"id": "Extension.url", "path": "Extension.url", "fixedUri": url_of(name)},
     ]
-    if one.kind != "Extension":
-        parts.append(value | {"type": [{"code": one.kind}]})
+    if extension.kind != "Extension":
+        parts.append(value | {"type": [{"code": extension.kind}]})
     return {
         "resourceType": "StructureDefinition",
         "id": name,
@@ -132,11 +136,11 @@ def structure_definition(name: str) -> Json:
         "name": name.title().replace("-", ""),
         "status": "active",
         "date": DATE,
-        "description": one.text,
+        "description": extension.text,
         "fhirVersion": words.FHIR_VERSION,
         "kind": "complex-type",
         "abstract": False,
-        "context": [{"type": "element", "expression": one.context}],
+        "context": [{"type": "element", "expression": extension.context}],
         "type": "Extension",
         "baseDefinition": f"{words.HL7}/Extension",
         "derivation": "constraint",

@@ -75,7 +75,7 @@ def read_response(body: bytes, shapes: ShapeCheck) -> SentResponse:
         raise refuse("status", f"must be one of {', '.join(ENDS)}")
     budget, unit = find_budget(extensions)
     read = (read_item(path, item) for path, item in items)
-    answers = [one for one in read if one is not None]
+    answers = [answer for answer in read if answer is not None]
     return SentResponse(
         raw,
         session_id=find_session(form, extensions),
@@ -92,12 +92,12 @@ def unwrap(raw: Any) -> Json:
     """Return the QuestionnaireResponse of a body, which may be in Parameters."""
     if isinstance(raw, dict) and raw.get("resourceType") == "Parameters":
         parameters = raw.get("parameter")
-        found = [
-            one.get("resource")
-            for one in (parameters if isinstance(parameters, list) else [])
-            if isinstance(one, dict) and one.get("name") == PARAMETER
+        resources = [
+            parameter.get("resource")
+            for parameter in (parameters if isinstance(parameters, list) else [])
+            if isinstance(parameter, dict) and parameter.get("name") == PARAMETER
         ]
-        raw = found[0] if len(found) == 1 else None
+        raw = resources[0] if len(resources) == 1 else None
     if not isinstance(raw, dict) or raw.get("resourceType") != "QuestionnaireResponse":
         raise refuse("resourceType", TYPE_RULE)
     return raw
@@ -135,57 +135,59 @@ def find_form(raw: Json) -> Json:
         raise refuse("questionnaire", "is required")
     if not name.startswith("#"):
         return {}
-    found = [
-        one
-        for one in contained or []
-        if isinstance(one, dict) and one.get("id") == name[1:]
+    forms = [
+        entry
+        for entry in contained or []
+        if isinstance(entry, dict) and entry.get("id") == name[1:]
     ]
-    if len(found) != 1 or found[0].get("resourceType") != "Questionnaire":
+    if len(forms) != 1 or forms[0].get("resourceType") != "Questionnaire":
         raise refuse("questionnaire", FORM_RULE)
-    return dict(found[0])
+    return dict(forms[0])
 
 
 def map_extensions(element: Json) -> Iterator[tuple[str, Json]]:
     """Yield the extensions of an element with their addresses."""
     extensions = element.get("extension")
-    for one in extensions if isinstance(extensions, list) else []:
-        if isinstance(one, dict) and isinstance(one.get("url"), str):
-            yield one["url"], one
+    for extension in extensions if isinstance(extensions, list) else []:
+        if isinstance(extension, dict) and isinstance(extension.get("url"), str):
+            yield extension["url"], extension
 
 
 def find_session(form: Json, extensions: list[tuple[str, Json]]) -> str | None:
     """Return the session's id, of the extension or of the contained form."""
-    said = [
-        one.get("valueString") for url, one in extensions if url == url_of("session")
+    session_ids = [
+        extension.get("valueString")
+        for url, extension in extensions
+        if url == url_of("session")
     ]
     identifiers = form.get("identifier")
-    said += [
-        one.get("value")
-        for one in (identifiers if isinstance(identifiers, list) else [])
-        if isinstance(one, dict) and one.get("system") == SESSION_SYSTEM
+    session_ids += [
+        identifier.get("value")
+        for identifier in (identifiers if isinstance(identifiers, list) else [])
+        if isinstance(identifier, dict) and identifier.get("system") == SESSION_SYSTEM
     ]
-    for one in said:
-        if not isinstance(one, str) or not SESSION.fullmatch(one):
+    for session_id in session_ids:
+        if not isinstance(session_id, str) or not SESSION.fullmatch(session_id):
             rule = f"must have the id of a session, such as {SESSION_ID}"
             raise refuse("extension", rule)
-    if len(set(said)) > 1:
+    if len(set(session_ids)) > 1:
         raise refuse("contained", "must be the form of the same session")
-    return said[0] if said else None
+    return session_ids[0] if session_ids else None
 
 
 def find_one(extensions: list[tuple[str, Json]], name: str) -> Json | None:
     """Return one of our extensions; refuse two that say different things."""
-    found = [one for url, one in extensions if url == url_of(name)]
-    if any(one != found[0] for one in found):
+    matches = [extension for url, extension in extensions if url == url_of(name)]
+    if any(match != matches[0] for match in matches):
         raise refuse("extension", f"must have {name} once")
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def find_version(extensions: list[tuple[str, Json]]) -> int | None:
-    one = find_one(extensions, "version")
-    if one is None:
+    extension = find_one(extensions, "version")
+    if extension is None:
         return None
-    version = one.get("valueInteger")
+    version = extension.get("valueInteger")
     if not isinstance(version, int) or isinstance(version, bool):
         raise refuse("extension", "must have a version as valueInteger")
     return version
@@ -211,12 +213,12 @@ def find_address(raw: Json, form: Json) -> str | None:
 
 def find_budget(extensions: list[tuple[str, Json]]) -> tuple[Any, str | None]:
     """Return the budget as it was sent, and its unit; None: unlimited."""
-    one = find_one(extensions, "budget")
-    if one is None:
+    extension = find_one(extensions, "budget")
+    if extension is None:
         return None, None
-    quantity = one.get("valueQuantity")
+    quantity = extension.get("valueQuantity")
     quantity = quantity if isinstance(quantity, dict) else {}
-    value = one.get("valueDecimal", quantity.get("value"))
+    value = extension.get("valueDecimal", quantity.get("value"))
     if value is None:
         rule = "must have a budget as valueQuantity or valueDecimal"
         raise refuse("extension", rule)
@@ -232,7 +234,7 @@ def read_item(path: str, item: Json) -> ItemAnswer | None:
     if len(answers) > 1:
         raise refuse(f"{path}.answer", "must be one answer at most")
     answer = answers[0] if answers else {}
-    keys = [one for one in answer if one.startswith("value")]
+    keys = [key for key in answer if key.startswith("value")]
     if keys:
         value, unit = read_value(answer[keys[0]], f"{path}.answer[0].{keys[0]}")
         if value is not None:
@@ -262,9 +264,11 @@ def read_value(value: Any, path: str) -> tuple[Any, str | None]:
 
 def find_reason(item: Json, answer: Json) -> Any:
     """Return the data-absent-reason of an item, its answer or its value."""
-    values = (one for name, one in answer.items() if "value" in name)
-    elements = (one for one in (item, answer, *values) if isinstance(one, dict))
-    for url, one in chain.from_iterable(map(map_extensions, elements)):
+    values = (value for name, value in answer.items() if "value" in name)
+    elements = (
+        element for element in (item, answer, *values) if isinstance(element, dict)
+    )
+    for url, extension in chain.from_iterable(map(map_extensions, elements)):
         if url == ABSENT:
-            return one.get("valueCode")
+            return extension.get("valueCode")
     return None

@@ -35,7 +35,7 @@ def show(opened: OpenSession, sent: Json, base: str) -> tuple[Json, bodies.Sessi
         **kept,
         "contained": [
             contained_form(view, catalogue, answers, base),
-            *(one for one in other_contained(sent) if one.get("id") != FORM_ID),
+            *(entry for entry in other_contained(sent) if entry.get("id") != FORM_ID),
         ],
         "extension": extensions_of(view),
         "questionnaire": f"#{FORM_ID}",
@@ -43,9 +43,10 @@ def show(opened: OpenSession, sent: Json, base: str) -> tuple[Json, bodies.Sessi
         "authored": f"{view.updated_at:%Y-%m-%dT%H:%M:%S}Z",
     }
     if answers:
-        items = {one.name: one for one in catalogue.features}
+        items = {feature.name: feature for feature in catalogue.features}
         response["item"] = [
-            answered_item(items[one.feature], one, view.budget.unit) for one in answers
+            answered_item(items[answer.feature], answer, view.budget.unit)
+            for answer in answers
         ]
     return response, view
 
@@ -66,30 +67,30 @@ def next_of(view: bodies.Session) -> Question | None:
 def extensions_of(view: bodies.Session) -> list[Json]:
     """Return what a response says beside its answers: amounts and chances."""
     budget = view.budget
-    said = [
+    extensions = [
         extension("session", valueString=view.id),
         extension("version", valueInteger=view.version),
         extension("spent", valueQuantity=amount(budget.spent, budget.unit)),
     ]
     for name, value in (("budget", budget.limit), ("remaining", budget.remaining)):
         if value is not None:
-            said.append(extension(name, valueQuantity=amount(value, budget.unit)))
+            extensions.append(extension(name, valueQuantity=amount(value, budget.unit)))
     if view.prediction is not None:
-        said += map(chance_of, view.prediction.classes)
+        extensions += map(chance_of, view.prediction.classes)
     if view.stop_words:
-        said.append(extension("stop-reason", valueString=view.stop_words))
-    said += (
-        extension("warning", valueString=f"{one.feature}: {one.detail}")
-        for one in view.warnings
+        extensions.append(extension("stop-reason", valueString=view.stop_words))
+    extensions += (
+        extension("warning", valueString=f"{warning.feature}: {warning.detail}")
+        for warning in view.warnings
     )
-    return said
+    return extensions
 
 
-def chance_of(one: bodies.ClassProbability) -> Json:
+def chance_of(predicted: bodies.ClassProbability) -> Json:
     parts = [
-        {"url": "label", "valueString": one.label},
-        {"url": "display", "valueString": one.display},
-        {"url": "probability", "valueDecimal": round(one.probability, 6)},
+        {"url": "label", "valueString": predicted.label},
+        {"url": "display", "valueString": predicted.display},
+        {"url": "probability", "valueDecimal": round(predicted.probability, 6)},
     ]
     return extension("chance", extension=parts)
 
@@ -105,8 +106,8 @@ def contained_form(
     base: str,
 ) -> Json:
     """Return the form so far: an item for each answer, and for the question if any."""
-    features = {one.name: one for one in catalogue.features}
-    items = [item_of(features[one.feature]) for one in answers]
+    features = {feature.name: feature for feature in catalogue.features}
+    items = [item_of(features[answer.feature]) for answer in answers]
     question = next_of(view)
     if question is not None:
         items.append(asked_item(features, question, view.budget.unit))
@@ -138,7 +139,7 @@ def item_of(feature: Feature) -> Json:
         item["code"] = [{"system": system, "code": feature.code}]
     item |= {"text": feature.text, "type": type_of(feature), "required": False}
     if feature.type == "category":
-        item["answerOption"] = [option_of(one) for one in feature.categories]
+        item["answerOption"] = [option_of(category) for category in feature.categories]
     return item
 
 

@@ -19,7 +19,9 @@ from askless.core.errors import Refusal, RefusedError
 
 Json = dict[str, Any]
 #: Our extensions that a call is not read for.
-UNREAD = {url_of(one) for one in EXTENSIONS} - {url_of(one) for one in READ}
+UNREAD = {url_of(extension) for extension in EXTENSIONS} - {
+    url_of(entry) for entry in READ
+}
 
 
 def refuse(path: str, rule: str) -> RefusedError:
@@ -30,9 +32,9 @@ def other_contained(raw: Json) -> list[Json]:
     """Return what a response contains beside forms, such as its author."""
     contained = raw.get("contained")
     return [
-        one
-        for one in (contained if isinstance(contained, list) else [])
-        if not isinstance(one, dict) or one.get("resourceType") != "Questionnaire"
+        entry
+        for entry in (contained if isinstance(contained, list) else [])
+        if not isinstance(entry, dict) or entry.get("resourceType") != "Questionnaire"
     ]
 
 
@@ -46,11 +48,13 @@ def list_read(frame: Json) -> Json:
     """Return the extensions and the contained resources that have to be checked."""
     others = other_contained(frame)
     # The library takes what names no type for any resource.
-    if not all(isinstance(one, dict) and "resourceType" in one for one in others):
+    if not all(isinstance(other, dict) and "resourceType" in other for other in others):
         raise refuse("contained", "must be resources with their resourceType")
     extensions = frame.get("extension")
     if isinstance(extensions, list):
-        extensions = [one for one in extensions if not is_unread(one)] or None
+        extensions = [
+            extension for extension in extensions if not is_unread(extension)
+        ] or None
     return {"contained": others or None, "extension": extensions}
 
 
@@ -69,7 +73,7 @@ class ShapeCheck:
         self.digests: OrderedDict[bytes, None] = OrderedDict()
 
     def check(self, raw: Json) -> None:
-        frame = {name: one for name, one in raw.items() if name != "item"}
+        frame = {name: value for name, value in raw.items() if name != "item"}
         try:
             refuse_misfit(QuestionnaireResponse, frame | list_read(frame))
         except RefusedError:
@@ -99,8 +103,8 @@ def refuse_misfit(
         model.model_validate(raw)
     except ValidationError as error:
         raise RefusedError(
-            Refusal(path_text((*where, *one["loc"])) or "body", shape_rule(one))
-            for one in error.errors(include_url=False)[:MAX_REFUSALS]
+            Refusal(path_text((*where, *detail["loc"])) or "body", shape_rule(detail))
+            for detail in error.errors(include_url=False)[:MAX_REFUSALS]
         ) from None
     # The library's own checks fail so where a type that is named does not exist.
     except (LookupError, TypeError, AttributeError):

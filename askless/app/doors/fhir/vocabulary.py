@@ -129,5 +129,5 @@ def to_fhir_id(model_id: str) -> str:
 
 def to_model_key(name: str) -> str:
     """Return the key of a model of an id in FHIR, or of a name, which stays."""
-    found = MODEL_ID.fullmatch(name)
-    return name if found is None else f"mdl_{found[1]}"
+    match = MODEL_ID.fullmatch(name)
+    return name if match is None else f"mdl_{match[1]}"

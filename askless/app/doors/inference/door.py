@@ -22,7 +22,9 @@ MAX_TOLD = 20
 def translate(document: dict[str, Any], status: int, headers: Headers) -> Response:
     """Return a problem as the protocol's error, with the first broken rules."""
     del headers
-    rules = [f"{one['field']}: {one['rule']}" for one in document.get("errors", ())]
+    rules = [
+        f"{entry['field']}: {entry['rule']}" for entry in document.get("errors", ())
+    ]
     more = [f"and {len(rules) - MAX_TOLD} more"] if len(rules) > MAX_TOLD else []
     text = "; ".join(rules[:MAX_TOLD] + more)
     text = text or document.get("detail") or document["title"]

@@ -53,7 +53,7 @@ def read_columns_of(
     features instead, as [n, n_features] in the order of the model's metadata.
     """
     features = model.ensemble.catalogue.features
-    by_name = {one.name: one for one in features}
+    by_name = {feature.name: feature for feature in features}
     if is_matrix(inputs, by_name):
         (values,) = read_inputs(inputs, rest)
         return split_matrix(values, features)
@@ -85,8 +85,8 @@ def split_matrix(
     values: InputValues, features: Sequence[Any]
 ) -> dict[str, TensorColumn]:
     """Return the columns of a matrix of numbers."""
-    names = [one.name for one in features]
-    if any(one.type == "category" for one in features):
+    names = [feature.name for feature in features]
+    if any(feature.type == "category" for feature in features):
         rule = "must be a feature of the model: some are texts, so each has an input"
         raise wrong_input(0, "name", rule)
     if values.tensor.datatype not in NUMBERS:
@@ -200,7 +200,7 @@ def read_outputs(asked: InferenceRequest) -> list[OutputWish]:
 
 
 def refuse_outputs(outputs: list[OutputWish]) -> Iterator[Refusal]:
-    names = [one.name for one in outputs]
+    names = [output.name for output in outputs]
     for place, name in enumerate(names):
         field = f"outputs[{place}].name"
         if name not in OUTPUTS:
@@ -228,14 +228,16 @@ def predict(
 
 
 def name_inputs(refusals: tuple[Refusal, ...]) -> Iterator[Refusal]:
-    for one in refusals:
+    for refusal in refusals:
         # `found` is the name of the feature that the table lacks.
-        if one.field == "features":
-            yield Refusal("inputs", f"must have {one.found}, which may be asked for")
-        elif one.field == "table":
-            yield Refusal("inputs", one.rule)
+        if refusal.field == "features":
+            yield Refusal(
+                "inputs", f"must have {refusal.found}, which may be asked for"
+            )
+        elif refusal.field == "table":
+            yield Refusal("inputs", refusal.rule)
         else:
-            yield one
+            yield refusal
 
 
 def is_sent_binary(wish: OutputWish, asked: InferenceRequest) -> bool:

@@ -67,7 +67,10 @@ def add_describe(address: str, asked_version: Any) -> None:
         loaded: Loaded,
     ) -> dict[str, Any]:
         head, model = service.find(db, loaded, name, version)
-        listed = [str(one.version) for one in service.versions(db, head.name)]
+        listed = [
+            str(stored_version.version)
+            for stored_version in service.versions(db, head.name)
+        ]
         ensemble = model.ensemble
         n_classes = len(ensemble.classes)
         return {
@@ -75,8 +78,12 @@ def add_describe(address: str, asked_version: Any) -> None:
             "versions": listed or [str(head.version)],
             "platform": NAME,
             "inputs": [
-                {"name": one.name, "datatype": DATATYPE_OF[one.type], "shape": [-1]}
-                for one in ensemble.catalogue.features
+                {
+                    "name": feature.name,
+                    "datatype": DATATYPE_OF[feature.type],
+                    "shape": [-1],
+                }
+                for feature in ensemble.catalogue.features
             ],
             "outputs": describe_outputs(n_classes, encode_classes(ensemble.classes)),
         }
@@ -93,7 +100,7 @@ def add_describe(address: str, asked_version: Any) -> None:
 
 def encode_classes(classes: Any) -> dict[str, str]:
     """Return the parameter that names the columns of the probabilities, in JSON."""
-    labels = [one.label for one in classes]
+    labels = [label.label for label in classes]
     return {"classes": json.dumps(labels, ensure_ascii=False)}
 
 

@@ -117,7 +117,9 @@ def read_numbers(place: int, datatype: str, cells: list[Any]) -> TensorColumn:
             rule = f"must have {'integers' if is_whole else 'numbers'}, NaN or null"
             raise wrong_input(place, "data", f"{rule}, as {datatype}")
     try:
-        return np.array([np.nan if one is None else one for one in cells], np.float64)
+        return np.array(
+            [np.nan if cell is None else cell for cell in cells], np.float64
+        )
     except OverflowError:
         rule = "must have numbers that a double can hold"
         raise wrong_input(place, "data", rule) from None
@@ -136,7 +138,7 @@ def read_bytes(place: int, datatype: str, part: bytes, count: int) -> TensorColu
         return numbers.astype(np.float64)
     if np.any(numbers > 1):
         raise wrong_input(place, "data", "must have the bytes 0 and 1, as BOOL")
-    return hold_texts([WORDS[bool(one)] for one in numbers])
+    return hold_texts([WORDS[bool(number)] for number in numbers])
 
 
 def split_texts(place: int, part: bytes, count: int) -> Iterator[str]:
@@ -196,7 +198,7 @@ class OutputTensor:
         """Return the description with the size, and the values as bytes."""
         if isinstance(self.values, list):
             texts = [text.encode() for text in self.values]
-            raw = b"".join(LENGTH.pack(len(one)) + one for one in texts)
+            raw = b"".join(LENGTH.pack(len(text)) + text for text in texts)
         else:
             raw = self.values.astype("<f8").tobytes()
         parameters = {**self.parameters, "binary_data_size": len(raw)}
@@ -213,10 +215,10 @@ def write_body(
     described, parts = [], []
     for output, is_binary in outputs:
         if is_binary:
-            one, raw = output.to_bytes()
+            described_output, raw = output.to_bytes()
             parts.append(raw)
         else:
-            one = output.to_json()
-        described.append(one)
+            described_output = output.to_json()
+        described.append(described_output)
     text = json.dumps(head | {"outputs": described}, ensure_ascii=False).encode()
     return text + b"".join(parts), len(text) if parts else None

@@ -129,10 +129,14 @@ def describe_problem(request: Request, error: Exception) -> dict[str, Any]:
     """Return the problem document of an exception, as HTTP answers it."""
     if isinstance(error, ValidationError):
         response: Response = invalid_request(
-            request, (field_and_rule(dict(one)) for one in error.errors())
+            request, (field_and_rule(dict(detail)) for detail in error.errors())
         )
     else:
-        kind = next(one for one in type(error).__mro__ if one in HANDLERS)
+        kind = next(
+            error_class
+            for error_class in type(error).__mro__
+            if error_class in HANDLERS
+        )
         response = HANDLERS[kind](request, error)
     problem: dict[str, Any] = json.loads(bytes(response.body))
     return problem

@@ -111,9 +111,9 @@ def security_of(settings: Any, *, is_local: bool) -> TransportSecuritySettings:
 
     Beyond loopback any name may be ours, unless ours are named.
     """
-    named = [f"[{one}]" if ":" in one else one for one in settings.hosts]
-    hosts = [f"{one}{port}" for one in (*LOOPBACK, *named) for port in ("", ":*")]
-    origins = [f"{scheme}://{one}" for scheme in ("http", "https") for one in hosts]
+    named = [f"[{host}]" if ":" in host else host for host in settings.hosts]
+    hosts = [f"{name}{port}" for name in (*LOOPBACK, *named) for port in ("", ":*")]
+    origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=is_local or bool(settings.hosts),
         allowed_hosts=hosts,

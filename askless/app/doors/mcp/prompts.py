@@ -76,8 +76,8 @@ async def get_prompt(
         raise MCPError(INVALID_PARAMS, f"There is no such prompt, only {NAME}")
     given = params.arguments or {}
     assert PROMPT.arguments is not None
-    known = [one.name for one in PROMPT.arguments]
-    needed = [one.name for one in PROMPT.arguments if one.required]
+    known = [argument.name for argument in PROMPT.arguments]
+    needed = [argument.name for argument in PROMPT.arguments if argument.required]
     if not set(given) <= set(known) or not set(needed) <= set(given):
         raise MCPError(INVALID_PARAMS, f"Its arguments are {', '.join(known)}")
 
@@ -115,9 +115,9 @@ def write_text(model: Model, given: dict[str, str]) -> str:
         name=model.name,
         model=model.id,
         target=model.target,
-        classes=" or ".join(one.display for one in model.classes),
+        classes=" or ".join(label.display for label in model.classes),
         budget="any amount" if budget is None else f"{number} {model.cost_unit}",
         number=number,
-        features=", ".join(one.name for one in model.features if one.used),
+        features=", ".join(feature.name for feature in model.features if feature.used),
         facts=given.get("facts", "").strip() or "nothing yet.",
     )

@@ -101,13 +101,13 @@ async def list_resources(
         page = await call.read(lambda db: models.page(db, PAGE, after))
         listed = [
             Resource(
-                name=f"{one.name}@{one.version} {kind}",
-                title=f"{RESOURCES[kind].title}: {one.name}, version {one.version}",
+                name=f"{item.name}@{item.version} {kind}",
+                title=f"{RESOURCES[kind].title}: {item.name}, version {item.version}",
                 description=RESOURCES[kind].text,
-                uri=uri_of(one.id, kind),
+                uri=uri_of(item.id, kind),
                 mime_type=JSON,
             )
-            for one in page.items
+            for item in page.items
             for kind in ("card", "curve")
         ]
         return ListResourcesResult(resources=listed, next_cursor=page.next)
@@ -124,13 +124,15 @@ async def read_resource(
     context: Context, params: ReadResourceRequestParams
 ) -> ReadResourceResult:
     address = str(params.uri)
-    found = ((name, one.fullmatch(address)) for name, one in ADDRESSES.items())
+    matches = (
+        (name, pattern.fullmatch(address)) for name, pattern in ADDRESSES.items()
+    )
     kind, name = next(
-        ((kind, unquote(match[1])) for kind, match in found if match), ("", "")
+        ((kind, unquote(match[1])) for kind, match in matches if match), ("", "")
     )
     # No name has it, and PostgreSQL takes no text with it.
     if not kind or "\0" in name:
-        known = ", ".join(one.address for one in RESOURCES.values())
+        known = ", ".join(resource.address for resource in RESOURCES.values())
         raise MCPError(INVALID_PARAMS, f"There is no such resource, only {known}")
     entry = RESOURCES[kind]
 

@@ -52,12 +52,13 @@ def compact_schema(schema: dict[str, Any]) -> dict[str, Any]:
             continue
         # The keys of these are names of fields, which may be any word.
         if word in ("properties", "$defs", "patternProperties"):
-            compact[word] = {name: compact_schema(one) for name, one in value.items()}
+            compact[word] = {name: compact_schema(part) for name, part in value.items()}
         elif isinstance(value, dict):
             compact[word] = compact_schema(value)
         elif isinstance(value, list):
             compact[word] = [
-                compact_schema(one) if isinstance(one, dict) else one for one in value
+                compact_schema(part) if isinstance(part, dict) else part
+                for part in value
             ]
         else:
             compact[word] = value
@@ -83,9 +84,9 @@ async def list_models(call: Call, asked: shapes.PageShape) -> shapes.ListedModel
     page = await call.read(lambda db: models.page(db, asked.limit, asked.after))
     listed = [
         shapes.ListedModel.of(
-            one, card=uri_of(one.id, "card"), curve=uri_of(one.id, "curve")
+            item, card=uri_of(item.id, "card"), curve=uri_of(item.id, "curve")
         )
-        for one in page.items
+        for item in page.items
     ]
     return shapes.ListedModels(items=listed, next=page.next)
 
@@ -145,8 +146,10 @@ def view_case(
 ) -> shapes.CaseView:
     """Return a case as the tools show it; add its fields to the log."""
     case = shapes.CaseView.of_session(opened.view, charged)
-    told = {"session": case.case, "model": opened.session.model_id}
-    call.fields.update(told, charged=charged, remaining=case.remaining, unit=case.unit)
+    fields = {"session": case.case, "model": opened.session.model_id}
+    call.fields.update(
+        fields, charged=charged, remaining=case.remaining, unit=case.unit
+    )
     return case
 
 
@@ -274,7 +277,7 @@ async def call_tool(context: Context, params: CallToolRequestParams) -> CallTool
     except CallRefusedError as refused:
         text = TextContent(text=json_text(refused.problem))
         return CallToolResult(content=[text], is_error=True)
-    told = body.model_dump(mode="json")
+    document = body.model_dump(mode="json")
     return CallToolResult(
-        content=[TextContent(text=json_text(told))], structured_content=told
+        content=[TextContent(text=json_text(document))], structured_content=document
     )

@@ -73,8 +73,8 @@ class Provider:
         claims = await self.read(token)
         settings = self.state.settings
         try:
-            found = entitle(claims, settings.oidc_claim, settings.oidc_groups)
-            key = await self.find_key(token, found)
+            entitled = entitle(claims, settings.oidc_claim, settings.oidc_groups)
+            key = await self.find_key(token, entitled)
         except NoGrantError:
             raise HTTPException(403, NO_GROUP) from None
         except RefusedError:
@@ -82,7 +82,7 @@ class Provider:
         guard: Guard = self.state.guard
         caller = keys.caller_of(key, guard.limits, datetime.now(UTC))
         # A token may be for less than the person may do on pages, or for more.
-        caller = replace(caller, scopes=frozenset(found.person.scopes))
+        caller = replace(caller, scopes=frozenset(entitled.person.scopes))
         guard.count_request(caller)
         return caller
 
@@ -115,14 +115,14 @@ class Provider:
             raise HTTPException(503, error.words, headers=headers) from None
         return self.issuer
 
-    async def find_key(self, token: str, found: Entitled) -> StoredKey:
+    async def find_key(self, token: str, entitled: Entitled) -> StoredKey:
         """Return the person's key, read again after `RECHECK_S`."""
         guard: Guard = self.state.guard
         # Not as keys are kept, which open the API as well.
         name = sha256(b"person " + token.encode()).digest()
         cached = guard.cached_keys.get(name)
         if cached is None or time.monotonic() - cached.at > RECHECK_S:
-            key = await run_in_threadpool(find_key, self.state.engine, found)
+            key = await run_in_threadpool(find_key, self.state.engine, entitled)
             cached = CachedKey(key, time.monotonic())
             keep_recent(guard.cached_keys, name, cached)
         return cached.key
@@ -181,11 +181,11 @@ async def finish(request: Request) -> Response:
     done = await flow.finish(request)
     claims, claim = done.claims, settings.oidc_claim
     if find_claim(claims, claim) is None:
-        said = await flow.read_userinfo(done.token, claims["sub"])
-        claims = {**claims, **said, "iss": claims["iss"], "sub": claims["sub"]}
+        userinfo = await flow.read_userinfo(done.token, claims["sub"])
+        claims = {**claims, **userinfo, "iss": claims["iss"], "sub": claims["sub"]}
     try:
-        found = entitle(claims, claim, settings.oidc_groups)
+        entitled = entitle(claims, claim, settings.oidc_groups)
     except NoGrantError:
         raise FlowError(403, NO_GROUP) from None
-    caller = await let_in(request, found)
+    caller = await let_in(request, entitled)
     return await open_page(request, caller, our_path(done.kept.get("next")))

@@ -26,9 +26,9 @@ def find_claim(claims: Json, name: str) -> Any:
 
 def list_groups(claims: Json, claim: str) -> list[str]:
     """Return the groups that a claim names: a list of texts, or one."""
-    found = find_claim(claims, claim)
-    names = found if isinstance(found, list) else [found]
-    return [one for one in names if isinstance(one, str)]
+    claimed = find_claim(claims, claim)
+    names = claimed if isinstance(claimed, list) else [claimed]
+    return [name for name in names if isinstance(name, str)]
 
 
 def entitle(claims: Json, claim: str, grants: dict[str, Grant]) -> Entitled:
@@ -37,11 +37,11 @@ def entitle(claims: Json, claim: str, grants: dict[str, Grant]) -> Entitled:
     The tenant is that of the group which the settings name first. Raises NoGrantError.
     """
     groups = set(list_groups(claims, claim))
-    found = [grant for group, grant in grants.items() if group in groups]
-    if not found:
+    granted = [grant for group, grant in grants.items() if group in groups]
+    if not granted:
         raise NoGrantError
-    tenant = found[0].tenant
-    roles = [ROLES[one.role] for one in found if one.tenant == tenant]
+    tenant = granted[0].tenant
+    roles = [ROLES[grant.role] for grant in granted if grant.tenant == tenant]
     scopes = tuple(dict.fromkeys(scope for role in roles for scope in role))
     name = name_of(claims)
     person = Person(str(claims.get("iss")), str(claims.get("sub")), name, scopes)

@@ -38,12 +38,12 @@ async def fetch_json(
                     content += chunk
                     if len(content) > most:
                         raise FetchError
-        found = await to_thread.run_sync(json.loads, bytes(content))
+        document = await to_thread.run_sync(json.loads, bytes(content))
     # RecursionError: it nests too deep. ValueError: no JSON, or no text for a header.
     except (httpx2.HTTPError, httpx2.InvalidURL, RecursionError, ValueError):
         raise FetchError from None
     except TimeoutError:
         raise FetchError from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise FetchError
-    return found
+    return document

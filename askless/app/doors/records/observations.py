@@ -48,9 +48,9 @@ class KnownValue(NamedTuple):
 def map_codes(catalogue: Catalogue) -> Codes:
     """Return the features that have a code, by code system and code."""
     return {
-        (SYSTEMS.get(one.system, one.system), one.code): one
-        for one in catalogue.features
-        if one.system is not None and one.code is not None
+        (SYSTEMS.get(feature.system, feature.system), feature.code): feature
+        for feature in catalogue.features
+        if feature.system is not None and feature.code is not None
     }
 
 
@@ -121,15 +121,15 @@ def list_results(
         is_done = is_observation and resource.get("status") in DONE
         if is_done and not is_of_another(resource, patient_id):
             when = find_time(resource)
-            yield from ((one, when) for one in (resource, *list_parts(resource)))
+            yield from ((part, when) for part in (resource, *list_parts(resource)))
 
 
 def is_of_another(resource: Json, patient_id: str | None) -> bool:
     """Return whether an Observation names another patient as its subject."""
     subject = resource.get("subject")
     reference = subject.get("reference") if isinstance(subject, dict) else None
-    found = PATIENT.fullmatch(reference) if isinstance(reference, str) else None
-    return found is not None and patient_id is not None and found[1] != patient_id
+    match = PATIENT.fullmatch(reference) if isinstance(reference, str) else None
+    return match is not None and patient_id is not None and match[1] != patient_id
 
 
 def find_time(resource: Json) -> str:
@@ -169,7 +169,7 @@ def list_parts(resource: Json) -> list[Json]:
     """Return the components of an Observation, such as both blood pressures."""
     parts = resource.get("component")
     return (
-        [one for one in parts if isinstance(one, dict)]
+        [part for part in parts if isinstance(part, dict)]
         if isinstance(parts, list)
         else []
     )
@@ -185,9 +185,9 @@ def find_feature(concept: Any, codes: Codes) -> Feature | None:
 
 def list_codings(concept: Any) -> Iterator[tuple[str, str]]:
     codings = concept.get("coding") if isinstance(concept, dict) else None
-    for one in codings if isinstance(codings, list) else []:
-        if isinstance(one, dict):
-            yield str(one.get("system")), str(one.get("code"))
+    for coding in codings if isinstance(codings, list) else []:
+        if isinstance(coding, dict):
+            yield str(coding.get("system")), str(coding.get("code"))
 
 
 def read_value(feature: Feature, part: Json) -> Any:
@@ -216,14 +216,14 @@ def list_values(feature: Feature, part: Json) -> Iterator[Any]:
         if isinstance(part.get("valueBoolean"), bool):
             yield part["valueBoolean"]
     else:
-        names = [one for one in list_names(part) if isinstance(one, str) and one]
+        names = [name for name in list_names(part) if isinstance(name, str) and name]
         yield from names
-        yield from (sex for one in names if (sex := match_sex(feature, one)))
+        yield from (sex for name in names if (sex := match_sex(feature, name)))
 
 
 def list_numbers(feature: Feature, part: Json) -> Iterator[Any]:
     """Yield a number that is in the feature's unit; a bound such as < 5 is none."""
-    units = [one for one in (feature.ucum, feature.unit) if one is not None]
+    units = [text for text in (feature.ucum, feature.unit) if text is not None]
     quantity = part.get("valueQuantity")
     if isinstance(quantity, dict) and "comparator" not in quantity:
         # A code says the unit; its text is for people.
@@ -242,7 +242,7 @@ def list_names(part: Json) -> Iterator[Any]:
     if isinstance(concept, dict):
         yield concept.get("text")
         codings = concept.get("coding")
-        for one in codings if isinstance(codings, list) else []:
-            if isinstance(one, dict):
-                yield from (one.get("code"), one.get("display"))
+        for coding in codings if isinstance(codings, list) else []:
+            if isinstance(coding, dict):
+                yield from (coding.get("code"), coding.get("display"))
     yield part.get("valueString")

@@ -34,10 +34,10 @@ def list_patients(resources: list[Json], patient_id: str | None) -> list[Json]:
     One without an id may be anybody's, and counts.
     """
     return [
-        one
-        for one in resources
-        if one.get("resourceType") == "Patient"
-        and (patient_id is None or one.get("id") in (None, patient_id))
+        resource
+        for resource in resources
+        if resource.get("resourceType") == "Patient"
+        and (patient_id is None or resource.get("id") in (None, patient_id))
     ]
 
 
@@ -54,14 +54,14 @@ def read_age(feature: Feature, patient: Json, today: date) -> int | None:
         return None
     is_dead = patient.get("deceasedBoolean") is True or "deceasedDateTime" in patient
     birth = patient.get("birthDate")
-    found = DATE.fullmatch(birth) if isinstance(birth, str) else None
-    if found is None or is_dead:
+    match = DATE.fullmatch(birth) if isinstance(birth, str) else None
+    if match is None or is_dead:
         return None
     try:
-        born = date(int(found[1]), int(found[2]), int(found[3] or 1))
+        born = date(int(match[1]), int(match[2]), int(match[3] or 1))
     except ValueError:
         return None
-    is_doubtful = found[3] is None and born.month == today.month
+    is_doubtful = match[3] is None and born.month == today.month
     had_birthday = (today.month, today.day) >= (born.month, born.day)
     age = today.year - born.year - (not had_birthday)
     return None if is_doubtful or age < 0 else age
@@ -86,24 +86,26 @@ def read_sex(feature: Feature, patient: Json) -> str | None:
     """
     if not is_coded(feature, SEX_AT_BIRTH, SEX):
         return None
-    said = find_sex(patient, EXTENSIONS[str(feature.code)]) or patient.get("gender")
-    return match_sex(feature, said) if isinstance(said, str) else None
+    code = find_sex(patient, EXTENSIONS[str(feature.code)]) or patient.get("gender")
+    return match_sex(feature, code) if isinstance(code, str) else None
 
 
 def find_sex(patient: Json, url: str) -> Any:
     """Return the code of one of a Patient's extensions; None: it has none."""
     extensions = patient.get("extension")
-    for one in extensions if isinstance(extensions, list) else []:
-        if isinstance(one, dict) and one.get("url") == url:
-            return one.get("valueCode")
+    for extension in extensions if isinstance(extensions, list) else []:
+        if isinstance(extension, dict) and extension.get("url") == url:
+            return extension.get("valueCode")
     return None
 
 
-def match_sex(feature: Feature, said: str) -> str | None:
+def match_sex(feature: Feature, sex: str) -> str | None:
     """Return the category that a code of sex means: `male` is also Male, M or m."""
     if feature.type != "category" or not is_coded(feature, SEX_AT_BIRTH, SEX):
         return None
-    code = said.lower()
+    code = sex.lower()
     names = next((codes for codes in SEXES if code in codes), (code,))
-    found = [one for one in feature.categories if one.lower() in names]
-    return found[0] if len(found) == 1 else None
+    categories = [
+        category for category in feature.categories if category.lower() in names
+    ]
+    return categories[0] if len(categories) == 1 else None

@@ -137,21 +137,21 @@ class AuthServer:
         url = self.registration.metadata_url
         try:
             async with httpx2.AsyncClient(verify=tls()) as client:
-                said = await fetch_json(client, url, MOST_BYTES)
+                document = await fetch_json(client, url, MOST_BYTES)
         except FetchError:
             raise self.unreachable() from None
-        told = {name: value for name, value in said.items() if value is not None}
+        stated = {name: value for name, value in document.items() if value is not None}
         try:
-            metadata = Metadata.model_validate(told)
+            metadata = Metadata.model_validate(stated)
         except ValidationError as error:
-            place = ".".join(str(one) for one in error.errors()[0]["loc"])
+            place = ".".join(str(part) for part in error.errors()[0]["loc"])
             raise self.failed(f"metadata.{place}") from None
         if self.registration.issuer not in (None, metadata.issuer):
             raise self.failed("other_issuer")
         # A server elsewhere must not send us to an address of this machine.
-        addresses = [str(one) for one in metadata.model_dump().values()]
+        addresses = [str(value) for value in metadata.model_dump().values()]
         if url.startswith("https:") and any(
-            one.startswith("http:") for one in addresses
+            address.startswith("http:") for address in addresses
         ):
             raise self.failed("metadata.http")
         return metadata
@@ -161,17 +161,17 @@ class AuthServer:
         options = {"scope": self.registration.scope, "code_challenge_method": "S256"}
         if self.registration.client_secret is None:
             options["token_endpoint_auth_method"] = "none"
-        said = metadata.model_dump(exclude_none=True)
+        fields = metadata.model_dump(exclude_none=True)
         algorithms = metadata.id_token_signing_alg_values_supported
-        said["id_token_signing_alg_values_supported"] = [
-            one for one in algorithms if one in ALGORITHMS
+        fields["id_token_signing_alg_values_supported"] = [
+            algorithm for algorithm in algorithms if algorithm in ALGORITHMS
         ]
         return OAuth().register(
             self.name,
             client_id=self.registration.client_id,
             client_secret=self.registration.client_secret,
             client_kwargs={**options, "timeout": TIMEOUT_S, "verify": tls()},
-            **said,
+            **fields,
         )
 
     def unreachable(self) -> FlowError:

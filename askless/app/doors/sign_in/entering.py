@@ -36,41 +36,41 @@ class Entitled(NamedTuple):
 
 def name_of(claims: dict[str, Any]) -> str:
     """Return what claims call a person; "" if they don't."""
-    named = [claims[one] for one in NAMES if isinstance(claims.get(one), str)]
+    named = [claims[name] for name in NAMES if isinstance(claims.get(name), str)]
     return named[0] if named else ""
 
 
-def find_key(engine: sa.Engine, found: Entitled) -> StoredKey:
+def find_key(engine: sa.Engine, entitled: Entitled) -> StoredKey:
     """Return the key of a person; one who comes for the first time gets it now.
 
     Raises UnknownKeyError if it was revoked.
     """
     with reading(engine, None) as db:
-        tenant_id = keys.find_tenant(db, found.tenant)
+        tenant_id = keys.find_tenant(db, entitled.tenant)
     key = None
     if tenant_id is not None:
         with reading(engine, tenant_id) as db:
-            key = people.find_key(db, found.person)
+            key = people.find_key(db, entitled.person)
     if key is None:
-        return renew_key(engine, found)
+        return renew_key(engine, entitled)
     note_use(engine, key)
     return key
 
 
-def renew_key(engine: sa.Engine, found: Entitled) -> StoredKey:
+def renew_key(engine: sa.Engine, entitled: Entitled) -> StoredKey:
     """Return a person's key with the rights that they have now; make what is missing.
 
     Raises UnknownKeyError if it was revoked.
     """
     now = datetime.now(UTC)
     with changing(engine, None) as db:
-        tenant_id = keys.get_or_create_tenant(db, found.tenant, now)
+        tenant_id = keys.get_or_create_tenant(db, entitled.tenant, now)
     nobody = Caller(tenant_id, None, frozenset(), Limits())
     with changing(engine, nobody) as db:
-        return people.let_in(db, found.person, now)
+        return people.let_in(db, entitled.person, now)
 
 
-async def let_in(request: Request, found: Entitled) -> Caller:
+async def let_in(request: Request, entitled: Entitled) -> Caller:
     """Return the caller that a person is, with the rights that they have now.
 
     Raises FlowError if they may not come in.
@@ -78,7 +78,7 @@ async def let_in(request: Request, found: Entitled) -> Caller:
     state = request.app.state
     guard: Guard = state.guard
     try:
-        key = await run_in_threadpool(renew_key, state.engine, found)
+        key = await run_in_threadpool(renew_key, state.engine, entitled)
     except UnknownKeyError:
         raise FlowError(403, REVOKED) from None
     except RefusedError as error:
@@ -113,7 +113,7 @@ async def show_failure(request: Request, error: Exception) -> Response:
     """
     assert isinstance(error, FlowError)
     here, ways = request.url.path, request.app.state.sign_in_ways
-    leave = [one for one in ways if here.startswith(one.address)]
+    leave = [way for way in ways if here.startswith(way.address)]
     more = {"leave": leave if error.status == 403 else [], "said": error.words}
     page = render(request, "sign_in.html", error.status, next="/ui", **more)
     # Reloaded, the page may go on where a server was away.

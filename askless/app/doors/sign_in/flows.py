@@ -130,15 +130,15 @@ class Flow:
         if known.metadata.userinfo_endpoint is None:
             return {}
         try:
-            said = dict(await known.client.userinfo(token=token))
+            userinfo = dict(await known.client.userinfo(token=token))
         except httpx2.HTTPError:
             raise self.server.unreachable() from None
         # Here, too, an odd answer raises one of many kinds.
         except Exception as error:
             raise self.server.failed(type(error).__name__) from None
-        if said.get("sub") != sub:
+        if userinfo.get("sub") != sub:
             raise self.server.failed("other_userinfo")
-        return said
+        return userinfo
 
 
 def cookie_name(request: Request, state: str) -> str:

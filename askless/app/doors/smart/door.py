@@ -57,8 +57,8 @@ def add_to(app: FastAPI) -> None:
     """Let the record systems of the settings launch us."""
     settings = app.state.settings
     app.state.ehrs = {
-        name: make_ehr(name, one, settings.site)
-        for name, one in settings.smart_servers.items()
+        name: make_ehr(name, ehr, settings.site)
+        for name, ehr in settings.smart_servers.items()
     }
     show_failures(app)
     app.include_router(router)
@@ -135,12 +135,12 @@ async def open_session(
     granted = scope if isinstance(scope, str) else SCOPE
     records = Records(ehr.base, str(done.token.get("access_token")), granted)
     now = state.clock()
-    found = await records.fetch_results(patient, catalogue, now)
-    known = read_known(found, catalogue, now, patient)
+    results = await records.fetch_results(patient, catalogue, now)
+    known = read_known(results, catalogue, now, patient)
     order = {
         "model": name,
         "budget": ehr.setting.budget,
-        "known": {feature: one.value for feature, one in known.items()},
+        "known": {feature: result.value for feature, result in known.items()},
         "client_ref": f"Patient/{patient}",
     }
     return await run_in_threadpool(start, request, caller, order)

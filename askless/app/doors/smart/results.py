@@ -49,8 +49,10 @@ class Records:
         Scopes are those of version 2 or 1: `patient/Patient.rs`, `patient/*.read`.
         """
         granted = [SCOPE.fullmatch(scope) for scope in self.scopes]
-        rights = [one[2] for one in granted if one and one[1] in (kind, "*")]
-        return any(one in ("read", "*") or right in one for one in rights)
+        rights = [scope[2] for scope in granted if scope and scope[1] in (kind, "*")]
+        return any(
+            permitted in ("read", "*") or right in permitted for permitted in rights
+        )
 
     async def fetch_results(
         self, patient: str, catalogue: Catalogue, now: datetime
@@ -59,11 +61,11 @@ class Records:
 
         What was not granted is not asked for. Raises FlowError.
         """
-        found: Json = {}
+        results: Json = {}
         async with httpx2.AsyncClient(headers=self.headers, verify=tls()) as client:
             if self.may("r", "Patient"):
                 url = f"{self.base}/Patient/{patient}"
-                found["patient"] = await self.fetch(client, url)
+                results["patient"] = await self.fetch(client, url)
             codes = [f"{system}|{code}" for system, code in map_codes(catalogue)]
             if codes and self.may("s", "Observation"):
                 query = {"patient": patient, "code": ",".join(codes), "_count": "200"}
@@ -73,13 +75,13 @@ class Records:
                 }
                 url = str(httpx2.URL(f"{self.base}/Observation", params=query))
                 entries = [
-                    {"resource": one}
+                    {"resource": resource}
                     for page in await self.fetch_pages(client, url)
-                    for one in list_resources(page)
-                    if is_recent(one, now)
+                    for resource in list_resources(page)
+                    if is_recent(resource, now)
                 ]
-                found["observations"] = {"resourceType": "Bundle", "entry": entries}
-        return found
+                results["observations"] = {"resourceType": "Bundle", "entry": entries}
+        return results
 
     async def fetch_pages(self, client: httpx2.AsyncClient, url: str) -> list[Json]:
         """Return a Bundle and those that follow it."""
@@ -93,9 +95,9 @@ class Records:
     def list_following(self, page: Json) -> Iterator[str]:
         """Yield the address of the next page, if it is of the same record system."""
         links = page.get("link")
-        for one in links if isinstance(links, list) else []:
-            if isinstance(one, dict) and one.get("relation") == "next":
-                url = str(one.get("url"))
+        for link in links if isinstance(links, list) else []:
+            if isinstance(link, dict) and link.get("relation") == "next":
+                url = str(link.get("url"))
                 # Its token is for nobody else.
                 if url.startswith(f"{self.origin}/"):
                     yield url

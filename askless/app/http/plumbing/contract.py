@@ -70,7 +70,9 @@ def complete(
     `nouns` maps a tag to the first half of the scope that its calls need.
     """
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
-    models: list[tuple[Any, Any]] = [(one, "validation") for one in (Problem, *bodies)]
+    models: list[tuple[Any, Any]] = [
+        (body, "validation") for body in (Problem, *bodies)
+    ]
     _, definitions = models_json_schema(
         models, ref_template=f"{COMPONENTS}schemas/{{model}}"
     )
@@ -96,8 +98,8 @@ def complete(
             operation["responses"][status] = ref
         responses = sorted(operation["responses"].items())
         operation["responses"] = {
-            status: one if "$ref" in one else one | build_headers(status)
-            for status, one in responses
+            status: response if "$ref" in response else response | build_headers(status)
+            for status, response in responses
         }
         if method == "post":
             add_replays(operation)
@@ -114,7 +116,7 @@ def add_scope(method: str, operation: Json, nouns: Mapping[str, str]) -> None:
 
 def add_tags(operation: Json) -> None:
     """Document the `ETag` header in the responses of a call that takes tags."""
-    names = {one["name"] for one in operation.get("parameters", ())}
+    names = {parameter["name"] for parameter in operation.get("parameters", ())}
     if "if-none-match" in names:
         operation["responses"]["304"] = {"description": "The caller has it."}
     for status, response in operation["responses"].items():
@@ -139,7 +141,9 @@ def list_operations(document: Json) -> Iterator[tuple[str, str, Json]]:
 
 def common_kinds(path: str, method: str, operation: Json) -> Iterator[str]:
     """Yield the types of problems that follow from a call's shape."""
-    parameters = {one["name"].lower() for one in operation.get("parameters", ())}
+    parameters = {
+        parameter["name"].lower() for parameter in operation.get("parameters", ())
+    }
     has_body = "requestBody" in operation
     if "security" in operation:
         yield from ("unauthorized", "forbidden", "too-many-requests")
@@ -218,7 +222,11 @@ def drop_null(operation: Json) -> None:
     """Remove null from the types of parameters: callers leave out absent ones."""
     for parameter in operation.get("parameters", ()):
         schema = parameter["schema"]
-        match [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]:
+        match [
+            variant
+            for variant in schema.get("anyOf", ())
+            if variant != {"type": "null"}
+        ]:
             case [only]:
                 del schema["anyOf"]
                 parameter["schema"] = only | schema

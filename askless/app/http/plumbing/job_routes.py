@@ -32,14 +32,14 @@ def add_job_routes(
     `path` is below the router's prefix. Responses are an `item`, or a `page` of them;
     `about` describes the list.
     """
-    one = noun.rows.noun
+    word = noun.rows.noun
 
     # Routes have no docstrings here: they would be the descriptions of both nouns.
     @router.get(
         path,
         response_model=page,
-        operation_id=f"list_{one}s",
-        summary=f"List {one}s, newest first",
+        operation_id=f"list_{word}s",
+        summary=f"List {word}s, newest first",
         description=about,
     )
     def list_newest(db: ReadDb, limit: Limit = 50, after: After = None) -> Answer:
@@ -48,8 +48,8 @@ def add_job_routes(
     @router.get(
         f"{path}/{{id}}",
         response_model=noun.shown,
-        operation_id=f"get_{one}",
-        summary=f"Show a {one}",
+        operation_id=f"get_{word}",
+        summary=f"Show a {word}",
     )
     def show(id: str, db: ReadDb, now: Now) -> Any:
         return noun.show(db, id, now)
@@ -62,14 +62,14 @@ def add_cancelling(
     router: APIRouter, path: str, noun: JobNoun[Any], item: type[Answer]
 ) -> None:
     """Add the route that cancels one job of a noun."""
-    one = noun.rows.noun
+    word = noun.rows.noun
 
     @router.post(
         f"{path}/{{id}}/cancel",
         response_model=item,
         openapi_extra=problems(noun.conflict),
-        operation_id=f"cancel_{one}",
-        summary=f"Cancel a {one}",
+        operation_id=f"cancel_{word}",
+        summary=f"Cancel a {word}",
         description="Cancel at once what is queued, within some seconds what runs.",
     )
     def cancel(id: str, db: Db, now: Now) -> Answer:
@@ -78,15 +78,15 @@ def add_cancelling(
 
 def add_stream(router: APIRouter, path: str, noun: JobNoun[Any]) -> None:
     """Add the route that follows one job of a noun."""
-    one = noun.rows.noun
+    word = noun.rows.noun
 
     @router.get(
         f"{path}/{{id}}/events",
         response_class=EventSourceResponse,
         responses=ENDED,
-        operation_id=f"follow_{one}",
-        summary=f"Follow a {one}",
-        description=f"Stream the events of a {one} until it has ended.",
+        operation_id=f"follow_{word}",
+        summary=f"Follow a {word}",
+        description=f"Stream the events of a {word} until it has ended.",
     )
     async def events(
         id: Annotated[str, Depends(require_unfinished(noun.get))],

@@ -176,14 +176,16 @@ Desk = Annotated[OrderDesk, Depends(get_desk)]
 
 def pop_dataset_ids(raw: dict[str, Any]) -> list[str]:
     """Remove and return the ids of several datasets, in the order of their rows."""
-    found = raw.pop("datasets")
-    is_list = isinstance(found, list) and all(isinstance(one, str) for one in found)
-    if not is_list or not 1 <= len(set(found)) == len(found) <= MOST_TABLES:
+    ids = raw.pop("datasets")
+    is_list = isinstance(ids, list) and all(
+        isinstance(dataset_id, str) for dataset_id in ids
+    )
+    if not is_list or not 1 <= len(set(ids)) == len(ids) <= MOST_TABLES:
         rule = f"must be a list of ids of datasets, 1 to {MOST_TABLES}, none twice"
         raise forms.missing_part("datasets", rule)
     if "dataset_id" in raw:
         raise forms.missing_part("dataset_id", "must be left out beside `datasets`")
-    return list(found)
+    return list(ids)
 
 
 def pop_dataset_id(raw: dict[str, Any]) -> str:

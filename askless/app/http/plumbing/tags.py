@@ -44,7 +44,7 @@ def read_versions(text: str) -> frozenset[int] | None:
     if tags is None:
         return None
     # Other tags name no version.
-    return frozenset(int(one) for one in tags if re.fullmatch("[1-9][0-9]{0,8}", one))
+    return frozenset(int(tag) for tag in tags if re.fullmatch("[1-9][0-9]{0,8}", tag))
 
 
 def tag_of(content: bytes) -> str:

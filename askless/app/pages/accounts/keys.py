@@ -82,14 +82,14 @@ FORM = re.compile("[0-9a-f]{32}")
 def show_keys(
     request: Request, db: ReadDb, caller: Called, now: Now, after: After = None
 ) -> HTMLResponse:
-    found = service.page(db, PAGE_SIZE, after)
+    page = service.page(db, PAGE_SIZE, after)
     return render(
         request,
         "keys.html",
         rows=[
-            (one, service.validity(one, now), provider_of(one)) for one in found.items
+            (key, service.validity(key, now), provider_of(key)) for key in page.items
         ],
-        next=found.next and f"{ADDRESS}?after={found.next}",
+        next=page.next and f"{ADDRESS}?after={page.next}",
         all_scopes=service.SCOPES,
         may_write=WRITE in caller.scopes,
         notice=NOTICES.get(request.query_params.get("done", "")),
@@ -131,12 +131,14 @@ def show_form(
         "key_new.html",
         status,
         number=number,
-        scopes=[(one, SCOPES[one]) for one in service.SCOPES if one in caller.scopes],
+        scopes=[
+            (scope, SCOPES[scope]) for scope in service.SCOPES if scope in caller.scopes
+        ],
         needs=NEEDS,
         roles=[
-            (one, f"{one.title()}: {duty}")
-            for one, duty in DUTIES.items()
-            if caller.scopes >= frozenset(service.ROLES[one])
+            (role, f"{role.title()}: {duty}")
+            for role, duty in DUTIES.items()
+            if caller.scopes >= frozenset(service.ROLES[role])
         ],
         limits=limits,
         max_days=MAX_DAYS,
@@ -176,7 +178,7 @@ async def create_key(
                 for field, rule in errors_of(error).items()
             },
             "chosen": form.getlist("scopes"),
-            "is_limited": any(text_in(form, f"limits.{one}") for one in LIMITS),
+            "is_limited": any(text_in(form, f"limits.{limit}") for limit in LIMITS),
         }
         return show_form(request, caller, number, 422, **more)
 
@@ -184,7 +186,7 @@ async def create_key(
 def read_key_request(form: FormData, now: datetime) -> service.Wish:
     """Read the requested key from a form; RefusedError names the form's fields."""
     texts = {name: text_in(form, f"limits.{name}") for name in LIMITS}
-    of_role = {str(one): scopes for one, scopes in service.ROLES.items()}
+    of_role = {str(role): scopes for role, scopes in service.ROLES.items()}
     chosen = of_role.get(text_in(form, "role"), ())
     raw = {
         "name": text_in(form, "name"),

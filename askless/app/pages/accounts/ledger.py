@@ -82,9 +82,9 @@ def show_ledger(
         if books is None
         else draw_charts(books, {**known["labels"], **known["titles"]}),
         **known,
-        sums=[] if books is None else [LedgerSum.of(one) for one in books.sums],
-        entries=[LedgerEntry.of(one) for one in page.items],
-        has_keys=any(one.key_id for one in page.items),
+        sums=[] if books is None else [LedgerSum.of(total) for total in books.sums],
+        entries=[LedgerEntry.of(entry) for entry in page.items],
+        has_keys=any(entry.key_id for entry in page.items),
         most_bars=MOST_BARS,
         is_first=not after,
         made=params.get("reversed"),
@@ -128,12 +128,12 @@ def find_names(
 ) -> dict[str, Any]:
     """Return what a page calls models, features and cases."""
     drawn = () if books is None else books.by_model
-    used = {one.model_id for one in entries} | {one.common for one in drawn}
+    used = {entry.model_id for entry in entries} | {total.common for total in drawn}
     named = models.titles(db, used).items()
     return {
         "titles": {id: f"{name}@{version}" for id, (name, version) in named},
         "labels": label_features(db, loaded, used),
-        "cases": lists.summaries(db, {one.session_id for one in entries}),
+        "cases": lists.summaries(db, {entry.session_id for entry in entries}),
     }
 
 
@@ -143,9 +143,9 @@ def label_features(
     """Return the titles of features by name; where models differ, the name itself."""
     titles: dict[str, str] = {}
     for model_id in sorted(model_ids)[:MOST_LABELLED]:
-        for one in loaded.get(db, model_id).ensemble.catalogue.features:
-            is_same = titles.setdefault(one.name, one.title) == one.title
-            titles[one.name] = one.title if is_same else one.name
+        for feature in loaded.get(db, model_id).ensemble.catalogue.features:
+            is_same = titles.setdefault(feature.name, feature.title) == feature.title
+            titles[feature.name] = feature.title if is_same else feature.name
     return titles
 
 
@@ -159,14 +159,15 @@ def draw_charts(books: ledger.Books, names: Mapping[str, str]) -> dict[str, Any]
     is_long = len(books.by_day) > MOST_DAYS
     part = "month" if is_long else "day"
     by_time = sum_by_month(books.by_day) if is_long else books.by_day
-    days = [(parse_day(one.common), from_micros(one.net)) for one in by_time]
+    days = [(parse_day(total.common), from_micros(total.net)) for total in by_time]
     svg = days_chart(days, books.unit, part) if len(days) >= LEAST_POINTS else None
     shown: dict[str, Any] = {part: (svg, table_rows(by_time))}
     for noun, sums in ("model", books.by_model), ("feature", books.by_feature):
         titled = [
-            replace(one, common=names.get(one.common, one.common)) for one in sums
+            replace(total, common=names.get(total.common, total.common))
+            for total in sums
         ]
-        bars = [(one.common, from_micros(one.net)) for one in titled[:MOST_BARS]]
+        bars = [(total.common, from_micros(total.net)) for total in titled[:MOST_BARS]]
         is_drawn = len(bars) >= LEAST_POINTS
         svg = names_chart(bars, books.unit, noun) if is_drawn else None
         shown[noun] = svg, table_rows(titled)
@@ -174,7 +175,7 @@ def draw_charts(books: ledger.Books, names: Mapping[str, str]) -> dict[str, Any]
 
 
 def table_rows(sums: Iterable[Sum]) -> list[tuple[str, LedgerSum]]:
-    return [(one.common, LedgerSum.of(one)) for one in sums]
+    return [(total.common, LedgerSum.of(total)) for total in sums]
 
 
 def parse_day(text: str) -> date:
@@ -185,14 +186,14 @@ def parse_day(text: str) -> date:
 def sum_by_month(sums: Iterable[Sum]) -> tuple[Sum, ...]:
     """Return sums by month from ordered sums by day."""
     sums_by_month: dict[str, Sum] = {}
-    for one in sums:
-        month = one.common[:7]
-        before = sums_by_month.get(month, Sum(one.unit, 0, 0, 0, month))
+    for total in sums:
+        month = total.common[:7]
+        before = sums_by_month.get(month, Sum(total.unit, 0, 0, 0, month))
         sums_by_month[month] = replace(
             before,
-            entries=before.entries + one.entries,
-            charged=before.charged + one.charged,
-            reversed=before.reversed + one.reversed,
+            entries=before.entries + total.entries,
+            charged=before.charged + total.charged,
+            reversed=before.reversed + total.reversed,
         )
     return tuple(sums_by_month.values())
 

@@ -104,12 +104,16 @@ def draw_chances(view: Any) -> tuple[str, str] | None:
     if not steps:
         return None
     label = steps[0].label
-    shown = next(one.display for one in view.prediction.classes if one.label == label)
-    values = [steps[0].before, *(one.after for one in steps)]
+    shown = next(
+        class_label.display
+        for class_label in view.prediction.classes
+        if class_label.label == label
+    )
+    values = [steps[0].before, *(step.after for step in steps)]
     labels = ["start", *(str(number) for number in range(1, len(values)))]
     ends = f"from {percent(values[0])} to {percent(values[-1])}"
-    said = f"Chance of {shown} after each answer, {ends}"
-    return line_chart(Line(values, labels, said, "answers", "chance")), shown
+    description = f"Chance of {shown} after each answer, {ends}"
+    return line_chart(Line(values, labels, description, "answers", "chance")), shown
 
 
 def order_classes(ensemble: Ensemble, classes: Sequence[Any]) -> list[Any]:
@@ -120,7 +124,7 @@ def order_classes(ensemble: Ensemble, classes: Sequence[Any]) -> list[Any]:
     if len(ensemble.classes) != 2:
         return list(classes)
     positive = ensemble.classes[1].label
-    return sorted(classes, key=lambda one: one.label != positive)
+    return sorted(classes, key=lambda label: label.label != positive)
 
 
 def typed_value(catalogue: Catalogue, state: State, feature: Feature) -> str:
@@ -139,11 +143,11 @@ def list_alternatives(catalogue: Catalogue, view: Any) -> list[Any]:
     """Return the best alternatives to the question; a bundle counts once."""
     offers: dict[object, Any] = {}
     idx_of = catalogue.feature_idxs
-    for one in (view.question, *view.question.alternatives):
-        idx = idx_of[one.feature]
+    for question in (view.question, *view.question.alternatives):
+        idx = idx_of[question.feature]
         is_bundled = bool(catalogue.is_bundled[idx])
         offers.setdefault(
-            ("bundle", catalogue.features[idx].group) if is_bundled else idx, one
+            ("bundle", catalogue.features[idx].group) if is_bundled else idx, question
         )
     # The first offer is the question itself.
     return [*offers.values()][1:][:N_BEST]
@@ -178,10 +182,15 @@ def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:
         ),
         "best": list_alternatives(catalogue, view) if is_next else [],
         "most": max_questions_left(opened),
-        "features": {one.name: one for one in catalogue.features},
+        "features": {feature.name: feature for feature in catalogue.features},
         "fields": [
-            (one, hint(one), options(one), typed_value(catalogue, state, one))
-            for one in (asked.features if asked else ())
+            (
+                feature,
+                hint(feature),
+                options(feature),
+                typed_value(catalogue, state, feature),
+            )
+            for feature in (asked.features if asked else ())
         ],
         "OUTCOMES": OUTCOMES,
         "N_CHOICES": N_CHOICES,

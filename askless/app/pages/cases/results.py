@@ -64,7 +64,7 @@ def render_result(
     known = result_context(opened) | {
         "bill": bill,
         "fees": {} if isinstance(opened, ErasedSession) else find_fees(bill, opened),
-        "payers": sorted({one.key or "local user" for one in bill.items}),
+        "payers": sorted({entry.key or "local user" for entry in bill.items}),
         "shown_at": call.at.now,
         "outcome": find_outcome(db, call),
         "may_change": may_change,
@@ -93,9 +93,11 @@ def result_context(opened: OpenSession | ErasedSession) -> dict[str, Any]:
         "has_others": has_others(model.ensemble, state),
         "stop_words": describe_stop(model.ensemble, state),
         "target": model.target,
-        "titles": {one.name: one.title for one in model.ensemble.catalogue.features},
-        "classes": [(one.label, one.display) for one in model.ensemble.classes],
-        "displays": {one.label: one.display for one in model.ensemble.classes},
+        "titles": {
+            feature.name: feature.title for feature in model.ensemble.catalogue.features
+        },
+        "classes": [(label.label, label.display) for label in model.ensemble.classes],
+        "displays": {label.label: label.display for label in model.ensemble.classes},
     }
 
 
@@ -112,15 +114,15 @@ def find_fees(bill: LedgerPage, opened: OpenSession) -> dict[str, tuple[str, flo
     If the charge with a fee was reversed, the next one of its group has the fee.
     """
     catalogue = opened.model.ensemble.catalogue
-    groups = {one.name: one for one in catalogue.groups if one.fee}
+    groups = {priced.name: priced for priced in catalogue.groups if priced.fee}
     fees = {}
-    for one in bill.items:
-        group = groups.get(one.group or "")
-        if group is None or one.kind != "charge":
+    for entry in bill.items:
+        group = groups.get(entry.group or "")
+        if group is None or entry.kind != "charge":
             continue
-        cost = catalogue.features[catalogue.feature_idxs[one.feature]].cost
-        if to_micros(one.amount) >= cost + group.fee:
-            fees[one.id] = (group.label or group.name, from_micros(group.fee))
+        cost = catalogue.features[catalogue.feature_idxs[entry.feature]].cost
+        if to_micros(entry.amount) >= cost + group.fee:
+            fees[entry.id] = (group.label or group.name, from_micros(group.fee))
     return fees
 
 

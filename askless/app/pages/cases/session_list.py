@@ -28,22 +28,25 @@ def show_sessions(
 
     On the first page those that wait for results stand on top.
     """
-    typed = {one: request.query_params.get(one, "").strip() for one in FILTERED}
-    wrong = [one for one, text in typed.items() if not is_storable(text)]
+    typed = {
+        filter_name: request.query_params.get(filter_name, "").strip()
+        for filter_name in FILTERED
+    }
+    wrong = [name for name, text in typed.items() if not is_storable(text)]
     if wrong:
-        raise RefusedError(Refusal(one, STORABLE_RULE) for one in wrong)
+        raise RefusedError(Refusal(name, STORABLE_RULE) for name in wrong)
     state = typed["state"] if typed["state"] in STATES else None
     filters = SessionFilter(state, typed["model"] or None, typed["client_ref"] or None)  # type: ignore[arg-type]  # one of STATES
-    found = lists.rows(db, MOST, after, at, filters)
+    page = lists.rows(db, MOST, after, at, filters)
     waiting: Sequence[PredictSession] = ()
     if after is None and state is None:
         only = filters._replace(state="waiting")
         waiting = lists.rows(db, MOST, None, at, only).items
-    ids = {one.id for one in waiting}
-    others = [one for one in found.items if one.id not in ids]
+    ids = {session.id for session in waiting}
+    others = [session for session in page.items if session.id not in ids]
     following = None
-    if found.next is not None:
-        following = str(request.url.include_query_params(after=found.next).query)
+    if page.next is not None:
+        following = str(request.url.include_query_params(after=page.next).query)
     return render(
         request,
         "sessions.html",

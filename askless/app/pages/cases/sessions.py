@@ -103,7 +103,7 @@ def first_feature(form: FormData) -> str:
 
 def signature(answers: list[GivenAnswer]) -> str:
     """Return a signature of answers; a form that holds it confirms them."""
-    return ";".join(one.model_dump_json() for one in answers)
+    return ";".join(answer.model_dump_json() for answer in answers)
 
 
 router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
@@ -181,7 +181,10 @@ def show_case(
         "useless": "",
         "said": None,
         "labels": {"budget": "Budget"}
-        | {f"value.{one.name}": one.title for one in described["features"].values()},
+        | {
+            f"value.{facts.name}": facts.title
+            for facts in described["features"].values()
+        },
     }
     return render(request, "question.html", status, **{**known, **described, **more})
 
@@ -301,7 +304,7 @@ def describe_refusal(
     """Return the template's context for a refused answer or budget."""
     if isinstance(error, OddError):
         return {
-            "doubts": {one.feature: one for one in error.doubts},
+            "doubts": {doubt.feature: doubt for doubt in error.doubts},
             "confirmed": error.signature,
             "insists": is_insistent(form),
         }

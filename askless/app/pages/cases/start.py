@@ -60,7 +60,7 @@ def choose_model(
     if len(heads.items) == 1 and not after:
         only = heads.items[0].id
         return show_form(request, only, models.find(db, loaded, only))
-    chosen = [(one, models.find(db, loaded, one.id)) for one in heads.items]
+    chosen = [(head, models.find(db, loaded, head.id)) for head in heads.items]
     return render(request, "choose.html", models=chosen, next=heads.next)
 
 
@@ -69,7 +69,7 @@ def show_form(
 ) -> HTMLResponse:
     """Show the form to start a session; `more` is added to its context."""
     rows = budget_words(model)
-    finite = [one.amount for one in rows if one.amount]
+    finite = [row.amount for row in rows if row.amount]
     knee = None if model.curve is None else find_knee(model.curve)
     features = sort_by_use(model)
     return render(
@@ -92,8 +92,8 @@ def show_form(
             for name, text in more.get("typed", {}).items()
         ),
         n_unread=len(model.ensemble.catalogue.features) - len(features),
-        fields=[(one, hint(one), options(one)) for one in features],
-        labels={f"known.{one.name}": one.title for one in features}
+        fields=[(feature, hint(feature), options(feature)) for feature in features],
+        labels={f"known.{feature.name}": feature.title for feature in features}
         | {"budget": "Budget", "client_ref": "Your name for the case"},
         **more,
     )
@@ -109,7 +109,8 @@ def sort_by_use(model: Model) -> list[Feature]:
     purchases = None if model.curve is None else model.curve.purchases
     if purchases is not None:
         shares = [
-            sum(one[idx] for one in purchases) for idx in range(len(purchases[0]))
+            sum(purchase[idx] for purchase in purchases)
+            for idx in range(len(purchases[0]))
         ]
         read.sort(key=lambda idx: -shares[idx])
     return [ensemble.catalogue.features[idx] for idx in read]
@@ -164,7 +165,8 @@ def read_start_request(form: FormData, model_id: str, model: Model) -> PredictRe
         field = f"known.{feature.name}"
         if text := text_in(form, field):
             raw["known"][feature.name] = read_or_note(
-                refusals, lambda one=feature, of=text, at=field: read_typed(one, of, at)
+                refusals,
+                lambda asked=feature, of=text, at=field: read_typed(asked, of, at),
             )
     if text := text_in(form, "client_ref"):
         raw["client_ref"] = text
@@ -183,8 +185,8 @@ def read_start_request(form: FormData, model_id: str, model: Model) -> PredictRe
         return read_shape(PredictRequest, raw, "start")
     except RefusedError as error:
         refusals = [
-            Refusal(one.field.removeprefix("start."), one.rule)
-            for one in error.refusals
+            Refusal(refusal.field.removeprefix("start."), refusal.rule)
+            for refusal in error.refusals
         ]
         raise RefusedError(refusals) from None
 

@@ -56,10 +56,16 @@ def make_offer(shown: Mapping[str, Model]) -> Offer | None:
 
     None if no model has a curve, or the one chosen has nothing to ask.
     """
-    tested = {key: one for key, one in shown.items() if one.curve is not None}
+    tested = {
+        key: offered for key, offered in shown.items() if offered.curve is not None
+    }
     if not tested:
         return None
-    savings = {key: find_saving(one.curve) for key, one in tested.items() if one.curve}
+    savings = {
+        key: find_saving(offered.curve)
+        for key, offered in tested.items()
+        if offered.curve
+    }
     best = min(
         tested, key=lambda key: 1.0 if (it := savings[key]) is None else it.share
     )

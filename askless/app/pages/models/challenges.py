@@ -55,30 +55,32 @@ def find_page(
 ) -> dict[str, Any]:
     """Return what the page shows."""
     head = models.get_head(db, key)
-    found: Challenge | None = None
+    challenge: Challenge | None = None
     # Where there was none yet, the page says how one begins.
     with suppress(NotFoundError):
-        found = standings.show(db, loaded, head.id)
+        challenge = standings.show(db, loaded, head.id)
     meant = refreshes.find_meant(db, head.id)
     may_write = WRITE in scopes
     return {
         "head": ModelBody.model_validate(head),
         "champion": ModelBody.model_validate(meant),
-        "found": found,
-        "chart": None if found is None else draw_looks(found),
+        "found": challenge,
+        "chart": None if challenge is None else draw_looks(challenge),
         "why_not": None,
         "may_write": may_write,
-        "may_begin": may_write and all(one in scopes for one in REFRESH_SCOPES),
+        "may_begin": may_write
+        and all(refresh_scope in scopes for refresh_scope in REFRESH_SCOPES),
     }
 
 
-def draw_looks(found: Challenge) -> str | None:
-    if len(found.looks) < LEAST_LOOKS:
+def draw_looks(challenge: Challenge) -> str | None:
+    if len(challenge.looks) < LEAST_LOOKS:
         return None
     gaps = [
-        PlottedGap(one.cases, one.difference, one.low, one.high) for one in found.looks
+        PlottedGap(look.cases, look.difference, look.low, look.high)
+        for look in challenge.looks
     ]
-    return gap_chart(gaps, found.rule.margin)
+    return gap_chart(gaps, challenge.rule.margin)
 
 
 async def prepare(
@@ -124,16 +126,16 @@ def show_refusal(
         page = find_page(db, loaded, id, caller.scopes)
     page["why_not"] = str(error)
     if isinstance(error, RefusedError):
-        told = errors_of(error).items()
-        page["why_not"] = " ".join(f"{name}: {rule}." for name, rule in told)
+        rules = errors_of(error).items()
+        page["why_not"] = " ".join(f"{name}: {rule}." for name, rule in rules)
     status = 422 if isinstance(error, RefusedError) else 409
     return render(request, "challenge.html", status, **page)
 
 
 @router.get("/{id}/challenge/end", dependencies=[needs("models")])
 def confirm_end(request: Request, id: str, db: ReadDb, loaded: Loaded) -> HTMLResponse:
-    found = standings.show(db, loaded, id)
-    return render(request, "challenge_end.html", found=found, id=id)
+    challenge = standings.show(db, loaded, id)
+    return render(request, "challenge_end.html", found=challenge, id=id)
 
 
 @router.post("/{id}/challenge/end", dependencies=[needs("models")])
@@ -149,5 +151,5 @@ def confirm_promotion(
     request: Request, id: str, db: ReadDb, loaded: Loaded
 ) -> HTMLResponse:
     """Ask once more; the form goes to the address that makes any model champion."""
-    found = standings.show(db, loaded, id)
-    return render(request, "challenge_promote.html", found=found, id=id)
+    challenge = standings.show(db, loaded, id)
+    return render(request, "challenge_promote.html", found=challenge, id=id)

@@ -62,13 +62,17 @@ def show_comparison(
     """Show the two chosen models, or the form to choose them."""
     heads = list(models.page(db, MOST, None).items)
     for chosen in (a, b):
-        if chosen and chosen not in {one.id for one in heads}:
+        if chosen and chosen not in {head.id for head in heads}:
             heads.append(models.get_head(db, chosen))
-    known = {one.id: models.find(db, loaded, one.id) for one in heads}
+    known = {head.id: models.find(db, loaded, head.id) for head in heads}
     first, second = (
         [
             ("", "Choose one"),
-            *((one.id, name_and_version(one)) for one in heads if one.id in offered),
+            *(
+                (head.id, name_and_version(head))
+                for head in heads
+                if head.id in offered
+            ),
         ]
         for offered in (offer_first(known) | {a}, offer_second(known, a) | {b})
     )
@@ -82,10 +86,10 @@ def show_comparison(
     }
     if not (a and b):
         return render(request, "compare.html", **context)
-    heads_by_id = {one.id: one for one in heads}
+    heads_by_id = {head.id: head for head in heads}
     sides = tuple(
-        Side(one, models.find(db, loaded, one.id), name_and_version(one))
-        for one in (heads_by_id[a], heads_by_id[b])
+        Side(head, models.find(db, loaded, head.id), name_and_version(head))
+        for head in (heads_by_id[a], heads_by_id[b])
     )
     try:
         context["found"] = compare(db, *sides)
@@ -97,7 +101,7 @@ def show_comparison(
 
 def offer_first(known: Mapping[str, Model]) -> set[str]:
     """Return the models that can be compared with another one."""
-    return {one for one in known if offer_second(known, one)}
+    return {model_id for model_id in known if offer_second(known, model_id)}
 
 
 def offer_second(known: Mapping[str, Model], first: str) -> set[str]:
@@ -105,9 +109,9 @@ def offer_second(known: Mapping[str, Model], first: str) -> set[str]:
     if first not in known:
         return offer_first(known)
     return {
-        one
-        for one, model in known.items()
-        if one != first and are_comparable(known[first], model)
+        model_id
+        for model_id, model in known.items()
+        if model_id != first and are_comparable(known[first], model)
     }
 
 
@@ -134,18 +138,20 @@ def compare(db: Transaction, first: Side, other: Side) -> SideBySide:
     ]
     head, rows = comparison_cells(models, budgets, unit)
     both = [
-        dict([*list_facts(one.model), *list_settings(one.model)])
-        for one in (first, other)
+        dict([*list_facts(side.model), *list_settings(side.model)])
+        for side in (first, other)
     ]
     terms = dict.fromkeys(term for facts in both for term in facts)
     return SideBySide(
         sides=(first, other),
-        svg=curve_chart([NamedCurve(one.name, one.curve) for one in models], unit),
-        cells=([name(one) for one in head], rows),
+        svg=curve_chart(
+            [NamedCurve(model.name, model.curve) for model in models], unit
+        ),
+        cells=([name(cell) for cell in head], rows),
         cards=[
-            tuple(map(name, (one, *(facts.get(one, "–") for facts in both))))
-            for one in terms
-            if both[0].get(one) != both[1].get(one)
+            tuple(map(name, (term, *(facts.get(term, "–") for facts in both))))
+            for term in terms
+            if both[0].get(term) != both[1].get(term)
         ],
         verdict=describe_verdict(models, budgets, unit),
         rows=describe_tables(db, first.head, other.head),
@@ -158,13 +164,13 @@ def comparable_curves(first: Side, other: Side) -> tuple[Curve, Curve]:
     if first.head.id == other.head.id:
         refusals.append(Refusal("b", "must be another model than the first"))
     refusals += [
-        Refusal("b", one.rule) for one in find_clashes(first.model, other.model)
+        Refusal("b", clash.rule) for clash in find_clashes(first.model, other.model)
     ]
     curve, other_curve = first.model.curve, other.model.curve
     refusals += [
         Refusal(field, NO_CURVE)
-        for field, one in (("a", curve), ("b", other_curve))
-        if one is None
+        for field, compared in (("a", curve), ("b", other_curve))
+        if compared is None
     ]
     if refusals or curve is None or other_curve is None:
         raise RefusedError(refusals)
@@ -173,7 +179,9 @@ def comparable_curves(first: Side, other: Side) -> tuple[Curve, Curve]:
 
 def shared_budgets(first: Curve, other: Curve) -> Iterator[int | None]:
     """Yield the budgets of the first curve that the second covers too."""
-    least = min((one for one in other.budgets if one is not None), default=None)
+    least = min(
+        (budget for budget in other.budgets if budget is not None), default=None
+    )
     for budget in first.budgets:
         if budget is None or (least is not None and budget >= least):
             yield budget
@@ -182,8 +190,8 @@ def shared_budgets(first: Curve, other: Curve) -> Iterator[int | None]:
 def describe_tables(db: Transaction, first: ModelHead, other: ModelHead) -> str:
     """Return a sentence on whether both models were trained on the same table."""
     ids = [
-        one.training_id and trainings.get(db, one.training_id).dataset_id
-        for one in (first, other)
+        head.training_id and trainings.get(db, head.training_id).dataset_id
+        for head in (first, other)
     ]
     if None in ids:
         return "Whether both were trained on the same table is not known."

@@ -96,15 +96,17 @@ async def learn(
             lambda job: see_other(f"/ui/models/{id}/learn/{job.id}"),
         )
     except RefusedError as error:
-        told = " ".join(f"{one.field}: {one.told}." for one in error.refusals)
+        reason = " ".join(
+            f"{refusal.field}: {refusal.told}." for refusal in error.refusals
+        )
         status = 422
     except (LimitError, ConflictError) as error:
-        told, status = str(error), 409
+        reason, status = str(error), 409
 
     def refuse() -> HTMLResponse:
         with desk.open_db() as db:
             head = table_jobs.find_head(db, id)
-            return render_form(request, head, None, status, errors={FIELD: told})
+            return render_form(request, head, None, status, errors={FIELD: reason})
 
     return await run_in_threadpool(refuse)
 

@@ -84,8 +84,8 @@ def view_of(model: Model, tested: NamedCurve | None = None) -> ModelView:
         short=pick_budgets(model),
         curves=show_curves(model, tested),
         measured=[
-            view_rows(model, one.curve, "" if tested is None else rows_suffix(one))
-            for one in curves
+            view_rows(model, curve.curve, "" if tested is None else rows_suffix(curve))
+            for curve in curves
         ],
         sessions=None if sessions is None else (sessions, describe_note(model)),
         features=FeatureTables(*map(isolate, list_features(model))),

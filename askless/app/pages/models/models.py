@@ -35,10 +35,10 @@ Done = Annotated[str | None, Query()]
 def show_models(
     request: Request, db: ReadDb, after: After = None, done: Done = None
 ) -> HTMLResponse:
-    found = models.page(db, MOST, after)
+    page = models.page(db, MOST, after)
     notice = NOTICES.get(done or "")
     return render(
-        request, "models.html", models=found.items, next=found.next, notice=notice
+        request, "models.html", models=page.items, next=page.next, notice=notice
     )
 
 
@@ -62,7 +62,11 @@ def show_model(
         model_note=model.card.get("note"),
         view=view_of(model),
         maker=head.training_id and models.find_maker(db, head.training_id),
-        versions=[one for one in models.versions(db, head.name) if one.id != head.id],
+        versions=[
+            version
+            for version in models.versions(db, head.name)
+            if version.id != head.id
+        ],
         may_write=WRITE in caller.scopes,
         may_learn=model.learning is not None and TRAINS in caller.scopes,
         training=training,

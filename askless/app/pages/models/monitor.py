@@ -55,12 +55,12 @@ def show_monitor(
     title, ensemble = head.name, model.ensemble
     more: dict[str, Any] = {
         "id": head.id,
-        "sizes": [(one, one) for one in SIZES],
+        "sizes": [(size, size) for size in SIZES],
         "model_note": model.card.get("note"),
     }
     try:
         span = read_span(asked, at)
-        found = monitor.monitor(db, loaded, id, span, at)
+        monitored = monitor.monitor(db, loaded, id, span, at)
     except RefusedError as error:
         typed = {"bucket": "week", **asked}
         more |= {"errors": errors_of(error), "typed": typed}
@@ -70,8 +70,8 @@ def show_monitor(
         request,
         "monitor.html",
         title=title,
-        found=found,
-        shown=draw_charts(found, ensemble),
+        found=monitored,
+        shown=draw_charts(monitored, ensemble),
         typed={"from": first, "to": last, "bucket": span.bucket},
         query=urlencode(asked),
         **more,
@@ -94,45 +94,48 @@ def read_span(asked: Mapping[str, str], at: Moment) -> monitor.Span:
     return monitor.Span(day_start(first), day_end(days["to"]), bucket)  # type: ignore[arg-type]  # one of SIZES
 
 
-def draw_charts(found: Monitor, ensemble: Ensemble) -> dict[str, str]:
+def draw_charts(monitored: Monitor, ensemble: Ensemble) -> dict[str, str]:
     """Return charts by name, for those that have `LEAST_POINTS` figures."""
     spends = [
-        (one.start, PlottedFigure(one.mean_spend, one.mean_spend_interval))
-        for one in found.buckets
-        if one.mean_spend is not None
+        (bucket.start, PlottedFigure(bucket.mean_spend, bucket.mean_spend_interval))
+        for bucket in monitored.buckets
+        if bucket.mean_spend is not None
     ]
     shown = {}
     if len(spends) >= LEAST_POINTS:
-        shown["spend"] = trend_chart(spends, f"mean spend{in_unit(found.unit)}")
+        shown["spend"] = trend_chart(spends, f"mean spend{in_unit(monitored.unit)}")
     for name in "error", "calibration_error":
         points = [
-            (one.start, PlottedFigure(100 * value, percents(interval)))
-            for one in found.buckets
-            for value, interval in estimates_of(one, name)
+            (bucket.start, PlottedFigure(100 * value, percents(interval)))
+            for bucket in monitored.buckets
+            for value, interval in estimates_of(bucket, name)
         ]
         if len(points) >= LEAST_POINTS:
             shown[name] = trend_chart(points, f"{name.replace('_', ' ')} (%)")
-    if found.whole.figures is not None:
-        said = ensemble.classes[1].display if ensemble.n_outputs == 1 else "the label"
-        bins = found.whole.figures.reliability
-        shown["reliability"] = reliability_chart(bins, said, "all outcomes")  # type: ignore[arg-type]  # bodies have the same fields
-    return shown | draw_features(found.whole)
+    if monitored.whole.figures is not None:
+        event = ensemble.classes[1].display if ensemble.n_outputs == 1 else "the label"
+        bins = monitored.whole.figures.reliability
+        shown["reliability"] = reliability_chart(bins, event, "all outcomes")  # type: ignore[arg-type]  # bodies have the same fields
+    return shown | draw_features(monitored.whole)
 
 
 def draw_features(whole: MonitorBucket) -> dict[str, str]:
     """Return charts of refused questions and of values not seen in training."""
     refused = [
-        (one.feature, PlottedFigure(one.refused.value, one.refused.interval))
-        for one in whole.features
-        if one.answers
+        (
+            feature.feature,
+            PlottedFigure(feature.refused.value, feature.refused.interval),
+        )
+        for feature in whole.features
+        if feature.answers
     ]
     outside = [
         (
-            one.feature,
-            PlottedFigure(one.drift.outside.value, one.drift.outside.interval),
+            feature.feature,
+            PlottedFigure(feature.drift.outside.value, feature.drift.outside.interval),
         )
-        for one in whole.features
-        if one.drift is not None and one.drift.outside is not None
+        for feature in whole.features
+        if feature.drift is not None and feature.drift.outside is not None
     ]
     charts = {}
     if len(refused) >= LEAST_POINTS:
@@ -147,10 +150,10 @@ def percents(interval: tuple[float, float] | None) -> tuple[float, float] | None
 
 
 def estimates_of(
-    one: MonitorBucket, name: str
+    bucket: MonitorBucket, name: str
 ) -> Iterator[tuple[float, tuple[float, float] | None]]:
     """Yield a bucket's figure and its interval, if there is one."""
-    figure = one.error if name == "error" else getattr(one.figures, name, None)
+    figure = bucket.error if name == "error" else getattr(bucket.figures, name, None)
     if figure is not None:
         yield figure.value, figure.interval
 
@@ -159,8 +162,8 @@ def estimates_of(
 def download(request: Request, id: str, db: ReadDb, loaded: Loaded, at: At) -> Response:
     """Return every figure of each time span as a line of CSV."""
     span = read_span(read_filters(request.query_params, ASKED), at)
-    found = monitor.monitor(db, loaded, id, span, at)
-    text = write_lines([COLUMNS, *figure_lines(found.buckets)])
+    monitored = monitor.monitor(db, loaded, id, span, at)
+    text = write_lines([COLUMNS, *figure_lines(monitored.buckets)])
     return Response(text, headers=as_file("monitor.csv"), media_type=CSV)
 
 
@@ -173,34 +176,41 @@ def figure_lines(parts: Iterable[MonitorBucket]) -> Iterator[list[str]]:
         yield figure_line(part.start, "", "mean_spend", spend, part.closed)
         yield figure_line(part.start, "", "error", part.error, part.outcomes)
         for name in FIGURES:
-            found = getattr(part.figures, name, None)
-            yield figure_line(part.start, "", name, found, part.outcomes)
+            figure = getattr(part.figures, name, None)
+            yield figure_line(part.start, "", name, figure, part.outcomes)
         yield from feature_lines(part)
 
 
 def feature_lines(part: MonitorBucket) -> Iterator[list[str]]:
-    for one in part.features:
+    for feature in part.features:
         for name in ANSWERS:
             yield figure_line(
-                part.start, one.feature, name, getattr(one, name), one.answers
+                part.start,
+                feature.feature,
+                name,
+                getattr(feature, name),
+                feature.answers,
             )
-        drift = one.drift
+        drift = feature.drift
         if drift is None:
             continue
         yield figure_line(
-            part.start, one.feature, "outside", drift.outside, drift.values
+            part.start, feature.feature, "outside", drift.outside, drift.values
         )
         for name in "mean", "training_mean", "psi":
             value = getattr(drift, name)
             figure = None if value is None else Estimate(value=value, interval=None)
-            yield figure_line(part.start, one.feature, name, figure, drift.values)
+            yield figure_line(part.start, feature.feature, name, figure, drift.values)
 
 
 def figure_line(
-    start: date, feature: str, figure: str, one: Estimate | None, n_cases: int
+    start: date, feature: str, figure: str, estimate: Estimate | None, n_cases: int
 ) -> list[str]:
     """Return a line of CSV; an unknown figure is empty."""
-    low, high = (one.interval if one and one.interval else None) or ("", "")
-    shown = "" if one is None else repr(one.value)
+    low, high = (estimate.interval if estimate and estimate.interval else None) or (
+        "",
+        "",
+    )
+    shown = "" if estimate is None else repr(estimate.value)
     safe = quote_formula(feature)
     return [f"{start}", safe, figure, shown, f"{low}", f"{high}", f"{n_cases}"]

@@ -72,7 +72,9 @@ def show_plan(
         "model_note": model.card.get("note"),
         "unit": model.ensemble.catalogue.cost_unit,
         "typed": typed,
-        "depths": [(one, f"{one} question{'s' * (one != '1')}") for one in DEPTHS],
+        "depths": [
+            (depth, f"{depth} question{'s' * (depth != '1')}") for depth in DEPTHS
+        ],
     }
     try:
         wish = read_plan_request(typed)
@@ -97,7 +99,7 @@ def download_drawing(
 def fill_in(model: Model, budget: str | None, questions: str | None) -> dict[str, str]:
     """Return the fields of the form, with defaults for those not yet filled in."""
     if budget is None:
-        amounts = [one.amount for one in budget_words(model) if one.amount]
+        amounts = [row.amount for row in budget_words(model) if row.amount]
         budget = amounts[len(amounts) // 2] if amounts else ""
     return {"budget": budget.strip(), "questions": questions or "3"}
 
@@ -139,6 +141,8 @@ def error_under(model: Model, budget: int | None) -> str | None:
     curve = model.curve
     if curve is None:
         return None
-    if budget is not None and all(one is None or one > budget for one in curve.budgets):
+    if budget is not None and all(
+        limit is None or limit > budget for limit in curve.budgets
+    ):
         return None
     return percent(curve.errors_calibrated[curve.place_at(budget)])

@@ -31,8 +31,8 @@ def report_page(
     `tested` is the curve of rows that are no part of the model.
     """
     plans = [
-        PlannedBudget(name_budget(model, one), isolate(outline_cells(model, one)))
-        for one in budgets or choose_budgets(model)
+        PlannedBudget(name_budget(model, budget), isolate(outline_cells(model, budget)))
+        for budget in budgets or choose_budgets(model)
     ]
     effects = show_effects(model.ensemble)
     if effects is not None:
@@ -59,7 +59,7 @@ def choose_budgets(model: Model) -> list[int | None]:
         most = total_cost(model.ensemble.catalogue)
         return [most * part // N_BUDGETS for part in range(1, N_BUDGETS)] + [None]
     # A budget of 0, and None for no limit, are left out here.
-    limits = [one for one in model.curve.budgets if one]
+    limits = [budget for budget in model.curve.budgets if budget]
     # The largest pays for what is bought without a budget.
     limits = limits[:-1] or limits
     places = np.linspace(0, len(limits) - 1, min(N_BUDGETS - 1, len(limits)))
@@ -84,9 +84,11 @@ def comparison_page(
     """Return models side by side as HTML that loads nothing; `rows` is a sentence."""
     return render_file(
         "comparison.html",
-        names=" and ".join(one.name for one in models),
+        names=" and ".join(model.name for model in models),
         rows=rows,
-        svg=curve_chart([NamedCurve(one.name, one.curve) for one in models], unit),
+        svg=curve_chart(
+            [NamedCurve(model.name, model.curve) for model in models], unit
+        ),
         cells=comparison_cells(models, budgets, unit),
         notes=explain_comparison(models),
     )

@@ -23,11 +23,11 @@ def prefers_pages(accept: str) -> bool:
     """Return whether an Accept header prefers pages to JSON."""
     shares = {}
     for part in accept.lower().split(","):
-        kind, *params = (one.strip() for one in part.split(";"))
+        kind, *params = (text.strip() for text in part.split(";"))
         shares[kind] = next(
-            (parse_quality(one) for one in params if one[:2] == "q="), 1.0
+            (parse_quality(param) for param in params if param[:2] == "q="), 1.0
         )
-    best = max((shares.get(one, 0.0) for one in DOCUMENTS), default=0.0)
+    best = max((shares.get(media_type, 0.0) for media_type in DOCUMENTS), default=0.0)
     return shares.get("text/html", 0.0) > best
 
 
@@ -66,8 +66,12 @@ class ProblemPages:
 
 def for_people(meaning: str) -> str:
     """Return the meaning of a problem without sentences for programs."""
-    said = (one for one in SENTENCE.split(meaning) if not OF_PROGRAMS.search(one))
-    return " ".join(said)
+    sentences = (
+        sentence
+        for sentence in SENTENCE.split(meaning)
+        if not OF_PROGRAMS.search(sentence)
+    )
+    return " ".join(sentences)
 
 
 def problem_page(

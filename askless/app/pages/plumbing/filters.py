@@ -56,14 +56,14 @@ def name(text: object) -> "Markup":
     return Markup('<bdi class="name">{}</bdi>').format(text)
 
 
-def case(one: Any) -> "Markup":
+def case(session: Any) -> "Markup":
     """Return what a case is called: its caller's name, else its model and its start.
 
     `one` is a session, or its summary.
     """
-    began = one.created_at
-    usual = f"{one.model.name}, {began.day} {began:%b %H:%M}"
-    return name(one.client_ref or usual)
+    began = session.created_at
+    usual = f"{session.model.name}, {began.day} {began:%b %H:%M}"
+    return name(session.client_ref or usual)
 
 
 def chart(svg: str) -> "Markup":
@@ -76,8 +76,10 @@ def chart(svg: str) -> "Markup":
 def identifier(text: object) -> str:
     """Return a name as a part of an id; different names give different ids."""
     return "".join(
-        one if one.isascii() and one.isalnum() else f"_{ord(one):x}_"
-        for one in str(text)
+        character
+        if character.isascii() and character.isalnum()
+        else f"_{ord(character):x}_"
+        for character in str(text)
     )
 
 

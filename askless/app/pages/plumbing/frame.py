@@ -92,13 +92,14 @@ def as_file(name: str) -> dict[str, str]:
     """Return the headers of a download that no cache may keep."""
     disposition = f'attachment; filename="{name}"'
     return {"Content-Disposition": disposition} | {
-        one: HEADERS[one] for one in ("Cache-Control", "X-Content-Type-Options")
+        header: HEADERS[header]
+        for header in ("Cache-Control", "X-Content-Type-Options")
     }
 
 
 def errors_of(error: RefusedError) -> Mapping[str, str]:
     """Return the first broken rule of each field."""
     rules: dict[str, str] = {}
-    for one in error.refusals:
-        rules.setdefault(one.field, one.told)
+    for refusal in error.refusals:
+        rules.setdefault(refusal.field, refusal.told)
     return rules

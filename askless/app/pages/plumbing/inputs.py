@@ -45,7 +45,7 @@ def options(feature: Feature) -> Sequence[tuple[str, str]]:
     """Return a feature's choices as pairs of value and text; () for a text field."""
     if feature.type == "boolean":
         return BOOLEANS
-    return tuple((one.strip(), one) for one in feature.categories)
+    return tuple((category.strip(), category) for category in feature.categories)
 
 
 def hint(feature: Feature) -> str:
@@ -62,7 +62,7 @@ def read_typed(feature: Feature, text: str, field: str) -> Value:
         read_value(text)
         number = parse_answer(feature, text)
     except AnswerError as error:
-        rules = [Refusal(field, one.rule) for one in error.refusals]
+        rules = [Refusal(field, refusal.rule) for refusal in error.refusals]
         raise RefusedError(rules) from None
     except ValueError as error:
         raise RefusedError([Refusal(field, str(error))]) from None

@@ -112,7 +112,10 @@ async def make_table(
 def rename(error: RefusedError) -> RefusedError:
     """Return a refusal by the fields of the form."""
     return RefusedError(
-        [Refusal(NAMES.get(one.field, one.field), one.rule) for one in error.refusals]
+        [
+            Refusal(NAMES.get(refusal.field, refusal.field), refusal.rule)
+            for refusal in error.refusals
+        ]
     )
 
 

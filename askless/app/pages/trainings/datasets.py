@@ -60,9 +60,9 @@ def render_list(
     status: int = 200,
     **more: Any,
 ) -> HTMLResponse:
-    found = datasets.page(db, MOST, after)
+    page = datasets.page(db, MOST, after)
     known: dict[str, Any] = {
-        "found": found,
+        "found": page,
         "may_write": WRITE in caller.scopes,
         "most_bytes": request.app.state.settings.max_upload_bytes,
         "notice": None,
@@ -89,10 +89,12 @@ async def upload(
             lambda made: see_other(f"/ui/datasets/{made.id}?done=stored"),
         )
     except RefusedError as error:
-        said, status = refusal_sentences(error.refusals), 422
+        sentences, status = refusal_sentences(error.refusals), 422
     except LimitError as error:
-        said, status = str(error), 409
-    return await run_in_threadpool(show_refusal, request, changes.caller, said, status)
+        sentences, status = str(error), 409
+    return await run_in_threadpool(
+        show_refusal, request, changes.caller, sentences, status
+    )
 
 
 def uploaded_file(form: FormData) -> UploadFile:
@@ -104,7 +106,7 @@ def uploaded_file(form: FormData) -> UploadFile:
 
 def refusal_sentences(refusals: Sequence[Refusal]) -> str:
     """Return refusals of a table as sentences."""
-    sentences = [refusal_sentence(one) for one in refusals[:MOST_RULES]]
+    sentences = [refusal_sentence(refusal) for refusal in refusals[:MOST_RULES]]
     n_more = len(refusals) - len(sentences)
     sentences += [f"And {n_more} more."] if n_more > 0 else []
     return " ".join(sentences)
@@ -119,10 +121,12 @@ def refusal_sentence(refusal: Refusal) -> str:
 
 
 def show_refusal(
-    request: Request, caller: Caller, said: str, status: int
+    request: Request, caller: Caller, sentences: str, status: int
 ) -> HTMLResponse:
     with reading(request.app.state.engine, caller.tenant_id) as db:
-        return render_list(request, db, caller, status=status, errors={FIELD: said})
+        return render_list(
+            request, db, caller, status=status, errors={FIELD: sentences}
+        )
 
 
 @router.get("/{id}", dependencies=[needs("datasets")])

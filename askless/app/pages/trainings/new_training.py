@@ -57,10 +57,10 @@ async def show_page(
 ) -> Response:
     """Show the tables, the columns to predict of one of them, or the whole form."""
     if not dataset:
-        found = await read_in_transaction(
+        page = await read_in_transaction(
             desk, lambda db: datasets.page(db, MOST, after)
         )
-        return render(request, "train_tables.html", found=found)
+        return render(request, "train_tables.html", found=page)
     table = await read_in_transaction(desk, lambda db: datasets.get(db, dataset))
     if not target:
         return ask_target(request, table)
@@ -107,7 +107,7 @@ async def act_on_form(
     """Do the pressed button's action; show the form again, or redirect."""
     if SEES not in changes.caller.scopes:
         raise ForbiddenError(SEES)
-    typed = {name: one for name, one in form.items() if isinstance(one, str)}
+    typed = {name: text for name, text in form.items() if isinstance(text, str)}
     table = await read_in_transaction(
         desk, lambda db: datasets.get(db, typed.get("dataset", ""))
     )
@@ -161,7 +161,8 @@ async def act_on_fields(
             raise RefusedError(())
     except RefusedError as error:
         refusals = [
-            replace(one, field=read.field_of(one.field)) for one in error.refusals
+            replace(refusal, field=read.field_of(refusal.field))
+            for refusal in error.refusals
         ]
         raise RefusedError([*read.refusals, *refusals]) from None
     return await start(once, order, table, now) if action == "start" else order
@@ -184,7 +185,7 @@ async def act_on_text(
 
 
 def words_of(error: RefusedError) -> str:
-    return "; ".join(f"{one.field}: {one.told}" for one in error.refusals)
+    return "; ".join(f"{refusal.field}: {refusal.told}" for refusal in error.refusals)
 
 
 def fill_typed(typed: dict[str, str], table: StoredDataset) -> None:
@@ -232,7 +233,7 @@ async def check_order(
 
 def form_retry(request: Request, typed: Mapping[str, str]) -> Retry:
     """Return the retry by which a form sent twice starts one training."""
-    fields = sorted((one, text) for one, text in typed.items() if one != TOKEN)
+    fields = sorted((name, text) for name, text in typed.items() if name != TOKEN)
     digest = sha256(repr(fields).encode()).hexdigest()
     return Retry(request, f"form {digest}", digest)
 

@@ -97,7 +97,7 @@ def begin_form(table: DraftedTable, columns: Sequence[str]) -> dict[str, str]:
     typed |= {name: str(usual) for name, (_, usual) in WHOLES.items()}
     for number, label in enumerate(table.labels):
         typed |= {f"k{number}-label": label, f"k{number}-shown": label}
-    entries = {one["name"]: one for one in spec["features"]}
+    entries = {feature["name"]: feature for feature in spec["features"]}
     for number, name in enumerate(columns):
         entry = entries.get(name, {})
         typed |= {
@@ -175,8 +175,8 @@ def read_form(typed: Typed, columns: Sequence[str]) -> ReadForm:
         number = read.read_whole(name, text) if text else None
         if number is not None:
             (read.spec.setdefault(part, {}) if part else read.spec)[name] = number
-    budgets = [one.strip() for one in typed.get("budgets", "").split(",")]
-    amounts = [read.read_amount("budgets", one) for one in budgets if one]
+    budgets = [part.strip() for part in typed.get("budgets", "").split(",")]
+    amounts = [read.read_amount("budgets", budget) for budget in budgets if budget]
     if amounts:
         read.spec.setdefault("validation", {})["budgets"] = amounts
     if typed.get("missing_target") == "drop":
@@ -254,9 +254,9 @@ def find_bundles(typed: Typed) -> set[str]:
     """Return the names of groups that have a price."""
     kinds = (name for name in typed if name.startswith("g") and name.endswith("-kind"))
     return {
-        typed.get(f"{one.removesuffix('kind')}name", "").strip()
-        for one in kinds
-        if typed[one] == "price"
+        typed.get(f"{kind.removesuffix('kind')}name", "").strip()
+        for kind in kinds
+        if typed[kind] == "price"
     }
 
 
@@ -273,7 +273,7 @@ def read_groups(read: ReadForm, typed: Typed, columns: Sequence[str]) -> None:
             f"g{row}-amount", typed.get(f"g{row}-amount", "").strip()
         )
         groups.append({"name": name} | ({} if amount is None else {kind: amount}))
-    known = {one["name"] for one in groups}
+    known = {entry["name"] for entry in groups}
     for number in range(len(columns)):
         is_feature = typed.get(f"c{number}-role") == "feature"
         group = typed.get(f"c{number}-group", "").strip()
@@ -286,12 +286,12 @@ def read_groups(read: ReadForm, typed: Typed, columns: Sequence[str]) -> None:
 def join_marks(marks: Sequence[str]) -> str:
     """Return words for missing cells in one line; those with a comma are quoted."""
     return ", ".join(
-        '"' + one.replace('"', '""') + '"' if set(one) & set(',"') else one
-        for one in marks
+        '"' + mark.replace('"', '""') + '"' if set(mark) & set(',"') else mark
+        for mark in marks
     )
 
 
 def split_marks(text: str) -> list[str]:
     """Return the words of a line that `join_marks` wrote."""
     cells = next(csv.reader([" ".join(text.split())], skipinitialspace=True), [])
-    return [one.strip() for one in cells if one.strip()]
+    return [cell.strip() for cell in cells if cell.strip()]

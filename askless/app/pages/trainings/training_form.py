@@ -67,9 +67,12 @@ LABELS = {
 # Choices of the form, as pairs of value and text.
 CHOICES = {
     "roles": list(ROLES.items()),
-    "types": [(one, one) for one in get_args(FeatureType)],
+    "types": [(kind, kind) for kind in get_args(FeatureType)],
     "kinds": list(KINDS.items()),
-    "algorithms": [(one, f"{one}: {text}") for one, text in ALGORITHM_WORDS.items()],
+    "algorithms": [
+        (algorithm, f"{algorithm}: {text}")
+        for algorithm, text in ALGORITHM_WORDS.items()
+    ],
     "efforts": list(EFFORT_WORDS.items()),
 }
 
@@ -101,7 +104,7 @@ def show_form(
 ) -> HTMLResponse:
     """Show the form as it was typed or drafted."""
     add_groups(typed, table.columns)
-    drafts = {one.name: (one, sketch) for one, sketch in drafted.columns}
+    drafts = {draft.name: (draft, sketch) for draft, sketch in drafted.columns}
     rows = [
         (number, name, *drafts[name])
         for number, name in enumerate(table.columns)
@@ -116,10 +119,10 @@ def show_form(
         "classes": drafted.labels,
         "typed": typed,
         "labels": LABELS | dict(name_fields(errors, table.columns)),
-        "pairs": [(one, one) for one in drafted.labels],
+        "pairs": [(label, label) for label in drafted.labels],
         "missing_dropped": typed.get("missing_target") == "drop",
         "n_unpriced": count_unpriced(typed, table.columns),
-        "shown_open": any(one.endswith("-shown") for one in errors),
+        "shown_open": any(name.endswith("-shown") for name in errors),
         "as_text": False,
         "why_not": None,
         "once": typed.get("once") or token_urlsafe(16),
@@ -145,8 +148,8 @@ def name_fields(
 ) -> Iterator[tuple[str, str]]:
     """Yield the fields of columns, each with a label that names the column."""
     for field in fields:
-        if found := COLUMN_FIELD.fullmatch(field):
-            yield field, f"{columns[int(found[1])]}, {found[2]}"
+        if match := COLUMN_FIELD.fullmatch(field):
+            yield field, f"{columns[int(match[1])]}, {match[2]}"
 
 
 def plain_text(spec: Mapping[str, Any]) -> str:

@@ -51,10 +51,10 @@ REMEDIES = {
 def show_trainings(
     request: Request, db: ReadDb, caller: Called, after: After = None
 ) -> HTMLResponse:
-    found = trainings.page(db, MOST, after)
+    page = trainings.page(db, MOST, after)
     may_write = WRITE in caller.scopes
     return render(
-        request, "trainings.html", found=found, states=STATES, may_write=may_write
+        request, "trainings.html", found=page, states=STATES, may_write=may_write
     )
 
 
@@ -107,9 +107,9 @@ def show_training(
 def draw_tested(tested: Mapping[str, Any], unit: str) -> str:
     """Draw the error on held-out rows of the folds that are trained so far."""
     points = tested["points"]
-    budgets = tuple(round(one["budget"] * MICROS_PER_UNIT) for one in points)
-    errors = tuple(one["error"] for one in points)
-    spends = tuple(one["mean_spend"] * MICROS_PER_UNIT for one in points)
+    budgets = tuple(round(point["budget"] * MICROS_PER_UNIT) for point in points)
+    errors = tuple(point["error"] for point in points)
+    spends = tuple(point["mean_spend"] * MICROS_PER_UNIT for point in points)
     curve = Curve(budgets, errors, errors, spends, budgets, tested["rows"])
     return curve_chart([NamedCurve("the parts tested so far", curve)], unit)
 

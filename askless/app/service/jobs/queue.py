@@ -147,7 +147,9 @@ def requeue_or_end(
 
 def refused_problem(error: RefusedError) -> Problem:
     """Return the problem that lists refused fields, never their values."""
-    errors = [{"field": one.field, "rule": one.told} for one in error.refusals]
+    errors = [
+        {"field": refusal.field, "rule": refusal.told} for refusal in error.refusals
+    ]
     detail = "The dataset and the order don't fit each other."
     return problem_document("invalid-request", detail, errors=errors)
 

@@ -175,7 +175,7 @@ def delete(db: Transaction, job_id: str) -> list[str]:
         detail = "The job has not ended. Cancel it first."
         raise ConflictError("conflict", detail)
     jobs.delete(db, job)
-    return [blob_name(job_id, one) for one in (job.result or {}).get("formats", [])]
+    return [blob_name(job_id, form) for form in (job.result or {}).get("formats", [])]
 
 
 def find_result(db: Transaction, job_id: str, form: str | None) -> tuple[str, str]:

@@ -63,7 +63,7 @@ def check_joined(
     It is to be stored as a dataset, and trained on like any other.
     """
     table, content = join_sources(reader, tables, raw, is_wanted)
-    name = " + ".join(one.name for one in tables)
+    name = " + ".join(named_table.name for named_table in tables)
     upload = make_upload(name, BytesIO(content), table.facts)
     return Order(plain_spec(raw), table), upload
 
@@ -73,7 +73,10 @@ def validate(check_order: Callable[[], tuple[Order, object]]) -> bodies.Verdict:
     try:
         return bodies.Verdict.of(check_order()[0].table, valid=True, errors=[])
     except RefusedError as error:
-        errors = [BrokenRule(field=one.field, rule=one.told) for one in error.refusals]
+        errors = [
+            BrokenRule(field=refusal.field, rule=refusal.told)
+            for refusal in error.refusals
+        ]
         return bodies.Verdict(valid=False, errors=errors)
 
 

@@ -83,7 +83,7 @@ def find_cell(case: StoredCase, feature_idx: int) -> Cell:
 
 
 def case_text(case: StoredCase, ensemble: Ensemble) -> str:
-    labels = [one.label for one in ensemble.classes]
+    labels = [label.label for label in ensemble.classes]
     chances = dict(zip(labels, case.outcome.chances, strict=True))
     document = describe_case(
         case.state, ensemble.catalogue, case.outcome.predicted, chances

@@ -105,13 +105,13 @@ def find_rows(db: Transaction, query: CaseQuery, at: Moment) -> list[ClosedCaseR
         raise RefusedError([Refusal("until", "must not be before since")])
     model_ids = models.relatives(db, query.head, is_by_name=query.is_by_name)
     sought = ModelCases(model_ids, *span, open_since=find_open_since(span.since, at))
-    found = outcomes.known_cases(db, sought, MOST_CASES + 1)
-    if len(found) > MOST_CASES and newest is None:
+    known = outcomes.known_cases(db, sought, MOST_CASES + 1)
+    if len(known) > MOST_CASES and newest is None:
         rule = f"must leave at most {MOST_CASES} cases: ask for a shorter span"
         raise RefusedError([Refusal("since", rule)])
-    closed = [one for one in found if one.state == "closed"]
-    expired = find_expired(db, [one for one in found if one.state != "closed"], at)
-    rows = sorted([*closed, *(one for one in expired if span.has(one.known_at))])
+    closed = [case for case in known if case.state == "closed"]
+    expired = find_expired(db, [case for case in known if case.state != "closed"], at)
+    rows = sorted([*closed, *(case for case in expired if span.has(case.known_at))])
     if newest is None:
         return rows
     return rows[max(len(rows) - min(newest, MOST_CASES), 0) :]
@@ -142,7 +142,8 @@ def read_cases(
     """Yield cases with their models and states; those erased meanwhile are left out."""
     for batch in batches(rows):
         pairs = {
-            one.id: (one, told) for one, told in outcomes.of_sessions(db, ids_of(batch))
+            known_session.id: (known_session, known_outcome)
+            for known_session, known_outcome in outcomes.of_sessions(db, ids_of(batch))
         }
         for row in batch:
             # On PostgreSQL each statement sees what was committed before it.
@@ -169,4 +170,4 @@ def batches(rows: Sequence[ClosedCaseRow]) -> Iterator[Sequence[ClosedCaseRow]]:
 
 
 def ids_of(rows: Sequence[ClosedCaseRow]) -> list[str]:
-    return [one.session_id for one in rows]
+    return [row.session_id for row in rows]

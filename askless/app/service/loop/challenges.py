@@ -67,12 +67,14 @@ def find_new(
     new: set[str] = set()
     for batch in batches(rows):
         new |= challenges.select_new(db, challenge, ids_of(batch))
-    rows = [one for one in rows if one.session_id in new][:AT_ONCE]
+    rows = [row for row in rows if row.session_id in new][:AT_ONCE]
     cases = [*read_cases(db, loaded, rows, at)]
     if not cases:
         return None
-    pair = (loaded.get(db, one) for one in (challenge.champion_id, challenger_id))
-    rivals = Rivals(*(one.ensemble for one in pair))
+    pair = (
+        loaded.get(db, model_id) for model_id in (challenge.champion_id, challenger_id)
+    )
+    rivals = Rivals(*(model.ensemble for model in pair))
     return NewCases(challenge, challenges.count_plays(db, challenge.id), rivals, cases)
 
 
@@ -110,7 +112,7 @@ def record(
     if challenges.count_plays(db, challenge.id) != new.n_before:
         return False
     kept_ids = sessions.hold_kept(db, [case.session.id for case in new.cases])
-    kept = [one for one in played if one.session_id in kept_ids]
+    kept = [play for play in played if play.session_id in kept_ids]
     challenges.add_plays(db, challenge.id, new.n_before + 1, kept)
     challenges.change(db, challenge.id, counted_until=new.cases[-1].known_at)
     return challenge.is_by_rule and apply_rule(db, challenge, now)
@@ -130,7 +132,7 @@ def apply_rule(db: Transaction, challenge: StoredChallenge, now: datetime) -> bo
 
 def gaps_of(plays: Sequence[StoredPlay]) -> FloatArray:
     """Return the champion's loss minus the challenger's, case by case."""
-    gaps = [one.champion_loss - one.challenger_loss for one in plays]
+    gaps = [play.champion_loss - play.challenger_loss for play in plays]
     return np.array(gaps, np.float64)
 
 
@@ -168,14 +170,14 @@ def stop(db: Transaction, key: str, now: datetime) -> None:
     also if the one found ends meanwhile.
     """
     head = models.get_head(db, key)
-    found = challenges.find_newest(db, head.name)
-    if found is None:
+    newest = challenges.find_newest(db, head.name)
+    if newest is None:
         raise NotFoundError("challenge")
     # Before the name: a training that saves its model has locked itself first.
-    training = jobs.get_locked(db, found.training_id)
+    training = jobs.get_locked(db, newest.training_id)
     models.lock_name(db, head.name)
     challenge = challenges.lock_open(db, head.name)
-    if challenge is None or challenge.id != found.id:
+    if challenge is None or challenge.id != newest.id:
         raise NotFoundError("challenge")
     jobs.cancel(db, training, now)
     challenges.end(db, challenge, "kept", now)

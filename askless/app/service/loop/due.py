@@ -46,7 +46,9 @@ def see(session: PredictSession, outcome: StoredOutcome | None) -> SeenSession:
     if session.document is None:
         return SeenSession(session, outcome, None)
     stored = json.loads(session.document)["features"]
-    answers = {name: (one["outcome"], one["value"]) for name, one in stored.items()}
+    answers = {
+        name: (answer["outcome"], answer["value"]) for name, answer in stored.items()
+    }
     return SeenSession(session, outcome, answers)
 
 
@@ -58,24 +60,34 @@ def judge(
     at: Moment,
 ) -> bodies.RefreshDue:
     """Return whether sessions of a model speak for a refresh."""
-    kept = [one.answers for one in seen if one.answers is not None]
-    told = [(one.session, one.outcome) for one in seen if one.outcome is not None]
+    kept = [
+        seen_session.answers
+        for seen_session in seen
+        if seen_session.answers is not None
+    ]
+    with_outcome = [
+        (seen_session.session, seen_session.outcome)
+        for seen_session in seen
+        if seen_session.outcome is not None
+    ]
     evidence = Evidence(
         n_trained=count_rows(model, "rows"),
         n_cases=len(kept),
         features=list(gather_features(model, kept)),
-        outcomes=gather_outcomes(model, told),
+        outcomes=gather_outcomes(model, with_outcome),
         n_new=count_new(db, head, at),
     )
-    reasons = [reason_of(model, one) for one in find_alarms(evidence)]
-    sentence = say_due([one.told for one in reasons], len(kept), len(told))
+    reasons = [reason_of(model, alarm) for alarm in find_alarms(evidence)]
+    sentence = say_due(
+        [reason.told for reason in reasons], len(kept), len(with_outcome)
+    )
     return bodies.RefreshDue(is_due=bool(reasons), reasons=reasons, sentence=sentence)
 
 
 def count_rows(model: Model, name: str) -> int:
     """Return a number of the model's card; 0 if it has none."""
-    found = model.card.get(name)
-    return found if isinstance(found, int) else 0
+    count = model.card.get(name)
+    return count if isinstance(count, int) else 0
 
 
 def gather_features(
@@ -88,7 +100,7 @@ def gather_features(
             if value is not None:
                 values[name].append(value)
     ensemble = model.ensemble
-    n_rows, n_missing = (count_rows(model, one) for one in ("rows", "missing_cells"))
+    n_rows, n_missing = (count_rows(model, name) for name in ("rows", "missing_cells"))
     trained = count_trained(ensemble, n_rows, n_missing)
     for idx, feature in enumerate(ensemble.catalogue.features):
         if values[feature.name]:
@@ -97,29 +109,30 @@ def gather_features(
 
 
 def gather_outcomes(
-    model: Model, told: Sequence[tuple[PredictSession, StoredOutcome]]
+    model: Model, with_outcome: Sequence[tuple[PredictSession, StoredOutcome]]
 ) -> OutcomeEvidence:
     """Return what outcomes say beside the curve, at what each case has spent.
 
     The curve is for sessions that buy all of their knowledge at the model's prices: of
     others, and of those that spent less than its first budget, it says nothing.
     """
-    labels = [one.label for one in model.ensemble.classes]
+    labels = [label.label for label in model.ensemble.classes]
     judged = [
         (outcome, place)
-        for session, outcome in told
+        for session, outcome in with_outcome
         if session.price_list_id is None
         and (place := find_place(model, session.spent)) is not None
     ]
     if model.curve is None:
-        judged = [(outcome, -1) for _, outcome in told]
+        judged = [(outcome, -1) for _, outcome in with_outcome]
     chances = np.array(
-        [one.chances[labels.index(one.predicted)] for one, _ in judged], np.float64
+        [outcome.chances[labels.index(outcome.predicted)] for outcome, _ in judged],
+        np.float64,
     )
     places = [place for _, place in judged]
     return OutcomeEvidence(
         n_cases=len(judged),
-        n_wrong=sum(one.label != one.predicted for one, _ in judged),
+        n_wrong=sum(outcome.label != outcome.predicted for outcome, _ in judged),
         most_error=mean_most_error(model, places),
         sum_chances=float(chances.sum()),
         sum_variances=float((chances * (1.0 - chances)).sum()),
@@ -149,8 +162,8 @@ def mean_most_gap(model: Model, places: Sequence[int]) -> float | None:
     """Return the mean upper end of the curve's calibration errors at some places."""
     if model.curve is None or model.curve.predictive is None or not places:
         return None
-    found = [model.curve.predictive[place].calibration_error for place in places]
-    ends = [one.value if one.interval is None else one.interval[1] for one in found]
+    gaps = [model.curve.predictive[place].calibration_error for place in places]
+    ends = [gap.value if gap.interval is None else gap.interval[1] for gap in gaps]
     return float(np.mean(ends))
 
 
@@ -180,5 +193,5 @@ def reason_of(model: Model, alarm: Alarm) -> bodies.RefreshReason:
     if alarm.feature_idx is not None:
         feature = model.ensemble.catalogue.features[alarm.feature_idx]
         name, title = feature.name, feature.title
-    told = say_reason(alarm, title)
-    return bodies.RefreshReason.of(alarm, feature=name, told=told)
+    sentence = say_reason(alarm, title)
+    return bodies.RefreshReason.of(alarm, feature=name, told=sentence)

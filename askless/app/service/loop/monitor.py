@@ -55,14 +55,14 @@ def monitor(
     head = models.get_head(db, model_id)
     model = loaded.get(db, head.id)
     ensemble = model.ensemble
-    found = outcomes.sessions_of(db, head.id, span.since, span.until, MOST_SESSIONS + 1)
-    if len(found) > MOST_SESSIONS:
+    pairs = outcomes.sessions_of(db, head.id, span.since, span.until, MOST_SESSIONS + 1)
+    if len(pairs) > MOST_SESSIONS:
         rule = f"must leave at most {MOST_SESSIONS} sessions: ask for fewer days"
         raise RefusedError([Refusal("from", rule)])
-    seen = see_all(found, at)
+    seen = see_all(pairs, at)
     parts: dict[date, list[SeenSession]] = defaultdict(list)
-    for one in seen:
-        parts[span.bucket_start(one.session.created_at)].append(one)
+    for seen_session in seen:
+        parts[span.bucket_start(seen_session.session.created_at)].append(seen_session)
     return bodies.Monitor(
         model=head.id,
         unit=ensemble.catalogue.cost_unit,
@@ -80,8 +80,8 @@ def find_due(
 
     Of more than `MOST_SESSIONS` the newest are judged.
     """
-    found = outcomes.sessions_of(db, head.id, since, at.now, MOST_SESSIONS)
-    return judge(db, head, loaded.get(db, head.id), see_all(found, at), at)
+    pairs = outcomes.sessions_of(db, head.id, since, at.now, MOST_SESSIONS)
+    return judge(db, head, loaded.get(db, head.id), see_all(pairs, at), at)
 
 
 def see_all(
@@ -94,16 +94,24 @@ def sum_up(
     ensemble: Ensemble, start: date, seen: Sequence[SeenSession]
 ) -> bodies.MonitorBucket:
     """Return counts, mean spend, error and figures of the sessions of a bucket."""
-    closed = [one.session for one in seen if one.session.state == "closed"]
-    recorded = [one.outcome for one in seen if one.outcome is not None]
+    closed = [
+        seen_session.session
+        for seen_session in seen
+        if seen_session.session.state == "closed"
+    ]
+    recorded = [
+        seen_session.outcome
+        for seen_session in seen
+        if seen_session.outcome is not None
+    ]
     spend = None
     if closed:
-        amounts = np.array([float(one.spent) for one in closed])
+        amounts = np.array([float(session.spent) for session in closed])
         spend = estimate_mean(amounts, equal_rows(np.zeros(len(closed), np.int64)))
     interval = None
     if spend is not None and spend.interval is not None:
         interval = round(spend.interval[0]), round(spend.interval[1])
-    wrong = sum(one.label != one.predicted for one in recorded)
+    wrong = sum(outcome.label != outcome.predicted for outcome in recorded)
     return bodies.MonitorBucket(
         start=start,
         sessions=len(seen),
@@ -131,10 +139,10 @@ def estimate_share(count: int, n_rows: int) -> Estimate:
 
 def figures_of(ensemble: Ensemble, recorded: Sequence[StoredOutcome]) -> Figures:
     """Return the figures of recorded outcomes, as a curve has them of held-out rows."""
-    idxs = {one.label: idx for idx, one in enumerate(ensemble.classes)}
-    targets = np.array([idxs[one.label] for one in recorded], np.int64)
-    labels = np.array([idxs[one.predicted] for one in recorded], np.int64)
-    chances = np.array([one.chances for one in recorded], np.float64)
+    idxs = {label.label: idx for idx, label in enumerate(ensemble.classes)}
+    targets = np.array([idxs[outcome.label] for outcome in recorded], np.int64)
+    labels = np.array([idxs[outcome.predicted] for outcome in recorded], np.int64)
+    chances = np.array([outcome.chances for outcome in recorded], np.float64)
     return Figures.of(
         compute_figures_at(ensemble, equal_rows(targets), chances, labels)
     )
@@ -158,7 +166,8 @@ def features_of(
         if known or answers:
             n_answers = max(len(answers), 1)
             shares = {
-                one: estimate_share(answers.count(one), n_answers) for one in IN_VAIN
+                answer: estimate_share(answers.count(answer), n_answers)
+                for answer in IN_VAIN
             }
             drift = measure_drift(ensemble, idx, np.array(known)) if known else None
             features.append(

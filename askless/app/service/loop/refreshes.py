@@ -111,7 +111,7 @@ def prepare(
     trained_on = find_trained_on(db, champion)
     span = CaseSpan(order.since or trained_on.since, at.now)
     rows = find_newest_rows(db, champion, span, at)
-    n_new = sum(not trained_on.has(one.known_at) for one in rows)
+    n_new = sum(not trained_on.has(row.known_at) for row in rows)
     if not n_new:
         raise NoCasesError(
             "conflict", say_no_cases(champion.name, trained_on, order.since)

@@ -48,7 +48,7 @@ def show(db: Transaction, loaded: LoadedModels, key: str) -> bodies.Challenge:
         challenger = models.get_deleted_too(db, challenger_id)
         catalogues.append(loaded.get(db, challenger_id).ensemble.catalogue)
     plays = challenges.plays(db, challenge.id)
-    found = bound_losses(challenge, plays)
+    gaps = bound_losses(challenge, plays)
     return bodies.Challenge.of(
         challenge,
         state=state_of(challenge, challenger_id),
@@ -57,13 +57,13 @@ def show(db: Transaction, loaded: LoadedModels, key: str) -> bodies.Challenge:
         challenger_version=None if challenger is None else challenger.version,
         rule=rule_of(challenge),
         cases=len(plays),
-        better_after=found.better_after,
-        loss=compare_losses(plays, found) if plays else None,
+        better_after=gaps.better_after,
+        loss=compare_losses(plays, gaps) if plays else None,
         spend=compare_spends(plays, catalogues, challenge.alpha),
         unit=catalogue.cost_unit,
-        looks=list_looks(found),
+        looks=list_looks(gaps),
         decision=decision_of(db, challenge),
-        verdict=say_verdict(challenge, challenger_id, found),
+        verdict=say_verdict(challenge, challenger_id, gaps),
     )
 
 
@@ -94,13 +94,13 @@ def bound_losses(
 
 
 def compare_losses(
-    plays: Sequence[StoredPlay], found: BoundedGaps
+    plays: Sequence[StoredPlay], gaps: BoundedGaps
 ) -> bodies.ComparedLosses:
-    low, high = found.bounds[-1].tolist()
+    low, high = gaps.bounds[-1].tolist()
     return bodies.ComparedLosses(
-        champion=float(np.mean([one.champion_loss for one in plays])),
-        challenger=float(np.mean([one.challenger_loss for one in plays])),
-        difference=bodies.Gap(value=float(found.gaps.mean()), interval=(low, high)),
+        champion=float(np.mean([play.champion_loss for play in plays])),
+        challenger=float(np.mean([play.challenger_loss for play in plays])),
+        difference=bodies.Gap(value=float(gaps.gaps.mean()), interval=(low, high)),
     )
 
 
@@ -113,14 +113,14 @@ def compare_spends(
     beforehand.
     """
     pairs = [
-        (one.champion_spent, one.challenger_spent)
-        for one in plays
-        if one.champion_spent is not None and one.challenger_spent is not None
+        (play.champion_spent, play.challenger_spent)
+        for play in plays
+        if play.champion_spent is not None and play.challenger_spent is not None
     ]
     if not pairs:
         return None
     spends = np.array(pairs, np.int64)
-    most = max(1, *(total_of(one) for one in catalogues))
+    most = max(1, *(total_of(catalogue) for catalogue in catalogues))
     gaps = (spends[:, 0] - spends[:, 1]) / most
     ((low, high),) = most * bound_gaps(gaps, np.array([len(gaps)]), alpha)
     first, other = np.rint(spends.mean(axis=0)).astype(np.int64).tolist()
@@ -140,8 +140,8 @@ def total_of(catalogue: Catalogue) -> int:
     return int(catalogue.costs.sum() + catalogue.fees.sum())
 
 
-def list_looks(found: BoundedGaps) -> list[bodies.ChallengeLook]:
-    sums = np.cumsum(found.gaps)
+def list_looks(gaps: BoundedGaps) -> list[bodies.ChallengeLook]:
+    sums = np.cumsum(gaps.gaps)
     return [
         bodies.ChallengeLook(
             cases=n_cases,
@@ -149,9 +149,7 @@ def list_looks(found: BoundedGaps) -> list[bodies.ChallengeLook]:
             low=low,
             high=high,
         )
-        for n_cases, (low, high) in zip(
-            found.n_seen, found.bounds.tolist(), strict=True
-        )
+        for n_cases, (low, high) in zip(gaps.n_seen, gaps.bounds.tolist(), strict=True)
     ]
 
 
@@ -170,23 +168,23 @@ def decision_of(
 
 
 def say_verdict(
-    challenge: StoredChallenge, challenger_id: str | None, found: BoundedGaps
+    challenge: StoredChallenge, challenger_id: str | None, gaps: BoundedGaps
 ) -> str:
     """Return one sentence about where the challenge stands, two once it has ended."""
-    said = []
+    sentences = []
     if challenge.decision is not None:
-        said.append(say_ending(challenge.decision, challenge.n_decided or 0))
+        sentences.append(say_ending(challenge.decision, challenge.n_decided or 0))
     elif challenger_id is None:
-        said.append("The challenger is being trained.")
-    if found.gaps.size:
-        low, high = found.bounds[-1].tolist()
-        value, margin = float(found.gaps.mean()), challenge.margin
-        gap = GapSoFar(found.gaps.size, value, low, high, margin, found.better_after)
-        said.append(say_gap(gap))
+        sentences.append("The challenger is being trained.")
+    if gaps.gaps.size:
+        low, high = gaps.bounds[-1].tolist()
+        value, margin = float(gaps.gaps.mean()), challenge.margin
+        gap = GapSoFar(gaps.gaps.size, value, low, high, margin, gaps.better_after)
+        sentences.append(say_gap(gap))
     elif challenge.decision is None and challenger_id is not None:
         since = f"{challenge.cut_at:%Y-%m-%d %H:%M} UTC"
-        said.append(
+        sentences.append(
             f"Nothing is compared yet: cases count that began after {since}, are "
             "closed and have an outcome."
         )
-    return " ".join(said)
+    return " ".join(sentences)

@@ -35,7 +35,9 @@ def answer(
         return opened, 0
     require_version(opened.session, call.versions)
     charges = new_charges(opened, after)
-    return save(db, after, call.at.now, charges), sum(one.amount for one in charges)
+    return save(db, after, call.at.now, charges), sum(
+        charge.amount for charge in charges
+    )
 
 
 def new_charges(before: OpenSession, after: OpenSession) -> Sequence[Charge]:
@@ -53,9 +55,9 @@ def take_new(opened: OpenSession, request: AnswersRequest) -> OpenSession:
     state = machine.observe(ensemble, before, answers, is_insistent=request.insist)
     # A category that training did not see has its text beside the state: a new answer
     # replaces it, also one whose code is the same.
-    replaced = [one for one in answers if one.value is not None]
+    replaced = [given for given in answers if given.value is not None]
     replaced += state.history[len(before.history) :]
-    names = {features[one.feature_idx].name for one in replaced} - texts.keys()
+    names = {features[given.feature_idx].name for given in replaced} - texts.keys()
     kept = {name: text for name, text in opened.texts.items() if name not in names}
     if state is before and kept | texts == opened.texts:
         return opened

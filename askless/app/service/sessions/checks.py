@@ -21,16 +21,18 @@ def check(
     features = ensemble.catalogue.features
     after = take_new(opened, request)
     charges = after.state.charges[len(opened.state.charges) :]
-    names = {one.feature for one in request.answers}
+    names = {answer.feature for answer in request.answers}
     all_doubts = doubts_of(ensemble, after.state, after.texts)
     return doubts.AnswersCheck(
         charges=[
             doubts.FoundCharge(
-                feature=features[one.feature_idx].name, amount=one.amount
+                feature=features[charge.feature_idx].name, amount=charge.amount
             )
-            for one in charges
+            for charge in charges
         ],
-        total=sum(one.amount for one in charges),
+        total=sum(charge.amount for charge in charges),
         remaining=after.state.remaining,
-        warnings=[doubts.Doubt.of(one) for one in all_doubts if one.feature in names],
+        warnings=[
+            doubts.Doubt.of(doubt) for doubt in all_doubts if doubt.feature in names
+        ],
     )

@@ -20,11 +20,13 @@ def page(
     db: Transaction, limit: int, after: str | None, at: Moment, filters: SessionFilter
 ) -> bodies.SessionPage:
     """Return a page of a filter's sessions, newest first."""
-    found = rows(db, limit, after, at, filters)
-    names = models.names(db, {session.model_id for session in found.items})
+    stored = rows(db, limit, after, at, filters)
+    names = models.names(db, {session.model_id for session in stored.items})
     return bodies.SessionPage(
-        items=[summary_of(one, names[one.model_id]) for one in found.items],
-        next=found.next,
+        items=[
+            summary_of(session, names[session.model_id]) for session in stored.items
+        ],
+        next=stored.next,
     )
 
 
@@ -32,9 +34,9 @@ def rows(
     db: Transaction, limit: int, after: str | None, at: Moment, filters: SessionFilter
 ) -> Page[PredictSession]:
     """Return a page of a filter's sessions as they are stored, newest first."""
-    found = list(islice(find_sessions(db, limit + 1, after, at, filters), limit + 1))
-    following = sessions.cursor(found[limit - 1]) if len(found) > limit else None
-    return Page(tuple(found[:limit]), following)
+    kept = list(islice(find_sessions(db, limit + 1, after, at, filters), limit + 1))
+    following = sessions.cursor(kept[limit - 1]) if len(kept) > limit else None
+    return Page(tuple(kept[:limit]), following)
 
 
 def find_referred(
@@ -45,8 +47,8 @@ def find_referred(
     So of callers who start a session where there is none one does.
     """
     sessions.lock_ref(db, client_ref)
-    found = rows(db, 1, None, at, SessionFilter(None, None, client_ref)).items
-    return found[0] if found else None
+    referred = rows(db, 1, None, at, SessionFilter(None, None, client_ref)).items
+    return referred[0] if referred else None
 
 
 class ListedSession(NamedTuple):
@@ -60,35 +62,39 @@ class ListedSession(NamedTuple):
 
 
 def cases(
-    db: Transaction, loaded: LoadedModels, found: Sequence[PredictSession]
+    db: Transaction, loaded: LoadedModels, listed: Sequence[PredictSession]
 ) -> list[ListedSession]:
     """Return sessions with what they predict.
 
     A model is parsed once for all its sessions, and not at all if it is in memory.
     """
-    names = models.names(db, {session.model_id for session in found})
+    names = models.names(db, {session.model_id for session in listed})
     made = []
-    for one in found:
-        summary = summary_of(one, names[one.model_id])
-        if one.document is None:
+    for session in listed:
+        summary = summary_of(session, names[session.model_id])
+        if session.document is None:
             made.append(ListedSession(summary, "", ()))
             continue
-        ensemble = loaded.get(db, one.model_id, one.price_list_id).ensemble
+        ensemble = loaded.get(db, session.model_id, session.price_list_id).ensemble
         features = ensemble.catalogue.features
-        state, _ = parse_state(one.document, ensemble.catalogue)
-        said = prediction_words(ensemble, machine.forecast(ensemble, state))
+        state, _ = parse_state(session.document, ensemble.catalogue)
+        prediction = prediction_words(ensemble, machine.forecast(ensemble, state))
         pending = tuple(features[idx].title for idx in state.pending)
         made.append(
-            ListedSession(summary, said, pending if one.state != "closed" else ())
+            ListedSession(
+                summary, prediction, pending if session.state != "closed" else ()
+            )
         )
     return made
 
 
 def summaries(db: Transaction, ids: Iterable[str]) -> dict[str, bodies.SessionSummary]:
     """Return summaries of sessions by id."""
-    found = sessions.of_ids(db, ids)
-    names = models.names(db, {session.model_id for session in found})
-    return {one.id: summary_of(one, names[one.model_id]) for one in found}
+    listed = sessions.of_ids(db, ids)
+    names = models.names(db, {session.model_id for session in listed})
+    return {
+        session.id: summary_of(session, names[session.model_id]) for session in listed
+    }
 
 
 def find_sessions(
@@ -101,11 +107,11 @@ def find_sessions(
     # The shorter time, so that no session which may have expired is left out.
     is_due_since = at.now - min(at.ttl, at.waiting_ttl)
     while True:
-        found = sessions.page(db, n_rows, after, filters, is_due_since)
-        for session in found.items:
+        page_rows = sessions.page(db, n_rows, after, filters, is_due_since)
+        for session in page_rows.items:
             current = apply_expiry(session, at)
             if filters.state in (None, current.state):
                 yield current
-        after = found.next
+        after = page_rows.next
         if after is None:
             return

@@ -39,14 +39,14 @@ def get(db: Transaction, call: SessionCall) -> bodies.SessionOutcome:
     if outcome is None:
         raise NotFoundError("outcome")
     model = call.loaded.get(db, session.model_id)
-    labels = [one.label for one in model.ensemble.classes]
+    labels = [label.label for label in model.ensemble.classes]
     return body_of(outcome, labels)
 
 
 def make_outcome(opened: OpenSession, label: str, now: datetime) -> StoredOutcome:
     """Build the outcome of a true label, with what the session predicts now."""
     ensemble = opened.model.ensemble
-    labels = [one.label for one in ensemble.classes]
+    labels = [class_label.label for class_label in ensemble.classes]
     if label not in labels:
         rule = f"must be one of the model's classes: {', '.join(labels)}"
         raise RefusedError([Refusal("label", rule)])
@@ -62,7 +62,7 @@ def make_outcome(opened: OpenSession, label: str, now: datetime) -> StoredOutcom
 
 
 def show(opened: OpenSession, outcome: StoredOutcome) -> bodies.SessionOutcome:
-    return body_of(outcome, [one.label for one in opened.model.ensemble.classes])
+    return body_of(outcome, [label.label for label in opened.model.ensemble.classes])
 
 
 def body_of(outcome: StoredOutcome, labels: list[str]) -> bodies.SessionOutcome:

@@ -36,7 +36,7 @@ def check_known(
             unseen = request.accept_unseen
             values[feature_idx] = check_value(feature, value, texts, unseen)
         except AnswerError as error:
-            refusals += [Refusal(where, one.rule) for one in error.refusals]
+            refusals += [Refusal(where, refusal.rule) for refusal in error.refusals]
     if refusals:
         raise RefusedError(refusals)
     return values, texts
@@ -78,7 +78,8 @@ def check_answers(
                 checked.append(Answer(feature_idx, "value", value))
             except AnswerError as error:
                 refusals += (
-                    Refusal(f"{where}.value", one.rule) for one in error.refusals
+                    Refusal(f"{where}.value", refusal.rule)
+                    for refusal in error.refusals
                 )
         seen.add(given.feature)
     if refusals:

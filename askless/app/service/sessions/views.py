@@ -84,7 +84,7 @@ def prices_of(ensemble: Ensemble) -> bodies.Prices:
     """Return all prices of a session; members of a bundle have cost 0."""
     catalogue = ensemble.catalogue
     return bodies.Prices(
-        costs={one.name: one.cost for one in catalogue.features},
+        costs={feature.name: feature.cost for feature in catalogue.features},
         groups=[ModelGroup.of_group(group) for group in catalogue.groups],
     )
 
@@ -115,12 +115,12 @@ def prediction_of(ensemble: Ensemble, state: State) -> dict[str, Any]:
     """Return the fields of `bodies.Prediction`; the more probable class first."""
     forecast = machine.forecast(ensemble, state)
     classes: list[dict[str, Any]] = [
-        {"label": one.label, "display": one.display, "probability": probability}
-        for one, probability in zip(
+        {"label": label.label, "display": label.display, "probability": probability}
+        for label, probability in zip(
             ensemble.classes, forecast.probabilities, strict=True
         )
     ]
-    shown = sorted(classes, key=lambda one: -one["probability"])
+    shown = sorted(classes, key=lambda entry: -entry["probability"])
     label_set = forecast.label_set and [
         classes[idx]["label"] for idx in forecast.label_set
     ]
@@ -140,15 +140,15 @@ def steps_of(
     class_idx = choose_class(forecast.probabilities)
     return [
         explanations.AnswerStep(
-            feature=ensemble.catalogue.features[one.feature_idx].name,
-            outcome=one.outcome,
+            feature=ensemble.catalogue.features[step.feature_idx].name,
+            outcome=step.outcome,
             label=ensemble.classes[class_idx].label,
-            before=one.before[class_idx],
-            after=one.after[class_idx],
-            log_odds=one.log_odds(class_idx),
-            words=step_words(ensemble, one, class_idx),
+            before=step.before[class_idx],
+            after=step.after[class_idx],
+            log_odds=step.log_odds(class_idx),
+            words=step_words(ensemble, step, class_idx),
         )
-        for one in trace_answers(ensemble, state)
+        for step in trace_answers(ensemble, state)
     ]
 
 
@@ -193,7 +193,7 @@ def doubts_of(ensemble: Ensemble, state: State, texts: Texts) -> list[Doubt]:
         # NaN, a missing value, is unequal to itself.
         if value == value
     )
-    return [one for one in doubts if one is not None]
+    return [doubt for doubt in doubts if doubt is not None]
 
 
 def value_of(feature: Feature, value: float, texts: Texts) -> Value | None:

@@ -63,7 +63,7 @@ def refuse_other_schema(engine: sa.Engine) -> None:
 def revisions() -> tuple[str, ...]:
     """Return the revisions of the schema that this code knows, newest first."""
     scripts = ScriptDirectory.from_config(build_config(""))
-    return tuple(one.revision for one in scripts.walk_revisions())
+    return tuple(script.revision for script in scripts.walk_revisions())
 
 
 def is_served(engine: sa.Engine) -> bool:
@@ -87,8 +87,8 @@ def oldest_code(scripts: ScriptDirectory, revision: str | None) -> str | None:
     A migration that removes something that older code needs names its own revision as
     `oldest_code`.
     """
-    for one in scripts.walk_revisions("base", revision or "base"):
-        named: str | None = getattr(one.module, "oldest_code", None)
+    for script in scripts.walk_revisions("base", revision or "base"):
+        named: str | None = getattr(script.module, "oldest_code", None)
         if named is not None:
             return named
     return None

@@ -38,7 +38,7 @@ class StoredRows(Generic[T]):
         self.prefix = prefix
         self.table = table
         self.record = record
-        self.columns = [table.c[one.name] for one in fields(record)]  # type: ignore[arg-type]  # records are dataclasses
+        self.columns = [table.c[field.name] for field in fields(record)]  # type: ignore[arg-type]  # records are dataclasses
         self.query = sa.select(*self.columns).where(owned(table), *conditions)
         self.by_id = self.query.where(table.c.id == sa.bindparam("key"))
         self.locked = self.by_id.with_for_update()

@@ -26,7 +26,7 @@ def days_chart(amounts: Sequence[tuple[date, float]], unit: str, part: str) -> s
     for day, amount in amounts:
         middle = day.toordinal()
         plot.add_bar((middle - half, 0.0), (middle + half, amount), SERIES[0])
-    plot.add_line([(one, 0.0) for one in x.ends], INK, stroke_width=1)
+    plot.add_line([(end, 0.0) for end in x.ends], INK, stroke_width=1)
     return plot.write(f"Spend by {part}{in_unit(unit)}")
 
 
@@ -37,20 +37,20 @@ def names_chart(amounts: Sequence[tuple[str, float]], unit: str, noun: str) -> s
     plot = Plot(names_size(amounts), number_axis(*ends, f"spend{in_unit(unit)}"), y)
     for row, (_, amount) in enumerate(amounts):
         plot.add_bar((0.0, row - 0.35), (amount, row + 0.35), SERIES[0])
-    plot.add_line([(0.0, one) for one in y.ends], INK, stroke_width=1)
+    plot.add_line([(0.0, end) for end in y.ends], INK, stroke_width=1)
     return plot.write(f"Spend by {noun}{in_unit(unit)}")
 
 
 def trend_chart(points: Sequence[tuple[date, PlottedFigure]], name: str) -> str:
     """Draw a figure over time, with its intervals; `name` has its unit."""
     x = day_axis([day for day, _ in points], "sessions that began from (UTC)")
-    tops = [max(one.value, *(one.interval or (0.0,))) for _, one in points]
+    tops = [max(point.value, *(point.interval or (0.0,))) for _, point in points]
     plot = Plot(WIDE, x, number_axis(0.0, 1.04 * max(tops), name))
-    for day, one in points:
-        if one.interval is not None:
-            ends = [(day.toordinal(), end) for end in one.interval]
+    for day, point in points:
+        if point.interval is not None:
+            ends = [(day.toordinal(), end) for end in point.interval]
             plot.add_line(ends, SERIES[0])
-    values = [(float(day.toordinal()), one.value) for day, one in points]
+    values = [(float(day.toordinal()), point.value) for day, point in points]
     plot.add_line(values, SERIES[0], stroke_width=1)
     plot.add_dots(values, SERIES[0], 4)
     return plot.write(f"{name} over time, with 95 % intervals")
@@ -61,10 +61,10 @@ def shares_chart(points: Sequence[tuple[str, PlottedFigure]], name: str) -> str:
     x = PERCENTS._replace(ends=(-2, 102), name=f"{name} (%)")
     y = name_axis([name for name, _ in points], is_down=True)
     plot = Plot(names_size(points), x, y)
-    for row, (_, one) in enumerate(points):
-        if one.interval is not None:
-            plot.add_line([(100 * end, row) for end in one.interval], SERIES[0])
-    values = [(100 * one.value, row) for row, (_, one) in enumerate(points)]
+    for row, (_, point) in enumerate(points):
+        if point.interval is not None:
+            plot.add_line([(100 * end, row) for end in point.interval], SERIES[0])
+    values = [(100 * point.value, row) for row, (_, point) in enumerate(points)]
     plot.add_dots(values, SERIES[0], 4)
     return plot.write(f"{name} by feature, with 95 % intervals")
 
@@ -82,17 +82,17 @@ def gap_chart(gaps: Sequence[PlottedGap], margin: float) -> str:
     """Draw how the difference of two losses goes on, in points, with its bounds."""
     last = gaps[-1]
     # Bounds of the first cases would leave no room for all the others.
-    most = max(5.0, *(200 * abs(one) for one in (last.low, last.high, last.value)))
+    most = max(5.0, *(200 * abs(value) for value in (last.low, last.high, last.value)))
     x = number_axis(0.0, 1.02 * last.n_cases, "cases compared")
     plot = Plot(WIDE, x, number_axis(-most, most, "loss lower by (points)"))
-    xs = [float(one.n_cases) for one in gaps]
-    lows, highs = ([100 * one[place] for one in gaps] for place in (2, 3))
+    xs = [float(gap.n_cases) for gap in gaps]
+    lows, highs = ([100 * gap[place] for gap in gaps] for place in (2, 3))
     plot.add_band(xs, lows, highs, SERIES[0])
-    plot.add_line([(one, 0.0) for one in x.ends], INK, stroke_width=1)
+    plot.add_line([(end, 0.0) for end in x.ends], INK, stroke_width=1)
     if margin:
-        dashed = [(one, 100 * margin) for one in x.ends]
+        dashed = [(end, 100 * margin) for end in x.ends]
         plot.add_line(dashed, INK, stroke_width=1, stroke_dasharray="4 3")
-    values = [(float(one.n_cases), 100 * one.value) for one in gaps]
+    values = [(float(gap.n_cases), 100 * gap.value) for gap in gaps]
     plot.add_line(values, SERIES[0])
     plot.add_dots(values[-1:], SERIES[0], 4)
     return plot.write("By how much the challenger's loss is lower, with its bounds")

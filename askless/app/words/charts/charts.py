@@ -27,7 +27,7 @@ WIDE, SMALL, LOW = (460, 320), (380, 310), (420, 200)
 ROW = 26
 # Width of a name within the name of an axis.
 PART = 150
-PERCENTS = Axis((0, 100), [(one, str(one)) for one in range(0, 101, 20)])
+PERCENTS = Axis((0, 100), [(tick, str(tick)) for tick in range(0, 101, 20)])
 MOST_LABELS = 7
 
 
@@ -53,10 +53,12 @@ def curve_chart(
         for name, dashes in zip(baselines or {}, cycle(("6 4", "2 3")), strict=False)
     ]
     coloured = list(zip(cycle(SERIES), curves, strict=False))
-    legend = [LegendEntry(one.name, colour) for colour, one in coloured] + levels
-    tops = [high for one in curves for _, high in one.curve.intervals]
+    legend = [
+        LegendEntry(named_curve.name, colour) for colour, named_curve in coloured
+    ] + levels
+    tops = [high for curve in curves for _, high in curve.curve.intervals]
     # The axes end 4 % above the largest value.
-    most = max(spend for one in curves for spend in one.curve.mean_spends)
+    most = max(spend for curve in curves for spend in curve.curve.mean_spends)
     plot = Plot(
         size,
         number_axis(0, 1.04 * most / MICROS_PER_UNIT, f"mean spend{in_unit(unit)}"),
@@ -76,21 +78,27 @@ def curve_chart(
     for entry, error in zip(levels, (baselines or {}).values(), strict=True):
         look = {"stroke_dasharray": entry.dashes, "stroke_width": 1}
         ends = plot.x.ends
-        plot.add_line([(one, 100 * error) for one in ends], INK, **look)
-    names = " and ".join(one.name for one in curves)
+        plot.add_line([(end, 100 * error) for end in ends], INK, **look)
+    names = " and ".join(curve.name for curve in curves)
     return plot.write(f"Error against mean spend of {names}, with 95 % bands")
 
 
 def reliability_chart(bins: Sequence[ReliabilityBin], event: str, title: str) -> str:
     """Draw how often an event came against its predicted chance, with intervals."""
     x_name = f"chance of {cut_to_width(event, PART, FONT)} (%)"
-    axes = (PERCENTS._replace(name=one) for one in (x_name, "how often it came (%)"))
+    axes = (PERCENTS._replace(name=text) for text in (x_name, "how often it came (%)"))
     plot = Plot(SMALL, *axes, title=title)
     plot.add_line([(0, 0), (100, 100)], INK, stroke_dasharray="6 4", stroke_width=1)
-    for one in bins:
-        chance, (low, high) = 100 * one.mean_chance, one.observed.interval or (0, 1)
+    for chance_bin in bins:
+        chance, (low, high) = (
+            100 * chance_bin.mean_chance,
+            chance_bin.observed.interval or (0, 1),
+        )
         plot.add_line([(chance, 100 * low), (chance, 100 * high)], SERIES[0])
-    points = [(100 * one.mean_chance, 100 * one.observed.value) for one in bins]
+    points = [
+        (100 * chance_bin.mean_chance, 100 * chance_bin.observed.value)
+        for chance_bin in bins
+    ]
     plot.add_dots(points, SERIES[0], 4)
     label = f"What came against the chance of {event}, {title}"
     return plot.write(label, class_="narrow-chart")
@@ -109,8 +117,8 @@ def prospect_chart(now: float, answers: Sequence[tuple[str, float]], event: str)
         plot.add_line([(100 * now, row), (100 * chance, row)], SERIES[0])
     points = [(100 * chance, row) for row, (_, chance) in enumerate(answers)]
     plot.add_dots(points, SERIES[0], 5)
-    told = ", ".join(f"{name} {percent(chance)}" for name, chance in answers)
-    label = f"Chance of {event}: now {percent(now)}; after the answer {told}"
+    chances = ", ".join(f"{name} {percent(chance)}" for name, chance in answers)
+    label = f"Chance of {event}: now {percent(now)}; after the answer {chances}"
     return plot.write(label, class_="narrow-chart")
 
 
@@ -131,8 +139,8 @@ class Effect(NamedTuple):
 def effect_chart(effect: Effect, classes: Sequence[str]) -> str:
     """Draw the chance of each class by answer; dashed lines are without an answer."""
     is_number = not isinstance(effect.answers[0], str)
-    values = [float(one) for one in effect.answers] if is_number else []
-    names = [str(one) for one in effect.answers]
+    values = [float(answer) for answer in effect.answers] if is_number else []
+    names = [str(answer) for answer in effect.answers]
     has_one = len(classes) == 1
     of_class = f" of {cut_to_width(classes[0], PART, FONT)}" if has_one else ""
     plot = Plot(
@@ -142,13 +150,16 @@ def effect_chart(effect: Effect, classes: Sequence[str]) -> str:
         title=effect.title,
         legend=()
         if has_one
-        else [LegendEntry(*one) for one in zip(classes, SERIES, strict=False)],
+        else [
+            LegendEntry(*named_colour)
+            for named_colour in zip(classes, SERIES, strict=False)
+        ],
     )
     for position, colour in enumerate(SERIES[: len(classes)]):
         chances = (100 * effect.chances[:, position]).tolist()
         level = 100 * float(effect.without[position])
         look = {"stroke_dasharray": "6 4", "stroke_width": 1}
-        plot.add_line([(one, level) for one in plot.x.ends], colour, **look)
+        plot.add_line([(end, level) for end in plot.x.ends], colour, **look)
         if not is_number:
             plot.add_dots(list(enumerate(chances)), colour, 4)
         elif effect.has_steps:
@@ -160,7 +171,7 @@ def effect_chart(effect: Effect, classes: Sequence[str]) -> str:
 
 def make_steps(xs: Sequence[float], ys: Sequence[float]) -> list[tuple[float, float]]:
     """Return the corners of a line that changes half-way between two points."""
-    middles = [(one + other) / 2 for one, other in pairwise(xs)]
+    middles = [(x + other) / 2 for x, other in pairwise(xs)]
     starts, ends = [xs[0], *middles], [*middles, xs[-1]]
     return [
         (x, y)
@@ -191,7 +202,9 @@ def margin_chart(curves: Mapping[str, tuple[FloatArray, FloatArray]]) -> str:
     `curves` are margins, 0 to 1 and ascending, with the shares of the cases that have
     them.
     """
-    legend = [LegendEntry(*one) for one in zip(curves, SERIES, strict=False)]
+    legend = [
+        LegendEntry(*named_colour) for named_colour in zip(curves, SERIES, strict=False)
+    ]
     x = PERCENTS._replace(name="margin (percentage points)")
     plot = Plot(WIDE, x, PERCENTS._replace(name="cases up to it (%)"), legend=legend)
     for entry, (margins, shares) in zip(legend, curves.values(), strict=False):
@@ -220,11 +233,11 @@ def line_chart(line: Line, top: float = 1.0) -> str:
     last = max(1, len(line.values) - 1)
     every = -(-len(line.labels) // MOST_LABELS)
     labels = list(enumerate(line.labels))[::every]
-    marks = [(one, percent(one)) for one in (0.0, top / 2, top)]
+    marks = [(value, percent(value)) for value in (0.0, top / 2, top)]
     x = Axis((-0.2, last + 0.2), labels, line.x_name, has_grid=False)
     plot = Plot(LOW, x, Axis((0.0, top), marks, line.y_name))
     if line.intervals:
-        lows, highs = ([one[end] for one in line.intervals] for end in (0, 1))
+        lows, highs = ([interval[end] for interval in line.intervals] for end in (0, 1))
         plot.add_band(range(len(lows)), lows, highs, SERIES[0])
     points = list(enumerate(line.values))
     plot.add_line(points, SERIES[0])

@@ -27,7 +27,9 @@ class EffectsWithTable(NamedTuple):
 def show_effects(ensemble: Ensemble) -> EffectsWithTable | None:
     """Draw the effects of the features bought first; None if no feature is bought."""
     effects = compute_effects(ensemble)
-    drawn = [one for one in effects.features if one.values.size > 1][:N_FEATURES]
+    drawn = [effect for effect in effects.features if effect.values.size > 1][
+        :N_FEATURES
+    ]
     if not drawn:
         return None
     class_idxs = [*range(len(ensemble.classes))][:N_CLASSES]
@@ -36,11 +38,13 @@ def show_effects(ensemble: Ensemble) -> EffectsWithTable | None:
     names = [ensemble.classes[idx].display for idx in class_idxs]
     has_votes = POLICIES[default_policy(ensemble, None, None)].has_votes
     charts = [
-        effect_chart(make_effect(ensemble, one, class_idxs, has_votes), names)
-        for one in drawn
+        effect_chart(make_effect(ensemble, effect, class_idxs, has_votes), names)
+        for effect in drawn
     ]
-    rows = [row for one in drawn for row in list_answers(ensemble, one, class_idxs)]
-    head = "Feature", "Answer", *(f"Chance of {one}" for one in names)
+    rows = [
+        row for effect in drawn for row in list_answers(ensemble, effect, class_idxs)
+    ]
+    head = "Feature", "Answer", *(f"Chance of {name}" for name in names)
     notes = explain_effects(ensemble, effects.typical[class_idxs].tolist(), names)
     return EffectsWithTable(charts, notes, (head, rows))
 
@@ -63,35 +67,38 @@ def explain_effects(
 
 
 def make_effect(
-    ensemble: Ensemble, one: FeatureEffect, class_idxs: Sequence[int], has_votes: bool
+    ensemble: Ensemble,
+    effect: FeatureEffect,
+    class_idxs: Sequence[int],
+    has_votes: bool,
 ) -> Effect:
     """Return what is drawn of a feature; its last value is "not available"."""
-    feature = ensemble.catalogue.features[one.feature_idx]
-    values = one.values[:-1].tolist()
+    feature = ensemble.catalogue.features[effect.feature_idx]
+    values = effect.values[:-1].tolist()
     answers = [value_words(feature, value) for value in values]
     unit = f" ({feature.unit})" if feature.unit else ""
     return Effect(
         title=feature.title + unit,
         answers=values if feature.type == "number" else answers,
-        chances=one.chances[:-1, class_idxs],
-        without=one.chances[-1, class_idxs],
+        chances=effect.chances[:-1, class_idxs],
+        without=effect.chances[-1, class_idxs],
         has_steps=has_votes,
     )
 
 
 def list_answers(
-    ensemble: Ensemble, one: FeatureEffect, class_idxs: Sequence[int]
+    ensemble: Ensemble, effect: FeatureEffect, class_idxs: Sequence[int]
 ) -> list[tuple[str, ...]]:
     """Return answers with their chances: all of a few values, else some of them."""
-    last = one.values.size - 1
-    feature = ensemble.catalogue.features[one.feature_idx]
+    last = effect.values.size - 1
+    feature = ensemble.catalogue.features[effect.feature_idx]
     n_listed = last if feature.values else N_ANSWERS
     places = np.unique(np.linspace(0, last - 1, n_listed).round().astype(int))
     rows = []
     for place in [*places.tolist(), last]:
         answer = "not available"
         if place < last:
-            answer = value_words(feature, float(one.values[place]))
-        chances = (percent(float(one.chances[place, idx])) for idx in class_idxs)
+            answer = value_words(feature, float(effect.values[place]))
+        chances = (percent(float(effect.chances[place, idx])) for idx in class_idxs)
         rows.append((feature.title, answer, *chances))
     return rows

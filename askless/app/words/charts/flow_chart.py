@@ -75,7 +75,7 @@ def place_subtree(
     boxes.append(Box(float(x), y, height, texts, kind, parent))
     number = len(boxes) - 1
     # There is no gap after the last child.
-    below = sum(tree_height(one) + GAP_Y for one in node.children) - GAP_Y
+    below = sum(tree_height(child) + GAP_Y for child in node.children) - GAP_Y
     # Children that need less height than their parent's box are centred beside it.
     top += max(0.0, (whole - below) / 2)
     for child in node.children:
@@ -86,7 +86,7 @@ def place_subtree(
 def tree_height(node: PlanNode) -> float:
     """Return the height that a node and its descendants need."""
     own = box_height(list(box_lines(node)))
-    below = sum(tree_height(one) + GAP_Y for one in node.children) - GAP_Y
+    below = sum(tree_height(child) + GAP_Y for child in node.children) - GAP_Y
     return max(own, below)
 
 
@@ -97,7 +97,7 @@ def box_height(texts: Sequence[Text]) -> float:
 def box_lines(node: PlanNode) -> Iterator[Text]:
     """Yield the lines of a box, each short enough for it."""
     parts = [("answers", node.answers), ("head", node.head)]
-    for kind, words in [*parts, *(("fact", one) for one in node.lines)]:
+    for kind, words in [*parts, *(("fact", line) for line in node.lines)]:
         width = (WIDTH - 2 * PAD) / (BOLD if kind == "head" else 1.0)
         for line in wrap(words, width, SIZE, MOST_LINES):
             yield Text(line, kind)

@@ -87,9 +87,9 @@ def show_curves(
     if not curves:
         return None
     tables = []
-    for one in curves:
-        head, rows = curve_cells(one.curve, unit)
-        is_own = one.curve is model.curve
+    for curve in curves:
+        head, rows = curve_cells(curve.curve, unit)
+        is_own = curve.curve is model.curve
         n_empty = len(head) - 2
         levels = [
             (name, tenths(error), *(n_empty * ["–"]))
@@ -97,9 +97,11 @@ def show_curves(
         ]
         if VOTE_ERROR in head:
             notes.append(VOTE_NOTE)
-        caption = f"Error by budget{'' if is_own and not tested else rows_suffix(one)}"
+        caption = (
+            f"Error by budget{'' if is_own and not tested else rows_suffix(curve)}"
+        )
         tables.append((caption, (head, [*rows, *(levels if is_own else ())])))
-        notes += describe_betters(one.curve, unit)
+        notes += describe_betters(curve.curve, unit)
     svg = curve_chart(curves, unit, baselines=baselines)
     return CurvesWithTables(svg, tables, [*dict.fromkeys(notes), CURVE_NOTE])
 
@@ -111,7 +113,7 @@ def rows_suffix(curve: NamedCurve) -> str:
 
 def show_reliabilities(ensemble: Ensemble, curve: Curve) -> list[ChartWithTable]:
     """Draw how often an event came against its predicted chance, under some budgets."""
-    said, names, shown = name_chance(ensemble), describe_budgets(curve), []
+    chance_name, names, shown = name_chance(ensemble), describe_budgets(curve), []
     head = ("Chance said", "It came", "95 % interval", "Share of rows")
     for place in pick_places(curve):
         assert curve.predictive is not None
@@ -119,16 +121,16 @@ def show_reliabilities(ensemble: Ensemble, curve: Curve) -> list[ChartWithTable]
         title = f"budget {names[place]}"
         rows = [
             (
-                f"{100 * one.mean_chance:.1f} %",
-                f"{100 * one.observed.value:.1f} %",
+                f"{100 * chance_bin.mean_chance:.1f} %",
+                f"{100 * chance_bin.observed.value:.1f} %",
                 "–"
-                if one.observed.interval is None
-                else f"{percent_range(*one.observed.interval)} %",
-                percent(one.share),
+                if chance_bin.observed.interval is None
+                else f"{percent_range(*chance_bin.observed.interval)} %",
+                percent(chance_bin.share),
             )
-            for one in bins
+            for chance_bin in bins
         ]
-        svg = reliability_chart(bins, said, title)
+        svg = reliability_chart(bins, chance_name, title)
         caption = f"What was said and what came, {title}"
         shown.append(ChartWithTable(svg, caption, RELIABILITY_NOTE, head, rows))
     return shown
@@ -145,16 +147,16 @@ def show_margins(ensemble: Ensemble, curve: Curve) -> ChartWithTable:
     for place in pick_places(curve):
         assert curve.predictive is not None
         bins = curve.predictive[place].reliability
-        margins = np.abs([2.0 * one.mean_chance - 1.0 for one in bins])
+        margins = np.abs([2.0 * chance_bin.mean_chance - 1.0 for chance_bin in bins])
         order = np.argsort(margins, kind="stable")
-        shares = np.array([one.share for one in bins])[order]
+        shares = np.array([chance_bin.share for chance_bin in bins])[order]
         curves[f"budget {names[place]}"] = margins[order], shares
         # The first bin by which half of the rows have come: the median.
         middle = np.searchsorted(np.cumsum(shares), 0.5)
         marks = [int(middle), *((shares.size - 1,) if shares.size else ())]
-        ends = [float(margins[order][min(one, shares.size - 1)]) for one in marks]
+        ends = [float(margins[order][min(mark, shares.size - 1)]) for mark in marks]
         least = float(margins[order][0])
-        cells = (f"{100 * one:.1f}" for one in (least, *ends))
+        cells = (f"{100 * end:.1f}" for end in (least, *ends))
         rows.append((names[place], *cells))
     unit = ensemble.catalogue.cost_unit
     head = (f"Budget {unit}".strip(), "Least tenth", "Middle", "Surest tenth")

@@ -47,11 +47,15 @@ def number_axis(low: float, high: float, name: str, most_ticks: int = 6) -> Axis
     least = (high - low) / most_ticks
     power = 10.0 ** math.floor(math.log10(least))
     # The small tolerances here keep a rounding error from adding or dropping a tick.
-    step = next(one * power for one in (1, 2, 5, 10) if one * power >= least * 0.999)
+    step = next(
+        factor * power for factor in (1, 2, 5, 10) if factor * power >= least * 0.999
+    )
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     values = [number * step for number in range(first, last + 1)]
-    return Axis((low, high), [(one, f"{one:,.{decimals}f}") for one in values], name)
+    return Axis(
+        (low, high), [(value, f"{value:,.{decimals}f}") for value in values], name
+    )
 
 
 def name_axis(names: Sequence[str], name: str = "", *, is_down: bool = False) -> Axis:
@@ -69,11 +73,11 @@ def day_axis(days: Sequence[date], name: str, least_room: float = 1.0) -> Axis:
     first, last = min(days).toordinal(), max(days).toordinal()
     room = max((LEAST_DAYS - (last - first)) / 2, least_room)
     step = max(1, -(-(last - first) // 5))
-    shown = [date.fromordinal(one) for one in range(first, last + 1, step)]
+    shown = [date.fromordinal(day) for day in range(first, last + 1, step)]
     is_long = last - first > 300
     ticks = [
-        (float(one.toordinal()), f"{one:%b %Y}" if is_long else f"{one.day} {one:%b}")
-        for one in shown
+        (float(day.toordinal()), f"{day:%b %Y}" if is_long else f"{day.day} {day:%b}")
+        for day in shown
     ]
     return Axis((first - room, last + room), ticks, name, has_grid=False)
 
@@ -85,8 +89,8 @@ def draw_legend(
     left, right = ends
     # As if a row were full, so that the first entry begins one.
     marks, x = [], right
-    for one in entries:
-        name = cut_to_width(one.name, NAME_WIDTH, FONT)
+    for entry in entries:
+        name = cut_to_width(entry.name, NAME_WIDTH, FONT)
         width = SWATCH + GAP + text_width(name, FONT)
         if x + width > right:
             x, y = left, y + LINE_HEIGHT
@@ -94,9 +98,9 @@ def draw_legend(
             draw_element(
                 "polyline",
                 points=f"{x:.1f},{y - 4:.1f} {x + SWATCH:.1f},{y - 4:.1f}",
-                stroke=one.colour,
+                stroke=entry.colour,
                 stroke_width=2,
-                stroke_dasharray=one.dashes,
+                stroke_dasharray=entry.dashes,
             )
         )
         marks.append(draw_text(name, x + SWATCH + GAP, y))
@@ -263,4 +267,4 @@ class Plot:
 
 def widest(ticks: Iterable[tuple[float, str]], most: float) -> float:
     """Return the width of the widest label, which is cut beyond `most`."""
-    return min(most, max((text_width(one, FONT) for _, one in ticks), default=0.0))
+    return min(most, max((text_width(text, FONT) for _, text in ticks), default=0.0))

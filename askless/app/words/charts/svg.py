@@ -65,7 +65,7 @@ def draw_svg(
         *children,
         xmlns="http://www.w3.org/2000/svg",
         role="img",
-        viewBox=" ".join(write_value(float(one)) for one in view_box),
+        viewBox=" ".join(write_value(float(value)) for value in view_box),
         font_family="system-ui, sans-serif",
         font_size=font_size,
         aria_label=label,
@@ -84,7 +84,10 @@ def stand_alone(svg: str, ink: str = "svg { color: #888 }") -> str:
 
 def text_width(words: str, font_size: float) -> float:
     """Return an upper bound of how wide words are, in the unit of the font size."""
-    broad = sum(east_asian_width(one) in "WFA" or one in "mwMW@%" for one in words)
+    broad = sum(
+        east_asian_width(character) in "WFA" or character in "mwMW@%"
+        for character in words
+    )
     return font_size * (broad * BROAD + (len(words) - broad) * NARROW)
 
 

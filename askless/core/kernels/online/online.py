@@ -191,10 +191,13 @@ def add_row(values, signed, pulls, pace, out_state):
         squares[feature] += pull * pull
         for output in range(pulls.size):
             sums[feature, code, output] += pulls[output] * scale
-        one = bins[feature, code]
-        one[BIN_WEIGHT] += weight
-        one[MEAN] += (value - one[MEAN]) * weight / one[BIN_WEIGHT]
-        one[LEAST], one[MOST] = min(one[LEAST], value), max(one[MOST], value)
+        moments = bins[feature, code]
+        moments[BIN_WEIGHT] += weight
+        moments[MEAN] += (value - moments[MEAN]) * weight / moments[BIN_WEIGHT]
+        moments[LEAST], moments[MOST] = (
+            min(moments[LEAST], value),
+            max(moments[MOST], value),
+        )
 
 
 @kernel

@@ -74,14 +74,14 @@ def merge_bins(feature, code, out_state):
     """Merge a bin with the next one."""
     bins, sums = out_state.bins[feature], out_state.sums[feature]
     cuts, last = out_state.cuts[feature], out_state.n_codes[feature] - 1
-    one, other = bins[code], bins[code + 1]
-    weight = one[BIN_WEIGHT] + other[BIN_WEIGHT]
+    merged, other = bins[code], bins[code + 1]
+    weight = merged[BIN_WEIGHT] + other[BIN_WEIGHT]
     if weight > 0.0:
         share = other[BIN_WEIGHT] / weight
-        one[MEAN] += (other[MEAN] - one[MEAN]) * share
-    one[BIN_WEIGHT] = weight
-    one[LEAST] = min(one[LEAST], other[LEAST])
-    one[MOST] = max(one[MOST], other[MOST])
+        merged[MEAN] += (other[MEAN] - merged[MEAN]) * share
+    merged[BIN_WEIGHT] = weight
+    merged[LEAST] = min(merged[LEAST], other[LEAST])
+    merged[MOST] = max(merged[MOST], other[MOST])
     sums[code] += sums[code + 1]
     cuts[code] = cuts[code + 1]
     for later in range(code + 1, last):
@@ -99,17 +99,17 @@ def split_bin(feature, code, out_state):
     for later in range(end, code, -1):
         bins[later], sums[later] = bins[later - 1], sums[later - 1]
         cuts[later] = cuts[later - 1]
-    one, other = bins[code], bins[code + 1]
+    lower, other = bins[code], bins[code + 1]
     # Rounding can push a mean out of its range.
-    cut = one[MEAN] if one[LEAST] <= one[MEAN] < one[MOST] else one[LEAST]
+    cut = lower[MEAN] if lower[LEAST] <= lower[MEAN] < lower[MOST] else lower[LEAST]
     cuts[code] = cut
     sums[code] *= 0.5
     sums[code + 1] = sums[code]
-    one[BIN_WEIGHT] *= 0.5
-    other[BIN_WEIGHT] = one[BIN_WEIGHT]
-    one[MEAN], other[MEAN] = 0.5 * (one[LEAST] + cut), 0.5 * (cut + other[MOST])
+    lower[BIN_WEIGHT] *= 0.5
+    other[BIN_WEIGHT] = lower[BIN_WEIGHT]
+    lower[MEAN], other[MEAN] = 0.5 * (lower[LEAST] + cut), 0.5 * (cut + other[MOST])
     # The next number: a bin of one value is never split again.
-    one[MOST], other[LEAST] = cut, np.nextafter(cut, np.inf)
+    lower[MOST], other[LEAST] = cut, np.nextafter(cut, np.inf)
     out_state.n_codes[feature] = end + 1
 
 

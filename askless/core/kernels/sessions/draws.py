@@ -18,9 +18,9 @@ UNIT = 1.0 / (1 << 53)
 
 
 @kernel
-def high_word(one, other):
+def high_word(factor, other):
     """Return the upper half of the 128 bits of a product of two uint64."""
-    low, high = one & LOW, one >> HALF
+    low, high = factor & LOW, factor >> HALF
     other_low, other_high = other & LOW, other >> HALF
     middle = high * other_low + ((low * other_low) >> HALF)
     cross = low * other_high + (middle & LOW)

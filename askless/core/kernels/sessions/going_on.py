@@ -34,15 +34,15 @@ def find_riskiest_rows(ways, here, costs, onward, best):
     (n_rows,), of going on. Rows of the same risk go on together.
     """
     order, risks, weights = ways.orders[here], ways.risks[here], ways.weights
-    n_rows, found, total = order.shape[0], -1, 0.0
+    n_rows, last, total = order.shape[0], -1, 0.0
     for place in range(n_rows):
         row = order[place]
         total += weights[row] * (costs[here, row] - onward[row])
         if total > best + LEAST_LEAD:
             is_last = place + 1 == n_rows
             if is_last or risks[row] != risks[order[place + 1]]:
-                best, found = total, place
-    return best, found
+                best, last = total, place
+    return best, last
 
 
 @kernel

@@ -31,7 +31,7 @@ class Trees(Arrays):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Copy read-only mapped arrays: kernels are compiled for writable ones."""
-        served = (np.require(one, requirements="W") for one in state["served"])
+        served = (np.require(array, requirements="W") for array in state["served"])
         self.__dict__.update(state, served=kernels.ServedTrees(*served))
 
     def logits(

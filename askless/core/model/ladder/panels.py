@@ -69,7 +69,7 @@ class PanelLadder(Arrays, Derived):
     @cached_property
     def n_read(self) -> int:
         """One more than the last feature that some panel reads."""
-        return 1 + max(max(one.feature_idxs, default=-1) for one in self.panels)
+        return 1 + max(max(panel.feature_idxs, default=-1) for panel in self.panels)
 
     @cached_property
     def members(self) -> BoolArray:
@@ -128,7 +128,9 @@ class PanelLadder(Arrays, Derived):
         if self.route is not None:
             parts = self.route.parts.tolist()
         pairs = list(zip(parts, self.panels, strict=True))
-        losses = {(part, frozenset(one.feature_idxs)): one.loss for part, one in pairs}
+        losses = {
+            (part, frozenset(panel.feature_idxs)): panel.loss for part, panel in pairs
+        }
         floors = np.zeros((len(self.panels), self.n_read + 1))
         for (part, panel), row in zip(pairs, floors, strict=True):
             order, floor = panel.feature_idxs, panel.loss
@@ -147,7 +149,7 @@ class PanelLadder(Arrays, Derived):
         losses = self.losses
         gains = np.maximum(losses[self.is_for(MAIN)].max() - losses, 0.0)
         parts = [MAIN] * gains.size if self.route is None else self.route.parts
-        return gains, np.array([gains[self.is_for(one)].max() for one in parts])
+        return gains, np.array([gains[self.is_for(part)].max() for part in parts])
 
     def prepare(self) -> None:
         """Compute cached arrays in advance, so that the first answers are fast."""
@@ -282,4 +284,4 @@ class PanelLadder(Arrays, Derived):
             return self.find_panel(will_know, part)
 
         reached = map(find_after, range(1, len(ahead) + 1))
-        return next((one for one in reached if one != now), now)
+        return next((panel for panel in reached if panel != now), now)

@@ -70,22 +70,22 @@ def make_panel(
         make_growth(rows, *settings)._replace(seed=rows.seed + number)
         for number, settings in enumerate(recipe.ensembles)
     ]
-    grown = [fit_trees(rows, idxs, one) for one in growths]
-    by_fold = [grow_folds(rows, idxs, one, held_out) for one in growths]
+    grown = [fit_trees(rows, idxs, growth) for growth in growths]
+    by_fold = [grow_folds(rows, idxs, growth, held_out) for growth in growths]
     columns = space.take(idxs)
     ridges = list(fit_ridges(rows, columns, grown[0].gains, recipe, held_out))
-    predicted = [score_trees(by_fold, held_out), *(one.logits for _, one in ridges)]
+    predicted = [score_trees(by_fold, held_out), *(ridge.logits for _, ridge in ridges)]
     shares = np.array([TREES, *(share for share, _ in ridges)])
     priors = shares / shares.sum()
     weights = fit_weights(np.array(predicted), *judges, priors, PRIOR_COUNT)
     weights = round_digits(weights, DIGITS)
     logits = np.einsum("p,pnk->nk", weights, predicted)
     loss = mean_loss(logits, *judges)
-    fitted = HeldOutBlend(columns, by_fold, [one for _, one in ridges], weights)
+    fitted = HeldOutBlend(columns, by_fold, [ridge for _, ridge in ridges], weights)
     blend = Blend(
         columns,
         merge_ensembles(rows, idxs, grown),
-        tuple(one.ridge for _, one in ridges),
+        tuple(ridge.ridge for _, ridge in ridges),
         weights,
     )
     may_lack = frozenset(np.flatnonzero(rows.coarse.has_missing).tolist())
@@ -103,8 +103,8 @@ def score_trees(
     n_outputs, n_rows = by_fold[0][0].scores.shape
     scores = np.empty((len(by_fold), n_rows, n_outputs))
     for number, ensemble in enumerate(by_fold):
-        for fold, one in zip(held_out.folds, ensemble, strict=True):
-            scores[number, fold] = one.scores.T[fold]
+        for fold, fold_trees in zip(held_out.folds, ensemble, strict=True):
+            scores[number, fold] = fold_trees.scores.T[fold]
     return to_logits(to_chances(scores[:, held_out.row_idxs]).mean(axis=0))
 
 
@@ -153,9 +153,12 @@ class HeldOutBlend(NamedTuple):
         is_hidden = np.zeros(self.trees[0][fold].gains.size, np.bool_)
         is_hidden[list(feature_idxs)] = True
         hidden = self.columns.hide(is_hidden)
-        scores = [one[fold].hide(feature_idxs, row_idxs) for one in self.trees]
+        scores = [
+            trees_by_fold[fold].hide(feature_idxs, row_idxs)
+            for trees_by_fold in self.trees
+        ]
         logits = [to_logits(to_chances(np.array(scores)).mean(axis=0))]
-        logits += [one.hide(hidden, fold, row_idxs) for one in self.ridges]
+        logits += [ridge.hide(hidden, fold, row_idxs) for ridge in self.ridges]
         blended: FloatArray = np.einsum("p,pnk->nk", self.weights, np.array(logits))
         return blended
 
@@ -183,7 +186,10 @@ def measure_rises(
     before = mean_loss(logits[np.searchsorted(held_out.row_idxs, row_idxs)], *judges)
     rises = dict.fromkeys(feature_idxs, 0.0)
     for together in gather_bundles(rows, feature_idxs):
-        hidden = [fitted.hide(together, fold, one) for fold, one in enumerate(by_fold)]
+        hidden = [
+            fitted.hide(together, fold, fold_rows)
+            for fold, fold_rows in enumerate(by_fold)
+        ]
         rise = max(mean_loss(np.concatenate(hidden), *judges) - before, 0.0)
         rises |= dict.fromkeys(together, round(rise / len(together), DIGITS))
     return tuple(rises.values())
@@ -212,11 +218,11 @@ def level_rises(panels: Sequence[Panel]) -> tuple[Panel, ...]:
     sets = [frozenset(panel.feature_idxs) for panel in panels]
     without: dict[int, dict[int, float]] = {}
     # The smallest first, so that the subsets of a set are done before it.
-    for number in sorted(range(len(sets)), key=lambda one: len(sets[one])):
+    for number in sorted(range(len(sets)), key=lambda place: len(sets[place])):
         panel = panels[number]
         pairs = zip(panel.feature_idxs, panel.rises, strict=True)
         losses = {idx: panel.loss + rise for idx, rise in pairs}
-        subsets = [one for one in without if sets[one] < sets[number]]
+        subsets = [subset for subset in without if sets[subset] < sets[number]]
         for subset, idx in itertools.product(subsets, losses):
             loss = without[subset].get(idx, panels[subset].loss)
             losses[idx] = max(min(losses[idx], loss), panel.loss)

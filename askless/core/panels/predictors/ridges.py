@@ -104,7 +104,7 @@ def fit_kernel(
         [np.hstack(ones) for ones in zip(*by_penalty, strict=True)]
     )
     votes = np.hsplit((weighted / roots)[held_out.row_idxs], len(by_penalty))
-    linked = [calibrate_votes(means + one, held_out) for one in votes]
+    linked = [calibrate_votes(means + vote, held_out) for vote in votes]
     best = min(range(len(linked)), key=lambda idx: linked[idx].loss)
     by_fold, (_, logits, slope, start) = by_penalty[best], linked[best]
     offsets = start + slope * means

@@ -82,8 +82,8 @@ class ManyRows:
         row_sets = (*folds, others)
         sums = [sum_products(compute_inputs, outputs, rows) for rows in row_sets]
         self.fold_sums = sums[:-1]
-        self.products = np.sum([one for one, _ in sums], axis=0)
-        self.sums = np.sum([one for _, one in sums], axis=0)
+        self.products = np.sum([total for total, _ in sums], axis=0)
+        self.sums = np.sum([total for _, total in sums], axis=0)
 
     def fold_coefficients(self, penalty: float) -> list[FloatArray]:
         """Return the coefficients fitted without each fold, for one ridge penalty."""

@@ -154,8 +154,8 @@ def held_out_scores(
     """Return log odds of held-out rows, (n_judges, n_outputs), by trees."""
     scores = np.empty((rows.n_rows, rows.n_outputs))
     grown = grow_folds(rows, feature_idxs, growth, held_out)
-    for one, fold in zip(grown, held_out.folds, strict=True):
-        scores[fold] = one.scores.T[fold]
+    for fold_trees, fold in zip(grown, held_out.folds, strict=True):
+        scores[fold] = fold_trees.scores.T[fold]
     return scores[held_out.row_idxs]
 
 

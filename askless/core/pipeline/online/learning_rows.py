@@ -29,7 +29,7 @@ NAME_RULE = "must be a feature, the target or the weight of the model"
 def list_names_read(model: Model) -> list[str]:
     """Return the columns that are read of rows to learn: features, target, weight."""
     weight = find_learning(model).weight_column
-    features = [one.name for one in model.ensemble.catalogue.features]
+    features = [feature.name for feature in model.ensemble.catalogue.features]
     return [*features, model.target, *([] if weight is None else [weight])]
 
 
@@ -40,14 +40,14 @@ def refuse_names(names: Collection[str], model: Model) -> list[Refusal]:
     Columns that training ignored may be there, and are ignored.
     """
     known = list_names_read(model)
-    stripped = {*known, *(one.strip() for one in known)}
+    stripped = {*known, *(name_read.strip() for name_read in known)}
     stripped |= {CASE_COLUMN, *find_learning(model).ignored}
     refusals = [
         Refusal(f"column {name}", f"{NAME_RULE}{nearest_hint(name, known)}")
         for name in names
         if name not in stripped
     ]
-    features = {one.name for one in model.ensemble.catalogue.features}
+    features = {feature.name for feature in model.ensemble.catalogue.features}
     features |= {name.strip() for name in features}
     if not features.intersection(names):
         refusals.append(Refusal("table", "must have a column of one feature at least"))

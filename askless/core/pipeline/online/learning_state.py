@@ -112,13 +112,13 @@ def kept_params(params: BoostParams | LearningState) -> dict[str, Any]:
 
 def name_arrays(state: kernels.OnlineState) -> tuple[tuple[str, np.ndarray], ...]:
     """Return copies of a booster's arrays by name."""
-    return tuple((name, one.copy()) for name, one in state._asdict().items())
+    return tuple((name, array.copy()) for name, array in state._asdict().items())
 
 
 def restore_booster(learning: LearningState, catalogue: Catalogue) -> OnlineBooster:
     """Return the booster that a learning goes on with; it shares no array with it."""
     params = BoostParams("online", **kept_params(learning))
-    state = {name: one.copy() for name, one in learning.state}
+    state = {name: array.copy() for name, array in learning.state}
     return OnlineBooster(catalogue, params, kernels.OnlineState(**state))
 
 

@@ -175,7 +175,7 @@ class Finder:
                     self.middle_of(tried, chances),
                     FlowAnswers(
                         ranges=tuple(ranges.get(key, ())),
-                        codes=() if ranges else tuple(int(one) for one in values),
+                        codes=() if ranges else tuple(int(value) for value in values),
                         has_none=len(values) < len(tried),
                         chances=(min(chances), max(chances)),
                     ),

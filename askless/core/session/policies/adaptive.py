@@ -73,10 +73,10 @@ class Adaptive(PanelPolicy):
         stopping = rules_of(ensemble)
         number, share = find_mixture(stopping, aim)
         # Without a share there may be no next rule.
-        one, other = stopping.rules[number], stopping.rules[number + (share > 0)]
+        rule, other = stopping.rules[number], stopping.rules[number + (share > 0)]
         return Outlook(
-            spend=(1.0 - share) * one.spend + share * other.spend,
-            error=(1.0 - share) * one.error + share * other.error,
+            spend=(1.0 - share) * rule.spend + share * other.spend,
+            error=(1.0 - share) * rule.error + share * other.error,
         )
 
     def find_next(self, position: Position) -> Step:
@@ -129,9 +129,9 @@ class Adaptive(PanelPolicy):
         aim = simulated.aims[column] if simulated.aims else None
         mixture = find_mixture(rules_of(ensemble), aim)
         picks = np.array(
-            [draw_rule(mixture, simulated.seed, one) for one in simulated.streams]
+            [draw_rule(mixture, simulated.seed, stream) for stream in simulated.streams]
         )
-        return [np.flatnonzero(picks == one) for one in np.unique(picks)]
+        return [np.flatnonzero(picks == pick) for pick in np.unique(picks)]
 
     def find_goers(
         self, position: Position, row_idxs: IntArray, cache: LogitCache
@@ -169,8 +169,8 @@ def find_mixture(stopping: Stopping, aim: Aim | None) -> Mixture:
 
     Rules are sorted by ascending spend, hence by descending error.
     """
-    spends = np.array([one.spend for one in stopping.rules])
-    errors = np.array([one.error for one in stopping.rules])
+    spends = np.array([rule.spend for rule in stopping.rules])
+    errors = np.array([rule.error for rule in stopping.rules])
     if aim is None:
         return Mixture(spends.size - 1, 0.0)
     if aim.error_price is not None:

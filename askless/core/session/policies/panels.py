@@ -86,8 +86,14 @@ class PanelPolicy(Policy):
         """Compute the features of `could_ask`, without the cache."""
         roots = find_roots(position)
         if roots:
-            ahead = [find_open(position, one) for one in choose_by_part(position)]
-            return list(dict.fromkeys([*roots, *(idx for one in ahead for idx in one)]))
+            ahead = [
+                find_open(position, panel_idx) for panel_idx in choose_by_part(position)
+            ]
+            return list(
+                dict.fromkeys(
+                    [*roots, *(idx for feature_idxs in ahead for idx in feature_idxs)]
+                )
+            )
         number = self.choose_panel(position)
         rest = find_open(position, number)
         if (
@@ -120,7 +126,9 @@ class PanelPolicy(Policy):
         """
         ladder, is_known = ladder_of(position.ensemble), find_known(position)
         if find_roots(position):
-            rests = [find_open(position, one) for one in choose_by_part(position)]
+            rests = [
+                find_open(position, panel_idx) for panel_idx in choose_by_part(position)
+            ]
             return 1.0 / float(np.mean([len(rest) for rest in rests]))
         part, ahead = find_part(position), [feature_idx, *self.could_ask(position)]
         now = ladder.find_panel(is_known, part)
@@ -262,7 +270,9 @@ class PanelPolicy(Policy):
             simulated.values.shape[0],
         )
         for column in range(simulated.budgets.size):
-            visits = [one for one, _ in self.follow(ensemble, simulated, column, cache)]
+            visits = [
+                branch for branch, _ in self.follow(ensemble, simulated, column, cache)
+            ]
             n_steps = 1 + max((branch.n_steps for branch in visits), default=0)
             spends = np.zeros((n_rows, n_steps), np.int64)
             chances = np.zeros((n_rows, n_steps, len(ensemble.classes)))

@@ -206,7 +206,9 @@ class Sample(Policy):
 def count_walked(ensemble: Ensemble, simulated: SimulatedRows) -> int:
     """Return for how many of the smallest budgets the draws must be simulated."""
     is_free = simulated.budgets >= total_cost(ensemble.catalogue)
-    is_free &= not any(one.needs_all_features for one in ensemble.hypotheses)
+    is_free &= not any(
+        hypothesis.needs_all_features for hypothesis in ensemble.hypotheses
+    )
     return is_free.size if simulated.needs_ranks else int((~is_free).sum())
 
 

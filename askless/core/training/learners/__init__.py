@@ -6,5 +6,5 @@ from askless.core.training.learners.stump import StumpLearner
 from askless.core.training.learners.tree import TreeLearner
 
 LEARNERS: dict[str, type[Learner]] = {
-    one.name: one for one in (StumpLearner, TreeLearner, ProductLearner)
+    learner.name: learner for learner in (StumpLearner, TreeLearner, ProductLearner)
 }

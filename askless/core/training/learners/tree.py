@@ -46,7 +46,7 @@ class GrowingTree:
     @property
     def feature_idxs(self) -> tuple[int, ...]:
         """Features that the tree reads so far."""
-        return tuple(dict.fromkeys(one.feature_idx for one in self.stumps))
+        return tuple(dict.fromkeys(stump.feature_idx for stump in self.stumps))
 
     def add(self, place: Place, candidates: Candidates, position: int) -> None:
         """Append a candidate as a stump that splits the rows of a place."""
@@ -72,7 +72,9 @@ class GrowingTree:
 
     def split(self, leaf: Leaf, position: int) -> None:
         """Split a leaf by one of its candidates."""
-        self.leaves = [one for one in self.leaves if one is not leaf]
+        self.leaves = [
+            growing_leaf for growing_leaf in self.leaves if growing_leaf is not leaf
+        ]
         self.children[leaf.parent][leaf.side] = len(self.stumps)
         self.add(leaf.place, leaf.candidates, position)
 

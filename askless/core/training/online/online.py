@@ -125,22 +125,22 @@ class OnlineBooster:
         """
         n_samples = values.shape[0]
         rows = as_online_rows(values, signed)
-        told = np.zeros(signed.shape), np.zeros(n_samples)
+        progress = np.zeros(signed.shape), np.zeros(n_samples)
         start = 0
         while start < n_samples:
             stop = n_samples
             n_first, n_rows = self.state.first_values.shape[0], self.n_rows
             if n_first:
-                mark = next(one for one in MARKS if one > n_rows)
+                mark = next(later for later in MARKS if later > n_rows)
                 stop = min(stop, start + mark - n_rows)
                 kept = slice(n_rows, n_rows + stop - start)
                 self.state.first_values[kept] = rows.values[start:stop]
                 self.state.first_signed[kept] = rows.signed[start:stop]
-            self.learn_span(rows, (start, stop), told)
+            self.learn_span(rows, (start, stop), progress)
             if n_first and self.n_rows == mark:
                 self.begin_anew(is_last=mark == MARKS[-1])
             start = stop
-        return told
+        return progress
 
     @property
     def n_rows(self) -> int:
@@ -161,10 +161,10 @@ class OnlineBooster:
         else:
             cuts = find_first_cuts(self.catalogue, rows.values, n_slots)
             set_cuts(self.state, cuts, self.is_category)
-        told = np.zeros(rows.signed.shape), np.zeros(n_rows)
+        progress = np.zeros(rows.signed.shape), np.zeros(n_rows)
         # Very few rows would seem to be evidence if they came again.
         for _ in range(N_PASSES if n_rows >= MARKS[0] else 1):
-            self.learn_span(rows, (0, n_rows), told)
+            self.learn_span(rows, (0, n_rows), progress)
         self.state.counts[kernels.N_ROWS] = n_rows
         self.state.counts[kernels.HAS_TABLE] = old.counts[kernels.HAS_TABLE]
         n_kept = 0 if is_last else MARKS[-1]
@@ -181,7 +181,7 @@ class OnlineBooster:
     ) -> None:
         """Learn the rows of a span, and look for stumps between them."""
         half_life = self.params.half_life
-        half_lives = np.array([*(min(one, half_life) for one in SPEEDS), half_life])
+        half_lives = np.array([*(min(speed, half_life) for speed in SPEEDS), half_life])
         pace = kernels.OnlinePace(
             growth=2.0 ** (1.0 / min(KEPT_ROWS, half_life)),
             growths=2.0 ** (1.0 / half_lives),
@@ -208,7 +208,7 @@ class OnlineBooster:
         """
         state, alphas = self.state, mix_alphas(self.state)
         n_learners = int(state.counts[kernels.N_LEARNERS])
-        found = []
+        stumps = []
         for place in self.rank_features(alphas[:n_learners]).tolist():
             feature, is_category = state.stumps[place].tolist()
             alpha = float(alphas[place])
@@ -217,8 +217,8 @@ class OnlineBooster:
             votes = (state.votes[place] * (1 if alpha > 0.0 else -1)).tolist()
             cut = float(state.thresholds[place])
             stump = Stump(feature, cut, tuple(votes), bool(is_category))
-            found.append((stump, abs(alpha)))
-        return found
+            stumps.append((stump, abs(alpha)))
+        return stumps
 
     def rank_features(self, alphas: FloatArray) -> IntArray:
         """Return the places of the learners, those of the best features first.

@@ -61,13 +61,13 @@ class StumpSearch:
     def add_stump(self, state: kernels.OnlineState) -> bool:
         """Add the best stump; return False where the evidence is too weak."""
         n_features, n_outputs = state.n_codes.size, state.sums.shape[2]
-        found = kernels.OnlineStumps(
+        stumps = kernels.OnlineStumps(
             np.empty(n_features),
             np.zeros(n_features, np.int64),
             np.zeros((n_features, n_outputs)),
         )
-        kernels.find_online_stumps(state, self.is_category, found)
-        edges = found.edges
+        kernels.find_online_stumps(state, self.is_category, stumps)
+        edges = stumps.edges
         # Rows without a feature's value have no part in the error of its edge.
         weight = max(state.facts[kernels.WEIGHT], kernels.TINY)
         errors = np.sqrt(state.squares) / weight
@@ -90,8 +90,8 @@ class StumpSearch:
         if place is None:
             return False
         state.stumps[place] = best, self.is_category[best]
-        state.thresholds[place] = state.cuts[best, found.codes[best]]
-        state.votes[place] = np.where(found.gains[best] >= 0.0, 1, -1)
+        state.thresholds[place] = state.cuts[best, stumps.codes[best]]
+        state.votes[place] = np.where(stumps.gains[best] >= 0.0, 1, -1)
         state.alphas[:, place] = alpha
         state.slopes[:, place] = FIRST_SLOPE
         state.sums[:] *= KEPT

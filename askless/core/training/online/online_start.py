@@ -21,7 +21,7 @@ LEAST_ROWS = 8
 
 def find_categories(catalogue: Catalogue) -> BoolArray:
     """Return which features are categories; (n_features,)."""
-    return np.array([one.type == "category" for one in catalogue.features])
+    return np.array([feature.type == "category" for feature in catalogue.features])
 
 
 def count_slots(catalogue: Catalogue, cuts: Sequence[FloatArray] | None) -> int:
@@ -84,6 +84,6 @@ def set_cuts(
     state: kernels.OnlineState, cuts: Sequence[FloatArray], is_category: BoolArray
 ) -> None:
     """Write the cuts of each feature into a state that has none."""
-    for idx, one in enumerate(cuts):
-        state.cuts[idx, : one.size] = one
-        state.n_codes[idx] = one.size + (not is_category[idx])
+    for idx, cut in enumerate(cuts):
+        state.cuts[idx, : cut.size] = cut
+        state.n_codes[idx] = cut.size + (not is_category[idx])

@@ -15,8 +15,8 @@ from askless.core.training.params import BoostParams
 
 #: the arrays of a state in order, with their types
 ARRAYS: dict[str, np.dtype] = {
-    name: one.dtype
-    for name, one in OnlineBooster.start(
+    name: array.dtype
+    for name, array in OnlineBooster.start(
         Catalogue((Feature("x"),)), 2, BoostParams("online", rounds=1)
     )
     .state._asdict()
@@ -83,7 +83,7 @@ def check_state(state: Mapping[str, np.ndarray], catalogue: Catalogue) -> Faults
     Their types and shapes are those of `ARRAYS` and `list_shapes`.
     """
     arrays = kernels.OnlineState(**state)
-    types = [one.type == "category" for one in catalogue.features]
+    types = [feature.type == "category" for feature in catalogue.features]
     is_category: BoolArray = np.array(types, np.bool_)
     if len({arrays.cuts.shape[1], arrays.bins.shape[1], arrays.sums.shape[1]}) > 1:
         yield "cuts", "must be of as many codes as bins and sums"

@@ -267,9 +267,9 @@ class LocalShards:
 def add_answers(answers: Sequence[ShardAnswer]) -> ShardAnswer:
     """Return the answers of several shards together; whole numbers, so in any order."""
     return ShardAnswer(
-        sum(one.quanta for one in answers),
-        np.sum([one.numbers for one in answers], axis=0),
-        merge_sums([one.sums for one in answers]),
+        sum(answer.quanta for answer in answers),
+        np.sum([answer.numbers for answer in answers], axis=0),
+        merge_sums([answer.sums for answer in answers]),
     )
 
 

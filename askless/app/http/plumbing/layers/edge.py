@@ -74,7 +74,7 @@ class Exchange:
             is_gone = await self.has_hung_up()
             self.status = GONE if is_gone else message["status"]
             id_header = (b"x-request-id", self.request_id.encode())
-            headers = [one for one in message["headers"] if one != NO_SNIFFING]
+            headers = [header for header in message["headers"] if header != NO_SNIFFING]
             message = {**message, "headers": [*headers, NO_SNIFFING, id_header]}
         await self.send(message)
 

@@ -39,7 +39,7 @@ from askless.core.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 # The last kind of a status is the most general one.
-KIND_OF_STATUS = {one.status: kind for kind, one in KINDS.items()}
+KIND_OF_STATUS = {described.status: kind for kind, described in KINDS.items()}
 # Field and rule for a body that FastAPI can't parse at all.
 MALFORMED = ("body", "must be well-formed, and encoded in UTF-8 where it is JSON")
 MAX_SHOWN = 240
@@ -77,16 +77,22 @@ def problem(
 def invalid_request(request: Request, errors: Iterable[tuple[str, str]]) -> Problem:
     """Return the response 422 for pairs of a field and its broken rule."""
     listed = [{"field": printable_name(field), "rule": rule} for field, rule in errors]
-    detail = "; ".join(f"{one['field']}: {one['rule']}" for one in listed[:3])
+    detail = "; ".join(
+        f"{refusal['field']}: {refusal['rule']}" for refusal in listed[:3]
+    )
     return problem(request.scope, "invalid-request", detail, errors=listed)
 
 
 def on_refused(request: Request, error: RefusedError) -> Problem:
-    return invalid_request(request, ((one.field, one.told) for one in error.refusals))
+    return invalid_request(
+        request, ((refusal.field, refusal.told) for refusal in error.refusals)
+    )
 
 
 def on_invalid(request: Request, error: RequestValidationError) -> Problem:
-    return invalid_request(request, (field_and_rule(one) for one in error.errors()))
+    return invalid_request(
+        request, (field_and_rule(detail) for detail in error.errors())
+    )
 
 
 def on_over_budget(request: Request, error: OverBudgetError) -> Problem:
@@ -232,7 +238,9 @@ def request_field(place: list[Any]) -> str:
     """Return the path of a field in the request, such as `answers[0].value`."""
     first, *rest = place or ["body"]
     parts = rest if first in ("body", "query", "path", "header") and rest else place
-    shown = tuple(printable_name(one) if isinstance(one, str) else one for one in parts)
+    shown = tuple(
+        printable_name(part) if isinstance(part, str) else part for part in parts
+    )
     return path_text(shown) or "body"
 
 

@@ -44,8 +44,10 @@ def allowed_methods(request: Request) -> list[str]:
     for method in METHODS:
         scope = {**request.scope, "method": method, "root_path": root}
         matched = (
-            one for one in request.app.routes if one.matches(scope)[0] is Match.FULL
+            route
+            for route in request.app.routes
+            if route.matches(scope)[0] is Match.FULL
         )
-        if any(method == "GET" or not isinstance(one, Mount) for one in matched):
+        if any(method == "GET" or not isinstance(route, Mount) for route in matched):
             methods.append(method)
     return [*methods, *(["HEAD"] if "GET" in methods else []), "OPTIONS"]

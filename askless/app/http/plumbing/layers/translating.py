@@ -43,9 +43,11 @@ class TranslatedProblems:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Problems that answer HEAD have no body.
         is_asked = scope["type"] == "http" and scope["method"] != "HEAD"
-        for one in self.translations if is_asked else ():
-            if one.has(scope["path"]):
-                await replace_problems(self.app, one.translate, scope, receive, send)
+        for translation in self.translations if is_asked else ():
+            if translation.has(scope["path"]):
+                await replace_problems(
+                    self.app, translation.translate, scope, receive, send
+                )
                 return
         await self.app(scope, receive, send)
 
@@ -71,7 +73,7 @@ async def replace_problems(
 
     async def send_instead() -> None:
         start, *parts = held
-        document = json.loads(b"".join(one.get("body", b"") for one in parts))
+        document = json.loads(b"".join(part.get("body", b"") for part in parts))
         headers = Headers(raw=start["headers"])
         response = rebuild(document, start["status"], headers)
         for name in KEPT:

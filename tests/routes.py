@@ -8,6 +8,7 @@ from askless.core.model.ladder.blends import Blend, LogisticRidge, Trees
 from askless.core.model.ladder.columns import NUMBER_CODE, Columns
 from askless.core.model.ladder.panels import Panel
 from askless.core.table.dataset import Dataset
+from tests.panels import NEVER_HIDDEN
 from tests.small import MICROS, make_dataset
 
 
@@ -43,4 +44,4 @@ def teller(order: tuple[int, ...], told_by: int | None = None) -> Panel:
     )
     blend = Blend(columns, Trees(np.zeros(1), nowhere), (ridge,), np.array([0.0, 1.0]))
     loss = 0.69 if told_by is None else 0.02
-    return Panel(order, loss, frozenset(), blend)
+    return Panel(order, loss, frozenset(), blend, (NEVER_HIDDEN,) * n_columns)

@@ -106,11 +106,11 @@ def test_answer_without_a_value_may_speak_too():
     ladder = replace(ladder, panels=(first, *ladder.panels[1:]))
     ensemble = replace(ensemble, panels=ladder, policy="panels")
     state = machine.start(ensemble, None)
-    state = observe_all(ensemble, state, (1, "value", 2.0), (0, "refused"))
+    state = observe_all(ensemble, state, (1, "value", 2.0), (0, "unavailable"))
 
     lines = lines_of(print_end, ensemble, state)
 
-    assert [line for line in lines if line.startswith("   f0, refused: ")]
+    assert [line for line in lines if line.startswith("   f0, unavailable: ")]
 
 
 def test_session_without_answers_has_nothing_for_or_against():

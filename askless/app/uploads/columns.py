@@ -17,7 +17,7 @@ TYPE_RULE = (
     "it out"
 )
 # Words for a missing value, in small letters.
-GAPS = pa.array(sorted({word.lower() for word in (*MISSING_WORDS, *GAP_WORDS)}))
+GAPS = sorted({word.lower() for word in (*MISSING_WORDS, *GAP_WORDS)})
 
 
 def holds_numbers(kind: Any, chunks: Iterable[Any], *, keep_text: bool) -> bool:
@@ -84,7 +84,7 @@ def is_castable(words: Any) -> bool:
 
 def mark_gaps(trimmed: Any) -> Any:
     """Return a mask of the stripped texts that stand for a missing value."""
-    return pc.is_in(pc.utf8_lower(trimmed), value_set=GAPS)
+    return pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(GAPS))
 
 
 def as_texts(cells: Any) -> Any:

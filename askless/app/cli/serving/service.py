@@ -158,9 +158,11 @@ def check_database(settings: Settings) -> None:
     from askless.app.store.database.engine import create_engine
 
     engine = create_engine(settings.url)
-    with suppress(OperationalError):
-        operations.refuse_other_schema(engine)
-    engine.dispose()
+    try:
+        with suppress(OperationalError):
+            operations.refuse_other_schema(engine)
+    finally:
+        engine.dispose()
 
 
 def run_server(

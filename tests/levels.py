@@ -14,13 +14,16 @@ N_ADDITIONS = 20_000_000
 MOST_QUICK, MOST_ALL = 80.0, 270.0
 
 # What kills processes, what another program has to be a client of, and what a page of
-# documentation says to do. Tests of Chromium are known by their fixture.
+# documentation says to do. Tests of Chromium are known by their fixture; a test that
+# kills, in a file whose others don't, is marked.
 FULL_FILES = frozenset(
     {
         "tests/app/doors/fhir/test_fhir_page.py",
         "tests/app/doors/fhir/test_lforms.py",
+        "tests/app/doors/oidc/test_browser.py",
         "tests/app/doors/oidc/test_page.py",
         "tests/app/doors/test_doors_page.py",
+        "tests/app/doors/test_mcp_concurrency.py",
         "tests/app/doors/test_mcp_stdio.py",
         "tests/app/doors/test_mlflow.py",
         "tests/app/doors/test_triton.py",
@@ -28,6 +31,7 @@ FULL_FILES = frozenset(
         "tests/app/test_dask.py",
         "tests/app/test_dask_deaths.py",
         "tests/app/test_http_concurrency.py",
+        "tests/app/test_http_replicas.py",
         "tests/app/test_learning_docs.py",
         "tests/app/test_notebook.py",
         "tests/app/test_readme.py",

@@ -186,6 +186,7 @@ class Refuse:
         yield part
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("number", [0, 3, 9])
 def test_process_that_dies_is_an_error(number):
     with pytest.raises(ChildLostError, match="was killed"):
@@ -224,6 +225,7 @@ class Sleep:
         yield os.getpid()
 
 
+@pytest.mark.full
 def test_processes_end_with_the_one_that_started_them(tmp_path):
     script = tmp_path / "coordinator.py"
     script.write_text(COORDINATOR)

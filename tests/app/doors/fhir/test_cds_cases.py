@@ -159,22 +159,20 @@ def test_many_versions_of_a_model_hide_no_other(
     assert names == {"clinic", "other"}
 
 
-@pytest.mark.parametrize("name", ["clinic@1", "my clinic", "a/b", "..", "<b>"])
-def test_model_of_any_name_has_services_that_work(
-    client: TestClient, name: str
-) -> None:
-    made = client.post("/models", json=coded(name)).json()
+def test_model_of_any_name_has_services_that_work(client: TestClient) -> None:
+    for name in ["clinic@1", "my clinic", "a/b", "..", "<b>"]:
+        made = client.post("/models", json=coded(name)).json()
 
-    services = client.get("/cds-services").json()["services"]
-    (service,) = (
-        one["id"]
-        for one in services
-        if one["title"].startswith(f"{name}:") and one["hook"] == "patient-view"
-    )
-    response = client.post(f"/cds-services/{service}", json=hook())
+        services = client.get("/cds-services").json()["services"]
+        (service,) = (
+            one["id"]
+            for one in services
+            if one["title"].startswith(f"{name}:") and one["hook"] == "patient-view"
+        )
+        response = client.post(f"/cds-services/{service}", json=hook())
 
-    (card,) = response.json()["cards"]
-    assert session_of(client, card)["model"] == {"id": made["id"], "name": name}
+        (card,) = response.json()["cards"]
+        assert session_of(client, card)["model"] == {"id": made["id"], "name": name}
 
 
 def send(client: TestClient, content: str) -> Any:
@@ -191,15 +189,15 @@ def test_observation_whose_time_is_no_text_has_none(client: TestClient) -> None:
     assert "- chol: 250" in response.json()["cards"][0]["detail"]
 
 
-@pytest.mark.parametrize("number", ["1e999", "NaN", "1" * 400])
-def test_number_that_is_none_is_left_out(client: TestClient, number: str) -> None:
-    one = observation("2093-3", valueQuantity=quantity(77_777, "mg/dL"))
-    content = json.dumps(hook(prefetch={"observations": bundle(one)}))
+def test_number_that_is_none_is_left_out(client: TestClient) -> None:
+    for number in ["1e999", "NaN", "1" * 400]:
+        one = observation("2093-3", valueQuantity=quantity(77_777, "mg/dL"))
+        content = json.dumps(hook(prefetch={"observations": bundle(one)}))
 
-    response = send(client, content.replace("77777", number))
+        response = send(client, content.replace("77777", number))
 
-    assert response.status_code == 200, response.text
-    assert values_of(client, response.json()["cards"][0]) == {}
+        assert response.status_code == 200, response.text
+        assert values_of(client, response.json()["cards"][0]) == {}
 
 
 def test_feedback_at_another_models_service_is_not_found(client: TestClient) -> None:

@@ -6,8 +6,10 @@ import threading
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from cryptography.hazmat.primitives import hashes, serialization
@@ -71,6 +73,17 @@ def token(alg: Any = "ES384", said: Any = None, **header: Any) -> str:
     return f"{text}.{encode(signature)}"
 
 
+def bearer(path: str) -> dict[str, str]:
+    """The header of a right token for an address."""
+    said = claims(aud=f"http://askless.test{path}", jti=str(uuid4()))
+    return {"Authorization": f"Bearer {token(said=said, jku='http://127.0.0.1:1/x')}"}
+
+
+def without(claim: str) -> str:
+    """A token that lacks a claim."""
+    return token(said={name: one for name, one in claims().items() if name != claim})
+
+
 def unsigned(header: bytes, said: bytes) -> str:
     return ".".join(map(encode, (header, said, b"x")))
 
@@ -86,8 +99,11 @@ class JwkServer:
 
 
 @pytest.fixture
-def served() -> Iterator[tuple[JwkServer, str]]:
+def served(request: pytest.FixtureRequest) -> Iterator[tuple[JwkServer, str]]:
     content = JwkServer()
+    if hasattr(request, "param"):
+        yield content, "http://127.0.0.1:1/jwks.json"
+        return
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -138,6 +154,7 @@ def test_right_token_is_taken(guarded: TestClient, sessions: Any) -> None:
     assert sessions() == 1
 
 
+OTHER = "http://askless.test/cds-services/other.patient-view"
 FORGED = [
     pytest.param(lambda: token("none"), id="unsigned"),
     pytest.param(lambda: token("None"), id="unsigned, in other letters"),
@@ -163,6 +180,16 @@ FORGED = [
     pytest.param(lambda: unsigned(b"\xff", b"\xff"), id="bytes of no text"),
     pytest.param(lambda: token(said=[]), id="claims are a list"),
     pytest.param(lambda: token(said="x"), id="claims are a text"),
+    pytest.param(lambda: token(said=claims(iss="https://x")), id="issuer unknown"),
+    pytest.param(lambda: token(said=claims(aud=OTHER)), id="audience is another"),
+    *(
+        pytest.param(partial(without, claim), id=f"no {claim}")
+        for claim in ("exp", "iat", "jti", "aud", "iss")
+    ),
+    *(
+        pytest.param(lambda text=text: text, id=text)
+        for text in ("x", "a.b.c", "askl_x")
+    ),
 ]
 
 
@@ -208,3 +235,51 @@ def test_broken_jwk_set_opens_nothing(
     assert response.status_code in (401, 503), response.text
     assert "Traceback" not in response.text
     assert sessions() == 0
+
+
+def test_token_of_a_known_client_reaches_its_tenant_alone(
+    guarded: TestClient, key: Make
+) -> None:
+    ours, theirs = key(tenant="clinic"), key(tenant="theirs")
+    for headers in (ours, theirs):
+        guarded.post("/models", json=coded(), headers=headers).raise_for_status()
+
+    response = guarded.post(PATH, json=hook(), headers=bearer(PATH))
+
+    assert response.status_code == 200, response.text
+    assert len(guarded.get("/predict", headers=ours).json()["items"]) == 1
+    assert guarded.get("/predict", headers=theirs).json()["items"] == []
+    listed = guarded.get("/cds-services", headers=bearer("/cds-services"))
+    assert len(listed.json()["services"]) == 2
+    card = {"card": response.json()["cards"][0]["uuid"], "outcome": "overridden"}
+    wrong = guarded.post(f"{PATH}/feedback", json={"feedback": [card]}, headers=theirs)
+    assert wrong.status_code == 404
+
+
+def test_token_opens_its_address_once_and_no_other(
+    guarded: TestClient, key: Make
+) -> None:
+    key(tenant="clinic")
+    headers = bearer("/cds-services")
+
+    answers = [guarded.get("/cds-services", headers=headers) for _ in range(2)]
+    other = guarded.get("/predict", headers=bearer("/predict"))
+
+    assert [answer.status_code for answer in (*answers, other)] == [200, 401, 401]
+
+
+def test_call_without_a_token_or_a_tenant_is_refused(guarded: TestClient) -> None:
+    odd = {"Authorization": b"Bearer \xff"}
+
+    assert guarded.get("/cds-services").status_code == 401
+    assert guarded.post(PATH, json=hook()).status_code == 401
+    assert guarded.post(PATH, json=hook(), headers=odd).status_code == 401
+    assert guarded.post(PATH, json=hook(), headers=bearer(PATH)).status_code == 401
+
+
+@pytest.mark.parametrize("served", [None], indirect=True)
+def test_jwk_set_that_is_away_is_said_to_be_for_now(guarded: TestClient) -> None:
+    response = ask(guarded, token())
+
+    assert response.status_code == 503
+    assert response.headers["retry-after"]

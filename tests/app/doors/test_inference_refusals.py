@@ -69,14 +69,14 @@ WRONG: list[tuple[Json, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "rule"), WRONG)
 def test_wrong_request_is_refused_by_field_and_rule(
-    client: TestClient, put: Put, change: Json, rule: str
+    client: TestClient, put: Put
 ) -> None:
     put()
     body = {"parameters": {"budget": 20}, "inputs": inputs()}
 
-    assert rule in said_wrong(infer(client, **body | change))
+    for change, rule in WRONG:
+        assert rule in said_wrong(infer(client, **body | change))
 
 
 def test_too_many_rows_are_left_to_jobs(client: TestClient, put: Put) -> None:
@@ -97,9 +97,9 @@ def tensor_bytes(size: object, shape: list[int], datatype: str = "FP64") -> Json
     }
 
 
-@pytest.mark.parametrize(
-    ("sent", "rest", "rule"),
-    [
+def test_wrong_bytes_are_refused(client: TestClient, put: Put) -> None:
+    put(many(1), "one")
+    for sent, rest, rule in [
         (tensor_bytes(16, [2]), b"\0" * 15, "not be more than the bytes that came"),
         (tensor_bytes(16, [2]), b"\0" * 17, "body: must be as long as"),
         (tensor_bytes(8, [2]), b"\0" * 8, "must be 16 for this shape"),
@@ -115,19 +115,16 @@ def tensor_bytes(size: object, shape: list[int], datatype: str = "FP64") -> Json
         (tensor_bytes(1, [1], "BOOL"), b"\2", "must have the bytes 0 and 1"),
         (tensor_bytes(8, [1]), np.array([np.inf]).tobytes(), "must be finite"),
         (tensor_bytes(8, [1]) | {"data": [1]}, b"\0" * 8, "must be left out beside"),
-    ],
-)
-def test_wrong_bytes_are_refused(
-    client: TestClient, put: Put, sent: Json, rest: bytes, rule: str
-) -> None:
-    put(many(1), "one")
-    head = json.dumps({"parameters": {"budget": 1}, "inputs": [sent]}).encode()
+    ]:
+        head = json.dumps({"parameters": {"budget": 1}, "inputs": [sent]}).encode()
 
-    response = client.post(
-        "/v2/models/one/infer", content=head + rest, headers={HEADER: str(len(head))}
-    )
+        response = client.post(
+            "/v2/models/one/infer",
+            content=head + rest,
+            headers={HEADER: str(len(head))},
+        )
 
-    assert rule in said_wrong(response)
+        assert rule in said_wrong(response)
 
 
 def test_many_broken_rules_are_told_in_part(client: TestClient, put: Put) -> None:
@@ -141,31 +138,24 @@ def test_many_broken_rules_are_told_in_part(client: TestClient, put: Put) -> Non
     assert error.endswith("; and 9 more")
 
 
-@pytest.mark.parametrize("length", ["-1", "x", "99999", "1" * 30, "1.0"])
-def test_wrong_length_of_the_json_is_refused(
-    client: TestClient, put: Put, length: str
-) -> None:
+def test_wrong_length_of_the_json_is_refused(client: TestClient, put: Put) -> None:
     put()
 
-    response = client.post(INFER, content=b"{}", headers={HEADER: length})
+    for length in ["-1", "x", "99999", "1" * 30, "1.0"]:
+        response = client.post(INFER, content=b"{}", headers={HEADER: length})
 
-    assert HEADER in said_wrong(response)
+        assert HEADER in said_wrong(response)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_text_that_is_no_request_is_refused(client: TestClient, put: Put) -> None:
+    put()
+
+    for text in [
         *("", "{", "7", "[]", '{"inputs": Infinity}', '{"id": 1e999}', "\ud800"),
         *('{"id": "a", "id": "b"}', "[" * 100_000),
-    ],
-)
-def test_text_that_is_no_request_is_refused(
-    client: TestClient, put: Put, text: str
-) -> None:
-    put()
-
-    assert said_wrong(client.post(INFER, content=text.encode("utf-8", "replace")))
-    assert said_wrong(client.post(INFER, content=b"\xff\xfe"))
+    ]:
+        assert said_wrong(client.post(INFER, content=text.encode("utf-8", "replace")))
+        assert said_wrong(client.post(INFER, content=b"\xff\xfe"))
 
 
 def test_packed_request_is_refused(client: TestClient, put: Put) -> None:
@@ -176,9 +166,12 @@ def test_packed_request_is_refused(client: TestClient, put: Put) -> None:
     assert "Content-Encoding: must be absent" in said_wrong(response)
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [
+def test_what_is_not_there_has_the_protocols_error(
+    client: TestClient, put: Put
+) -> None:
+    put()
+
+    for method, path, status in [
         ("GET", "/v2/models/clink", 404),
         ("GET", "/v2/models/clinic/versions/9", 404),
         ("GET", "/v2/models/clinic/versions/x/ready", 404),
@@ -187,14 +180,8 @@ def test_packed_request_is_refused(client: TestClient, put: Put) -> None:
         ("POST", "/v2/repository/index", 404),
         ("GET", INFER, 405),
         ("DELETE", "/v2/models/clinic", 405),
-    ],
-)
-def test_what_is_not_there_has_the_protocols_error(
-    client: TestClient, put: Put, method: str, path: str, status: int
-) -> None:
-    put()
-
-    assert said_wrong(client.request(method, path), status)
+    ]:
+        assert said_wrong(client.request(method, path), status)
 
 
 def test_errors_of_outer_layers_have_the_protocols_form(client: TestClient) -> None:

@@ -45,9 +45,8 @@ def test_rounds_may_be_chosen(spec):
     assert load_changed(spec, given).auto == {"rounds"}
 
 
-@pytest.mark.parametrize(
-    ("option", "text", "rule"),
-    [
+def test_wrong_option_is_refused_by_its_name(run, spec):
+    for option, text, rule in [
         ("--algorithm", "magic", "--algorithm: must be one of auto"),
         ("--effort", "much", "--effort: must be one of fast"),
         ("--rounds", "0", "--rounds: must be an integer from 1"),
@@ -55,15 +54,13 @@ def test_rounds_may_be_chosen(spec):
         ("--folds", "1", "--folds: must be 0 or at least 2"),
         ("--budgets", "5,-1", "--budgets: must be an amount such as"),
         ("--budgets", "0.0000001", "--budgets: must be an amount such as"),
-    ],
-)
-def test_wrong_option_is_refused_by_its_name(run, spec, option, text, rule):
-    out = spec.parent / "m.json"
+    ]:
+        out = spec.parent / "m.json"
 
-    finished = run("train", "none.csv", "--spec", spec, "-o", out, option, text)
+        finished = run("train", "none.csv", "--spec", spec, "-o", out, option, text)
 
-    assert finished.code == 2
-    assert rule in finished.err
+        assert finished.code == 2
+        assert rule in finished.err
 
 
 def test_budgets_named_are_on_the_curve(run, spec):

@@ -112,25 +112,24 @@ BAD = [
 
 
 @ON_SQLITE
-@pytest.mark.parametrize(("row", "field"), BAD)
 def test_wrong_row_is_refused_by_name_and_nothing_is_learnt(
-    client: TestClient, learn: Learn, row: Json, field: str
+    client: TestClient, learn: Learn
 ) -> None:
-    # A lone row lacks what the others have; together with them a cell is empty.
-    rows = [row] if field in ("target", "table") else [*make_rows(3), row]
+    for row, field in BAD:
+        # A lone row lacks what the others have; together with them a cell is empty.
+        rows = [row] if field in ("target", "table") else [*make_rows(3), row]
 
-    answer = learn(rows)
+        answer = learn(rows)
 
-    assert answer.status_code == 422, answer.text
-    assert field in [one["field"] for one in answer.json()["errors"]]
-    assert client.get("/jobs").json()["items"] == []
-    assert len(client.get("/datasets").json()["items"]) == 1
+        assert answer.status_code == 422, answer.text
+        assert field in [one["field"] for one in answer.json()["errors"]]
+        assert client.get("/jobs").json()["items"] == []
+        assert len(client.get("/datasets").json()["items"]) == 1
 
 
 @ON_SQLITE
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
+def test_wrong_body_is_refused_by_field(client: TestClient, model: str) -> None:
+    for body, field in [
         ({}, "rows"),
         ({"rows": []}, "order.rows"),
         ({"rows": [[1, 2]]}, "order.rows[0]"),
@@ -141,21 +140,17 @@ def test_wrong_row_is_refused_by_name_and_nothing_is_learnt(
         ({"rows": [{"a": 1, "y": "no"}], "dataset_id": "dat_1"}, "rows"),
         ({"rows": [{"a": 1, "y": "no"}], "budgets": [1]}, "order.budgets"),
         ([], "order"),
-    ],
-)
-def test_wrong_body_is_refused_by_field(
-    client: TestClient, model: str, body: Any, field: str
-) -> None:
-    # The client would write half a character as UTF-8, which no parser takes.
-    answer = client.post(
-        f"/models/{model}/learn",
-        content=json.dumps(body),
-        headers={"Content-Type": "application/json"},
-    )
+    ]:
+        # The client would write half a character as UTF-8, which no parser takes.
+        answer = client.post(
+            f"/models/{model}/learn",
+            content=json.dumps(body),
+            headers={"Content-Type": "application/json"},
+        )
 
-    assert answer.status_code == 422, answer.text
-    fields = [one["field"] for one in answer.json()["errors"]]
-    assert any(one.startswith(field) for one in fields), fields
+        assert answer.status_code == 422, answer.text
+        fields = [one["field"] for one in answer.json()["errors"]]
+        assert any(one.startswith(field) for one in fields), fields
 
 
 @ON_SQLITE

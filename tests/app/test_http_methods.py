@@ -31,6 +31,7 @@ def test_each_address_says_which_methods_it_has(
 
         assert (asked.status_code, asked.content) == (204, b""), path
         assert set(asked.headers["allow"].split(", ")) == has, path
+        assert wrong.json()["type"] == "/problems/method-not-allowed"
         assert wrong.status_code == 405
         assert wrong.headers["allow"] == asked.headers["allow"]
 

@@ -252,16 +252,6 @@ def test_no_session_opens_on_a_model_while_it_is_deleted(
     assert isinstance(error, expected)
 
 
-def test_a_deleted_version_number_is_not_given_again(
-    client: TestClient, put: Put
-) -> None:
-    client.delete(f"/models/{put(many(1), 'a')}")
-
-    version = client.get(f"/models/{put(many(1), 'a')}").json()["version"]
-
-    assert version == 2
-
-
 def asked(client: TestClient, model: str) -> str:
     """The version of the model that a session asks for by a name."""
     made = client.post("/predict", json={"model": model, "budget": 9})

@@ -1,7 +1,5 @@
 """Sessions at other prices than their model's."""
 
-from typing import Any
-
 import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
@@ -119,9 +117,10 @@ def test_lists_that_say_the_same_are_stored_once(
 
 
 @only_sqlite
-@pytest.mark.parametrize(
-    ("change", "field", "rule"),
-    [
+def test_cost_that_does_not_fit_is_refused_by_name(
+    client: TestClient, put: Put
+) -> None:
+    for change, field, rule in [
         ({"ecg": None}, "costs.ecg", "is required: the model reads this feature"),
         ({"ecg": -1}, "costs.ecg", "must be an amount such as 12.50, from 0 to"),
         ({"ecg": "1"}, "costs.ecg", "must be an amount such as 12.50, from 0 to"),
@@ -129,26 +128,23 @@ def test_lists_that_say_the_same_are_stored_once(
         ({"bmi": 1}, "costs.bmi", "must name a feature of the model"),
         ({"ECG": 1}, "costs.ECG", "of the model; the nearest is 'ecg'"),
         ({"echo1": 1}, "costs.echo1", "a member of a bundle has no cost of its own"),
-    ],
-)
-def test_cost_that_does_not_fit_is_refused_by_name(
-    client: TestClient, put: Put, change: Json, field: str, rule: str
-) -> None:
-    costs = {k: v for k, v in (LAB["costs"] | change).items() if v is not None}
-    body = {"model": put(), "budget": 1, "prices": {"costs": costs}}
+    ]:
+        costs = {k: v for k, v in (LAB["costs"] | change).items() if v is not None}
+        body = {"model": put(), "budget": 1, "prices": {"costs": costs}}
 
-    refused = client.post("/predict", json=body)
+        refused = client.post("/predict", json=body)
 
-    assert refused.status_code == 422
-    [error] = refused.json()["errors"]
-    assert error["field"] == f"prices.{field}"
-    assert rule in error["rule"]
+        assert refused.status_code == 422
+        [error] = refused.json()["errors"]
+        assert error["field"] == f"prices.{field}"
+        assert rule in error["rule"]
 
 
 @only_sqlite
-@pytest.mark.parametrize(
-    ("groups", "field"),
-    [
+def test_group_that_does_not_fit_is_refused_by_name(
+    client: TestClient, put: Put
+) -> None:
+    for groups, field in [
         ([{"name": "xray", "fee": 1}], "prices.groups[0].name"),
         ([{"name": "blood"}], "prices.groups[0]"),
         ([{"name": "blood", "fee": 1, "price": 1}], "prices.groups[0]"),
@@ -156,14 +152,10 @@ def test_cost_that_does_not_fit_is_refused_by_name(
         ([{"name": "echo", "fee": 1}], "prices.groups[0]"),
         ([{"name": "blood", "fee": -1}], "prices.groups[0].fee"),
         ([{"fee": 1}], "prices.groups[0].name"),
-    ],
-)
-def test_group_that_does_not_fit_is_refused_by_name(
-    client: TestClient, put: Put, groups: list[Any], field: str
-) -> None:
-    body = {"model": put(), "budget": 1, "prices": LAB | {"groups": groups}}
+    ]:
+        body = {"model": put(), "budget": 1, "prices": LAB | {"groups": groups}}
 
-    refused = client.post("/predict", json=body)
+        refused = client.post("/predict", json=body)
 
-    assert refused.status_code == 422
-    assert [error["field"] for error in refused.json()["errors"]] == [field]
+        assert refused.status_code == 422
+        assert [error["field"] for error in refused.json()["errors"]] == [field]

@@ -160,9 +160,10 @@ def test_stray_word_is_told_by_its_row_and_not_repeated(client: TestClient) -> N
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
-@pytest.mark.parametrize(
-    ("text", "field"),
-    [
+def test_wrong_spec_is_refused_and_nothing_is_stored(
+    client: TestClient, table: bytes
+) -> None:
+    for text, field in [
         ("", "spec"),
         ('{"target": "disease", "seed": NaN}', "spec"),
         ('{"target": "disease", "name": "a\\ud800"}', "name"),
@@ -171,24 +172,19 @@ def test_stray_word_is_told_by_its_row_and_not_repeated(client: TestClient) -> N
         ('{"target": "disease", "name": "a\\nb"}', "name"),
         ('{"target": "nothing"}', "target"),
         ('{"target": "disease", "costs": {"age": -1}}', "costs.age"),
-    ],
-)
-def test_wrong_spec_is_refused_and_nothing_is_stored(
-    client: TestClient, table: bytes, text: str, field: str
-) -> None:
-    response = client.post("/train", **form(table, text))
+    ]:
+        response = client.post("/train", **form(table, text))
 
-    assert response.status_code == 422, response.text
-    assert response.headers["content-type"] == "application/problem+json"
-    assert field in {one["field"] for one in response.json()["errors"]}
-    for noun in ("train", "datasets"):
-        assert client.get(f"/{noun}").json()["items"] == []
+        assert response.status_code == 422, response.text
+        assert response.headers["content-type"] == "application/problem+json"
+        assert field in {one["field"] for one in response.json()["errors"]}
+        for noun in ("train", "datasets"):
+            assert client.get(f"/{noun}").json()["items"] == []
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
-@pytest.mark.parametrize(
-    ("request_", "status"),
-    [
+def test_wrong_body_is_refused(client: TestClient) -> None:
+    for request_, status in [
         ({"data": {"spec": "{}"}, "files": {"other": ("a", b"a")}}, 422),
         ({"files": {"dataset": ("a.csv", b"a,b\n1,2\n")}}, 422),
         ({"files": {"dataset": ("a.csv", b"")}, "data": {"spec": "{}"}}, 422),
@@ -205,13 +201,11 @@ def test_wrong_spec_is_refused_and_nothing_is_stored(
             422,
         ),
         ({"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}, 422),
-    ],
-)
-def test_wrong_body_is_refused(client: TestClient, request_: Json, status: int) -> None:
-    response = client.post("/train", **request_)
+    ]:
+        response = client.post("/train", **request_)
 
-    assert response.status_code == status, response.text
-    assert response.headers["content-type"] == "application/problem+json"
+        assert response.status_code == status, response.text
+        assert response.headers["content-type"] == "application/problem+json"
 
 
 def test_dataset_that_is_no_table_is_refused(client: TestClient) -> None:
@@ -223,21 +217,18 @@ def test_dataset_that_is_no_table_is_refused(client: TestClient) -> None:
     assert client.get("/datasets").json()["items"] == []
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
+def test_what_is_not_there_is_404(client: TestClient) -> None:
+    for method, path in [
         ("GET", "/train/trn_none"),
         ("GET", "/train/trn_none/events"),
         ("POST", "/train/trn_none/cancel"),
         ("GET", "/datasets/dat_none"),
         ("DELETE", "/datasets/dat_none"),
-    ],
-)
-def test_what_is_not_there_is_404(client: TestClient, method: str, path: str) -> None:
-    response = client.request(method, path)
+    ]:
+        response = client.request(method, path)
 
-    assert response.status_code == 404
-    assert response.json()["type"] == "/problems/not-found"
+        assert response.status_code == 404
+        assert response.json()["type"] == "/problems/not-found"
 
 
 def test_training_is_cancelled_once(

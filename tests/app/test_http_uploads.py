@@ -69,18 +69,18 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("kind", HOSTILE)
 def test_what_is_no_table_is_refused_and_not_kept(
-    client: TestClient, blobs: Blobs, kind: str
+    client: TestClient, blobs: Blobs
 ) -> None:
-    content, rule = HOSTILE[kind]
+    for kind in HOSTILE:
+        content, rule = HOSTILE[kind]
 
-    answer = client.post("/datasets", files={"dataset": ("t.csv", content)})
+        answer = client.post("/datasets", files={"dataset": ("t.csv", content)})
 
-    assert answer.status_code == 422
-    assert any(re.search(rule, one["rule"]) for one in answer.json()["errors"])
-    assert client.get("/datasets").json()["items"] == []
-    assert list(blobs.names(before=datetime.max.replace(tzinfo=UTC))) == []
+        assert answer.status_code == 422
+        assert any(re.search(rule, one["rule"]) for one in answer.json()["errors"])
+        assert client.get("/datasets").json()["items"] == []
+        assert list(blobs.names(before=datetime.max.replace(tzinfo=UTC))) == []
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)

@@ -8,7 +8,7 @@ from askless import BudgetedBoostingClassifier
 from askless.core.catalogue.costs import read_catalogue
 from askless.core.catalogue.prices import AMOUNT_RULE
 from askless.core.errors import RefusedError
-from tests.estimators import refusals_of, smoothed, without_folds
+from tests.estimators import refusals_of, smoothed
 
 
 def test_weights_that_leave_one_class_are_refused(cancer):
@@ -215,21 +215,6 @@ def test_wrong_budgets_of_a_curve_are_refused_by_name(
         fitted.error_curve(*cancer, budgets)
 
     assert refusals_of(refused) == refusals
-
-
-def test_cascade_of_three_classes_is_refused(cancer):
-    X, y = cancer
-
-    with pytest.raises(ValueError, match="algorithm: a cascade has two classes"):
-        BudgetedBoostingClassifier("cascade").fit(X, np.arange(len(y)) % 3)
-
-
-def test_rates_that_cannot_be_met_are_refused_by_name(cancer):
-    X, y = cancer
-    random = np.random.default_rng(0).permutation(y)
-
-    with pytest.raises(ValueError, match=r"params\.false_alarm: stage 1 must pass"):
-        without_folds("cascade", rounds=3, random_state=0).fit(X, random)
 
 
 @pytest.mark.parametrize(

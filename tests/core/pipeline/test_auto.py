@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from askless.core.errors import RefusedError
 from askless.core.estimator.classifier import BudgetedBoostingClassifier
 from askless.core.model.ensemble import BudgetRange
 from askless.core.panels.effort import EFFORTS
@@ -116,14 +115,6 @@ def test_rows_without_folds_are_halved_evenly():
     rows = telling(10).take(np.array([0, 2, 3, 4]))
 
     assert [part.n_samples for part in halve_rows(rows, 0)] == [2, 2]
-
-
-def test_row_groups_that_cannot_be_parted_are_refused_where_something_is_chosen():
-    dataset = replace(telling(), row_groups=np.zeros(40, np.int64))
-
-    assert finish(tune(dataset, PARAMS, frozenset())).params == PARAMS
-    with pytest.raises(RefusedError, match=r"params\.rounds"):
-        finish(tune(dataset, PARAMS, frozenset({"rounds"})))
 
 
 def test_rounds_and_tau_can_be_chosen_for_auto():

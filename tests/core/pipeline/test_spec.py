@@ -97,14 +97,6 @@ def test_rows_of_missing_values_are_read(least):
     assert read_spec({"target": "y"}).boost.least_missing == 20
 
 
-@pytest.mark.parametrize("least", [0, 1_000_001, 2.5, "20", True, None])
-def test_rows_of_missing_values_out_of_range_are_refused(least):
-    with pytest.raises(
-        RefusedError, match=r"params\.least_missing: must be an integer"
-    ):
-        read_spec({"target": "y", "params": {"least_missing": least}})
-
-
 def test_text_columns_are_those_read_as_written():
     spec = read_spec(
         {

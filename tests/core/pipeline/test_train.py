@@ -137,42 +137,25 @@ def test_folds_of_some_units_are_those_of_units_without_gaps():
     assert [fold.tolist() for fold in folds] == [fold.tolist() for fold in expected]
 
 
-def test_rare_class_allows_fewer_folds():
-    targets = np.array([1, 1, *[0] * 18])
+@pytest.mark.parametrize(
+    ("targets", "n_alike", "folds", "n_folds"),
+    [
+        ([1, 0, 0] * 20, 1, 0, 0),
+        ([1, 0, 0] * 20, 1, 1, 0),
+        ([1, 1, *[0] * 18], 1, 5, 2),
+        ([1, *[0] * 9], 1, 5, 0),
+        # Of units: few, one of each class, and a class that is the minority in each.
+        ([1] * 9 + [0] * 9, 3, 5, 3),
+        ([1] * 5 + [0] * 5, 5, 5, 0),
+        ([1, 0, 0, 0, 0] * 8, 5, 4, 4),
+    ],
+)
+def test_rare_class_allows_fewer_folds(targets, n_alike, folds, n_folds):
+    n_rows = len(targets)
+    row_groups = None if n_alike == 1 else np.arange(n_rows) // n_alike
+    dataset = noisy_table(n_rows, targets=np.array(targets), row_groups=row_groups)
 
-    assert len(make_folds(noisy_table(20, targets=targets), 5, seed=0)) == 2
-
-
-def test_few_units_of_a_class_allow_fewer_folds():
-    targets = np.array([1] * 9 + [0] * 9)
-    dataset = noisy_table(18, targets=targets, row_groups=np.arange(18) // 3)
-
-    assert len(make_folds(dataset, 5, seed=0)) == 3
-
-
-@pytest.mark.parametrize("folds", [0, 1])
-def test_fewer_than_two_folds_are_none(folds):
-    assert make_folds(noisy_table(), folds, seed=0) == []
-
-
-def test_class_of_one_row_allows_no_folds():
-    targets = np.array([1, *[0] * 9])
-
-    assert make_folds(noisy_table(10, targets=targets), 5, seed=0) == []
-
-
-def test_class_of_one_unit_allows_no_folds():
-    targets = np.array([1] * 5 + [0] * 5)
-    dataset = noisy_table(10, targets=targets, row_groups=np.arange(10) // 5)
-
-    assert make_folds(dataset, 5, seed=0) == []
-
-
-def test_class_in_the_minority_of_every_unit_still_allows_folds():
-    targets = np.tile([1, 0, 0, 0, 0], 8)
-    dataset = noisy_table(40, targets=targets, row_groups=np.arange(40) // 5)
-
-    assert len(make_folds(dataset, 4, seed=0)) == 4
+    assert len(make_folds(dataset, folds, seed=0)) == n_folds
 
 
 def test_seed_decides_the_folds():

@@ -55,64 +55,46 @@ def exploring(draw):
 
 
 @given(exploring())
-def test_the_budget_is_kept_with_exploration(session):
-    _, _, _, states = session
-
-    assert all(one.remaining is None or one.remaining >= 0 for one in states)
-
-
-@given(exploring())
-def test_what_is_asked_is_open_and_can_be_paid(session):
-    ensemble, _, _, states = session
-
-    for state in states:
-        question = machine.next_question(ensemble, state)
-        if question is not None:
-            assert state.outcomes[question.feature_idx] is None
-            assert state.remaining is None or question.price <= state.remaining
-
-
-@given(exploring())
-def test_one_exploratory_question_is_put_at_most(session):
-    ensemble, _, _, states = session
-
-    drawn = {one.explored_idx for one in states if is_explored(one)}
-    assert len(drawn) <= 1
-    n_questions = [
-        count_questions(ensemble.catalogue, states[-1].history[: one.n_answers])
-        for one in states[-1].explorations
-    ]
-    assert all(one < other for one, other in pairwise(n_questions))
-
-
-@given(exploring())
-def test_the_same_seed_and_answers_make_the_same_session(session):
-    ensemble, fields, script, states = session
-
-    again = play(ensemble, machine.start(ensemble, **fields, explore=0.5), script)
-
-    assert again == states
-
-
-@given(exploring())
-def test_no_question_is_put_beyond_the_most(session):
+def test_a_session_that_explores_asks_what_is_open_and_can_be_paid(session):
     ensemble, fields, _, states = session
     most = fields["stop"].max_questions
 
     for state in states:
+        question = machine.next_question(ensemble, state)
         n_questions = count_questions(ensemble.catalogue, state.history)
+        assert state.remaining is None or state.remaining >= 0
+        if question is not None:
+            assert state.outcomes[question.feature_idx] is None
+            assert state.remaining is None or question.price <= state.remaining
         if most is not None and n_questions >= most and is_explored(state):
             assert state.stop_reason is not None
 
 
 @given(exploring())
+def test_one_exploratory_question_is_put_at_most_and_again_by_the_same_seed(session):
+    ensemble, fields, script, states = session
+    drawn = {state.explored_idx for state in states if is_explored(state)}
+    n_questions = [
+        count_questions(ensemble.catalogue, states[-1].history[: draw.n_answers])
+        for draw in states[-1].explorations
+    ]
+
+    again = play(ensemble, machine.start(ensemble, **fields, explore=0.5), script)
+
+    assert again == states
+    assert len(drawn) <= 1
+    assert all(one < other for one, other in pairwise(n_questions))
+
+
+@given(exploring())
 def test_a_session_that_drew_nothing_is_the_one_without_exploration(session):
     ensemble, fields, script, states = session
-    if states[-1].explored_idx is not None:
-        return
 
     plain = play(ensemble, machine.start(ensemble, **fields), script)
 
+    assert all(not state.explorations and not state.explore for state in plain)
+    if states[-1].explored_idx is not None:
+        return
     assert [one.next_feature_idx for one in plain] == [
         one.next_feature_idx for one in states
     ]
@@ -148,15 +130,6 @@ def test_every_policy_explores_within_its_budget_and_explains_itself(
     again = trace_answers(ensemble, replace(state, step_chances=()))
     for one, other in zip(told, again, strict=True):
         assert one.after == pytest.approx(other.after)
-
-
-@given(exploring())
-def test_without_exploration_nothing_is_drawn(session):
-    ensemble, fields, script, _ = session
-
-    plain = play(ensemble, machine.start(ensemble, **fields), script)
-
-    assert all(not one.explorations and not one.explore for one in plain)
 
 
 @pytest.mark.parametrize("rate", [-0.01, 0.51, float("nan")])

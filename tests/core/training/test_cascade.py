@@ -416,31 +416,3 @@ def test_cascade_goes_on_the_same_after_any_round(learner, search):
     for length in range(len(expected) + 1):
         rest = list(grow_cascade(dataset, params, expected[:length], is_strict=False))
         assert rest == expected[length:]
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("stages", 0),
-        ("stages", 51),
-        ("stages", 1.5),
-        ("detection", 0.4),
-        ("detection", 1.1),
-        ("false_alarm", -0.1),
-        ("false_alarm", 2),
-        ("false_alarm", "half"),
-    ],
-)
-def test_wanted_rates_out_of_range_are_refused(field, value):
-    raw = {"target": "y", "algorithm": "cascade", "params": {field: value}}
-
-    with pytest.raises(RefusedError, match=rf"params\.{field}"):
-        read_spec(raw)
-
-
-def test_wanted_rates_are_read():
-    wanted = {"stages": 4, "detection": 0.95, "false_alarm": 0.25}
-
-    params = read_spec({"target": "y", "algorithm": "cascade", "params": wanted}).boost
-
-    assert (params.stages, params.detection, params.false_alarm) == (4, 0.95, 0.25)

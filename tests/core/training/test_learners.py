@@ -81,10 +81,14 @@ def dyadic_dataset(seed, n_classes, share_missing=0.2):
     return replace(dataset, weights=np.full(32, 1 / 32))
 
 
-@pytest.mark.parametrize("algorithm", RULES)
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
+# Each rule with each learner and each number of classes.
 @pytest.mark.parametrize(
-    ("learner", "size"), [("stump", 1), ("tree", 5), ("product", 3)]
+    ("learner", "size", "n_classes", "algorithm"),
+    [
+        (*learner, (2, 3, 5)[(number + idx) % 3], algorithm)
+        for number, algorithm in enumerate(RULES)
+        for idx, learner in enumerate((("stump", 1), ("tree", 5), ("product", 3)))
+    ],
 )
 def test_first_round_is_the_naive_one_ties_included(
     learner, size, n_classes, algorithm
@@ -111,9 +115,14 @@ def datasets_of(kind, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", RULES)
-@pytest.mark.parametrize("kind", ["two", "three", "five", "multilabel"])
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize(
+    ("learner", "kind", "algorithm"),
+    [
+        (LEARNERS[(number + idx) % 3], kind, algorithm)
+        for number, algorithm in enumerate(RULES)
+        for idx, kind in enumerate(("two", "three", "five", "multilabel"))
+    ],
+)
 def test_rounds_are_the_naive_ones_up_to_ties(learner, kind, algorithm):
     check_rounds(datasets_of(kind, 7), params_of(learner, algorithm, rounds=6))
 

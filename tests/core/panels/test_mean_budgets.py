@@ -29,7 +29,10 @@ def generated():
     return X, y, np.array([1, 1, 2, 2, 3, 3, 4, 1, 2, 1, 1, 1]), 2000, 1
 
 
-@pytest.fixture(scope="module", params=[cancer, generated])
+# Ten splits of a small table are of level full; one large table is always run.
+@pytest.fixture(
+    scope="module", params=[pytest.param(cancer, marks=pytest.mark.full), generated]
+)
 def trained(request):
     """Models, each with rows that it never saw: of 189 a mean spend says little."""
     X, y, costs, n_rows, n_splits = request.param()

@@ -13,8 +13,10 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
+from askless.app.documents.model.model import model_from_json
 from askless.app.main import create_app
 from askless.app.settings.settings import Settings
+from askless.core.model.model import Model
 from tests.app.conftest import (  # noqa: F401  # fixtures
     database_url,
     settings,
@@ -22,7 +24,7 @@ from tests.app.conftest import (  # noqa: F401  # fixtures
     warm_kernels,
 )
 from tests.app.servers import Server
-from tests.pages.site import BROWSER, Site, fill
+from tests.pages.site import BROWSER, Site, fill, heart
 from tests.pages.visitors import Visitor
 
 CHROMIUM = shutil.which("chromium")
@@ -54,6 +56,17 @@ def client(app: FastAPI, is_local: bool) -> Iterator[TestClient]:
     headers = BROWSER if is_local else {}
     with TestClient(app, url, headers=headers, follow_redirects=False) as made:
         yield made
+
+
+@pytest.fixture
+def model_id(client: TestClient) -> str:
+    """The model of `heart.json`, imported."""
+    return str(client.post("/models", json=heart()).json()["id"])
+
+
+@pytest.fixture
+def model() -> Model:
+    return model_from_json(heart())
 
 
 @pytest.fixture

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from playwright.sync_api import Page, expect
 
 from askless.app.pages.accounts.ledger import sum_by_month
 from askless.app.records import LedgerSum
 from tests.app.clinic import Answer, Put, Start
 from tests.app.test_doubts import ranged
-from tests.pages.site import Site, token_of
+from tests.pages.site import token_of
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -222,17 +221,3 @@ def test_without_outcomes_a_monitor_says_how_they_get_in(
 
     assert "No session of this model" in empty
     assert "PUT /predict/{id}/outcome" in begun
-
-
-def test_a_charge_is_found_and_taken_back(any_page: Page, site: Site) -> None:
-    session = site.start(budget=60)
-    answers = [{"feature": "age", "outcome": "value", "value": 63}]
-    site.call("POST", f"/predict/{session['id']}/answers", {"answers": answers})
-    any_page.goto(f"/ui/ledger?session={session['id']}")
-    any_page.get_by_role("link", name=re.compile("Reverse")).click()
-    any_page.get_by_role("button", name="Take back").click()
-    expect(any_page.get_by_role("alert")).to_contain_text("Reason")
-    any_page.get_by_label("Reason").fill("The sample was lost.")
-    any_page.get_by_role("button", name="Take back").click()
-
-    expect(any_page.get_by_role("status")).to_contain_text("is reversed")

@@ -1,6 +1,5 @@
 """Pages of datasets: the upload and what it refuses, the list, deletion."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +13,6 @@ from tests.pages.site import token_of
 from tests.pages.test_parts import HOSTILE
 from tests.pages.visitors import Visitor
 
-# The first table that a server reads waits for its child processes to be loaded.
-READ_MS = 60_000
 TABLE = b"age,chol,disease\n63,233,1\n41,204,0\n"
 
 
@@ -136,29 +133,6 @@ def test_a_table_in_use_is_kept(client: TestClient) -> None:
     assert made.status_code == 202, made.text
     assert refused.status_code == 409
     assert "It is not deleted. A training that is queued or running" in refused.text
-
-
-def test_a_table_of_a_person(any_page: Page, tmp_path: Path) -> None:
-    bad, good = tmp_path / "bad.csv", tmp_path / f"{HOSTILE[2][:200]}.csv"
-    bad.write_bytes(b"a,b\n1,2\n3\n")
-    good.write_bytes(TABLE)
-    any_page.set_default_timeout(READ_MS)
-    any_page.goto("/ui")
-    any_page.get_by_role("link", name="Data").click()
-
-    any_page.get_by_label("Table", exact=True).set_input_files(bad)
-    any_page.get_by_role("button", name="Upload").click()
-    refused = expect(any_page.get_by_role("alert"))
-    refused.to_contain_text("must have 2 cells", timeout=READ_MS)
-    any_page.get_by_label("Table", exact=True).set_input_files(good)
-    any_page.get_by_role("button", name="Upload").click()
-    stored = expect(any_page.get_by_role("status"))
-    stored.to_have_text("The table is stored.", timeout=READ_MS)
-    any_page.get_by_role("link", name="Data").first.click()
-    any_page.get_by_role("link", name="xxx").first.click()
-    any_page.get_by_role("link", name="Delete it").click()
-    any_page.get_by_role("button", name="Delete it").click()
-    expect(any_page.get_by_role("status")).to_contain_text("is deleted")
 
 
 def test_a_file_is_dropped_and_not_sent_where_it_is_too_large(page: Page) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from fastapi.testclient import TestClient
 
 from tests.pages.hostile import MARKUP
-from tests.pages.test_cases import client, model_id  # noqa: F401  # fixtures
+from tests.pages.test_cases import client  # noqa: F401  # fixtures
 from tests.pages.test_walls import ROUTES, address
 
 ODD = ("", MARKUP, "1e999", "x" * 5000, "\0", "-1", "\u202e ١٢")
@@ -30,6 +30,7 @@ class Forms(HTMLParser):
         super().__init__()
         self.found: list[Form] = []
         self.is_within = False
+        self.selecting = ""
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -38,8 +39,13 @@ class Forms(HTMLParser):
             self.is_within = True
             action = told.get("action", "")
             self.found.append(Form(told.get("method", "get"), action, {}))
+        elif self.is_within and tag == "option":
+            fields = self.found[-1].fields
+            if "selected" in told or not fields[self.selecting]:
+                fields[self.selecting] = told.get("value", "")
         elif self.is_within and tag in FIELDS and told.get("name"):
             self.found[-1].fields.setdefault(told["name"], told.get("value", ""))
+            self.selecting = told["name"]
 
     def handle_endtag(self, tag: str) -> None:
         self.is_within = self.is_within and tag != "form"

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.pages.audit import audit
 from tests.pages.site import Site
 
-PLAIN = ("/ui", "/ui/sign-in", "/problems", "/problems/forbidden", "/models/none")
+PLAIN = ("/problems", "/problems/forbidden", "/models/none")
 
 
 @pytest.mark.parametrize("address", PLAIN)
@@ -42,14 +42,6 @@ def test_a_wrong_key_is_said_where_it_was_typed(any_page: Page) -> None:
     expect(field).to_have_accessible_description(re.compile("must be a key"))
     expect(any_page).to_have_title(re.compile("^Error"))
     expect(any_page.get_by_role("alert")).to_contain_text("key")
-
-
-def test_the_summary_of_errors_takes_the_focus(page: Page) -> None:
-    page.goto("/ui/sign-in")
-    page.get_by_role("button", name="Sign in").click()
-
-    expect(page.get_by_role("alert")).to_be_focused()
-    audit(page)
 
 
 def test_the_keyboard_skips_to_the_content(page: Page) -> None:

@@ -1,6 +1,5 @@
 """Home: for whom, what is saved, a case to try, and what cards say."""
 
-import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -9,17 +8,12 @@ import pytest
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
-from askless.app.documents.model.model import model_from_json, model_to_json
+from askless.app.documents.model.model import model_to_json
 from askless.app.main import create_app
 from askless.app.pages.cases.trying import make_offer
 from askless.app.settings.settings import Settings
 from askless.core.model.model import Model
-from tests.pages.site import BROWSER, Site, heart, token_of
-
-
-@pytest.fixture
-def model() -> Model:
-    return model_from_json(json.loads(json.dumps(heart())))
+from tests.pages.site import BROWSER, Site, token_of
 
 
 def with_saving(model: Model) -> Model:
@@ -143,16 +137,3 @@ def test_the_foot_has_the_operators_note_and_no_other(settings: Settings) -> Non
     assert "Demo on public data. Not medical advice." in demo
     assert "Ours." in both
     assert "Demo on" not in both
-
-
-def test_the_note_of_a_model_is_at_the_foot_of_its_pages(
-    client: TestClient, model: Model
-) -> None:
-    id = put(client, replace(model, card={**model.card, "note": "Prices <of> 1995."}))
-    case = client.post("/predict", json={"model": id, "budget": 5}).json()["id"]
-    pages = ("/new?model=" + id, f"/{case}", f"/{case}/result")
-
-    feet = [client.get(f"/ui/sessions{one}").text.split("<footer>")[1] for one in pages]
-
-    assert all("Prices &lt;of&gt; 1995." in one for one in feet)
-    assert "1995" not in client.get("/ui/keys").text

@@ -4,7 +4,6 @@ import json
 import re
 from typing import Any
 
-import pytest
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
@@ -16,7 +15,6 @@ from askless.app.settings.settings import Settings
 from askless.app.words.budgets import budget_words
 from tests.app.clinic import many, model_json
 from tests.pages.site import Site, heart, token_of
-from tests.pages.test_parts import HOSTILE
 
 
 def bring(client: TestClient, **changes: Any) -> str:
@@ -64,14 +62,6 @@ def test_a_curve_is_told_to_the_cent() -> None:
         assert re.search(r" \d+\.\d\d CAD spent$", one.words)
 
 
-def test_a_card_has_the_note_of_its_spec(client: TestClient) -> None:
-    card = heart()["card"] | {"note": "Prices are <b>invented</b>."}
-
-    page = client.get(f"/ui/models/{bring(client, card=card)}").text
-
-    assert "Prices are &lt;b&gt;invented&lt;/b&gt;." in page
-
-
 def test_pages_of_a_model_may_be_opened_by_its_name(client: TestClient) -> None:
     older, newer = bring(client), bring(client)
 
@@ -88,15 +78,17 @@ def test_pages_of_a_model_may_be_opened_by_its_name(client: TestClient) -> None:
     assert client.get("/ui/models/heart-cleveland@3").status_code == 404
 
 
-@pytest.mark.parametrize("end", ["", "/plan", "/monitor"])
-def test_pages_of_a_model_have_its_note_at_the_foot(
-    client: TestClient, end: str
-) -> None:
+def test_pages_of_a_model_have_its_note_at_the_foot(client: TestClient) -> None:
     card = heart()["card"] | {"note": "For <b>tests</b>."}
+    id = bring(client, card=card)
+    case = client.post("/predict", json={"model": id, "budget": 5}).json()["id"]
+    pages = [f"models/{id}", f"models/{id}/plan", f"models/{id}/monitor"]
+    pages += [f"sessions/{end}" for end in (f"new?model={id}", case, f"{case}/result")]
 
-    foot = client.get(f"/ui/models/{bring(client, card=card)}{end}").text
-
-    assert "For &lt;b&gt;tests&lt;/b&gt;." in foot.split("<footer>")[1]
+    for page in pages:
+        foot = client.get(f"/ui/{page}").text.split("<footer>")[1]
+        assert "For &lt;b&gt;tests&lt;/b&gt;." in foot, page
+    assert "tests" not in client.get("/ui/keys").text.split("<footer>")[1]
 
 
 def test_many_features_are_folded_after_the_first(client: TestClient) -> None:
@@ -116,20 +108,6 @@ def test_a_model_without_a_curve_has_its_card(client: TestClient) -> None:
 
     assert "There is no curve of its error" in page
     assert "<svg" not in page
-
-
-def test_names_are_text_and_no_markup(client: TestClient) -> None:
-    features = [
-        one | {"label": name}
-        for one, name in zip(heart()["features"], HOSTILE * 5, strict=False)
-    ]
-    id = bring(client, name=HOSTILE[0][:64], features=features)
-
-    for address in ("/ui/models", f"/ui/models/{id}", f"/ui/models/{id}/delete"):
-        page = client.get(address)
-        assert page.status_code == 200
-        assert "<script>alert" not in page.text
-        assert "&lt;script&gt;alert" in page.text
 
 
 def test_the_file_is_the_one_that_was_brought(client: TestClient) -> None:

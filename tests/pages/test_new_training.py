@@ -1,11 +1,12 @@
 """The form that a training is ordered by: drafted, priced, checked, sent."""
 
 import re
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+
+from tests.pages.test_forms import Forms
 
 TABLE = "age,chol,kind,ill\n" + "".join(
     f"{30 + row % 9},{200 + row % 11},{'abc'[row % 3]},{row % 2}\n" for row in range(40)
@@ -13,26 +14,10 @@ TABLE = "age,chol,kind,ill\n" + "".join(
 HOSTILE = '<script>alert(1)</script>, "' + "x" * 300
 
 
-class Fields(HTMLParser):
-    """The fields of a page's first form that is posted, with what they hold."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.values: dict[str, str] = {}
-        self.selecting = ""
-        start = page.index('<form method="post" action="/ui/train/new"')
-        self.feed(page[start : page.index("</form>", start)])
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        has = dict(attrs)
-        if tag == "select":
-            self.selecting = has["name"] or ""
-        elif tag == "option" and (
-            "selected" in has or self.selecting not in self.values
-        ):
-            self.values[self.selecting] = has["value"] or ""
-        elif tag == "input":
-            self.values[has["name"] or ""] = has["value"] or ""
+def fields_of(page: str) -> dict[str, str]:
+    """Return what the form that orders a training holds."""
+    orders = (form for form in Forms(page).found if form.action == "/ui/train/new")
+    return next(form.fields for form in orders if form.method == "post")
 
 
 def put(client: TestClient, content: str) -> str:
@@ -58,10 +43,10 @@ def test_a_table_is_priced_checked_and_trained_on_once(client: TestClient) -> No
     address = put(client, TABLE)
     chosen = client.get("/ui/train/new").text
     asked = client.get(address).text
-    fields = Fields(client.get(f"{address}&target=ill").text).values
+    fields = fields_of(client.get(f"{address}&target=ill").text)
     prices = "feature\tcost\tgroup\tfee\nage\t0\t\t\nchol\t7.27\tblood\t2.10\n"
     shown = send(client, fields, "fill", prices=prices).text
-    filled = Fields(shown).values
+    filled = fields_of(shown)
     # A box that is not ticked is not sent.
     del filled["same_cost"]
     unpriced = send(client, filled, "start")
@@ -93,7 +78,7 @@ def test_check_tells_where_missing_values_are_information(
     client: TestClient, algorithm: str, is_told: bool
 ) -> None:
     address = put(client, TABLE.replace("30,200,", ",200,"))
-    fields = Fields(client.get(f"{address}&target=ill").text).values
+    fields = fields_of(client.get(f"{address}&target=ill").text)
 
     told = send(client, fields, "check", algorithm=algorithm, same_cost="yes")
 
@@ -105,7 +90,7 @@ def test_each_wrong_field_is_told_and_all_that_was_typed_is_kept(
     client: TestClient,
 ) -> None:
     address = put(client, TABLE)
-    fields = Fields(client.get(f"{address}&target=ill").text).values
+    fields = fields_of(client.get(f"{address}&target=ill").text)
     wrong = {
         "c0-cost": HOSTILE,
         "c1-group": HOSTILE[:100],
@@ -121,7 +106,7 @@ def test_each_wrong_field_is_told_and_all_that_was_typed_is_kept(
     for field in ("c0_2d_cost", "c1_2d_group", "c2_2d_type", "rounds", "folds"):
         assert f'href="#f-{field}"' in told, field
     assert "alert(1)</script>" not in got.text.replace("&lt;", "<x")
-    kept = Fields(got.text).values
+    kept = fields_of(got.text)
     assert {one: kept[one] for one in wrong} == wrong
     # The group has a row now, in which it can be priced.
     assert kept["g0-name"] == wrong["c1-group"]
@@ -130,7 +115,7 @@ def test_each_wrong_field_is_told_and_all_that_was_typed_is_kept(
 
 def test_a_spec_may_be_pasted_instead(client: TestClient) -> None:
     address = put(client, TABLE)
-    fields = Fields(client.get(f"{address}&target=ill").text).values
+    fields = fields_of(client.get(f"{address}&target=ill").text)
     spec = send(client, fields, "save").text
     few = {one: fields[one] for one in ("form_token", "dataset", "target", "once")}
 
@@ -139,7 +124,7 @@ def test_a_spec_may_be_pasted_instead(client: TestClient) -> None:
     started = send(client, few, "start-spec", spec=spec)
 
     assert "Ready to train" in checked.text
-    assert Fields(checked.text).values["c2-type"] == "category"
+    assert fields_of(checked.text)["c2-type"] == "category"
     assert wrong.status_code == 422
     assert "features[0].type" in summary(wrong.text)
     assert started.status_code == 303

@@ -8,12 +8,6 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from askless.app.words.wording import age_words
-from tests.pages.site import heart
-
-
-@pytest.fixture
-def model_id(client: TestClient) -> str:
-    return str(client.post("/models", json=heart()).json()["id"])
 
 
 def start(client: TestClient, model_id: str, **more: object) -> str:

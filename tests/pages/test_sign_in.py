@@ -167,13 +167,3 @@ def test_a_page_says_which_scope_is_wanting(app: FastAPI, client: TestClient) ->
     assert home.status_code == 200
     assert "models:read" in home.text
     assert "predict:read" in home.text
-
-
-def test_a_problem_is_a_page_for_browsers_alone(client: TestClient) -> None:
-    page = client.get("/models", headers=BROWSER)
-    document = client.get("/models")
-
-    assert page.status_code == document.status_code == 401
-    assert page.headers["x-request-id"] in page.text
-    assert page.headers["www-authenticate"] == "Bearer"
-    assert document.headers["content-type"] == "application/problem+json"

@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
-from askless.app.documents.model.model import model_from_json, model_to_json
+from askless.app.documents.model.model import model_to_json
 from askless.app.pages.cases.start import (
     read_confidence,
     read_money,
@@ -17,12 +17,7 @@ from askless.app.pages.cases.start import (
 from askless.core.catalogue.prices import to_micros
 from askless.core.errors import RefusedError
 from askless.core.model.model import Model
-from tests.pages.site import Site, heart
-
-
-@pytest.fixture
-def model() -> Model:
-    return model_from_json(heart())
+from tests.pages.site import Site
 
 
 def form_of(client: TestClient, model: Model) -> str:

@@ -53,6 +53,7 @@ class TestAgainstAServer:
         assert [told[0].state, told[-1].state] == ["queued", "succeeded"]
         assert told[-1].share == 1.0
         assert made in client.models()
+        assert client.curve(made)["rows"] == 60
 
     def test_a_table_is_named_only_where_it_may_lie(self, client: Client) -> None:
         with pytest.raises(ProblemError) as caught:
@@ -277,13 +278,6 @@ class TestAgainstAServer:
         plan = client.plan(model, budget=10)
 
         assert 0 < plan["total"] <= 10
-
-    def test_curve_comes_from_held_out_rows(
-        self, client: Client, tmp_path: Path
-    ) -> None:
-        made = client.train(coins(tmp_path), SPEC)
-
-        assert client.curve(made)["rows"] == 60
 
     def test_dataset_is_uploaded_once_and_trained_on(
         self, client: Client, tmp_path: Path

@@ -3,6 +3,7 @@
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,7 @@ from askless.core.errors import RefusedError
 from askless.core.model.model import Model
 from askless.core.pipeline.check import check_training
 from askless.core.pipeline.train import train
+from askless.models import LoadedModel
 from tests.small import finish
 
 COSTS = {"age": 1, "dose": 2.5, "sex": 0.5}
@@ -81,11 +83,24 @@ def train_as_service(path: Path, algorithm: str) -> Model:
     return finish(train(check_training(columns, spec), spec))
 
 
-@pytest.fixture
-def saved(patients: Path, tmp_path: Path) -> Path:
-    path = tmp_path / "MODEL.json"
-    fit(patients, "adaboost_bt_smoothed").save(path, name="patients")
-    return path
+@pytest.fixture(scope="module")
+def fitted(patients: Path) -> BudgetedBoostingClassifier:
+    return fit(patients, "adaboost_bt_smoothed")
+
+
+@pytest.fixture(scope="module")
+def loaded(
+    fitted: BudgetedBoostingClassifier, tmp_path_factory: pytest.TempPathFactory
+) -> LoadedModel:
+    """The same as its file says."""
+    path = tmp_path_factory.mktemp("saved") / "MODEL.json"
+    fitted.save(path, name="patients")
+    return load_model(path)
+
+
+@pytest.fixture(params=["fitted", "loaded"])
+def either(request: pytest.FixtureRequest) -> Any:
+    return request.getfixturevalue(request.param)
 
 
 @pytest.mark.usefixtures("short_panels")
@@ -107,10 +122,12 @@ def test_model_is_the_one_that_the_service_trains(
 
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_saved_model_says_what_the_estimator_said(
-    patients: Path, saved: Path, budget: float | None
+    patients: Path,
+    fitted: BudgetedBoostingClassifier,
+    loaded: LoadedModel,
+    budget: float | None,
 ) -> None:
     X, _ = read_frame(patients)
-    fitted, loaded = fit(patients, "adaboost_bt_smoothed"), load_model(saved)
 
     chances = fitted.predict_proba(X, budget)
 
@@ -125,10 +142,8 @@ def test_saved_model_says_what_the_estimator_said(
 
 
 def test_classes_of_a_saved_model_are_in_the_order_of_the_estimators(
-    patients: Path, saved: Path
+    fitted: BudgetedBoostingClassifier, loaded: LoadedModel
 ) -> None:
-    fitted, loaded = fit(patients, "adaboost_bt_smoothed"), load_model(saved)
-
     assert fitted.classes_.tolist() == [0, 5, 10]
     assert loaded.classes_.tolist() == ["0", "5", "10"]
 
@@ -145,37 +160,30 @@ def test_classes_that_are_not_all_numbers_are_in_the_order_of_texts(
     assert loaded.classes_.tolist() == fitted.classes_.tolist() == ["10", "9", "b"]
 
 
-@pytest.mark.parametrize("kind", ["fitted", "loaded"])
-def test_columns_are_found_by_name_in_any_order(
-    patients: Path, saved: Path, kind: str
-) -> None:
+def test_columns_are_found_by_name_in_any_order(patients: Path, either: Any) -> None:
     X, _ = read_frame(patients)
-    fitted = fit(patients, "adaboost_bt_smoothed")
-    model = {"fitted": fitted, "loaded": load_model(saved)}[kind]
 
-    turned = model.predict_proba(X.select(X.column_names[::-1]), 4)
+    turned = either.predict_proba(X.select(X.column_names[::-1]), 4)
 
-    np.testing.assert_array_equal(turned, model.predict_proba(X, 4))
+    np.testing.assert_array_equal(turned, either.predict_proba(X, 4))
 
 
-@pytest.mark.parametrize("kind", ["fitted", "loaded"])
 def test_columns_of_other_names_are_refused_and_named(
-    patients: Path, saved: Path, kind: str
+    patients: Path, either: Any
 ) -> None:
     X, _ = read_frame(patients)
-    fitted = fit(patients, "adaboost_bt_smoothed")
-    model = {"fitted": fitted, "loaded": load_model(saved)}[kind]
     names = ["agee" if name == "age" else name for name in X.column_names]
 
     with pytest.raises(RefusedError, match=r"column agee: .*the nearest is 'age'"):
-        model.predict(X.rename_columns(names))
+        either.predict(X.rename_columns(names))
     with pytest.raises(RefusedError, match=r"must be a column of the table.*'age'"):
-        model.predict(X.drop_columns(["age"]))
+        either.predict(X.drop_columns(["age"]))
 
 
-def test_curve_of_a_saved_model_is_the_estimators(patients: Path, saved: Path) -> None:
+def test_curve_of_a_saved_model_is_the_estimators(
+    patients: Path, fitted: BudgetedBoostingClassifier, loaded: LoadedModel
+) -> None:
     X, y = read_frame(patients)
-    fitted, loaded = fit(patients, "adaboost_bt_smoothed"), load_model(saved)
 
     curve = loaded.error_curve(X, y, BUDGETS)
 
@@ -197,9 +205,10 @@ def test_name_of_the_target_is_that_of_its_series(
     assert load_model(tmp_path / "MODEL.json").model.target == "label"
 
 
-def test_fitted_estimator_survives_a_pickle(patients: Path) -> None:
+def test_fitted_estimator_survives_a_pickle(
+    patients: Path, fitted: BudgetedBoostingClassifier
+) -> None:
     X, _ = read_frame(patients)
-    fitted = fit(patients, "adaboost_bt_smoothed")
 
     again = pickle.loads(pickle.dumps(fitted))
 
@@ -220,17 +229,21 @@ def test_model_of_several_labels_is_not_saved(tmp_path: Path) -> None:
         model.save(tmp_path / "MODEL.json")
 
 
-@pytest.mark.parametrize("name", ["", "a\nb"])
-def test_name_that_no_model_may_have_is_refused(
-    patients: Path, tmp_path: Path, name: str
+@pytest.mark.parametrize(
+    ("place", "name", "refusal"),
+    [
+        ("MODEL.json", "", "name: must have"),
+        ("MODEL.json", "a\nb", "name: must have"),
+        ("no/MODEL.json", None, "path: its folder must exist"),
+    ],
+)
+def test_name_or_place_that_no_model_may_have_is_refused(
+    fitted: BudgetedBoostingClassifier,
+    tmp_path: Path,
+    place: str,
+    name: str | None,
+    refusal: str,
 ) -> None:
-    model = fit(patients, "adaboost_bt_smoothed")
-
-    with pytest.raises(RefusedError, match=r"name: must have"):
-        model.save(tmp_path / "MODEL.json", name=name)
-    assert not (tmp_path / "MODEL.json").exists()
-
-
-def test_folder_that_is_not_there_is_refused(patients: Path, tmp_path: Path) -> None:
-    with pytest.raises(RefusedError, match="path: its folder must exist"):
-        fit(patients, "adaboost_bt_smoothed").save(tmp_path / "no" / "MODEL.json")
+    with pytest.raises(RefusedError, match=refusal):
+        fitted.save(tmp_path / place, name=name)
+    assert [*tmp_path.iterdir()] == []

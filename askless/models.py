@@ -1,4 +1,4 @@
-"""Predicts rows of a table under a budget with a MODEL.json."""
+"""Predict rows of a table under a budget with a MODEL.json."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Lists, shows, exports, imports and deletes models of a service."""
+"""List, show, export, import and delete models of a service."""
 
 import json
 from dataclasses import dataclass

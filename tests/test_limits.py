@@ -23,6 +23,17 @@ ECHOES = (
     "extras.py",
 )
 
+# Words that begin no sentence about a module: it is an order ("Read ..."), or a noun.
+OTHER_MOODS = re.compile(
+    r"(How|What|Whether|Why|Where|Adds|Applies|Begins|Builds|Checks|Chooses|Compares|"
+    r"Computes|Converts|Counts|Creates|Decides|Defines|Derives|Describes|Does|Drafts|"
+    r"Fetches|Finds|Fits|Gives|Goes|Has|Holds|Identifies|Is|Keeps|Learns|Lists|Loads|"
+    r"Looks|Makes|Matches|Measures|Parses|Plays|Predicts|Prepares|Prints|Reads|Refuses|"
+    r"Remembers|Removes|Renders|Replaces|Returns|Sends|Serves|Sets|Shows|Solves|Splits|"
+    r"Starts|Stores|Takes|Tells|Tests|Trains|Turns|Upgrades|Validates|Watches|Writes)\b"
+)
+SAY_NOTHING = {"found", "told", "said"}
+
 LINES_OF_A_FILE = 400
 LINES_OF_A_TEST_FILE = 600
 FILES_OF_A_FOLDER = 16
@@ -177,6 +188,35 @@ def shared_names() -> Iterator[str]:
     yield from (name for name, paths in places.items() if len(paths) > 1)
 
 
+def empty_names() -> Iterator[str]:
+    """Yield loop variables `one` and variables `found`, `told`, `said`.
+
+    Fields of classes may be called so: their owner says what they hold.
+    """
+    loops = (ast.For, ast.AsyncFor, ast.comprehension)
+    for path, tree in TREES.items():
+        fields = {
+            node
+            for owner in ast.walk(tree)
+            if isinstance(owner, ast.ClassDef)
+            for field in owner.body
+            if isinstance(field, ast.AnnAssign)
+            for node in ast.walk(field)
+        }
+        for node in ast.walk(tree):
+            names = (
+                {node.arg} & {"one", *SAY_NOTHING}
+                if isinstance(node, ast.arg)
+                else set()
+            )
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names = {node.id} & SAY_NOTHING if node not in fields else set()
+            elif isinstance(node, loops):
+                targets = ast.walk(node.target)
+                names = {"one"} & {getattr(target, "id", "") for target in targets}
+            yield from (f"{path}: {name}" for name in names)
+
+
 OFFENDERS: dict[str, Callable[[], Iterator[str]]] = {
     "lines of a file": long_files,
     "files of a folder": full_folders,
@@ -185,6 +225,12 @@ OFFENDERS: dict[str, Callable[[], Iterator[str]]] = {
     "nesting": lambda: beyond(depth, NESTING),
     "commits": lambda: (path for path, text in SHIPPED.items() if ".commit(" in text),
     "names that mean two things": shared_names,
+    "names that say nothing": empty_names,
+    "modules whose docstring is in another mood": lambda: (
+        path
+        for path, tree in TREES.items()
+        if OTHER_MOODS.match(ast.get_docstring(tree) or "")
+    ),
     "docstrings that give or tell instead of returning": lambda: (
         f"{path}: {line}"
         for path, text in SHIPPED.items()

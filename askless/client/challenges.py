@@ -1,4 +1,4 @@
-"""Trains challengers on new cases, and shows how they stand against champions."""
+"""Train challengers on new cases, and show how they stand against champions."""
 
 from datetime import date
 

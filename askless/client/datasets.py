@@ -1,4 +1,4 @@
-"""Uploads, lists and deletes datasets of a service."""
+"""Upload, list and delete datasets of a service."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

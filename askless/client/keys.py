@@ -1,4 +1,4 @@
-"""Makes, lists and revokes API keys of a tenant."""
+"""Make, list and revoke API keys of a tenant."""
 
 from collections.abc import Mapping, Sequence
 

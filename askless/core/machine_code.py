@@ -1,4 +1,4 @@
-"""Where the machine code of kernels is kept: core reads no files, so it is handed in.
+"""The cache of machine code: core reads no files, so its place is handed in.
 
 Light, so that it can be set before numba is imported.
 """

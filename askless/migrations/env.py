@@ -1,4 +1,4 @@
-"""Runs the migrations on one URL."""
+"""Run the migrations on one URL."""
 
 import sqlite3
 

@@ -1,4 +1,4 @@
-"""Checks orders of jobs with their tables in a child process."""
+"""Check orders of jobs with their tables in a child process."""
 
 from dataclasses import dataclass
 from typing import IO, Any

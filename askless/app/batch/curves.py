@@ -1,4 +1,4 @@
-"""Computes error curves of rows in memory, and writes curves as JSON."""
+"""Compute error curves of rows in memory, and write curves as JSON."""
 
 from dataclasses import replace
 from typing import Any

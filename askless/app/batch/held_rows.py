@@ -1,4 +1,4 @@
-"""Predicts rows that are in memory, as a table's rows are predicted."""
+"""Predict rows that are in memory, as a table's rows are predicted."""
 
 from dataclasses import dataclass
 from typing import Any

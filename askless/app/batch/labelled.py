@@ -1,4 +1,4 @@
-"""Reads rows with their classes, weights and groups, of a table or a part."""
+"""Read rows with their classes, weights and groups, of a table or a part."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

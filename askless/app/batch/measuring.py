@@ -1,4 +1,4 @@
-"""Measures error and spend on labelled rows, under budgets or aims."""
+"""Measure error and spend on labelled rows, under budgets or aims."""
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace

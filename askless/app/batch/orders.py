@@ -1,4 +1,4 @@
-"""Reads the orders of jobs from JSON, and checks them against a model."""
+"""Read the orders of jobs from JSON, and check them against a model."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a job on a whole table yields: progress, and at the end its result."""
+"""The output of a job on a whole table: progress, and at the end its result."""
 
 from collections.abc import Generator, Mapping
 from typing import IO, NamedTuple

@@ -1,4 +1,4 @@
-"""Predicts every row of a table as a session under one or several budgets."""
+"""Predict every row of a table as a session under one or several budgets."""
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass

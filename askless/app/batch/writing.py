@@ -1,4 +1,4 @@
-"""Writes predictions block by block, to a file that appears once it is whole."""
+"""Write predictions block by block, to a file that appears once it is whole."""
 
 import csv
 import io

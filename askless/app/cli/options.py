@@ -1,4 +1,4 @@
-"""Options, consoles and readers of tables that commands share."""
+"""Option, console and reader of tables that commands share."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager

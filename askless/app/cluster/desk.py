@@ -1,4 +1,4 @@
-"""Carries out the orders that the process of a shard receives."""
+"""Carry out the orders that the process of a shard receives."""
 
 import pickle
 from collections.abc import Callable

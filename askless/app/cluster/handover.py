@@ -1,4 +1,4 @@
-"""Hands a shard's codes to its process through an unnamed, memory-mapped file."""
+"""Hand a shard's codes to its process through an unnamed, memory-mapped file."""
 
 import mmap
 import tempfile

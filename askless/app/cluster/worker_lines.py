@@ -1,4 +1,4 @@
-"""Connects to a shard on a cluster worker, and to the shards that replace it."""
+"""Connect to a shard on a cluster worker, and to the shards that replace it."""
 
 import secrets
 import time

@@ -1,4 +1,4 @@
-"""Reads and writes JSON files: specs, models, prices."""
+"""Read and write JSON files: specs, models, prices."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Removes wrong fields from a document, so that the rest can be checked too.
+"""Remove wrong fields from a document, so that the rest can be checked too.
 
 One wrong field then doesn't hide other broken rules.
 """

@@ -1,4 +1,4 @@
-"""Parses JSON: no duplicate fields, finite numbers only, limited depth."""
+"""Parse JSON: no duplicate fields, finite numbers only, limited depth."""
 
 import json
 import math

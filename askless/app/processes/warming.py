@@ -1,4 +1,4 @@
-"""Compiles kernels in a child process beside this one: a first start is faster."""
+"""Compile kernels in a child process beside this one: a first start is faster."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

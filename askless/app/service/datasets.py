@@ -1,4 +1,4 @@
-"""Reads, stores and deletes datasets: a blob and a row each.
+"""Read, store and delete datasets: a blob and a row each.
 
 A table that stays where it is has only a row; its files are never written.
 

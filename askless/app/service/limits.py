@@ -1,4 +1,4 @@
-"""Checks the limits of keys before anything is stored. Calls without a key have none.
+"""Check the limits of keys before anything is stored. Calls without a key have none.
 
 Only uploads at the same time may exceed theirs: one in progress is not counted.
 """

@@ -1,4 +1,4 @@
-"""Answers a repeated request with its stored answer, so that nothing is done twice.
+"""Answer a repeated request with its stored answer, so that nothing is done twice.
 
 An answer is stored in the transaction of its change. A failed request leaves none and
 may be repeated.

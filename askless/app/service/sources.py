@@ -1,4 +1,4 @@
-"""Locates a dataset's cells: in a blob, or in files elsewhere."""
+"""Locate a dataset's cells: in a blob, or in files elsewhere."""
 
 from askless.app.errors import BlobGoneError
 from askless.app.records import StoredDataset

@@ -1,4 +1,4 @@
-"""Reads the settings from the environment; refuses wrong ones by name."""
+"""Read the settings from the environment; refuse wrong ones by name."""
 
 import os
 import re

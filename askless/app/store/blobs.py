@@ -1,4 +1,4 @@
-"""Stores uploads as blobs in a folder or an object store, through fsspec."""
+"""Store uploads as blobs in a folder or an object store, through fsspec."""
 
 import secrets
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Stores answers under idempotency keys, to repeat them to the same request."""
+"""Store answers under idempotency keys, to repeat them to the same request."""
 
 from dataclasses import asdict, fields
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Counts a key's datasets, jobs and sessions, to check them against its limits."""
+"""Count a key's datasets, jobs and sessions, to check them against its limits."""
 
 from hashlib import sha256
 

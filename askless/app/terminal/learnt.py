@@ -1,4 +1,4 @@
-"""What `askless learn` prints of the rows that a model has learnt."""
+"""Lines of `askless learn` about the rows that a model has learnt."""
 
 from collections.abc import Iterator
 

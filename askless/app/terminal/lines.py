@@ -1,4 +1,4 @@
-"""Reads a typed line: the feature it answers, and its value or outcome."""
+"""Read a typed line: the feature it answers, and its value or outcome."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Prints how a table was read: features, classes, groups, ignored columns."""
+"""Print how a table was read: features, classes, groups, ignored columns."""
 
 from collections.abc import Iterator, Sequence
 

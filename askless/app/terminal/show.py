@@ -1,4 +1,4 @@
-"""Tables, bars and progress in the terminal."""
+"""Table, bar and progres in the terminal."""
 
 import sys
 from collections.abc import Generator, Sequence

@@ -1,4 +1,4 @@
-"""Prints a session line by line: the same for a person, a pipe and the demo."""
+"""Print a session line by line: the same for a person, a pipe and the demo."""
 
 from rich.console import Console
 from rich.markup import escape

@@ -1,4 +1,4 @@
-"""Checks a spec and a table together; reports every broken rule of both."""
+"""Check a spec and a table together; report every broken rule of both."""
 
 import re
 from collections.abc import Callable, Iterable

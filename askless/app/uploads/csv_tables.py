@@ -1,4 +1,4 @@
-"""Reads CSV as pyarrow tables of text, after finding the separator."""
+"""Read CSV as pyarrow tables of text, after finding the separator."""
 
 import csv
 import io

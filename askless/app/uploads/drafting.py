@@ -1,4 +1,4 @@
-"""Drafts a first spec from a table, for the command `init`."""
+"""Draft a first spec from a table, for the command `init`."""
 
 import json
 from collections.abc import Iterator, Sequence

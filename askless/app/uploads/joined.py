@@ -1,4 +1,4 @@
-"""Reads several tables as one, in a child process, and checks it with a spec."""
+"""Read several tables as one, in a child process, and check it with a spec."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace

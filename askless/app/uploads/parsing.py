@@ -1,4 +1,4 @@
-"""Reads and checks tables in child processes , within bounds.
+"""Read and check tables in child processes, within bounds.
 
 Other packages use `TableReader`; the other functions run in its child processes.
 """

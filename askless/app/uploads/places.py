@@ -1,4 +1,4 @@
-"""Finds the files of a table: on disk, in folders, in object stores, by pyarrow."""
+"""Find the files of a table: on disk, in folders, in object stores, by pyarrow."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

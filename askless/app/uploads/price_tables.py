@@ -1,4 +1,4 @@
-"""Reads a CSV table of prices: feature, cost, group, fee or price of the group."""
+"""Read a CSV table of prices: feature, cost, group, fee or price of the group."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""Checks references to tables outside: allowed places, and unchanged files."""
+"""Check references to tables outside: allowed places, and unchanged files."""
 
 import os
 from collections.abc import Collection, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Converts large CSV files to Parquet in a scratch file, block by block."""
+"""Convert large CSV files to Parquet in a scratch file, block by block."""
 
 import csv
 import os

@@ -1,4 +1,4 @@
-"""Reads which cells of a table's rows say nothing, from the column `askless_case`."""
+"""Read which cells of a table's rows say nothing, from the column `askless_case`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Reads tables in pieces: one column, or some rows, at a time."""
+"""Read tables in pieces: one column, or some rows, at a time."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy

@@ -1,4 +1,4 @@
-"""Reads files whole, unpacked and as UTF-8, within the bounds."""
+"""Read files whole, unpacked and as UTF-8, within the bounds."""
 
 import codecs
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Shows in words and as a chart what each budget of a curve buys."""
+"""Show in words and as a chart what each budget of a curve buys."""
 
 from typing import NamedTuple
 

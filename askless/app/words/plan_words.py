@@ -1,4 +1,4 @@
-"""Describes a plan in words: its questions, answers and decisions."""
+"""Describe a plan in words: its questions, answers and decisions."""
 
 import math
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Why a feature is asked: where each answer leads, and the plan that it begins."""
+"""Reasons for a question: where each answer leads, and the plan that it begins."""
 
 from typing import NamedTuple
 

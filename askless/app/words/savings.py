@@ -1,4 +1,4 @@
-"""What a curve says in one number: savings, half the cost, the knee, and chance.
+"""Single figures of a curve: savings, half the cost, the knee, and chance.
 
 All of it rests on the curve's errors on held-out rows and on its mean spends.
 """

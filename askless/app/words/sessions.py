@@ -1,4 +1,4 @@
-"""Describes a model's sessions in words: question lists, lengths, savings."""
+"""Describe a model's sessions in words: question lists, lengths, savings."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""How far a prediction can be trusted, by what the model did on held-out rows."""
+"""Reliability of a prediction, by what the model did on held-out rows."""
 
 from askless.app.documents.http.sessions import Prediction
 from askless.app.words.wording import money, percent

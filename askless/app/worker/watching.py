@@ -1,4 +1,4 @@
-"""Watches the queue: claims a training, and follows it until it ends."""
+"""Watch the queue: claim a training, and follow it until it ends."""
 
 import secrets
 import signal

@@ -1,1 +1,1 @@
-"""What features and groups cost: the catalogue, exact prices, price lists."""
+"""Costs of features and groups: the catalogue, exact prices, price lists."""

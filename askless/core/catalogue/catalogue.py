@@ -1,4 +1,4 @@
-"""Holds what features and groups cost: the frozen catalogue.
+"""Hold the frozen catalogue: features, groups and their costs.
 
 Money is an integer number of micro-units (one unit = 1,000,000) everywhere.
 """

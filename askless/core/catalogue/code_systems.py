@@ -1,4 +1,4 @@
-"""Checks the codes by which other systems know a feature: LOINC, SNOMED CT, UCUM."""
+"""Check the codes by which other systems know a feature: LOINC, SNOMED CT, UCUM."""
 
 import re
 from collections.abc import Iterator

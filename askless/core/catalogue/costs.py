@@ -1,4 +1,4 @@
-"""Reads costs, groups and budgets from plain Python values, or refuses them."""
+"""Read costs, groups and budgets from plain Python values, or refuse them."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Matches names of columns against patterns: in "lab_*" the `*` is any text."""
+"""Match names of columns against patterns: in "lab_*" the `*` is any text."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Applies a price list: other prices for the features and groups of a catalogue."""
+"""Apply a price list: other prices for the features and groups of a catalogue."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

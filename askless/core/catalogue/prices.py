@@ -1,4 +1,4 @@
-"""Computes what a feature costs to obtain now, in exact integer micro-units."""
+"""Compute what a feature costs to obtain now, in exact integer micro-units."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,1 +1,1 @@
-"""What training reads of a table: values as codes, packed, in folds."""
+"""Codes of a table for training: binned, packed, in folds."""

@@ -1,4 +1,4 @@
-"""Holds a checked table as codes, a byte per cell, and the values of a sample of rows.
+"""Hold a checked table as codes, a byte per cell, and the values of a sample of rows.
 
 Boosting reads the codes. All that needs values (choosing, panels, calibration, curves)
 reads the sample, which is the whole table unless that is large.

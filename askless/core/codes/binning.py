@@ -1,4 +1,4 @@
-"""Codes values as uint8: one code per present value, or per quantile of many."""
+"""Code values as uint8: one code per present value, or per quantile of many."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Splits rows into folds, or into rows to train on and rows to hold out."""
+"""Split rows into folds, or into rows to train on and rows to hold out."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Packs features with few codes into one byte, so that one pass reads them all."""
+"""Pack features with few codes into one byte, so that one pass reads them all."""
 
 from collections import deque
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Samples rows of a large table by class and weighs them to represent all rows."""
+"""Sample rows of a large table by class and weigh them to represent all rows."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Reads arguments of scikit-learn's conventions as core's values, or refuses them."""
+"""Read arguments of scikit-learn's conventions as core's values, or refuse them."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Reads Python tables (data frames, arrays, mappings of lists) as columns.
+"""Read Python tables (data frames, arrays, mappings of lists) as columns.
 
 A column is read exactly as the service reads the same one from a file.
 """

@@ -1,4 +1,4 @@
-"""Matches the columns of a table with those that a model knows, by name."""
+"""Match the columns of a table with those that a model knows, by name."""
 
 from collections.abc import Collection, Mapping
 from typing import TypeVar

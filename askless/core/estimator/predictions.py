@@ -1,4 +1,4 @@
-"""Predicts tables under budgets, for the estimator and for loaded models."""
+"""Predict tables under budgets, for the estimator and for loaded models."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Tests whether a model's newest cases speak for a refresh: drift, error, calibration.
+"""Test whether a model's newest cases speak for a refresh: drift, error, calibration.
 
 A test speaks only where the whole interval of its figure lies beyond a tolerance. So
 many cases do not make a small difference an alarm.

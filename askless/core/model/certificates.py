@@ -1,4 +1,4 @@
-"""Holds counts from sessions on rows set aside, which certify stops and label sets."""
+"""Hold counts from sessions on rows set aside, which certify stops and label sets."""
 
 import itertools
 from dataclasses import dataclass

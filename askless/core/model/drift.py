@@ -1,4 +1,4 @@
-"""Measures drift: how answers differ from the values that training saw."""
+"""Measure drift: how answers differ from the values that training saw."""
 
 from collections import defaultdict
 from dataclasses import dataclass

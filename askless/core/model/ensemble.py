@@ -1,4 +1,4 @@
-"""Holds the frozen ensemble, which training makes and sessions read."""
+"""Hold the frozen ensemble, which training makes and sessions read."""
 
 import itertools
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Holds figures of predictive quality, measured on rows with known classes."""
+"""Hold figures of predictive quality, measured on rows with known classes."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Defines the weak hypotheses: stumps, trees and products, one class for each kind.
+"""Define the weak hypotheses: stumps, trees and products, one class for each kind.
 
 They write themselves as arrays of nodes and votes, which kernels follow.
 """

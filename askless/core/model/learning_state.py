@@ -1,4 +1,4 @@
-"""Holds what a model needs to go on learning row by row, and its running figures."""
+"""Hold the state of online boosting in a model, and its running figures."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Holds a model: an ensemble with its curve and its card."""
+"""Hold a model: an ensemble with its curve and its card."""
 
 import math
 from dataclasses import dataclass, field

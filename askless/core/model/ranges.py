@@ -1,4 +1,4 @@
-"""Defines the ranges of a model's numbers.
+"""Define the ranges of a model's numbers.
 
 They are checked where a stored model is read, and nowhere inside core.
 """

@@ -1,4 +1,4 @@
-"""Reads rows of an outside table for an ensemble that is already trained."""
+"""Read rows of an outside table for an ensemble that is already trained."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

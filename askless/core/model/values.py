@@ -1,4 +1,4 @@
-"""Derives values of features from a model: ranges, typical values, values to try."""
+"""Derive values of features from a model: ranges, typical values, values to try."""
 
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Computes the votes of an ensemble on many rows, and the classes they elect."""
+"""Compute the votes of an ensemble on many rows, and the classes they elect."""
 
 import numpy as np
 

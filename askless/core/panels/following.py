@@ -1,4 +1,4 @@
-"""Plays stopping rules on held-out rows feature by feature, as sessions do."""
+"""Play stopping rules on held-out rows feature by feature, as sessions do."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Decides on held-out rows whether a root feature splits cases into parts."""
+"""Decide on held-out rows whether a root feature splits cases into parts."""
 
 import math
 from collections.abc import Callable, Generator, Sequence

@@ -1,4 +1,4 @@
-"""Makes candidate sets of features for each budget, and chooses among them."""
+"""Make candidate sets of features for each budget, and choose among them."""
 
 from collections.abc import Generator, Iterable, Sequence
 from functools import partial

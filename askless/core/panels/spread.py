@@ -1,4 +1,4 @@
-"""Runs a function on several items at once, on all cores."""
+"""Run a function on several items at once, on all cores."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor

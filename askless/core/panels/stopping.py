@@ -1,4 +1,4 @@
-"""Learns, backward, when a case goes on from a panel to a dearer one."""
+"""Learn backward when a case goes on from a panel to a dearer one."""
 
 import itertools
 from collections.abc import Sequence

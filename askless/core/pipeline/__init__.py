@@ -1,1 +1,1 @@
-"""Makes a model: trains on folds to measure its error, then on all rows."""
+"""Make a model: train on folds to measure its error, then on all rows."""

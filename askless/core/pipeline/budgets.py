@@ -1,4 +1,4 @@
-"""Chooses the budgets of curves and of calibrations."""
+"""Choose the budgets of curves and of calibrations."""
 
 import math
 from collections.abc import Iterator

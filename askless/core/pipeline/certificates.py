@@ -1,4 +1,4 @@
-"""Sets rows aside before training, and certifies the model by its sessions on them."""
+"""Set rows aside before training, and certify the model by its sessions on them."""
 
 import itertools
 from collections.abc import Generator, Iterator, Sequence

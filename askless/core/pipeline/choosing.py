@@ -1,4 +1,4 @@
-"""Chooses parameters on held-out rows, so that nobody has to guess them."""
+"""Choose parameters on held-out rows, so that nobody has to guess them."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Compares two policies on held-out rows: under which budgets ending early pays."""
+"""Compare two policies on held-out rows: under which budgets ending early pays."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Plays the model itself to measure its spends and questions; needs no classes."""
+"""Play the model itself to measure its spends and questions, without classes."""
 
 from collections.abc import Sequence
 from dataclasses import replace

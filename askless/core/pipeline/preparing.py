@@ -1,4 +1,4 @@
-"""Prepares a checked table for training: sets rows aside, codes all others."""
+"""Prepare a checked table for training: set rows aside, code all others."""
 
 from dataclasses import dataclass, replace
 

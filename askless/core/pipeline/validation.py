@@ -1,4 +1,4 @@
-"""Validates a model by ensembles of folds, on rows that these never saw."""
+"""Validate a model by ensembles of folds, on rows that these never saw."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Boosts on a subset by AdaBoost, from the rows' weights or from iFS2Boost's D'."""
+"""Boost on a subset by AdaBoost, from the rows' weights or from iFS2Boost's D'."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Describes a selection as a dictionary for model cards and programs."""
+"""Describe a selection as a dictionary for model cards and programs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Classifies by nearest neighbours on a subset: votes and leave-one-out accuracy."""
+"""Classify by nearest neighbours on a subset: votes and leave-one-out accuracy."""
 
 from dataclasses import dataclass
 

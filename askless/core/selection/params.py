@@ -1,4 +1,4 @@
-"""Defines the parameters of a selection."""
+"""Define the parameters of a selection."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""Searches forward: each step adds the best feature, or ends the selection.
+"""Search forward: each step adds the best feature, or end the selection.
 
 `select` is a generator that yields after every subset; to cancel, stop pulling.
 """

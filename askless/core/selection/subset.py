@@ -1,4 +1,4 @@
-"""Groups rows by their values in a subset of features, and measures distances."""
+"""Group rows by their values in a subset of features, and measure distances."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Prepares a dataset for selection: codes, scaled numbers, classes as signs."""
+"""Prepare a dataset for selection: codes, scaled numbers, classes as signs."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Decides whether any further answer can change the prediction."""
+"""Decide whether any further answer can change the prediction."""
 
 import numpy as np
 

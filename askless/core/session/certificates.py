@@ -1,4 +1,4 @@
-"""Certifies early stops and label sets from sessions on rows set aside."""
+"""Certify early stops and label sets from sessions on rows set aside."""
 
 import math
 from dataclasses import dataclass

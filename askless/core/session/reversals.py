@@ -1,4 +1,4 @@
-"""Reverses charges of a session; its answers stay."""
+"""Reverse charges of a session; its answers stay."""
 
 from dataclasses import replace
 

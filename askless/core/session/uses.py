@@ -1,4 +1,4 @@
-"""Decides whether a feature is of use: whether it can change the prediction."""
+"""Decide whether a feature can still change the prediction."""
 
 from dataclasses import replace
 from typing import NamedTuple

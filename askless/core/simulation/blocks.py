@@ -1,4 +1,4 @@
-"""Plays and judges rows of known class, one block of a table at a time."""
+"""Play and judge rows of known class, one block of a table at a time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

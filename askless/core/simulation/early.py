@@ -1,4 +1,4 @@
-"""Measures certified early stops on rows of known class."""
+"""Measure certified early stops on rows of known class."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Plays rows of a table as sessions, each under its own budget."""
+"""Play rows of a table as sessions, each under its own budget."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Counts what sessions buy under each of some budgets."""
+"""Count what sessions buy under each of some budgets."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""By how much losses rise where each feature in turn is refused."""
+"""Rises of the loss where each feature in turn is refused."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Plays two models on cases that one of them has had, and that both can be judged by.
+"""Replay a closed case with champion and challenger.
 
 The challenger asks nobody. Losses are compared given the same answers, spends where
 each model's questions are all answered in the log.

@@ -1,4 +1,4 @@
-"""Plays many rows as sessions at once, without a Python object per session."""
+"""Play many rows as sessions at once, without a Python object per session."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""Reads a cell as missing, a number, a boolean or a category.
+"""Read a cell as missing, a number, a boolean or a category.
 
 The rules are the same for tables, answers and options of the command line.
 """

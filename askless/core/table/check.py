@@ -1,4 +1,4 @@
-"""Turns outside arrays into a `Dataset`, or refuses them; nothing else does.
+"""Turn outside arrays into a `Dataset`, or refuse them; nothing else does.
 
 `askless.core.model.rows` reads rows for an ensemble that is already trained.
 """

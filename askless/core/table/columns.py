@@ -1,4 +1,4 @@
-"""Reads columns of an outside table as values, or refuses them.
+"""Read columns of an outside table as values, or refuse them.
 
 Columns come as float64 arrays (NaN: missing) or as arrays of str and None.
 """

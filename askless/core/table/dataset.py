@@ -1,4 +1,4 @@
-"""Holds a checked table: features, classes, rows and their weights."""
+"""Hold a checked table: features, classes, rows and their weights."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Drafts the spec of a column from its cells: type, missing words, reason to ignore.
+"""Draft the spec of a column from its cells: type, missing words, reason to ignore.
 
 A column that predicts the target very well is often a leak, so each gets a score.
 """

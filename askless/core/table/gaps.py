@@ -1,4 +1,4 @@
-"""Decides in which features missing cells are information, and fills all others.
+"""Decide in which features missing cells are information, and fill all others.
 
 Cells are filled only in training, and only for panels; answers are never filled.
 """

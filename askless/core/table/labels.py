@@ -1,4 +1,4 @@
-"""Reads the classes, weights and row groups of a table: all but its features."""
+"""Read the classes, weights and row groups of a table: all but its features."""
 
 from dataclasses import dataclass
 

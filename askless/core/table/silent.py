@@ -1,4 +1,4 @@
-"""Marks missing cells that say nothing of their row: nobody asked, or none answered.
+"""Mark missing cells that say nothing of their row: nobody asked, or none answered.
 
 A table of cases has few of its cells: those that a policy asked for, which depends on
 what was answered before. A cell that is missing for this reason must not be taken for

@@ -1,4 +1,4 @@
-"""Summarises a column as a histogram or word counts, for a person to look at."""
+"""Summarise a column as a histogram or word counts, for a person to look at."""
 
 from collections import Counter
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Describes how to read a table: roles and costs of columns, costs of errors."""
+"""Describe how to read a table: roles and costs of columns, costs of errors."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Reads the target: its classes, the costs of errors, and rows without a class."""
+"""Read the target: its classes, the costs of errors, and rows without a class."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

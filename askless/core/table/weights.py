@@ -1,4 +1,4 @@
-"""Reads the weights of a table's rows, and which rows belong together."""
+"""Read the weights of a table's rows, and which rows belong together."""
 
 import math
 

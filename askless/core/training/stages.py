@@ -1,4 +1,4 @@
-"""Tracks the stages of a cascade round by round: where they end, which rows pass."""
+"""Track the stages of a cascade round by round: where they end, which rows pass."""
 
 import math
 from dataclasses import dataclass, replace

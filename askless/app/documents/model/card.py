@@ -1,4 +1,4 @@
-"""Reads the part of a model's card that describes its sessions.
+"""Read the part of a model's card that describes its sessions.
 
 An imported card may hold anything: a part with an unexpected shape is ignored.
 """

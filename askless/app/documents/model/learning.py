@@ -1,4 +1,4 @@
-"""Reads and writes the part of a MODEL.json that learning goes on from.
+"""Read and write the part of a MODEL.json that learning goes on from.
 
 Arrays are compressed bytes in base64: floats come back to the same bits, infinities
 too, and the many empty places of an array take no room.

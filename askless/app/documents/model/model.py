@@ -1,4 +1,4 @@
-"""Reads and writes MODEL.json, the document of a model.
+"""Read and write MODEL.json, the document of a model.
 
 Amounts of money in micro-units.
 """

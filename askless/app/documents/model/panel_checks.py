@@ -1,4 +1,4 @@
-"""Checks of the panels in a model's document: what must fit together."""
+"""Check of the panels in a model's document: what must fit together."""
 
 from collections.abc import Iterator
 

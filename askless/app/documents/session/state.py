@@ -1,4 +1,4 @@
-"""Reads and writes session states; features are stored by name."""
+"""Read and write session states; features are stored by name."""
 
 import json
 import math

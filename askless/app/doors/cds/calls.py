@@ -1,4 +1,4 @@
-"""Plays hooks on the service: prepares sessions, tries orders, takes feedback."""
+"""Play hooks on the service: prepare sessions, try orders, take feedback."""
 
 import json
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""Writes cards. A card's id holds the session and the feature that it is about.
+"""Write cards. A card's id holds the session and the feature that it is about.
 
 So feedback finds the case without a table of cards.
 """

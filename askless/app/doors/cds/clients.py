@@ -1,4 +1,4 @@
-"""Identifies clients by their JSON Web Tokens, whose keys their JWK Sets have.
+"""Identify clients by their JSON Web Tokens, whose keys their JWK Sets have.
 
 Each token opens the service once.
 """

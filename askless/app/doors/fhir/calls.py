@@ -1,4 +1,4 @@
-"""Answers a call by the service: starts a session, or gives it what is new."""
+"""Answer a call by the service: start a session, or give it what is new."""
 
 from typing import Any, NamedTuple
 

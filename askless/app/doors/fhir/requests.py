@@ -1,4 +1,4 @@
-"""Reads a QuestionnaireResponse: which session, which answers, what was said at first.
+"""Parse a QuestionnaireResponse into session, answers and budget.
 
 What is wrong is refused with its path in the resource. Values are not repeated.
 """

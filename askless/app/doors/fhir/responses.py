@@ -1,4 +1,4 @@
-"""Writes sessions as QuestionnaireResponses, and models as Questionnaires."""
+"""Write sessions as QuestionnaireResponses, and models as Questionnaires."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Checks resources that come in by the models of `fhir.resources`."""
+"""Check resources that come in by the models of `fhir.resources`."""
 
 import json
 from collections import OrderedDict

@@ -1,4 +1,4 @@
-"""Adds the protocol to the application.
+"""Add the protocol to the application.
 
 Requests predict rows at once, as jobs on tables do; nothing is bought.
 """

@@ -1,4 +1,4 @@
-"""Reads input tensors as columns of a table, and writes output tensors.
+"""Read input tensors as columns of a table, and write output tensors.
 
 A tensor's values are in the JSON, flat or nested, or behind it as bytes: the extension
 `binary_tensor_data`. Missing is NaN or null, and of text also what it is in a CSV.

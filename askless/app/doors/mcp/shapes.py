@@ -1,4 +1,4 @@
-"""What the tools take and give about cases, as small as an agent needs it."""
+"""Inputs and outputs of the tools about cases, as small as an agent needs them."""
 
 from typing import Literal, Self
 

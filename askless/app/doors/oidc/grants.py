@@ -1,4 +1,4 @@
-"""Reads from claims who a person is, and what the settings grant their groups."""
+"""Read from claims who a person is, and what the settings grant their groups."""
 
 from typing import Any
 

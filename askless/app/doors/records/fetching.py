@@ -1,4 +1,4 @@
-"""Fetches JSON from servers of others, which may say anything, slowly and at length."""
+"""Fetch JSON from foreign servers, with limits on size and time."""
 
 import json
 import ssl

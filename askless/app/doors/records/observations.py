@@ -1,4 +1,4 @@
-"""Reads values of features from resources of FHIR that a client sends along.
+"""Read values of features from resources of FHIR that a client sends along.
 
 What can't be read is left out: a card does not fail for an odd result.
 """

@@ -1,4 +1,4 @@
-"""Reads age and sex from a Patient of FHIR."""
+"""Read age and sex from a Patient of FHIR."""
 
 import re
 from datetime import date

@@ -1,4 +1,4 @@
-"""Learns how authorization servers can be used, from what they say of themselves.
+"""Fetch and cache the metadata of OAuth servers (RFC 8414).
 
 Authlib can fetch metadata itself, but then it keeps them as long as the process lives,
 and takes all of them: any size, any issuer, addresses on this machine.

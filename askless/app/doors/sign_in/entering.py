@@ -1,4 +1,4 @@
-"""Lets in people who come back from signing in elsewhere, or shows them why not."""
+"""Complete a sign-in: find or make the person's key, or show why not."""
 
 from datetime import UTC, datetime
 from typing import Any, NamedTuple

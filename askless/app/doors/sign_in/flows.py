@@ -1,4 +1,4 @@
-"""Sends browsers to sign in elsewhere, and takes them back: the code flow with PKCE.
+"""Send browsers to sign in elsewhere, and take them back: the code flow with PKCE.
 
 What must come back is kept in a cookie of the browser that was sent. So no other
 browser can end what this one began, and any replica can. Authlib would keep it in a

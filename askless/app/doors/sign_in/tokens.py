@@ -1,4 +1,4 @@
-"""Reads JSON Web Tokens that others have signed; their keys are in their JWK Sets."""
+"""Read JSON Web Tokens that others have signed; their keys are in their JWK Sets."""
 
 import time
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Fetches from a record system what it knows of a patient since yesterday."""
+"""Fetch from a record system what it knows of a patient since yesterday."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Authenticates and admits callers: keys, scopes and the rate of requests.
+"""Authenticate and admit callers: keys, scopes and the rate of requests.
 
 Keys are required unless the service listens on loopback alone. There a call without a
 key belongs to the first tenant, and may do anything.

@@ -1,4 +1,4 @@
-"""Completes the OpenAPI document with what the framework can't know.
+"""Complete the OpenAPI document with what the framework can't know.
 
 Most problems that a call may answer follow from its shape; a route adds its own with
 `problems`. Each status is listed with the types of problem that it may have.

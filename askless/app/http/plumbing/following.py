@@ -1,4 +1,4 @@
-"""Streams the events of trainings, and of jobs that apply a model.
+"""Stream the events of trainings, and of jobs that apply a model.
 
 One poller serves all streams of a process.
 """

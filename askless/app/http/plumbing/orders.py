@@ -1,4 +1,4 @@
-"""Reads orders with a table: a form with both, or JSON with a stored dataset's id."""
+"""Read orders with a table: a form with both, or JSON with a stored dataset's id."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, ExitStack

@@ -1,4 +1,4 @@
-"""What readiness depends on: the database, the disk, and this process."""
+"""Readiness: the database, the disk, and this process."""
 
 import time
 

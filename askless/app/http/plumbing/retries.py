@@ -1,4 +1,4 @@
-"""Answers a POST repeated with the same `Idempotency-Key` as it was answered first.
+"""Answer a POST repeated with the same `Idempotency-Key` as it was answered first.
 
 The key is claimed when the request's transaction begins, and the answer is stored just
 before it is committed (`deps.get_db`). Requests without a key pass by.

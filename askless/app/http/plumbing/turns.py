@@ -1,4 +1,4 @@
-"""Limits how many files are read at once, and stops when the caller hangs up."""
+"""Limit how many files are read at once, and stop when the caller hangs up."""
 
 from collections.abc import Callable
 from functools import partial

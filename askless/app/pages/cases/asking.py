@@ -1,4 +1,4 @@
-"""Prepares the page of a question: the session and the feature asked for."""
+"""Prepare the page of a question: the session and the feature asked for."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Prepares a model's page and its report from the model alone."""
+"""Prepare a model's page and its report from the model alone."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

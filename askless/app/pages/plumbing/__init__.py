@@ -1,1 +1,1 @@
-"""What every page needs: callers, frame, templates, forms, errors."""
+"""Callers, frame, templates, forms and errors, which every page needs."""

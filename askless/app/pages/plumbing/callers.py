@@ -1,4 +1,4 @@
-"""Identifies a page's caller by cookie, and checks forms for forgery."""
+"""Identify a page's caller by cookie, and check forms for forgery."""
 
 import secrets
 import time

@@ -1,4 +1,4 @@
-"""Renders the pages of the site, with their context and headers."""
+"""Render the pages of the site, with their context and headers."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Shows the form to order a training."""
+"""Show the form to order a training."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Lists, shows and cancels trainings and other jobs."""
+"""List, show and cancel trainings and other jobs."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Starts, shows, cancels and deletes jobs on whole tables.
+"""Start, show, cancel and delete jobs on whole tables.
 
 `table_runs` computes them. They buy nothing, since the table has all values, and the
 ledger has no entries of them.

@@ -1,4 +1,4 @@
-"""Computes jobs that apply a model to a table, from the rows to the result's blobs."""
+"""Compute jobs that apply a model to a table, from the rows to the result's blobs."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Computes trainings in a worker, from the rows to the model."""
+"""Compute trainings in a worker, from the rows to the model."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Checks, enqueues, shows and cancels trainings; `training_runs` computes them."""
+"""Check, enqueue, show and cancel trainings; `training_runs` computes them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

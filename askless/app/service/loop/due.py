@@ -1,4 +1,4 @@
-"""Whether a model's sessions speak for training it anew."""
+"""Decide whether a model is due for retraining."""
 
 import json
 from collections import defaultdict

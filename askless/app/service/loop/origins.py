@@ -1,4 +1,4 @@
-"""Finds what a model was trained on: its first table, and the cases since."""
+"""Find what a model was trained on: its first table, and the cases since."""
 
 from askless.app.errors import ConflictError, NotFoundError
 from askless.app.records import ModelHead, StoredJob

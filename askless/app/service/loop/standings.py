@@ -1,4 +1,4 @@
-"""How a challenger stands against its champion: differences, bounds and a sentence."""
+"""The standing of a challenge: differences, bounds and a sentence."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

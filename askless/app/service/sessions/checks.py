@@ -1,4 +1,4 @@
-"""Checks answers without storing them: their charges, and doubts about them."""
+"""Check answers without storing them: their charges, and doubts about them."""
 
 from askless.app.documents.http import doubts
 from askless.app.documents.http import sessions as bodies

@@ -1,4 +1,4 @@
-"""Expires sessions that were idle for too long; the next change stores that.
+"""Expire sessions that were idle for too long; the next change stores that.
 
 An open session then waits for ordered results, and is closed after another idle time.
 """

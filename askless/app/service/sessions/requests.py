@@ -1,4 +1,4 @@
-"""Translates requests about a session into core's terms."""
+"""Translate requests about a session into core's terms."""
 
 from askless.app.documents.http.sessions import AnswersRequest, PredictRequest
 from askless.app.documents.session.state import Texts

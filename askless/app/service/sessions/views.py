@@ -1,4 +1,4 @@
-"""Builds the body of a session: question, prediction, answers, amounts."""
+"""Build the body of a session: question, prediction, answers, amounts."""
 
 from typing import Any
 

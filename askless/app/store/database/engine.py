@@ -1,4 +1,4 @@
-"""Makes the database engine, and begins transactions on it."""
+"""Make the database engine, and begin transactions on it."""
 
 import sqlite3
 import time

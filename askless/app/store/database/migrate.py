@@ -1,4 +1,4 @@
-"""Upgrades a database to the current schema."""
+"""Upgrade a database to the current schema."""
 
 from functools import cache
 from pathlib import Path

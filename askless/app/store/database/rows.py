@@ -1,4 +1,4 @@
-"""Stores, finds and lists rows of any table as records."""
+"""Store, find and list rows of any table as records."""
 
 import re
 import secrets

@@ -1,4 +1,4 @@
-"""Adds the tenant to every statement on users' rows; nothing else does.
+"""Add the tenant to every statement on users' rows; nothing else does.
 
 A transaction belongs to one tenant, or to the service itself, which can't run these
 statements. Queries over all tenants (the queue, the sweep, the event poller, orphaned

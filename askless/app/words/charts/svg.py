@@ -1,4 +1,4 @@
-"""Writes SVG: elements whose text and attributes are escaped, and widths of text.
+"""Write SVG: elements whose text and attributes are escaped, and widths of text.
 
 Every chart and drawing is written here. A charting library did this before; importing
 it took as long as the rest of a report, and its colours, styles and ids had to be

@@ -1,4 +1,4 @@
-"""Compiled search for the panel that a case goes on to, and above which risk."""
+"""Compiled search for the next panel of each panel, and its risk threshold."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Defines blends of trees and ridges, which predict also where features are hidden.
+"""Define blends of trees and ridges, which predict also where features are hidden.
 
 Unlike a missing cell, a hidden feature (refused or never asked) says nothing about the
 case. It is marginalised: trees go both ways, ridges use the conditional mean given the

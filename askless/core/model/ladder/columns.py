@@ -1,4 +1,4 @@
-"""Turns values of features into standardised columns, and fills in hidden ones."""
+"""Turn values of features into standardised columns, and fill in hidden ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Holds panels: sets of features to buy, each with a blend that predicts from it.
+"""Hold panels: sets of features to buy, each with a blend that predicts from it.
 
 A blend predicts from any part of its set too: hidden features are marginalised.
 """

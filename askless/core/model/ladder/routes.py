@@ -1,4 +1,4 @@
-"""Defines routes: the values of root features decide which panels a case is asked."""
+"""Define routes: the values of root features decide which panels a case is asked."""
 
 from dataclasses import dataclass, replace
 from typing import Literal

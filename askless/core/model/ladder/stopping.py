@@ -1,4 +1,4 @@
-"""Holds the learned rules that say when a case goes on to a dearer panel."""
+"""Hold the learned rules that say when a case goes on to a dearer panel."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated

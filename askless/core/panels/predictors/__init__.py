@@ -1,1 +1,1 @@
-"""What predicts from a panel's features: ridges, trees, and their blend."""
+"""Predictors of a panel: ridges, trees, and their blend."""

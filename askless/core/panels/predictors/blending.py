@@ -1,4 +1,4 @@
-"""Fits the blend of a panel: predictors of its features, weighted on held-out rows."""
+"""Fit the blend of a panel: predictors of its features, weighted on held-out rows."""
 
 import itertools
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Solves ridge regressions with folds left out, by rows or, of many rows, by inputs."""
+"""Solve ridge regressions with folds left out, by rows or, of many rows, by inputs."""
 
 from collections.abc import Callable, Sequence
 

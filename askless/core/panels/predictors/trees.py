@@ -1,4 +1,4 @@
-"""Boosts trees on some features, for panels."""
+"""Boost trees on some features, for panels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

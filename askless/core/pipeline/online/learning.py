@@ -1,4 +1,4 @@
-"""Goes on learning, row by row, with a model that online boosting has trained.
+"""Go on learning, row by row, with a model that online boosting has trained.
 
 Each row is predicted before it is learnt, so the running error is that of rows which
 the model had not seen (prequential evaluation; Dawid 1984, Gama, Sebastiao and

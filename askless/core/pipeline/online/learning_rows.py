@@ -1,4 +1,4 @@
-"""Reads labelled rows of an outside table, for a model to go on learning from."""
+"""Read labelled rows of an outside table, for a model to go on learning from."""
 
 from collections.abc import Collection, Iterator
 

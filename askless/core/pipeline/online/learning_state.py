@@ -1,4 +1,4 @@
-"""Makes what a model needs to go on learning, and takes it up again."""
+"""Save and restore the state of online boosting."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Lists the policies, which choose the next feature: one file each, and `POLICIES`."""
+"""List the policies, which choose the next feature: one file each, and `POLICIES`."""
 
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble

@@ -1,4 +1,4 @@
-"""Groups rows whose sessions are the same so far; splits them where they differ."""
+"""Group rows whose sessions are the same so far; split them where they differ."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""Holds the ends of the sessions of many rows, and simulates them one by one."""
+"""Hold the ends of the sessions of many rows, and simulate them one by one."""
 
 import math
 from collections.abc import Sequence

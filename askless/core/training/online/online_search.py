@@ -1,4 +1,4 @@
-"""Looks for the next stump of online boosting, and makes room for it."""
+"""Search the next stump of online boosting, and make room for it."""
 
 import math
 from dataclasses import dataclass, replace

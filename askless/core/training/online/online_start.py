@@ -1,4 +1,4 @@
-"""How online boosting begins: an empty state of its final size, and its first cuts."""
+"""The start of online boosting: an empty state of final size, and its first cuts."""
 
 from collections.abc import Sequence
 

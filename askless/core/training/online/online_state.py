@@ -1,4 +1,4 @@
-"""Checks the arrays of a booster that come from outside, such as from a file."""
+"""Check the arrays of a booster that come from outside, such as from a file."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Sums of quanta by code: adds rows, merges shards, scans the sums for stumps.
+"""Sums of quanta by code: of rows, merged over shards, scanned for stumps.
 
 Costs play no part here: the rule decides which of the stumps is bought.
 """

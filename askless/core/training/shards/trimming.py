@@ -1,4 +1,4 @@
-"""Trims a shard's sums by code to what the search for stumps reads, before sending.
+"""Trim a shard's sums by code to what the search for stumps reads, before sending.
 
 In the sums for a stump, a lane of one feature is reduced to one number per code: the
 signed quanta, but for missing values, which no cut separates, those of both classes.

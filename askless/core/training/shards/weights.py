@@ -1,4 +1,4 @@
-"""Keeps the row weights of one boosting run, wherever its shards are.
+"""Keep the row weights of one boosting run, wherever its shards are.
 
 Each round changes weights; stumps of largest edge follow from their sums by code.
 """

@@ -1,4 +1,4 @@
-"""Closes connections whose client is too slow to send its request."""
+"""Close connections whose client is too slow to send its request."""
 
 from asyncio import BaseTransport, TimerHandle
 from typing import Any

@@ -1,4 +1,4 @@
-"""Turns exceptions into problem documents (RFC 9457), which echo no value."""
+"""Turn exceptions into problem documents (RFC 9457), which echo no value."""
 
 import errno
 import logging

@@ -1,4 +1,4 @@
-"""Refuses unknown host names, and changes that other sites' pages request.
+"""Refuse unknown host names, and changes that other sites' pages request.
 
 A page of any site can make a browser send requests to a service on loopback. Those
 that change something carry that site's `Origin`; a name that its owner points at

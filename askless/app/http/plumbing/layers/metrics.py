@@ -1,4 +1,4 @@
-"""Counts figures for Prometheus: this process's requests, the installation's load.
+"""Count figures for Prometheus: this process's requests, the installation's load.
 
 Labels are from closed sets.
 """

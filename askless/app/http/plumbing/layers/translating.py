@@ -1,4 +1,4 @@
-"""Sends another body instead of a problem document: a page, or a protocol's own error.
+"""Send another body instead of a problem document: a page, or a protocol's own error.
 
 Inner layers finish a problem first, so that its headers and its log line are as usual.
 """

@@ -156,7 +156,7 @@ def changed_ids(cases: ModelCases) -> sa.CompoundSelect[Any]:
     return sa.union(*changed, with_outcome)
 
 
-def of_sessions(
+def list_with_sessions(
     db: Transaction, ids: Sequence[str]
 ) -> list[tuple[PredictSession, StoredOutcome]]:
     """Return sessions that have an outcome, with it; in no particular order."""

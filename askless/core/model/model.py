@@ -90,9 +90,9 @@ class Curve:
     @property
     def betters(self) -> tuple[int | None, ...]:
         """Position of a smaller, significantly better budget for each; None: none."""
-        return tuple(self.find_better(place) for place in range(len(self.budgets)))
+        return tuple(self.find_cheaper(place) for place in range(len(self.budgets)))
 
-    def find_better(self, place: int) -> int | None:
+    def find_cheaper(self, place: int) -> int | None:
         """Return the position of a smaller budget with a significantly lower error.
 
         Of several the one of least calibrated error; None where there is none. Its
@@ -136,7 +136,7 @@ class Curve:
         """
         if is_smaller(budget, self.budgets[0]):
             return budget
-        better = self.find_better(self.place_at(budget))
+        better = self.find_cheaper(self.place_at(budget))
         return budget if better is None else self.budgets[better]
 
     @property

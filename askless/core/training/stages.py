@@ -95,14 +95,14 @@ class StageTracker:
         self.n_rounds += 1
         self.training = add_vote(self.training, hypothesis, alpha)
         self.held_out = add_vote(self.held_out, hypothesis, alpha)
-        self.measured = self.measure()
+        self.measured = self.measure_stage()
         self.best = min(self.best, self.measured, key=lambda measured: measured[2])
         if self.measured[2] > self.params.false_alarm:
             return False
         self.end_stage()
         return True
 
-    def measure(self) -> tuple[float, float, float]:
+    def measure_stage(self) -> tuple[float, float, float]:
         """Return threshold, detection and false alarms of the stage on held-out rows.
 
         The threshold is the largest score that detects enough of the second class: 0 if

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from askless.core.panels.predictors import solving
-from askless.core.panels.predictors.solving import FewRows, ManyRows
+from askless.core.panels.predictors.solving import DualRidge, PrimalRidge
 
 HOLDS = (0.06, 0.3, 1.5)
 
-each_way = pytest.mark.parametrize("way", [FewRows, ManyRows])
+each_way = pytest.mark.parametrize("way", [DualRidge, PrimalRidge])
 
 
 def solve(inputs, outputs, hold):
@@ -63,6 +63,6 @@ def test_many_rows_are_laid_in_blocks():
         sizes.append(row_idxs.size)
         return np.ones((row_idxs.size, 2), np.float32)
 
-    ManyRows(compute_inputs, np.ones((2500, 1)), [np.arange(1200)])
+    PrimalRidge(compute_inputs, np.ones((2500, 1)), [np.arange(1200)])
 
     assert sizes == [1000, 200, 1000, 300]

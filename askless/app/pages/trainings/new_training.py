@@ -149,7 +149,7 @@ async def act_on_fields(
     """
     action = typed.get("action")
     if action == "fill":
-        fill_typed(typed, table)
+        fill_form_fields(typed, table)
         return None
     read = read_form(typed, table.columns)
     try:
@@ -188,7 +188,7 @@ def words_of(error: RefusedError) -> str:
     return "; ".join(f"{refusal.field}: {refusal.told}" for refusal in error.refusals)
 
 
-def fill_typed(typed: dict[str, str], table: StoredDataset) -> None:
+def fill_form_fields(typed: dict[str, str], table: StoredDataset) -> None:
     """Fill the pasted prices into their fields.
 
     `typed` is changed. Raises RefusedError at the field of the pasted prices.

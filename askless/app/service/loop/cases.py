@@ -129,7 +129,7 @@ def find_expired(
 ) -> Iterator[ClosedCaseRow]:
     """Yield those whose session has expired, with the time at which they were known."""
     for batch in batches(rows):
-        for session, outcome in outcomes.of_sessions(db, ids_of(batch)):
+        for session, outcome in outcomes.list_with_sessions(db, ids_of(batch)):
             current = apply_expiry(session, at)
             if current.state == "closed":
                 known_at = max(current.updated_at, outcome.at)
@@ -141,10 +141,8 @@ def read_cases(
 ) -> Iterator[StoredCase]:
     """Yield cases with their models and states; those erased meanwhile are left out."""
     for batch in batches(rows):
-        pairs = {
-            known_session.id: (known_session, known_outcome)
-            for known_session, known_outcome in outcomes.of_sessions(db, ids_of(batch))
-        }
+        listed = outcomes.list_with_sessions(db, ids_of(batch))
+        pairs = {pair[0].id: pair for pair in listed}
         for row in batch:
             # On PostgreSQL each statement sees what was committed before it.
             if row.session_id not in pairs:

@@ -23,7 +23,7 @@ from askless.core.panels.predictors.chances import (
     mean_loss,
     minimise_loss,
 )
-from askless.core.panels.predictors.solving import ComputeInputs, FewRows, ManyRows
+from askless.core.panels.predictors.solving import ComputeInputs, DualRidge, PrimalRidge
 from askless.core.panels.rows import DIGITS, HeldOut, PanelRows
 
 # Ridge penalties that are tried for the logistic regression.
@@ -95,7 +95,7 @@ def fit_kernel(
     means = rows.weights @ targets / rows.weights.sum()
     # Inputs and targets times these make least squares weighted.
     roots = np.sqrt(rows.weights)[:, None]
-    solver = FewRows if rows.n_rows <= 2 * basis.n_waves else ManyRows
+    solver = DualRidge if rows.n_rows <= 2 * basis.n_waves else PrimalRidge
     compute_inputs = make_weighted_waves(stretched, waves, roots)
     ridge = solver(compute_inputs, (targets - means) * roots, held_out.folds)
     by_penalty = [ridge.fold_coefficients(penalty) for penalty in basis.penalties]

@@ -13,7 +13,7 @@ BLOCK = 1000
 ComputeInputs = Callable[[IntArray], Floats]
 
 
-class FewRows:
+class DualRidge:
     """Ridge regression through the products of rows, which are fewer than inputs.
 
     Parameters
@@ -61,10 +61,10 @@ class FewRows:
         return coefficients
 
 
-class ManyRows:
+class PrimalRidge:
     """Ridge regression through the products of inputs, summed block by block.
 
-    Its parameters and methods are those of `FewRows`.
+    Its parameters and methods are those of `DualRidge`.
     """
 
     def __init__(

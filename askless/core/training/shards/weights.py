@@ -141,7 +141,7 @@ class Weights:
         """
 
         def sum_lanes(lanes: IntArray) -> tuple[IntArray, Look]:
-            answer = self._ask(FactorSums(hypothesis, codes, lanes))
+            answer = self._ask_shards(FactorSums(hypothesis, codes, lanes))
             return answer.sums, self._make_look(int(answer.numbers[0]))
 
         return self._search_by_lanes(sum_lanes, feature_idxs)
@@ -158,7 +158,7 @@ class Weights:
             return self._scan(place.sums, feature_idxs, self._make_look(0, before))
 
         def sum_lanes(lanes: IntArray) -> tuple[IntArray, Look]:
-            sums = self._ask(PlaceSums(place.number, lanes)).sums
+            sums = self._ask_shards(PlaceSums(place.number, lanes)).sums
             return sums, self._make_look(0, before)
 
         return self._search_by_lanes(sum_lanes, feature_idxs)
@@ -173,7 +173,7 @@ class Weights:
 
         Rows without the feature drop out.
         """
-        sums = self._ask(PlaceSplit(place.number, feature_idx, code)).sums
+        sums = self._ask_shards(PlaceSplit(place.number, feature_idx, code)).sums
         above, below = (None, None) if place.sums is None else sums
         number = self._n_places
         self._n_places += 2
@@ -207,7 +207,7 @@ class Weights:
         if stump is not None:
             n_wrong, n_right, wrong, right = self._count_stump_sides(stump, codes)
         else:
-            asked = self._ask(Sides(hypothesis, codes))
+            asked = self._ask_shards(Sides(hypothesis, codes))
             n_wrong, n_right, wrong, right = asked.numbers.tolist()
         n_none = self.shards.n_weighted - n_wrong - n_right
         return (n_wrong, n_none, n_right), (wrong, self.quanta - wrong - right, right)
@@ -230,7 +230,7 @@ class Weights:
         kernels.find_sides(sums, known.counts, cut, votes, sides)
         n_wrong, n_right, edge, missing = sides.tolist()
         if place < 0:
-            asked = self._ask(Sides(stump, codes))
+            asked = self._ask_shards(Sides(stump, codes))
             return n_wrong, n_right, *asked.numbers.tolist()[2:]
         present = self.quanta - missing
         return n_wrong, n_right, (present - edge) // 2, (present + edge) // 2
@@ -246,7 +246,7 @@ class Weights:
         self._known[feature_idx] = known
         return known
 
-    def _ask(self, ask: Ask) -> ShardAnswer:
+    def _ask_shards(self, ask: Ask) -> ShardAnswer:
         """Ask all shards, which first apply the step that waits."""
         answer = self.shards.ask(ShardQuestion(self._step, ask))
         self._step, self.quanta = None, answer.quanta
@@ -260,7 +260,7 @@ class Weights:
 
     def _sum_lanes(self, lanes: IntArray) -> tuple[IntArray, Look]:
         """Return the sums of all rows on some lanes, and remember them."""
-        sums = self._ask(Sums(lanes)).sums
+        sums = self._ask_shards(Sums(lanes)).sums
         self._seen = SeenSums(lanes, sums, lanes.size == self._n_lanes)
         return self._seen.sums, self._make_look(self.quanta)
 

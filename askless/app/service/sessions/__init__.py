@@ -9,7 +9,7 @@ from askless.app.documents.session.state import write_state
 from askless.app.records import Moment, PredictSession
 from askless.app.service import limits
 from askless.app.service.loaded import LoadedModels
-from askless.app.service.sessions.choice import choose
+from askless.app.service.sessions.choice import choose_model
 from askless.app.service.sessions.expiry import apply_expiry
 from askless.app.service.sessions.opened import (
     ErasedSession,
@@ -44,7 +44,7 @@ def start(
     LimitError if the key has too many sessions.
     """
     now = at.now
-    choice = choose(db, loaded, request, now)
+    choice = choose_model(db, loaded, request, now)
     limits.check_session(db, at)
     model = loaded.get(db, *choice)
     catalogue = model.ensemble.catalogue

@@ -21,7 +21,7 @@ class ChosenModel(NamedTuple):
     price_list_id: str | None
 
 
-def choose(
+def choose_model(
     db: Transaction,
     loaded: LoadedModels,
     request: PredictRequest,

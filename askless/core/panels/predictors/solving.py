@@ -14,7 +14,7 @@ ComputeInputs = Callable[[IntArray], Floats]
 
 
 class DualRidge:
-    """Ridge regression through the products of rows, which are fewer than inputs.
+    """Ridge regression in the dual form: products of rows, fewer than inputs.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class DualRidge:
 
 
 class PrimalRidge:
-    """Ridge regression through the products of inputs, summed block by block.
+    """Ridge regression in the primal form: products of inputs, summed by blocks.
 
     Its parameters and methods are those of `DualRidge`.
     """

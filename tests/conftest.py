@@ -5,6 +5,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +51,12 @@ settings.load_profile("askless")
 # after the others.
 DURATIONS = Path(__file__).with_name("durations.json")
 SECONDS: dict[str, Counter[str]] = {"quick": Counter(), "full": Counter()}
-YARDSTICK: list[float] = []
+
+
+@cache
+def first_yardstick() -> float:
+    """Measure a yardstick before the tests begin, and keep it."""
+    return measure_yardstick()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -68,8 +74,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_report_header() -> str:
     """State how fast this machine is; processes of pytest-xdist make no report."""
-    YARDSTICK.append(measure_yardstick())
-    return f"yardstick: {YARDSTICK[0]:.2f} s (a plain loop of 20 million additions)"
+    return (
+        f"yardstick: {first_yardstick():.2f} s (a plain loop of 20 million additions)"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -84,6 +91,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
+    first_yardstick()
     # Thousands of tests stay in memory to the end: the collector need not visit them.
     gc.collect()
     gc.freeze()
@@ -99,7 +107,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     is_whole = not hasattr(session.config, "workerinput")
     if is_whole and session.config.getoption("--rewrite-durations"):
         # A machine may become slower while it is busy.
-        yardstick = (YARDSTICK[0] + measure_yardstick()) / 2
+        yardstick = (first_yardstick() + measure_yardstick()) / 2
         rounded = {
             level: {
                 file: round(took / yardstick, 1) for file, took in files.most_common()

@@ -112,7 +112,6 @@ def settings(
         cluster_ca=place.ca,
         cluster_cert=place.cert,
         cluster_key=place.key,
-        shards=2,
     )
 
 
@@ -130,7 +129,11 @@ def start_training(client: TestClient, visits: Path) -> str:
 
 
 def test_service_trains_on_a_cluster_what_stays_in_its_place(
-    client: TestClient, jobs: Jobs, visits: Path, monkeypatch: pytest.MonkeyPatch
+    client: TestClient,
+    jobs: Jobs,
+    visits: Path,
+    cluster: DaskCluster,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     taken = []
     take = worker_lines.take_shards
@@ -146,7 +149,7 @@ def test_service_trains_on_a_cluster_what_stays_in_its_place(
 
     spec = read_spec({**SPEC, "ignore": ["kind", "weight"]})
     assert jobs.document(training_id) == trained_here(visits, spec)
-    assert taken == [2]
+    assert taken == [len(cluster.pids())]
 
 
 def test_service_says_that_a_training_lost_its_cluster(

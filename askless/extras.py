@@ -5,7 +5,7 @@ from importlib import import_module
 from types import ModuleType
 
 INSTALL = "pip install 'askless[server]'"
-# What the packages of the extra `server` are imported as.
+# Import names of the packages in the extra `server`.
 SERVER_MODULES = frozenset(
     (
         *("alembic", "annotated_types", "fastapi", "fastapi_offline", "fsspec"),

@@ -15,7 +15,7 @@ from askless.core.catalogue.prices import from_micros
 from askless.core.errors import Refusal, RefusedError
 
 NEEDS = "needs the extra mlflow: pip install 'askless[server,mlflow]'"
-# What the packages of the extra are imported as.
+# Import names of the packages in the extra.
 MODULES = ("mlflow", "pandas")
 
 Folder = Annotated[

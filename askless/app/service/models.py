@@ -50,7 +50,7 @@ MODEL_START = re.compile(rb'\s*\{\s*"')
 # More questions of one case would take too long where features are many.
 MOST_PLAYED = 20
 PLAYABLE = "must be a model that a case can be played with, as `askless train` makes it"
-# What numbers that contradict one another can end in.
+# Errors that contradictory numbers can end in.
 BROKEN = (ArithmeticError, AssertionError, LookupError, TypeError, ValueError)
 START_RULE = "must be an object of JSON with fields, as `askless train` writes it"
 

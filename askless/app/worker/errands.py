@@ -36,7 +36,7 @@ ANSWERS_EVERY_S = 60.0
 PLAYS_EVERY_S = 2.0
 # An upload in progress has a blob and no row yet.
 ORPHAN_AGE = timedelta(hours=6)
-# Of an answer kept under its `Idempotency-Key`: nobody repeats a request later.
+# Age of an answer under its `Idempotency-Key`: nobody repeats a request later.
 ANSWER_AGE = timedelta(days=1)
 # A query names each; a database accepts some ten thousand names in one query.
 ORPHANS_AT_A_TIME = 1000

@@ -42,7 +42,7 @@ from askless.core.training.algorithms import ALGORITHMS, grow_ensemble, make_ens
 from askless.core.training.params import BoostParams
 from askless.core.work import end_of
 
-# Of a longer table so many rows are drawn: a fit takes hardly longer for it.
+# Rows drawn of a longer table: a fit takes hardly longer for them.
 MOST_ROWS = 500
 
 

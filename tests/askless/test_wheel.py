@@ -42,7 +42,7 @@ Client("http://127.0.0.1:9").close()
 assert askless.__version__, askless.__file__
 # The project's own are as they were.
 import app, core, migrations
-assert {one.__name__: one.OWN for one in (app, core, migrations)}
+assert all(package.OWN for package in (app, core, migrations))
 print(askless.__file__)
 """
 MLFLOW = """
@@ -59,17 +59,14 @@ assert list(frame["label"]) == list(by_flavour)
 """
 CLIENT = """
 import sys
-from pathlib import Path
 from askless import Client
 
 with Client(sys.argv[1]) as client:
-    rows, spec = Path("heart.csv"), Path("spec.json").read_text()
-    training = client.train(rows, __import__("json").loads(spec))
-    model = training.wait()
-    with_budget = client.predict(model.id, budget=10)
-    for question in with_budget:
+    model = client.train("heart.csv", "spec.json")
+    session = client.predict(model, budget=10)
+    for question in session:
         question.refused()
-    print(with_budget.prediction["label"])
+    print(session.prediction["label"])
 """
 
 

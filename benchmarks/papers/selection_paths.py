@@ -47,7 +47,7 @@ def walk(table: SelectionTable, params: SelectionParams) -> list[SelectionStep]:
     steps: list[SelectionStep] = []
     while open_idxs and (len(steps) < 2 or steps[-1].gain > TIE):
         trials = [search.measure(extend(subset, idx), params) for idx in open_idxs]
-        steps.append(search.next_step(table, params, steps, value, trials))
+        steps.append(search.choose_step(table, params, steps, value, trials))
         value, idx = steps[-1].value, steps[-1].feature_idx
         subset = extend(subset, idx)
         subset.settle()
@@ -92,7 +92,7 @@ def sweep(dataset: Dataset, params: SelectionParams) -> dict[int, list[int]]:
                 fit = fits[frozenset((*subset.feature_idxs, idx))]
                 z = float(fit.zs[rounds - 1])
                 trials.append(search.FeatureScore(idx, z, fit.concentration, 0))
-            step = trials and search.next_step(table, params, [], value, trials)
+            step = trials and search.choose_step(table, params, [], value, trials)
             if step and step.is_taken:
                 going.setdefault(step.feature_idx, {})[rounds] = step.value
             else:

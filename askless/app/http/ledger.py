@@ -107,7 +107,7 @@ def write_csv(
     engine: SqlEngine, tenant_id: str, filters: LedgerFilter, *, is_raw: bool
 ) -> Iterator[str]:
     """Yield all entries of a filter as parts of a CSV, each in its own transaction."""
-    yield service.csv_head()
+    yield service.csv_header()
     after = None
     while True:
         with reading(engine, tenant_id) as db:

@@ -89,7 +89,7 @@ def run_limited(
     Raises RefusedError if the function does or a limit is passed, UnwantedError once
     `is_wanted` returns False, and ChildLostError for any other end of the child.
     """
-    with as_file(source) as file:
+    with open_as_os_file(source) as file:
         with ONE_THREAD:
             child = Child.start(
                 *(forkserver(function), run_function),
@@ -124,7 +124,7 @@ def wait_for_result(
 
 
 @contextmanager
-def as_file(source: IO[bytes] | None) -> Iterator[IO[bytes]]:
+def open_as_os_file(source: IO[bytes] | None) -> Iterator[IO[bytes]]:
     """Yield a file of the operating system with the whole content of a stream."""
     if source is None:
         with open(os.devnull, "rb") as empty:

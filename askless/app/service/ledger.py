@@ -121,7 +121,7 @@ def read_entry_id(text: str) -> tuple[str, int]:
         raise NotFoundError("entry") from None
 
 
-def csv_head() -> str:
+def csv_header() -> str:
     return write_lines([COLUMNS])
 
 

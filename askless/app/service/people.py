@@ -39,7 +39,7 @@ def find_key(db: Transaction, person: Person) -> StoredKey | None:
     Raises UnknownKeyError if it was revoked, and RefusedError as `let_in` does.
     """
     require_subject(person)
-    key = keys.find_person(db, person.subject)
+    key = keys.find_person_key(db, person.subject)
     if key is not None and key.revoked_at is not None:
         raise UnknownKeyError
     return key

@@ -25,8 +25,11 @@ def identify(db: Transaction, key_id: str) -> StoredKey | None:
     return None if row is None else ROWS.read(row)
 
 
-def find_person(db: Transaction, subject: str) -> StoredKey | None:
-    """Return the key of a person of the transaction's tenant."""
+def find_person_key(db: Transaction, subject: str) -> StoredKey | None:
+    """Return the key of a person of the transaction's tenant, or None.
+
+    `subject` is their provider and its id of them, separated by a space.
+    """
     return ROWS.first(db, BY_SUBJECT, subject)
 
 

@@ -12,8 +12,8 @@ import pyarrow.parquet
 from askless.app.uploads.bounds import (
     UNBOUNDED,
     Bounds,
-    refuse_more,
     refuse_too_large_for_memory,
+    refuse_too_many,
 )
 from askless.app.uploads.csv_tables import read_csv
 from askless.app.uploads.unpacking import Source, encoding_rule, read_content, to_utf8
@@ -33,8 +33,8 @@ def read_parquet(content: bytes, bounds: Bounds) -> Any:
     Texts stay in dictionaries, so a long text that rows repeat is held once.
     """
     metadata = pyarrow.parquet.read_metadata(pa.BufferReader(content))
-    refuse_more(metadata.num_columns, bounds.columns, "columns")
-    refuse_more(metadata.num_rows, bounds.rows, "rows")
+    refuse_too_many(metadata.num_columns, bounds.columns, "columns")
+    refuse_too_many(metadata.num_rows, bounds.rows, "rows")
     refuse_too_large_for_memory(unpacked_bytes(metadata), bounds.memory)
     leaves = (metadata.schema.column(i) for i in range(metadata.num_columns))
     texts = [
@@ -109,7 +109,7 @@ def read_table(
         else:
             rule = encoding_rule(text) or rule
         raise RefusedError([Refusal("table", rule, first_line(error))]) from None
-    refuse_more(table.num_rows, bounds.rows, "rows")
+    refuse_too_many(table.num_rows, bounds.rows, "rows")
     table = table.rename_columns(tidy_names(table.column_names))
     refuse_long_cells(table, bounds.cell_bytes)
     return table

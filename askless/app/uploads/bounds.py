@@ -23,8 +23,8 @@ class Bounds:
 UNBOUNDED = Bounds()
 
 
-def refuse_more(count: int, most: int | None, noun: str) -> None:
-    """Refuse a table with more than `most` items of a noun, such as rows."""
+def refuse_too_many(count: int, most: int | None, noun: str) -> None:
+    """Refuse a table of more than `most` rows, columns or files; `noun` says which."""
     if most is not None and count > most:
         rule = f"must have at most {most:,} {noun}; it has {count:,}"
         raise RefusedError([Refusal("table", rule)])

@@ -11,7 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from askless.app.uploads.bounds import Bounds, refuse_more, refuse_too_large_for_memory
+from askless.app.uploads.bounds import (
+    Bounds,
+    refuse_too_large_for_memory,
+    refuse_too_many,
+)
 from askless.core.errors import Refusal, RefusedError
 from askless.core.table.cells import MISSING_WORDS
 
@@ -59,7 +63,7 @@ def read_csv(
     """
     dialect = find_dialect(content, bounds)
     n_columns = len(dialect.names)
-    refuse_more(n_columns, bounds.columns, "columns")
+    refuse_too_many(n_columns, bounds.columns, "columns")
     refuse_long_line(content, n_columns, bounds)
     refuse_too_large_for_memory(
         len(content) + n_columns * BYTES_PER_COLUMN, bounds.memory
@@ -78,7 +82,7 @@ def read_csv(
     refuse_ragged(ragged, skipped)
     if dialect.separator == COMMA:
         return table
-    return replace_decimal_commas(table, find_parted(table))
+    return replace_decimal_commas(table, find_columns_with_thousands(table))
 
 
 def parse_csv(content: bytes, dialect: Dialect, keep_ragged: Any) -> Any:
@@ -216,15 +220,15 @@ def refuse_long_line(content: bytes, n_columns: int, bounds: Bounds) -> None:
         start = max(ends) + 1
 
 
-def replace_decimal_commas(table: Any, parted: Collection[str]) -> Any:
+def replace_decimal_commas(table: Any, with_thousands: Collection[str]) -> Any:
     """Replace decimal commas by points in a table or a batch of its rows.
 
     Spreadsheets write such commas where a semicolon separates cells. In the columns
-    `parted` commas part thousands (`find_parted`).
+    `with_thousands` commas part thousands (`find_columns_with_thousands`).
     """
     columns = [
         column
-        if name in parted
+        if name in with_thousands
         else pc.replace_substring_regex(
             column, pattern=DECIMAL_COMMA, replacement=r"\1.\2"
         )
@@ -233,8 +237,11 @@ def replace_decimal_commas(table: Any, parted: Collection[str]) -> Any:
     return pa.table(columns, names=table.column_names)
 
 
-def find_parted(table: Any) -> frozenset[str]:
-    """Return the columns in which commas part thousands, as in 1,234.5."""
+def find_columns_with_thousands(table: Any) -> frozenset[str]:
+    """Return the names of columns where a comma separates thousands, as in 1,234.5.
+
+    One such cell is enough.
+    """
     return frozenset(
         name
         for name, column in zip(table.column_names, table.columns, strict=True)

@@ -13,7 +13,7 @@ from askless.app.uploads.bounds import Bounds
 from askless.app.uploads.joining import (
     NamedTable,
     join_tables,
-    refuse_too_many,
+    refuse_too_many_together,
     split_file,
     write_parquet,
 )
@@ -95,7 +95,7 @@ def join_files(
             )
     if refusals:
         raise RefusedError(refusals)
-    refuse_too_many(tables, bounds)
+    refuse_too_many_together(tables, bounds)
     content = b""
 
     def read_joined() -> StreamedTable:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from askless.app.documents.session.cases import note_absent
-from askless.app.uploads.bounds import Bounds, refuse_more
+from askless.app.uploads.bounds import Bounds, refuse_too_many
 from askless.app.uploads.columns import (
     TYPE_RULE,
     are_all_numbers,
@@ -198,8 +198,8 @@ def split_file(file: IO[bytes], lengths: Sequence[int]) -> list[BytesIO]:
     return [BytesIO(file.read(length)) for length in lengths]
 
 
-def refuse_too_many(tables: Sequence[NamedTable], bounds: Bounds) -> None:
+def refuse_too_many_together(tables: Sequence[NamedTable], bounds: Bounds) -> None:
     """Refuse tables that have more rows or columns together than one may have."""
     names = {name for table in tables for name in table.cells.column_names}
-    refuse_more(sum(table.cells.num_rows for table in tables), bounds.rows, "rows")
-    refuse_more(len(names), bounds.columns, "columns")
+    refuse_too_many(sum(table.cells.num_rows for table in tables), bounds.rows, "rows")
+    refuse_too_many(len(names), bounds.columns, "columns")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from askless.app.uploads.bounds import Bounds, refuse_more
+from askless.app.uploads.bounds import Bounds, refuse_too_many
 from askless.app.uploads.places import (
     TableFile,
     find_file,
@@ -54,7 +54,7 @@ def record_table(
     if url.startswith(LOCAL):
         refuse_linked_folders(url, places)
     files = find_table_files(url)
-    refuse_more(len(files), MAX_FILES, "files")
+    refuse_too_many(len(files), MAX_FILES, "files")
     refuse_links([file.path for file in files], url, places)
     table = StreamedTable(files, (), bounds)
     if table.n_rows == 0:

@@ -14,15 +14,15 @@ import pyarrow.fs
 import pyarrow.parquet
 
 from askless.app.uploads import first_line, read_table, tidy_names
-from askless.app.uploads.bounds import Bounds, refuse_more
+from askless.app.uploads.bounds import Bounds, refuse_too_many
 from askless.app.uploads.csv_tables import (
     COMMA,
     MAX_RAGGED,
     SAMPLE_ROWS,
     Dialect,
     arrow_options,
+    find_columns_with_thousands,
     find_dialect,
-    find_parted,
     read_first_rows,
     refuse_ragged,
     replace_decimal_commas,
@@ -111,7 +111,7 @@ def write_blocks(
     with open_text(source) as text:
         head = text.read(LOOK)
     dialect = find_dialect_early(head, bounds)
-    refuse_more(len(dialect.names), bounds.columns, "columns")
+    refuse_too_many(len(dialect.names), bounds.columns, "columns")
     ragged: list[Any] = []
 
     def keep_ragged(row: Any) -> str:
@@ -143,21 +143,25 @@ def write_batches(
     Raises NoBlocksError where a later batch shows what the commas of a column mean.
     """
     n_rows = 0
-    parted: frozenset[str] = frozenset()
+    with_thousands: frozenset[str] = frozenset()
     # Most words occur only few times in a group: dictionaries would double the time.
     with pyarrow.parquet.ParquetWriter(
         target, batches.schema, use_dictionary=False
     ) as writer:
         for rows in join_batches(batches):
-            refuse_more(n_rows + rows.num_rows, bounds.rows, "rows")
+            refuse_too_many(n_rows + rows.num_rows, bounds.rows, "rows")
             is_plain = dialect.separator == COMMA
-            with_commas = parted if is_plain else find_parted(rows) | parted
-            if n_rows and with_commas != parted:
+            now_with_thousands = (
+                with_thousands
+                if is_plain
+                else find_columns_with_thousands(rows) | with_thousands
+            )
+            if n_rows and now_with_thousands != with_thousands:
                 raise NoBlocksError
-            parted = with_commas
+            with_thousands = now_with_thousands
             n_rows += rows.num_rows
             writer.write_table(
-                rows if is_plain else replace_decimal_commas(rows, parted)
+                rows if is_plain else replace_decimal_commas(rows, with_thousands)
             )
 
 

@@ -10,7 +10,7 @@ from weakref import finalize
 import pyarrow as pa
 
 from askless.app.uploads import read_table, tidy_names
-from askless.app.uploads.bounds import UNBOUNDED, Bounds, refuse_more
+from askless.app.uploads.bounds import UNBOUNDED, Bounds, refuse_too_many
 from askless.app.uploads.columns import TYPE_RULE, holds_numbers, to_column
 from askless.app.uploads.places import (
     TableFile,
@@ -70,7 +70,7 @@ class StreamedTable(Mapping[str, Column]):
                 footer, file_schema = opened.metadata, opened.schema_arrow
             self.files.append(file)
             self._footers[file.path] = footer
-            refuse_more(footer.num_columns, bounds.columns, "columns")
+            refuse_too_many(footer.num_columns, bounds.columns, "columns")
             # The first file decides the columns that all others must have.
             schema = schema or file_schema
             refuse_schema(file, file_schema, self.files[0], schema)
@@ -78,7 +78,7 @@ class StreamedTable(Mapping[str, Column]):
                 stop = self.n_rows + footer.row_group(number).num_rows
                 self.spans.append(RowGroup(file, number, self.n_rows, stop))
                 self.n_rows = stop
-            refuse_more(self.n_rows, bounds.rows, "rows")
+            refuse_too_many(self.n_rows, bounds.rows, "rows")
         assert schema is not None, "a table has a file, or its schema is known"
         self._fields = dict(zip(tidy_names(schema.names), schema, strict=True))
         self._is_number: dict[str, bool] = {}

@@ -99,7 +99,10 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class FeatureScore:
-    """A candidate's Z, Z' or accuracy; the other fields are those of `Fit`."""
+    """A candidate's Z, Z' or accuracy.
+
+    `concentration` is the largest sum of squared weights of an output (see `Fit`).
+    """
 
     feature_idx: int
     value: float
@@ -155,7 +158,7 @@ def select(
             trials.append(measure(extend(subset, idx), params))
             if n_tried < len(open_idxs):
                 yield SelectionProgress(len(steps) + 1, n_tried, len(open_idxs))
-        step = next_step(table, params, steps, value, trials)
+        step = choose_step(table, params, steps, value, trials)
         steps.append(step)
         yield SelectionProgress(step.number, len(open_idxs), len(open_idxs), step)
         if step.is_taken:
@@ -198,34 +201,34 @@ def measure(subset: Subset, params: SelectionParams) -> FeatureScore:
     return FeatureScore(feature_idx, value, fit.concentration, fit.n_hypotheses)
 
 
-def next_step(
+def choose_step(
     table: SelectionTable,
     params: SelectionParams,
-    steps: Sequence[SelectionStep],
-    value: float,
+    earlier_steps: Sequence[SelectionStep],
+    value_before: float,
     trials: Sequence[FeatureScore],
 ) -> SelectionStep:
-    """Choose the best candidate, and whether to add it.
+    """Choose the best candidate feature, and decide whether to add it.
 
-    `value` is the Z, Z' or accuracy without it, `trials` are those of the candidates;
-    `steps` are the steps before.
+    `value_before` is the Z, Z' or accuracy of the present subset. `trials` has one
+    score for each candidate added to it.
     """
     values = np.array([trial.value for trial in trials])
     if params.method == "sfs":
         best = trials[find_best(-values)]
-        gain, needed = best.value - value, TIE
+        gain, needed = best.value - value_before, TIE
     else:
         best = trials[find_best(np.maximum(values, table.least_z))]
         n_tests = 2 * len(trials) * table.n_outputs
-        # A Z below the least Z counts as the least. Under D' a wrongly voted row weighs
-        # sum D'^2 on average, which is more.
+        # Any Z below `least_z` counts as `least_z`. For Z' the bound is at least
+        # sum D'^2, the mean weight of a row under D'.
         least_z = max(table.least_z, best.concentration)
-        gain = math.log(max(value, least_z) / max(best.value, least_z))
+        gain = math.log(max(value_before, least_z) / max(best.value, least_z))
         needed = needed_gain(best.concentration, n_tests, params.significance)
-    chosen = [*(step.feature_idx for step in steps), best.feature_idx]
-    before = steps[-1].n_hypotheses if steps else 0
+    chosen = [*(step.feature_idx for step in earlier_steps), best.feature_idx]
+    n_before = earlier_steps[-1].n_hypotheses if earlier_steps else 0
     return SelectionStep(
-        number=len(steps) + 1,
+        number=len(earlier_steps) + 1,
         feature_idx=best.feature_idx,
         value=best.value,
         gain=gain,
@@ -233,7 +236,7 @@ def next_step(
         is_taken=gain > needed,
         candidates=tuple((trial.feature_idx, trial.value) for trial in trials),
         cost=buy(table.dataset.catalogue, Paid(), chosen)[0],
-        n_hypotheses=before + sum(trial.n_hypotheses for trial in trials),
+        n_hypotheses=n_before + sum(trial.n_hypotheses for trial in trials),
     )
 
 

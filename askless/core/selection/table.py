@@ -51,7 +51,7 @@ class SelectionTable:
         """The Z below which Z counts as 0; one wrongly voted row gives a larger Z.
 
         The bound also applies to Z', whose rows have other weights: with one bound for
-        all subsets those whose Z' is 0 tie. `next_step` raises it to that of its D'.
+        all subsets those whose Z' is 0 tie. `choose_step` raises it to that of its D'.
         """
         return max(float(self.weights @ self.weights), MIN_Z)
 

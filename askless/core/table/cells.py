@@ -77,21 +77,29 @@ def is_unnamed(name: str) -> bool:
     return name.startswith((UNNAMED, INDEX))
 
 
-def infer_cells(counts: Counter[str]) -> FeatureType:
-    """Return the type that tidied cells suggest; `counts` has those that are present.
+def infer_cell_type(counts: Counter[str]) -> FeatureType:
+    """Return the type that a column's cells suggest.
 
-    Number where more than half of the cells are numbers: the others are refused later,
-    so that one stray word does not turn numbers into categories. Boolean where all
-    cells are true or false, else category.
+    `counts` has how often each tidied cell occurs. Gap words such as `-` or `none` do
+    not count. Number if more than half of the other cells are numbers, or the column is
+    empty: the rest is refused later, so that one stray word does not turn numbers into
+    categories. Boolean if all are true or false and either both occur or no gap word
+    does. Else category.
     """
-    known = {cell: count for cell, count in counts.items() if not is_gap(cell)}
-    n_numbers = sum(n for cell, n in known.items() if read_number(cell) is not None)
-    if not counts or 2 * n_numbers > sum(known.values()):
+    counts_without_gaps = {
+        cell: count for cell, count in counts.items() if not is_gap(cell)
+    }
+    n_numbers = sum(
+        n for cell, n in counts_without_gaps.items() if read_number(cell) is not None
+    )
+    if not counts or 2 * n_numbers > sum(counts_without_gaps.values()):
         return "number"
-    words = {cell.lower() for cell in known}
+    words = {cell.lower() for cell in counts_without_gaps}
     has_both = bool(words & TRUE_WORDS) and bool(words & FALSE_WORDS)
     # A single "yes" beside "none" is a category, and so are dashes alone.
-    if words <= TRUE_WORDS | FALSE_WORDS and (has_both or len(known) == len(counts)):
+    if words <= TRUE_WORDS | FALSE_WORDS and (
+        has_both or len(counts_without_gaps) == len(counts)
+    ):
         return "boolean"
     return "category"
 

@@ -18,7 +18,7 @@ from askless.core.errors import Refusal, describe, nearest_hint
 from askless.core.table.cells import (
     COMMA_NUMBER,
     TYPE_RULES,
-    infer_cells,
+    infer_cell_type,
     is_blank,
     is_date,
     is_measure,
@@ -142,7 +142,7 @@ def infer_type(column: Column, missing: Collection[str] = ()) -> FeatureType:
     if column.dtype != np.object_:
         return "number"
     cells = as_text(column).present
-    return infer_cells(
+    return infer_cell_type(
         Counter({word: n for word, n in cells.items() if word not in missing})
     )
 

@@ -16,7 +16,7 @@ from askless.core.table.cells import (
     COMMA_NUMBER,
     THOUSANDS,
     find_unit,
-    infer_cells,
+    infer_cell_type,
     is_date,
     is_gap,
     is_measure,
@@ -225,7 +225,7 @@ def draft_type(column: Column) -> tuple[FeatureType, tuple[str, ...], list[str]]
     if column.dtype != np.object_:
         return "number", (), []
     cells = as_text(column)
-    kind = infer_cells(cells.present)
+    kind = infer_cell_type(cells.present)
     if kind != "number":
         return kind, (), []
     counts = Counter(

@@ -15,8 +15,8 @@ from askless.core.selection.boosting import boost_subset
 from askless.core.selection.params import SelectionParams
 from askless.core.selection.search import (
     FeatureScore,
+    choose_step,
     needed_gain,
-    next_step,
     select,
 )
 from askless.core.selection.table import make_table
@@ -241,7 +241,7 @@ def test_z_prime_below_one_row_of_its_own_weights_falls_no_further(
     table = make_table(noisy(11, 400))
     trials = [FeatureScore(0, 0.003, concentration, 1)]
 
-    step = next_step(table, SelectionParams("ifs2boost"), [], 0.02, trials)
+    step = choose_step(table, SelectionParams("ifs2boost"), [], 0.02, trials)
 
     assert step.is_taken == is_taken
     assert (step.gain > 0) == is_taken

@@ -8,7 +8,7 @@ from askless.core.errors import AnswerError
 from askless.core.session.answers import check_answer, parse_answer
 from askless.core.table.cells import (
     find_unit,
-    infer_cells,
+    infer_cell_type,
     is_date,
     is_measure,
     read_cell,
@@ -44,7 +44,7 @@ def test_white_space_and_words_for_missing_are_taken_away():
 def test_gap_among_numbers_is_missing(gap):
     cells = tidy(["1", gap, "2.5"])
 
-    assert infer_cells(Counter(filter(None, cells))) == "number"
+    assert infer_cell_type(Counter(filter(None, cells))) == "number"
     assert [read_cell(Feature("n"), cell) for cell in cells][::2] == [1, 2.5]
     assert math.isnan(read_cell(Feature("n"), cells[1]))
 
@@ -64,7 +64,7 @@ def test_gap_among_numbers_is_missing(gap):
     ],
 )
 def test_most_cells_decide_the_type(cells, kind):
-    assert infer_cells(Counter(filter(None, cells))) == kind
+    assert infer_cell_type(Counter(filter(None, cells))) == kind
 
 
 @pytest.mark.parametrize(

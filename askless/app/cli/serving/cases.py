@@ -8,7 +8,7 @@ import typer
 
 from askless.app.batch.writing import open_result, open_stdout
 from askless.app.cli.options import output
-from askless.app.cli.serving.keys import FIRST, Tenant, database, find_tenant
+from askless.app.cli.serving.keys import FIRST, Tenant, database, require_tenant_id
 from askless.app.documents.http.datasets import read_time
 from askless.app.errors import NotFoundError
 from askless.app.service.loaded import LoadedModels
@@ -72,7 +72,7 @@ def read_cases(key: str, span: CaseSpan, tenant: str) -> Any:
     settings = read_settings()
     at = settings.moment_at(datetime.now(UTC))
     with database() as engine:
-        tenant_id = find_tenant(engine, tenant)
+        tenant_id = require_tenant_id(engine, tenant)
         try:
             with transaction(engine, tenant_id, is_read=True) as db:
                 query = query_of(db, key, span)

@@ -78,7 +78,7 @@ def show(tenant: Tenant = FIRST) -> None:
     table = Table(Column("key", no_wrap=True, min_width=28), *COLUMNS)
     now = datetime.now(UTC)
     with database() as engine:
-        tenant_id = find_tenant(engine, tenant)
+        tenant_id = require_tenant_id(engine, tenant)
         after: str | None = None
         while True:
             with transaction(engine, tenant_id, is_read=True) as db:
@@ -124,7 +124,7 @@ def restore(
 def changing(tenant: str, key: str) -> Iterator[Transaction]:
     """Open a transaction of a tenant; refuse a key that is not its own."""
     with database() as engine:
-        tenant_id = find_tenant(engine, tenant)
+        tenant_id = require_tenant_id(engine, tenant)
         with transaction(engine, tenant_id) as db:
             if service.find(db, key) is None:
                 rule = "must be a key of this tenant; askless keys list shows them"
@@ -148,7 +148,8 @@ def database() -> Iterator[sa.Engine]:
             engine.dispose()
 
 
-def find_tenant(engine: sa.Engine, name: str) -> str:
+def require_tenant_id(engine: sa.Engine, name: str) -> str:
+    """Return the id of a tenant by its name; raise RefusedError if there is none."""
     with transaction(engine, None, is_read=True) as db:
         tenant_id = service.find_tenant(db, name)
     if tenant_id is None:

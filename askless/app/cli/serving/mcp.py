@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from askless.app import logs
 from askless.app.cli import options
-from askless.app.cli.serving.keys import FIRST, Tenant, find_tenant
+from askless.app.cli.serving.keys import FIRST, Tenant, require_tenant_id
 from askless.app.cli.serving.service import migrate_database, opened
 from askless.app.store.database.engine import create_engine
 from askless.core.errors import Refusal, RefusedError
@@ -26,7 +26,7 @@ def serve_agent(tenant: Tenant = FIRST) -> None:
         if settings.is_embedded:
             migrate_database(settings)
         engine = create_engine(settings.url)
-        tenant_id = find_tenant(engine, tenant)
+        tenant_id = require_tenant_id(engine, tenant)
         engine.dispose()
         if sys.stdin.isatty():
             options.errors.print("An agent's program is to start this. End: Ctrl+D")

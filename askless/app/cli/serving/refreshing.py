@@ -8,7 +8,7 @@ import sqlalchemy as sa
 import typer
 
 from askless.app.cli.options import output
-from askless.app.cli.serving.keys import FIRST, Tenant, database, find_tenant
+from askless.app.cli.serving.keys import FIRST, Tenant, database, require_tenant_id
 from askless.app.errors import ConflictError, NotFoundError
 from askless.app.records import Moment
 from askless.app.service.loaded import LoadedModels
@@ -47,7 +47,7 @@ def refresh_model(
     """
     rule = refreshes.StatedRule(alpha=0.05, margin=0.0, is_by_rule=by_rule)
     with database() as engine:
-        desk = RefreshDesk(read_settings(), engine, find_tenant(engine, tenant))
+        desk = RefreshDesk(read_settings(), engine, require_tenant_id(engine, tenant))
         outcome = desk.refresh(name, rule, if_due=if_due)
     output.print(
         json.dumps(outcome) if as_json else outcome["sentence"], soft_wrap=True

@@ -6,7 +6,7 @@ import typer
 from rich.table import Column, Table
 
 from askless.app.cli.options import output
-from askless.app.cli.serving.keys import database, find_tenant
+from askless.app.cli.serving.keys import database, require_tenant_id
 from askless.app.service import keys as service
 from askless.app.store.database.engine import transaction
 from askless.core.errors import Refusal, RefusedError
@@ -49,7 +49,7 @@ def keep(
     if (days is None) != is_forever:
         raise RefusedError([Refusal("--days", "is required, or --forever")])
     with database() as engine:
-        tenant_id = find_tenant(engine, tenant)
+        tenant_id = require_tenant_id(engine, tenant)
         with transaction(engine, None) as db:
             service.set_retention(db, tenant_id, days)
     kept = "for good" if days is None else f"{days} days once they are closed"

@@ -11,9 +11,9 @@ from askless.app.doors.cds.cards import (
     REASON_SYSTEM,
     REASONS,
     case_card,
-    known_card,
+    known_order_card,
     read_id,
-    useless_card,
+    useless_order_card,
 )
 from askless.app.doors.records.observations import (
     KnownValue,
@@ -114,14 +114,14 @@ def judge_orders(
             continue
         before = taken.get(feature.name)
         if before is not None and before.outcome in HAD:
-            cards.append(known_card(view, feature, before.value, using.base))
+            cards.append(known_order_card(view, feature, before.value, using.base))
             continue
         call = SessionCall(opened.session.id, using.loaded, using.at)
         ordered = [{"feature": feature.name, "outcome": "ordered"}]
         try:
             checks.check(db, call, AnswersRequest.model_validate({"answers": ordered}))
         except UselessAnswerError as error:
-            cards.append(useless_card(view, feature, error, using.base))
+            cards.append(useless_order_card(view, feature, error, using.base))
         # That it can't be paid, or that the case has ended, its own card says.
         except (OverBudgetError, ClosedError):
             continue

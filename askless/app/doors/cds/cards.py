@@ -135,25 +135,30 @@ def order(card_id: str, feature: Feature, price: str, patient_id: str) -> Json:
     return {"label": text, "uuid": card_id, "actions": [action]}
 
 
-def known_card(view: bodies.Session, feature: Feature, value: Any, base: str) -> Json:
+def known_order_card(
+    view: bodies.Session, feature: Feature, value: Any, base: str
+) -> Json:
     """Return the card of an order whose result is known or awaited; None: awaited."""
     if value is None:
-        return needless_card(view, f"{feature.title} is ordered already", base)
+        return needless_order_card(view, f"{feature.title} is ordered already", base)
     text = f"{value} {feature.unit or ''}".strip()
-    return needless_card(view, f"{feature.title} is known already: {text}", base)
+    return needless_order_card(view, f"{feature.title} is known already: {text}", base)
 
 
-def useless_card(
+def useless_order_card(
     view: bodies.Session, feature: Feature, error: UselessAnswerError, base: str
 ) -> Json:
-    """Return the card of an order that would change nothing."""
+    """Return a card that warns of an order whose result can't change the prediction."""
     price = money(from_micros(error.price), view.budget.unit)
     text = f"{feature.title} ({price}) would not change the prediction"
-    return needless_card(view, text, base)
+    return needless_order_card(view, text, base)
 
 
-def needless_card(view: bodies.Session, text: str, base: str) -> Json:
-    """Return a card about no feature: to override it says nothing of the case."""
+def needless_order_card(view: bodies.Session, text: str, base: str) -> Json:
+    """Return the card that warns of a needless order.
+
+    It names no feature, so overriding it is no answer.
+    """
     return {
         "uuid": write_id(CardPlace(view.id, None)),
         "summary": shorten(text),

@@ -63,12 +63,15 @@ def answer_call(
     if isinstance(opened, ErasedSession):
         raise ClosedError("the session was erased")
     check_same(db, opened, key, sent)
-    new = list_new(opened, sent.answers)
-    turn = give(db, call, new) if new else Turn(look(db, call), 0, 0)
+    new_answers = list_new(opened, sent.answers)
+    if new_answers:
+        turn = give_answers(db, call, new_answers)
+    else:
+        turn = Turn(find_open(db, call), 0, 0)
     if not sent.ends:
         return turn
     # New answers have made another version; else somebody may have answered meanwhile.
-    ended = service.stop(db, call._replace(versions=None) if new else call)
+    ended = service.stop(db, call._replace(versions=None) if new_answers else call)
     assert isinstance(ended, OpenSession), "it was open in this transaction"
     return turn._replace(opened=ended)
 
@@ -172,21 +175,22 @@ def is_same(taken: Any, sent: Any) -> bool:
     return taken == sent and (isinstance(taken, bool) or not isinstance(sent, bool))
 
 
-def give(db: Transaction, call: SessionCall, new: list[ItemAnswer]) -> Turn:
-    """Answer a session; refusals have their paths in the resource."""
+def give_answers(
+    db: Transaction, call: SessionCall, new_answers: list[ItemAnswer]
+) -> Turn:
+    """Add new answers to a session.
+
+    Refusals name paths of the FHIR resource, not of our request.
+    """
     paths = {}
-    for place, new_answer in enumerate(new):
-        paths[f"answers[{place}].feature"] = f"{new_answer.path}.linkId"
-        paths[f"answers[{place}].value"] = f"{new_answer.path}.answer"
-        paths[f"answers[{place}].outcome"] = f"{new_answer.path}.extension"
-        paths[new_answer.feature] = new_answer.path
+    for position, answer in enumerate(new_answers):
+        paths[f"answers[{position}].feature"] = f"{answer.path}.linkId"
+        paths[f"answers[{position}].value"] = f"{answer.path}.answer"
+        paths[f"answers[{position}].outcome"] = f"{answer.path}.extension"
+        paths[answer.feature] = answer.path
     answers = [
-        {
-            "feature": new_answer.feature,
-            "outcome": new_answer.outcome,
-            "value": new_answer.value,
-        }
-        for new_answer in new
+        {"feature": answer.feature, "outcome": answer.outcome, "value": answer.value}
+        for answer in new_answers
     ]
     try:
         request = AnswersRequest.model_validate({"answers": answers})
@@ -195,10 +199,10 @@ def give(db: Transaction, call: SessionCall, new: list[ItemAnswer]) -> Turn:
         raise renamed(list_refusals(error), paths) from None
     except RefusedError as error:
         raise renamed(error.refusals, paths) from None
-    return Turn(opened, len(new), charged)
+    return Turn(opened, len(new_answers), charged)
 
 
-def look(db: Transaction, call: SessionCall) -> OpenSession:
+def find_open(db: Transaction, call: SessionCall) -> OpenSession:
     opened = find(db, call)
     if isinstance(opened, ErasedSession):
         raise ClosedError("the session was erased")

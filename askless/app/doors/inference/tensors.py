@@ -220,5 +220,5 @@ def write_body(
         else:
             described_output = output.to_json()
         described.append(described_output)
-    text = json.dumps(head | {"outputs": described}, ensure_ascii=False).encode()
-    return text + b"".join(parts), len(text) if parts else None
+    json_bytes = json.dumps(head | {"outputs": described}, ensure_ascii=False).encode()
+    return json_bytes + b"".join(parts), len(json_bytes) if parts else None

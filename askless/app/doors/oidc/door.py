@@ -163,7 +163,7 @@ async def begin(request: Request) -> Response:
 
 
 @router.get("/out")
-async def leave(request: Request) -> Response:
+async def sign_out_at_provider(request: Request) -> Response:
     """Send the browser to where the provider signs people out."""
     flow: Flow = request.app.state.oidc_flow
     address = (await flow.server.learn()).metadata.end_session_endpoint

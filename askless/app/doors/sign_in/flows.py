@@ -142,21 +142,25 @@ class Flow:
 
 
 def cookie_name(request: Request, state: str) -> str:
-    """Return the cookie of a state; the prefix keeps other hosts of a domain from it.
+    """Return the name of a state's cookie.
 
-    Each has its own, so that windows don't meet.
+    Each state has its own, so that windows don't meet.
     """
-    return f"{cookie_start(request)}{sha256(state.encode()).hexdigest()[:16]}"
+    return f"{cookie_prefix(request)}{sha256(state.encode()).hexdigest()[:16]}"
 
 
-def cookie_start(request: Request) -> str:
+def cookie_prefix(request: Request) -> str:
+    """Return what all cookies of sign-ins begin with.
+
+    Browsers keep `__Host-` ones to this host, by https only.
+    """
     return "__Host-askless_flow_" if is_safe(request) else "askless_flow_"
 
 
 def list_cookies(request: Request) -> list[str]:
     """Return the cookies of sign-ins under way, oldest first."""
-    start = cookie_start(request)
-    return [name for name in request.cookies if name.startswith(start)]
+    prefix = cookie_prefix(request)
+    return [name for name in request.cookies if name.startswith(prefix)]
 
 
 def is_safe(request: Request) -> bool:

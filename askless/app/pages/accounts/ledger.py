@@ -18,7 +18,12 @@ from askless.app.http.plumbing.auth import Called, needs
 from askless.app.http.plumbing.days import day_end, day_start
 from askless.app.http.plumbing.deps import At, Changes, Engine, Loaded, ReadDb
 from askless.app.pages.plumbing.callers import Typed
-from askless.app.pages.plumbing.frame import as_file, errors_of, render, see_other
+from askless.app.pages.plumbing.frame import (
+    download_headers,
+    errors_of,
+    render,
+    see_other,
+)
 from askless.app.pages.plumbing.inputs import read_days, read_filters, text_in
 from askless.app.records import Caller, LedgerFilter
 from askless.app.records import LedgerEntry as Entry
@@ -203,7 +208,9 @@ def download(request: Request, engine: Engine, caller: Called) -> Response:
     """Return the filtered entries as CSV, as the API writes them."""
     filters = read_filter(read_filters(request.query_params, ASKED))
     lines = write_csv(engine, caller.tenant_id, filters, is_raw=False)
-    return StreamingResponse(lines, media_type=CSV, headers=as_file("ledger.csv"))
+    return StreamingResponse(
+        lines, media_type=CSV, headers=download_headers("ledger.csv")
+    )
 
 
 @router.get("/{id}/reverse", dependencies=[needs("ledger")])

@@ -66,7 +66,7 @@ def find_page(
         "champion": ModelBody.model_validate(meant),
         "found": challenge,
         "chart": None if challenge is None else draw_looks(challenge),
-        "why_not": None,
+        "refusal": None,
         "may_write": may_write,
         "may_begin": may_write
         and all(refresh_scope in scopes for refresh_scope in REFRESH_SCOPES),
@@ -124,10 +124,10 @@ def show_refusal(
 ) -> HTMLResponse:
     with reading(request.app.state.engine, caller.tenant_id) as db:
         page = find_page(db, loaded, id, caller.scopes)
-    page["why_not"] = str(error)
+    page["refusal"] = str(error)
     if isinstance(error, RefusedError):
         rules = errors_of(error).items()
-        page["why_not"] = " ".join(f"{name}: {rule}." for name, rule in rules)
+        page["refusal"] = " ".join(f"{name}: {rule}." for name, rule in rules)
     status = 422 if isinstance(error, RefusedError) else 409
     return render(request, "challenge.html", status, **page)
 

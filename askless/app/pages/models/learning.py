@@ -53,12 +53,12 @@ def find_reason(model: Any) -> str | None:
 def render_form(
     request: Request,
     head: ModelHead,
-    why_not: str | None = None,
+    refusal: str | None = None,
     status: int = 200,
     **more: Any,
 ) -> HTMLResponse:
     most = request.app.state.settings.max_body_bytes
-    context = {"head": head, "why_not": why_not, "most_bytes": most} | more
+    context = {"head": head, "refusal": refusal, "most_bytes": most} | more
     return render(request, "learn.html", status, **context)
 
 

@@ -119,16 +119,20 @@ async def change_champion(id: str, changes: Changes, form: Typed, now: Now) -> R
 
 
 @router.get("/{id}/delete", dependencies=[needs("models")])
-def confirm_deletion(request: Request, id: str, db: ReadDb) -> HTMLResponse:
-    return show_deletion(request, id, db)
+def show_deletion(request: Request, id: str, db: ReadDb) -> HTMLResponse:
+    return render_deletion(request, id, db)
 
 
-def show_deletion(
-    request: Request, id: str, db: ReadDb, why_not: str | None = None
+def render_deletion(
+    request: Request, id: str, db: ReadDb, refusal: str | None = None
 ) -> HTMLResponse:
+    """Show the page that asks for confirmation.
+
+    With a refusal it says why the deletion is refused, with status 409.
+    """
     head = models.get_head(db, id)
-    status = 200 if why_not is None else 409
-    return render(request, "model_delete.html", status, head=head, why_not=why_not)
+    status = 200 if refusal is None else 409
+    return render(request, "model_delete.html", status, head=head, refusal=refusal)
 
 
 @router.post("/{id}/delete", dependencies=[needs("models")])
@@ -141,4 +145,4 @@ async def delete_model(
             lambda _: see_other("/ui/models?done=deleted"),
         )
     except ConflictError as error:
-        return await run_in_threadpool(show_deletion, request, id, db, str(error))
+        return await run_in_threadpool(render_deletion, request, id, db, str(error))

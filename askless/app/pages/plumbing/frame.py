@@ -88,7 +88,7 @@ def see_other(address: str) -> RedirectResponse:
     return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
 
 
-def as_file(name: str) -> dict[str, str]:
+def download_headers(name: str) -> dict[str, str]:
     """Return the headers of a download that no cache may keep."""
     disposition = f'attachment; filename="{name}"'
     return {"Content-Disposition": disposition} | {

@@ -144,17 +144,21 @@ def show_dataset(
 
 
 @router.get("/{id}/delete", dependencies=[needs("datasets")])
-def confirm_deletion(request: Request, id: str, db: ReadDb) -> HTMLResponse:
-    return show_deletion(request, id, db)
+def show_deletion(request: Request, id: str, db: ReadDb) -> HTMLResponse:
+    return render_deletion(request, id, db)
 
 
-def show_deletion(
-    request: Request, id: str, db: Any, why_not: str | None = None
+def render_deletion(
+    request: Request, id: str, db: Any, refusal: str | None = None
 ) -> HTMLResponse:
+    """Show the page that asks for confirmation.
+
+    With a refusal it says why the deletion is refused, with status 409.
+    """
     dataset = datasets.get(db, id)
-    status = 200 if why_not is None else 409
+    status = 200 if refusal is None else 409
     return render(
-        request, "dataset_delete.html", status, dataset=dataset, why_not=why_not
+        request, "dataset_delete.html", status, dataset=dataset, refusal=refusal
     )
 
 
@@ -171,4 +175,4 @@ async def delete_dataset(
     try:
         return await changes(lambda db: datasets.delete(db, id), respond)
     except ConflictError as error:
-        return await run_in_threadpool(show_deletion, request, id, db, str(error))
+        return await run_in_threadpool(render_deletion, request, id, db, str(error))

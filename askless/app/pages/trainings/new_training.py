@@ -112,23 +112,23 @@ async def act_on_form(
         desk, lambda db: datasets.get(db, typed.get("dataset", ""))
     )
     is_text = typed.get("action", "") in AS_TEXT
-    once = changes._replace(retry=form_retry(request, typed))
+    change_once = changes._replace(retry=form_retry(request, typed))
     more: dict[str, Any] = {}
     status = 200
     done: trainings.Order | Response | None
     try:
         if is_text:
             more |= {"as_text": True, "spec": typed.get("spec", "")}
-            done = await act_on_text(typed, table, desk, once, now)
+            done = await act_on_text(typed, table, desk, change_once, now)
         else:
-            done = await act_on_fields(typed, table, desk, once, now)
+            done = await act_on_fields(typed, table, desk, change_once, now)
         if isinstance(done, Response):
             return done
         more["checked"] = done and done.table
     except RefusedError as error:
         more["errors"], status = errors_of(error), 422
     except (LimitError, ConflictError) as error:
-        more["why_not"], status = str(error), 409
+        more["refusal"], status = str(error), 409
     drafted = await draft_table(request, desk, table, typed.get("target", ""))
     begun = begin_form(drafted, table.columns) if is_text else {}
     return show_form(request, table, drafted, begun | typed, status, **more)
@@ -138,7 +138,7 @@ async def act_on_fields(
     typed: dict[str, str],
     table: StoredDataset,
     desk: OrderDesk,
-    once: Changer,
+    change_once: Changer,
     now: datetime,
 ) -> trainings.Order | Response | None:
     """Do the action of a button on the form's fields: fill in, save, check or start.
@@ -165,14 +165,16 @@ async def act_on_fields(
             for refusal in error.refusals
         ]
         raise RefusedError([*read.refusals, *refusals]) from None
-    return await start(once, order, table, now) if action == "start" else order
+    if action == "start":
+        return await start_training(change_once, order, table, now)
+    return order
 
 
 async def act_on_text(
     typed: Mapping[str, str],
     table: StoredDataset,
     desk: OrderDesk,
-    once: Changer,
+    change_once: Changer,
     now: datetime,
 ) -> trainings.Order | Response:
     """Check or start with a pasted spec; refusals are shown at its one field."""
@@ -181,7 +183,7 @@ async def act_on_text(
     except RefusedError as error:
         raise RefusedError([Refusal("spec", words_of(error))]) from None
     is_start = typed["action"] == "start-spec"
-    return await start(once, order, table, now) if is_start else order
+    return await start_training(change_once, order, table, now) if is_start else order
 
 
 def words_of(error: RefusedError) -> str:
@@ -238,11 +240,11 @@ def form_retry(request: Request, typed: Mapping[str, str]) -> Retry:
     return Retry(request, f"form {digest}", digest)
 
 
-async def start(
-    once: Changer, order: trainings.Order, table: StoredDataset, now: datetime
+async def start_training(
+    change_once: Changer, order: trainings.Order, table: StoredDataset, now: datetime
 ) -> Response:
-    """Enqueue the training, and redirect to it."""
-    return await once(
+    """Enqueue a training, once even if the form is sent twice; redirect to its page."""
+    return await change_once(
         lambda db: trainings.start(db, order, table.id, now),
-        lambda made: see_other(f"/ui/train/{made.id}"),
+        lambda training: see_other(f"/ui/train/{training.id}"),
     )

@@ -124,7 +124,7 @@ def show_form(
         "n_unpriced": count_unpriced(typed, table.columns),
         "shown_open": any(name.endswith("-shown") for name in errors),
         "as_text": False,
-        "why_not": None,
+        "refusal": None,
         "once": typed.get("once") or token_urlsafe(16),
         "spec": plain_text(read_form(typed, table.columns).spec),
         "checked": None,

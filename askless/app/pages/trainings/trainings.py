@@ -71,9 +71,9 @@ def show_training(
     training: Any,
     now: datetime,
     caller: Caller,
-    why_not: str | None = None,
+    refusal: str | None = None,
 ) -> HTMLResponse:
-    """Show a training; `why_not` says why cancelling was refused, with status 409."""
+    """Show a training; `refusal` says why cancelling was refused, with status 409."""
     sees = {name: scope in caller.scopes for name, scope in SEEN.items()}
     has_table = training.dataset_id is not None and sees["data"]
     is_ended = training.state in FINAL_STATES
@@ -85,7 +85,7 @@ def show_training(
     return render(
         request,
         "training.html",
-        200 if why_not is None else 409,
+        200 if refusal is None else 409,
         training=training,
         state=STATES[training.state],
         is_ended=is_ended,
@@ -99,7 +99,7 @@ def show_training(
         remedy=REMEDIES.get(kind),
         sees=sees,
         table=datasets.get(db, training.dataset_id).name if has_table else None,
-        why_not=why_not,
+        refusal=refusal,
         meaning=None if is_closing else trainings.foretell_name(db, training.name),
     )
 
@@ -138,10 +138,10 @@ async def cancel_training(
 ) -> Response:
     caller = changes.caller
 
-    def explain(why_not: str) -> HTMLResponse:
+    def explain(refusal: str) -> HTMLResponse:
         with reading(request.app.state.engine, caller.tenant_id) as db:
             training = trainings.show(db, id, now)
-            return show_training(request, db, training, now, caller, why_not)
+            return show_training(request, db, training, now, caller, refusal)
 
     try:
         return await changes(

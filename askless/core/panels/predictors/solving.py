@@ -83,13 +83,13 @@ class PrimalRidge:
         sums = [sum_products(compute_inputs, outputs, rows) for rows in row_sets]
         self.fold_sums = sums[:-1]
         self.products = np.sum([total for total, _ in sums], axis=0)
-        self.sums = np.sum([total for _, total in sums], axis=0)
+        self.output_products = np.sum([total for _, total in sums], axis=0)
 
     def fold_coefficients(self, penalty: float) -> list[FloatArray]:
         """Return the coefficients fitted without each fold, for one ridge penalty."""
-        # The sums over all rows less those over the fold.
+        # Sums over the other rows are those over all rows, less the fold's.
         return [
-            solve(self.products - products, self.sums - sums, penalty)
+            solve(self.products - products, self.output_products - sums, penalty)
             for products, sums in self.fold_sums
         ]
 
@@ -103,7 +103,7 @@ class PrimalRidge:
 
     def coefficients(self, penalty: float) -> FloatArray:
         """Return the coefficients fitted to all rows, (n_inputs, n_outputs)."""
-        return solve(self.products, self.sums, penalty)
+        return solve(self.products, self.output_products, penalty)
 
 
 def split_blocks(row_idxs: IntArray) -> list[IntArray]:

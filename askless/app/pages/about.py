@@ -75,4 +75,4 @@ def problem(request: Request, kind: str) -> HTMLResponse:
     entry = KINDS[kind]
     # Words between backticks are code.
     parts = entry.meaning.split("`")
-    return render(request, "kind.html", kind=kind, one=entry, parts=parts)
+    return render(request, "kind.html", kind=kind, problem=entry, parts=parts)

@@ -70,7 +70,7 @@ def list_policies(ensemble: Ensemble, played: Conditions) -> str:
 def curve_json(
     curve: Curve, unit: str, aims: list[str], early: list[EarlyPoint] | None
 ) -> dict[str, Any]:
-    """Return a curve as JSON for programs."""
+    """Return a curve as JSON, with its aims and early stops if it has any."""
     document = bodies.Curve.of(curve, unit=unit).model_dump(exclude={"unit"})
     document |= {"aims": aims} if aims else {}
     if early is not None:

@@ -21,7 +21,7 @@ class OtherVersionError(Exception):
 
 
 def serve_shard(address: str, token: str, version: str) -> None:
-    """Be a shard of the training at an address, until its coordinator is gone.
+    """Serve a shard to the coordinator at `address`, until that is gone.
 
     The connection is one of the cluster's own, encrypted if those are. Raises
     `OtherVersionError` if this worker has another `version` of core.

@@ -50,7 +50,7 @@ def record_table(
 
     It also refuses tables without rows or with too many files.
     """
-    refuse_elsewhere(url, places)
+    require_allowed_url(url, places)
     if url.startswith(LOCAL):
         refuse_linked_folders(url, places)
     files = find_table_files(url)
@@ -73,7 +73,7 @@ def open_reference(
     bounds: Bounds,
 ) -> StreamedTable:
     """Open the files of a table; refuse files that changed since it was stored."""
-    refuse_elsewhere(reference.url, places)
+    require_allowed_url(reference.url, places)
     try:
         system, _ = open_place(reference.url)
     except (OSError, ValueError) as error:
@@ -95,8 +95,8 @@ def find_unchanged(system: Any, recorded: RecordedFile) -> TableFile:
     raise RefusedError([Refusal(f"table {file.name}", rule, change)])
 
 
-def refuse_elsewhere(url: str, places: Sequence[str]) -> None:
-    """Refuse an address outside the places that are allowed."""
+def require_allowed_url(url: str, places: Sequence[str]) -> None:
+    """Refuse a URL that is malformed, or below none of the allowed places."""
     where = url.partition("://")[2]
     # A leading slash, as in file:///folder, would make the first part empty.
     parts = where.split("/")[where.startswith("/") :]

@@ -135,9 +135,9 @@ def compute_error_costs(
 
 
 def number_groups(parts: Sequence[Dataset]) -> IntArray:
-    """Return numbers of the row groups of several parts of a table; (n_rows,).
+    """Return the number of each row's group over several parts of a table; (n_rows,).
 
-    Groups of different parts are different.
+    Rows of different parts never share a number.
     """
     pairs = [
         np.column_stack((np.full(rows.n_samples, part), rows.row_group_idxs))

@@ -232,8 +232,8 @@ def price_rests(position: Position, part: int | None = None) -> FloatArray:
     is_open = ladder.members & (status == kernels.OPEN)
     amounts = is_open @ catalogue.costs[:n_read]
     for group_idx in np.flatnonzero(~position.case.is_group_paid).tolist():
-        its_members = catalogue.group_idxs[:n_read] == group_idx
-        amounts += catalogue.fees[group_idx] * is_open[:, its_members].any(axis=1)
+        is_member = catalogue.group_idxs[:n_read] == group_idx
+        amounts += catalogue.fees[group_idx] * is_open[:, is_member].any(axis=1)
     is_out = ~ladder.is_for(part) | (amounts > position.remaining)
     rests = position.kept[f"rests of {part}"] = np.where(is_out, np.inf, amounts)
     return rests

@@ -172,7 +172,10 @@ def run_server(
     with_worker: bool,
     with_case: bool = False,
 ) -> None:
-    """Serve; `with_case`: the demo's case, not of its tenant, is told too."""
+    """Serve, and print the address once requests are answered.
+
+    `with_case`: prepare a first case of the default tenant, and print its address too.
+    """
     from askless.app.server import serve
 
     if settings.must_ask(is_local=is_loopback(bound.getsockname()[0])):

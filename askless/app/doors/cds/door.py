@@ -63,7 +63,9 @@ def discover(db: ReadDb, loaded: Loaded) -> Json:
         name = head.name if PLAIN.fullmatch(head.name) else head.id
         catalogue = models.find(db, loaded, name).ensemble.catalogue
         if map_codes(catalogue):
-            services += (describe(name, head.name, hook, catalogue) for hook in HOOKS)
+            services += (
+                describe_service(name, head.name, hook, catalogue) for hook in HOOKS
+            )
     return {"services": services}
 
 
@@ -80,13 +82,16 @@ def list_names(db: Transaction, most: int = MOST_MODELS) -> list[ModelHead]:
             return [*heads.values()][:most]
 
 
-def describe(name: str, title: str, hook: str, catalogue: Catalogue) -> Json:
-    """Return a service of a model, with what it wants to know of the patient."""
+def describe_service(name: str, title: str, hook: str, catalogue: Catalogue) -> Json:
+    """Describe the service of a model at a hook, as discovery lists it.
+
+    Its `prefetch` names the data of the patient that clients send with each call.
+    """
     codes = map_codes(catalogue)
     panels = {panel for panel, parts in PANELS.items() if not parts.isdisjoint(codes)}
-    wanted = ",".join(map(escape, [*codes, *sorted(panels - codes.keys())]))
+    tokens = ",".join(map(write_search_token, [*codes, *sorted(panels - codes.keys())]))
     patient = "{{context.patientId}}"
-    prefetch = {"observations": f"Observation?patient={patient}&code={wanted}{NEWEST}"}
+    prefetch = {"observations": f"Observation?patient={patient}&code={tokens}{NEWEST}"}
     if any(tells_of_patient(code) for code in codes.values()):
         prefetch["patient"] = f"Patient/{patient}"
     return {
@@ -99,8 +104,8 @@ def describe(name: str, title: str, hook: str, catalogue: Catalogue) -> Json:
     }
 
 
-def escape(coding: tuple[str, str]) -> str:
-    """Return a code with its system as a search of FHIR in an address takes it."""
+def write_search_token(coding: tuple[str, str]) -> str:
+    """Return a code and its system as a token of a FHIR search, quoted for a URL."""
     parts = (re.sub(r"([\\,|$])", r"\\\1", text) for text in coding)
     return quote("|".join(parts), safe=":/|-._~$,")
 

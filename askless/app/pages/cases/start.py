@@ -100,9 +100,10 @@ def show_form(
 
 
 def sort_by_use(model: Model) -> list[Feature]:
-    """Return the features that a model reads, those first that are asked most often.
+    """Return the features that a model reads, the most often asked first.
 
-    How often is the mean over the budgets of the curve; without it the order stays.
+    Purchases are summed over the budgets of the curve. Where none are known, the order
+    stays.
     """
     ensemble = model.ensemble
     read = [idx for idx, is_used in enumerate(ensemble.is_used) if is_used]

@@ -83,7 +83,7 @@ def draw_looks(challenge: Challenge) -> str | None:
     return gap_chart(gaps, challenge.rule.margin)
 
 
-async def prepare(
+async def prepare_refresh(
     id: str, request: Request, caller: Called, place: Workplace, at: At, form: Typed
 ) -> refreshes.PreparedRefresh | Exception:
     """Join the tables of a refresh, or return why that is refused."""
@@ -105,7 +105,9 @@ async def begin_challenge(
     caller: Called,
     place: Workplace,
     now: Now,
-    prepared: Annotated[refreshes.PreparedRefresh | Exception, Depends(prepare)],
+    prepared: Annotated[
+        refreshes.PreparedRefresh | Exception, Depends(prepare_refresh)
+    ],
 ) -> Response:
     """Begin the training of a challenger; say on the page what stands in the way."""
     try:

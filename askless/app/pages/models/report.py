@@ -54,7 +54,10 @@ def plan_knee(model: Model) -> PlannedBudget | None:
 
 
 def choose_budgets(model: Model) -> list[int | None]:
-    """Return some budgets of the curve, or without one shares of the total cost."""
+    """Return `N_BUDGETS` budgets at most, of which the last is None: no limit.
+
+    They are budgets of the model's curve; without a curve, shares of the total cost.
+    """
     if model.curve is None:
         most = total_cost(model.ensemble.catalogue)
         return [most * part // N_BUDGETS for part in range(1, N_BUDGETS)] + [None]
@@ -62,8 +65,8 @@ def choose_budgets(model: Model) -> list[int | None]:
     limits = [budget for budget in model.curve.budgets if budget]
     # The largest pays for what is bought without a budget.
     limits = limits[:-1] or limits
-    places = np.linspace(0, len(limits) - 1, min(N_BUDGETS - 1, len(limits)))
-    return [limits[place] for place in places.round().astype(int)] + [None]
+    positions = np.linspace(0, len(limits) - 1, min(N_BUDGETS - 1, len(limits)))
+    return [limits[position] for position in positions.round().astype(int)] + [None]
 
 
 def name_budget(model: Model, budget: int | None) -> str:

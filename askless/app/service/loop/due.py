@@ -175,10 +175,10 @@ def count_new(db: Transaction, head: ModelHead, at: Moment) -> int:
 
 
 def find_cut(db: Transaction, head: ModelHead) -> datetime:
-    """Return from when on cases became known that no training has used.
+    """Return the time up to which trainings have used the cases that were known.
 
-    What the last challenger was trained on counts as used, whatever came of it: the
-    same cases are no reason to train again.
+    The cases of the last challenger count as used even if it was not promoted: they
+    are no reason to train again. If its training failed, they do not count.
     """
     cut = find_trained_on(db, head).until
     assert cut is not None, "a model has an age"

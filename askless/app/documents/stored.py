@@ -62,7 +62,7 @@ NAMES = {
 #: types of fields whose type in core is too wide
 TYPES = {"policy": Policy}
 #: arrays of two dimensions, and symmetric ones, stored as the rows of the upper half
-MATRICES, SYMMETRIC = {"coefficients"}, {"covariance"}
+MATRICES, SYMMETRIC = {"coefficients", "log_chances"}, {"covariance"}
 #: fields that no document has: they follow from others
 DERIVED = {"places"}
 #: the `kind` in a document of classes that core tells apart by type

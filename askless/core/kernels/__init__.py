@@ -13,6 +13,7 @@ from askless.core.kernels.binning import (
 )
 from askless.core.kernels.boosted_trees import boost_trees, find_stump_gains
 from askless.core.kernels.histograms import add_moved_rows, add_moved_rows_parallel
+from askless.core.kernels.interpolation import SHARE_ROWS, mix_tables, shrink_tables
 from askless.core.kernels.jit import count_threads, use_threads, watch_compiling
 from askless.core.kernels.logistic import Penalty, fit_logits
 from askless.core.kernels.newton import (
@@ -110,6 +111,16 @@ from askless.core.kernels.sessions.walks import (
     walk_ordered,
 )
 from askless.core.kernels.sides import count_classes, find_sides
+from askless.core.kernels.tables import (
+    CellLayout,
+    add_logs,
+    count_cells,
+    entropy,
+    expect_falls,
+    find_cells,
+    normalise_logs,
+    write_losses,
+)
 from askless.core.kernels.weights import (
     CHUNK,
     count_sides,

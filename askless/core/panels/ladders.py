@@ -30,8 +30,9 @@ from askless.core.panels.search import SEARCH_FOLDS, SetSearch
 from askless.core.panels.sets import choose_sets, select_forward
 from askless.core.panels.spread import map_in_threads
 from askless.core.panels.stopping import fit_stopping
+from askless.core.panels.tables import CountedRows, hold_out_tables
 from askless.core.table.dataset import Dataset
-from askless.core.table.gaps import fill_gaps, informative_features
+from askless.core.table.gaps import fill_gaps, informative_features, keep_silent
 from askless.core.training.boosting import boost, initial_weights
 from askless.core.training.params import BoostParams, EffortName
 from askless.core.work import approach, end_of, pass_on
@@ -153,7 +154,10 @@ def fit_ladder(
     """
     settings = EFFORTS[effort]
     dataset = thin_classes(dataset, settings.fit_rows)
-    dataset = fill_gaps(dataset, informative_features(dataset, least_missing))
+    is_informative = informative_features(dataset, least_missing)
+    filled = fill_gaps(dataset, is_informative)
+    tables = CountedRows(keep_silent(filled, dataset), is_informative)
+    dataset = filled
     load_solver()
     with threadpool_limits(limits=1, user_api="blas"):
         few = pick_search_rows(settings, PanelRows(dataset, seed))
@@ -164,7 +168,7 @@ def fit_ladder(
         )
         rows = PanelRows(dataset, seed, limits)
         blended = yield from pass_on(
-            fit_panels(rows, orders, settings), lambda share: ROUTE_FROM * share
+            fit_panels(rows, orders, settings, tables), lambda share: ROUTE_FROM * share
         )
         judges = blended.held_out.row_idxs
         some = np.linspace(0, judges.size - 1, min(judges.size, MOST_STOPPED))
@@ -173,7 +177,11 @@ def fit_ladder(
         stopped = PanelRows(dataset.take(judges[some]), seed)
         stopping = fit_stopping(stopped, blended.panels, logits, error_costs)
         ladder = PanelLadder(
-            blended.panels, rows.starts, stopping, spaces=(blended.space,)
+            blended.panels,
+            rows.starts,
+            stopping,
+            spaces=(blended.space,),
+            tables=blended.tables,
         )
         if rungs:
             makers = Makers(thin_rows, partial(fit_part, settings), rungs)
@@ -255,9 +263,15 @@ def ladder_bytes(
 
 
 def fit_panels(
-    rows: PanelRows, orders: Sequence[tuple[int, ...]], effort: Effort
+    rows: PanelRows,
+    orders: Sequence[tuple[int, ...]],
+    effort: Effort,
+    tables: CountedRows | None = None,
 ) -> Generator[float, None, FittedPanels]:
-    """Fit the blends of sets, and light blends of their beginnings."""
+    """Fit the blends of sets, and light blends of their beginnings.
+
+    `tables` are the same rows; cells that nobody answered are not filled.
+    """
     full = effort.full
     if rows.n_rows < FEW_ROWS:
         full = full._replace(ensembles=N_SEEDS * full.ensembles)
@@ -265,7 +279,7 @@ def fit_panels(
     for order in orders:
         for size in list_beginning_sizes(len(order), effort.next_size):
             recipes.setdefault(frozenset(order[:size]), (order[:size], effort.light))
-    return (yield from fit_blends(rows, orders, recipes, effort))
+    return (yield from fit_blends(rows, orders, recipes, effort, tables))
 
 
 def fit_blends(
@@ -273,6 +287,7 @@ def fit_blends(
     orders: Sequence[tuple[int, ...]],
     recipes: Recipes,
     effort: Effort,
+    tables: CountedRows | None = None,
 ) -> Generator[float, None, FittedPanels]:
     """Fit a panel by each recipe, and sort the panels in the order of preference.
 
@@ -285,8 +300,10 @@ def fit_blends(
     read_idxs = dict.fromkeys(idx for order, _ in recipes.values() for idx in order)
     space = rows.select_with_covariance(tuple(read_idxs))
 
+    tabled = None if tables is None else hold_out_tables(tables, held_out.folds)
+
     def fit(key: frozenset[int]) -> tuple[Panel, FloatArray]:
-        return make_panel(rows, space, *recipes[key], held_out)
+        return make_panel(rows, space, *recipes[key], held_out, tabled)
 
     panels: dict[frozenset[int], Panel] = {}
     logits: dict[frozenset[int], FloatArray] = {}
@@ -309,7 +326,8 @@ def fit_blends(
     preferred = sorted(panels, key=lambda key: (ranks[key], len(key)))
     ranked = level_rises([replace(panels[k], loss=ranks[k][0]) for k in preferred])
     ranked_logits = np.array([logits[key] for key in preferred])
-    return FittedPanels(ranked, ranked_logits, held_out, space)
+    whole = None if tabled is None else tabled.whole
+    return FittedPanels(ranked, ranked_logits, held_out, space, whole)
 
 
 def list_beginning_sizes(most: int, growth: float) -> list[int]:

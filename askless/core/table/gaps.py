@@ -140,6 +140,18 @@ def fill_gaps(dataset: Dataset, is_informative: BoolArray) -> Dataset:
     return replace(dataset, values=values)
 
 
+def keep_silent(filled: Dataset, dataset: Dataset) -> Dataset:
+    """Return filled rows with those cells missing again that nobody answered.
+
+    `dataset` is what was filled. The same object as `filled` where there are none.
+    """
+    is_silent = find_silent(dataset.values)
+    if not is_silent.any():
+        return filled
+    values = np.where(is_silent, dataset.values, filled.values)
+    return replace(filled, values=values)
+
+
 def draw_values(
     present: FloatArray, weights: FloatArray, n_drawn: int, seed: int
 ) -> FloatArray:

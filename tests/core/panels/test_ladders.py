@@ -133,8 +133,8 @@ def test_panels_are_preferred_by_their_loss(fitted):
 
 
 def test_set_of_a_larger_budget_is_preferred_whatever_its_loss(monkeypatch):
-    def made(rows, space, order, recipe, held_out):
-        del space, recipe, held_out
+    def made(rows, space, order, recipe, held_out, tables):
+        del space, recipe, held_out, tables
         loss = {0: 0.7, 1: 0.2, 2: 0.5}[len(order)]
         panel = Panel(tuple(order), loss, frozenset(), rises=(0.0,) * len(order))
         return panel, np.zeros((rows.n_rows, 1))

@@ -1,5 +1,6 @@
 """Blends in a model's document: columns, trees and ridges that predict."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.model.ladder.blends import Blend, KernelRidge, LogisticRidge, Trees
 from askless.core.model.ladder.columns import Columns
 from askless.core.model.ranges import Below, Each, Numbers, Positions, Shares
+from askless.core.model.tables import TableMember
 
 Nodes = Annotated[IntArray, Interval(ge=-(2**31), le=2**31)]
 
@@ -47,15 +49,20 @@ class BlendShape(StoredShape):
     trees: TreesShape
     ridges: Many[Ridge]
     weights: Stored[Annotated[FloatArray, Interval(ge=0, le=1e6)]]
+    #: where it reads the tables of the panels
+    tables_weight: Annotated[float, Interval(gt=0, le=1e6)] | None = None
 
 
 def blend_to_json(blend: Blend) -> dict[str, Any]:
     """Return a blend as JSON-able values, without its columns: a space has them."""
-    return {
+    document = {
         "trees": trees_to_json(blend.trees),
         "ridges": write(blend.ridges),
         "weights": write(blend.weights),
     }
+    if blend.tables is not None:
+        document["tables_weight"] = blend.tables_weight
+    return document
 
 
 def trees_to_json(trees: Trees) -> dict[str, Any]:
@@ -77,9 +84,17 @@ def trees_to_json(trees: Trees) -> dict[str, Any]:
     return {name: array.tolist() for name, array in arrays.items()}
 
 
-def build_blend(shape: BlendShape, columns: Columns) -> Blend:
-    """Return a blend; `columns` are those of its space."""
-    return Blend(columns, build_trees(shape.trees), shape.ridges, shape.weights)
+def build_blend(
+    shape: BlendShape, columns: Columns, tables: TableMember | None
+) -> Blend:
+    """Return a blend; `columns` are those of its space.
+
+    `tables` are those of its features, which it reads where it has a weight for them.
+    """
+    blend = Blend(columns, build_trees(shape.trees), shape.ridges, shape.weights)
+    if shape.tables_weight is None:
+        return blend
+    return replace(blend, tables=tables, tables_weight=shape.tables_weight)
 
 
 def build_trees(shape: TreesShape) -> Trees:

@@ -11,6 +11,7 @@ from askless.app.documents.model.panels import (
     space_positions,
 )
 from askless.app.documents.model.routes import build_route, check_route
+from askless.app.documents.model.tables import check_tables
 from askless.core.arrays import FloatArray
 from askless.core.errors import Refusal
 from askless.core.model.ladder.blends import KernelRidge, LogisticRidge
@@ -59,6 +60,12 @@ def check_panels(
     sets = [set(panel.feature_idxs) for panel in shape.panels]
     yield from check_route(build_route(shape.route), sets, n_features)
     yield from check_columns(shape, where)
+    yield from check_tables(shape.tables, n_features, n_outputs, f"{where}.tables")
+    for position, panel in enumerate(shape.panels):
+        reads_tables = panel.blend is not None and panel.blend.tables_weight is not None
+        if reads_tables and shape.tables is None:
+            place = f"{where}.panels[{position}].blend.tables_weight"
+            yield Refusal(place, "is there only where the panels have tables")
 
 
 def check_panel(panel: PanelShape, n_outputs: int, where: str) -> Iterator[Refusal]:

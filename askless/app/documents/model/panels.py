@@ -15,6 +15,7 @@ from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.model.ladder.routes import MAIN
 from askless.core.model.ladder.stopping import Stopping
 from askless.core.model.ranges import Below, Each, Numbers, Position
+from askless.core.model.tables import PartTables, TableMember
 
 # Ten times what a training makes; asking costs panels times features.
 MAX_PANELS = 10_000
@@ -42,6 +43,7 @@ class PanelLadderShape(StoredShape):
     spaces: Many[Stored[Columns]]
     stopping: Stored[Stopping] | None = None
     route: RouteShape | None = None
+    tables: Stored[PartTables] | None = None
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -62,6 +64,8 @@ def panels_to_json(ladder: PanelLadder) -> dict[str, Any]:
         document["stopping"] = write(ladder.stopping)
     if ladder.route is not None:
         document["route"] = route_to_json(ladder.route)
+    if ladder.tables is not None:
+        document["tables"] = write(ladder.tables)
     return document
 
 
@@ -86,7 +90,11 @@ def build_panels(shape: PanelLadderShape | None) -> PanelLadder | None:
             Panel,
             may_lack=frozenset(panel.may_lack),
             blend=panel.blend
-            and build_blend(panel.blend, spaces[place].take(panel.feature_idxs)),
+            and build_blend(
+                panel.blend,
+                spaces[place].take(panel.feature_idxs),
+                shape.tables and TableMember(shape.tables, panel.feature_idxs),
+            ),
         )
         for panel, place in zip(shape.panels, space_positions(shape), strict=True)
     )

@@ -2,7 +2,7 @@
 
 Unlike a missing cell, a hidden feature (refused or never asked) says nothing about the
 case. It is marginalised: trees go both ways, ridges use the conditional mean given the
-known features.
+known features, tables leave out its factor.
 """
 
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from askless.core import arrays, kernels
 from askless.core.arrays import Arrays, BoolArray, Derived, FloatArray, Floats
 from askless.core.model.ladder.columns import Columns, HiddenColumns
 from askless.core.model.ranges import Number, Numbers
+from askless.core.model.tables import TableMember
 
 # Log odds are clipped to this size.
 MAX_LOGIT = 30.0
@@ -173,6 +174,8 @@ class Blend(Arrays):
     ridges: tuple[KernelRidge | LogisticRidge, ...]
     #: (1 + n_ridges,), the weight of the trees first
     weights: FloatArray
+    tables: TableMember | None = None
+    tables_weight: Annotated[float, Interval(ge=0, le=1e6)] = 0.0
 
     def hide(self, is_hidden: BoolArray) -> Hiding:
         """Compute the figures for predicting without hidden features, (n_features,)."""
@@ -198,6 +201,9 @@ class Blend(Arrays):
             # A ridge without weight takes time for nothing.
             if weight > 0:
                 total = total + weight * ridge.logits(columns, damping)
+        if self.tables is not None:
+            odds = self.tables.logits(values, is_hidden)
+            total = total + self.tables_weight * odds
         logits: FloatArray = np.clip(arrays.make_finite(total), -MAX_LOGIT, MAX_LOGIT)
         return logits
 

@@ -15,6 +15,7 @@ from askless.core.model.ladder.blends import Blend, Hiding, KernelRidge
 from askless.core.model.ladder.columns import Columns
 from askless.core.model.ladder.routes import MAIN, Route
 from askless.core.model.ladder.stopping import Stopping
+from askless.core.model.tables import PartTables
 
 # With each further hidden feature the sum of the rises grows by this share.
 SUPERADDED = 0.15
@@ -65,6 +66,8 @@ class PanelLadder(Arrays, Derived):
     #: the columns of all features that panels read: of the main panels, then of each
     #: part
     spaces: tuple[Columns, ...] = ()
+    #: what the values of features say about the class, for blends
+    tables: PartTables | None = None
 
     @cached_property
     def n_read(self) -> int:

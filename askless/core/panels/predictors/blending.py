@@ -11,6 +11,7 @@ from askless.core.arrays import FloatArray, IntArray, round_digits
 from askless.core.model.ladder.blends import Blend, to_chances
 from askless.core.model.ladder.columns import Columns
 from askless.core.model.ladder.panels import Panel
+from askless.core.model.tables import PartTables, TableMember
 from askless.core.panels.effort import Recipe
 from askless.core.panels.predictors.chances import fit_weights, mean_loss, to_logits
 from askless.core.panels.predictors.ridges import (
@@ -27,6 +28,7 @@ from askless.core.panels.predictors.trees import (
     merge_ensembles,
 )
 from askless.core.panels.rows import DIGITS, HeldOut, PanelRows
+from askless.core.panels.tables import HeldOutTables
 
 # Columns of a table from which on more waves pay (docs/mathematics.md has the figures).
 WIDE_COLUMNS = 100
@@ -35,7 +37,7 @@ WIDE_COLUMNS = 100
 RISE_ROWS = 3000
 
 # The prior weight of each predictor, and how many rows the prior counts for.
-TREES, KERNEL, LOGISTIC = 0.4, 0.4, 0.2
+TREES, KERNEL, LOGISTIC, TABLES = 0.4, 0.4, 0.2, 0.2
 PRIOR_COUNT = 10.0
 
 
@@ -48,6 +50,8 @@ class FittedPanels(NamedTuple):
     held_out: HeldOut
     #: the columns that the panels read
     space: Columns
+    #: the tables that their blends read; None of the panels of a part
+    tables: PartTables | None = None
 
 
 def make_panel(
@@ -56,6 +60,7 @@ def make_panel(
     feature_idxs: Sequence[int],
     recipe: Recipe,
     held_out: HeldOut,
+    tables: HeldOutTables | None = None,
 ) -> tuple[Panel, FloatArray]:
     """Fit the blend of a set of features, weighted on held-out rows.
 
@@ -75,19 +80,26 @@ def make_panel(
     columns = space.take(idxs)
     ridges = list(fit_ridges(rows, columns, grown[0].gains, recipe, held_out))
     predicted = [score_trees(by_fold, held_out), *(ridge.logits for _, ridge in ridges)]
-    shares = np.array([TREES, *(share for share, _ in ridges)])
-    priors = shares / shares.sum()
+    shares = [TREES, *(share for share, _ in ridges)]
+    if tables is not None:
+        predicted.append(tables.predict(idxs, held_out.folds))
+        shares.append(TABLES)
+    priors = np.array(shares) / sum(shares)
     weights = fit_weights(np.array(predicted), *judges, priors, PRIOR_COUNT)
     weights = round_digits(weights, DIGITS)
     logits = np.einsum("p,pnk->nk", weights, predicted)
     loss = mean_loss(logits, *judges)
-    fitted = HeldOutBlend(columns, by_fold, [ridge for _, ridge in ridges], weights)
+    own = [ridge for _, ridge in ridges]
+    fitted = HeldOutBlend(columns, by_fold, own, weights, tables, idxs)
     blend = Blend(
         columns,
         merge_ensembles(rows, idxs, grown),
         tuple(ridge.ridge for _, ridge in ridges),
-        weights,
+        weights[: 1 + len(ridges)],
     )
+    if tables is not None and weights[-1] > 0:
+        member = TableMember(tables.whole, idxs)
+        blend = replace(blend, tables=member, tables_weight=float(weights[-1]))
     may_lack = frozenset(np.flatnonzero(rows.coarse.has_missing).tolist())
     rises = measure_rises(rows, idxs, fitted, held_out, logits)
     return Panel(idxs, loss, may_lack & frozenset(idxs), blend, rises), logits
@@ -142,6 +154,8 @@ class HeldOutBlend(NamedTuple):
     trees: list[list[GrownTrees]]
     ridges: list[HeldOutRidge]
     weights: FloatArray
+    tables: HeldOutTables | None
+    feature_idxs: tuple[int, ...]
 
     def hide(
         self, feature_idxs: Sequence[int], fold: int, row_idxs: IntArray
@@ -159,6 +173,9 @@ class HeldOutBlend(NamedTuple):
         ]
         logits = [to_logits(to_chances(np.array(scores)).mean(axis=0))]
         logits += [ridge.hide(hidden, fold, row_idxs) for ridge in self.ridges]
+        if self.tables is not None:
+            known = [idx for idx in self.feature_idxs if not is_hidden[idx]]
+            logits.append(self.tables.score(known, fold, row_idxs))
         blended: FloatArray = np.einsum("p,pnk->nk", self.weights, np.array(logits))
         return blended
 

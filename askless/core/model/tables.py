@@ -1,0 +1,161 @@
+"""Hold class-conditional tables of parts: what each value says about the class.
+
+Given the class and the part of the table, features are taken as independent. What is
+not known is left out of the posterior, which marginalises it exactly.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Interval, Len
+
+from askless.core import kernels
+from askless.core.arrays import Arrays, BoolArray, Derived, FloatArray, IntArray
+from askless.core.model.ladder.routes import Split
+from askless.core.model.ranges import Numbers
+
+# The part of a case that no gate sends on.
+ROOT = 0
+
+# No part: its values decide nothing, or too few rows have them.
+NOWHERE = -1
+
+LogChances = Annotated[FloatArray, Interval(ge=-100, le=0)]
+Part = Annotated[int, Interval(ge=NOWHERE, le=2**31)]
+
+
+@dataclass(frozen=True, eq=False)
+class PartTable(Arrays):
+    """The tables of one part; with a gate, the parts that its values lead to."""
+
+    #: effective number of rows
+    n_rows: Annotated[float, Interval(ge=0, le=2**53)]
+    #: (n_classes,), log shares of the classes
+    log_shares: LogChances
+    #: (n_cells, n_classes), log chance of each cell given the class
+    log_chances: LogChances
+    gate: Split | None = None
+    #: for each value of the gate the position of its part, or `NOWHERE`
+    children: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class PartTables(Arrays, Derived):
+    """Tables of the whole, the root, and of the parts that gates lead to."""
+
+    #: of each feature: cuts of a number, ascending, or codes of a category
+    cuts: tuple[Numbers, ...]
+    #: (n_features,)
+    is_category: BoolArray
+    #: (n_features,), whether a missing value is information, and so has a cell
+    has_missing: BoolArray
+    #: the root first; each part stands after the one that leads to it
+    parts: Annotated[tuple[PartTable, ...], Len(1)]
+
+    @cached_property
+    def cells(self) -> kernels.CellLayout:
+        """How values become cells, as kernels read it."""
+        return lay_out_cells(self.cuts, self.is_category, self.has_missing)
+
+    def find_cells(self, values: FloatArray, is_known: BoolArray) -> IntArray:
+        """Return the cells of rows; (n_rows, n_features), (n_features,).
+
+        A value that is not known has none, nor a missing one that says nothing.
+        """
+        coded = np.empty(values.shape, np.int64)
+        rows = np.ascontiguousarray(values)
+        kernels.find_cells(rows, np.ascontiguousarray(is_known), self.cells, coded)
+        return coded
+
+    def list_ways(self, values: FloatArray) -> IntArray:
+        """Return the part that each part's gate leads rows to; (n_rows, n_parts)."""
+        ways = np.full((len(values), len(self.parts)), NOWHERE, np.int64)
+        for number, part in enumerate(self.parts):
+            if part.gate is not None:
+                # Cases whose gate is missing read the last place.
+                children = np.append(part.children, NOWHERE)
+                ways[:, number] = children[part.gate.assign_parts(values)]
+        return ways
+
+    def find_part(self, values: FloatArray, is_known: BoolArray) -> int:
+        """Return the deepest part of a case, all of whose gates are known.
+
+        values, is_known: (n_features,). Behind a refused gate the parent's tables hold.
+        """
+        ways, number = self.list_ways(values[None])[0], ROOT
+        while True:
+            gate = self.parts[number].gate
+            if gate is None or not is_known[list(gate.feature_idxs)].all():
+                return number
+            if ways[number] == NOWHERE:
+                return number
+            number = int(ways[number])
+
+    def score(self, number: int, values: FloatArray, is_known: BoolArray) -> FloatArray:
+        """Return log chances, not normalised, of rows by the tables of one part.
+
+        Shapes (n_rows, n_features), (n_features,) -> (n_rows, n_classes).
+        """
+        part = self.parts[number]
+        scores = np.tile(part.log_shares, (len(values), 1))
+        coded, everyone = self.find_cells(values, is_known), np.arange(len(values))
+        kernels.add_logs(coded, everyone, is_known, part.log_chances, scores)
+        return scores
+
+
+def lay_out_cells(
+    cuts: tuple[FloatArray, ...], is_category: BoolArray, has_missing: BoolArray
+) -> kernels.CellLayout:
+    """Return the cells of features: one more than cuts, and one for missing values."""
+    sizes = np.array([cut.size for cut in cuts], np.int64)
+    cut_starts = np.concatenate(([0], np.cumsum(sizes)))
+    starts = np.concatenate(([0], np.cumsum(sizes + 1 + has_missing)))
+    return kernels.CellLayout(
+        np.concatenate([np.empty(0), *cuts]),
+        cut_starts.astype(np.int64),
+        starts.astype(np.int64),
+        np.ascontiguousarray(is_category),
+        np.ascontiguousarray(has_missing),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TableMember(Arrays):
+    """The tables of some features as a member of a blend."""
+
+    tables: PartTables
+    feature_idxs: tuple[int, ...]
+    #: which part's tables
+    part: int = ROOT
+
+    @cached_property
+    def is_member(self) -> BoolArray:
+        """Which features it reads; (n_features,)."""
+        is_member = np.zeros(len(self.tables.cuts), np.bool_)
+        is_member[list(self.feature_idxs)] = True
+        return is_member
+
+    def logits(
+        self, values: FloatArray, is_hidden: BoolArray | None = None
+    ) -> FloatArray:
+        """Return the log odds of rows; (..., n_features) -> (..., n_outputs).
+
+        The factors of hidden features are left out.
+        """
+        is_known = self.is_member if is_hidden is None else self.is_member & ~is_hidden
+        rows = values.reshape(-1, values.shape[-1])
+        scores = self.tables.score(self.part, rows, is_known)
+        return to_odds(scores).reshape(*values.shape[:-1], -1)
+
+
+def to_odds(scores: FloatArray) -> FloatArray:
+    """Return the log odds of log chances; (n_rows, n_classes) -> (n_rows, n_outputs).
+
+    For two classes the log odds of the second, for more each less their mean.
+    """
+    if scores.shape[-1] == 2:
+        return scores[:, 1:] - scores[:, :1]
+    centred: FloatArray = scores - scores.mean(axis=-1, keepdims=True)
+    return centred

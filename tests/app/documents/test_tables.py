@@ -1,0 +1,104 @@
+"""Class-conditional tables in a document: the same again, and refused where damaged."""
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from askless.app.documents.model.panel_checks import check_panels
+from askless.app.documents.model.panels import (
+    PanelLadderShape,
+    build_panels,
+    panels_to_json,
+)
+from askless.core.model.ladder.panels import PanelLadder
+from askless.core.panels.ladders import fit_ladder
+from tests.panels import shorten
+from tests.small import finish, random_dataset
+
+Damage = Callable[[dict[str, Any]], object]
+
+
+@pytest.fixture(scope="module")
+def ladder() -> PanelLadder:
+    with pytest.MonkeyPatch.context() as patch:
+        shorten(patch)
+        return finish(fit_ladder(random_dataset(3, 3, 80, n_values=6), effort="fast"))
+
+
+@pytest.fixture
+def document(ladder: PanelLadder) -> dict[str, Any]:
+    written: dict[str, Any] = json.loads(json.dumps(panels_to_json(ladder)))
+    return copy.deepcopy(written)
+
+
+def list_refused(document: dict[str, Any]) -> set[str]:
+    shape = PanelLadderShape.model_validate(document)
+    return {one.field for one in check_panels(shape, 6, 3)}
+
+
+def test_tables_are_read_as_they_were_written(
+    ladder: PanelLadder, document: dict[str, Any]
+) -> None:
+    shape = PanelLadderShape.model_validate(document)
+    read = build_panels(shape)
+    assert list_refused(document) == set()
+    assert read is not None
+    assert read.tables == ladder.tables
+    assert read.panels == ladder.panels
+    assert any(panel.blend and panel.blend.tables for panel in ladder.panels)
+
+
+WHERE = "model.panels.tables"
+DAMAGES: list[tuple[Damage, str]] = [
+    (lambda tables: tables["cuts"].pop(), WHERE),
+    (lambda tables: tables["is_category"].pop(), WHERE),
+    (lambda tables: tables["cuts"][0].reverse(), f"{WHERE}.cuts[0]"),
+    (
+        lambda tables: tables["parts"][0]["log_chances"].pop(),
+        f"{WHERE}.parts[0].log_chances",
+    ),
+    (
+        lambda tables: tables["parts"][0]["log_shares"].pop(),
+        f"{WHERE}.parts[0].log_shares",
+    ),
+    (
+        lambda tables: tables["parts"][0].update(children=[0]),
+        f"{WHERE}.parts[0].children",
+    ),
+    (lambda tables: tables["parts"].append(tables["parts"][0]), f"{WHERE}.parts"),
+    (
+        lambda tables: tables["parts"][0].update(
+            gate={"features": [9], "kind": "cuts", "points": [0.5]}, children=[-1, -1]
+        ),
+        f"{WHERE}.parts[0].gate.features",
+    ),
+    (
+        lambda tables: tables["parts"][0].update(
+            gate={"features": [1], "kind": "largest", "points": []}, children=[-1]
+        ),
+        f"{WHERE}.parts[0].gate.kind",
+    ),
+    (
+        lambda tables: tables["parts"][0].update(
+            gate={"features": [1], "kind": "cuts", "points": [2.0, 1.0]},
+            children=[-1, -1, -1],
+        ),
+        f"{WHERE}.parts[0].gate.points",
+    ),
+]
+
+
+@pytest.mark.parametrize(("damage", "where"), DAMAGES)
+def test_damaged_tables_are_refused(
+    document: dict[str, Any], damage: Damage, where: str
+) -> None:
+    damage(document["tables"])
+    assert where in list_refused(document)
+
+
+def test_weight_of_tables_needs_tables(document: dict[str, Any]) -> None:
+    del document["tables"]
+    assert any(field.endswith("tables_weight") for field in list_refused(document))

@@ -199,3 +199,59 @@ def expect_fall(posterior: Sequence[float], table: Table) -> float:
         if sum(joint) > 0:
             left += sum(joint) * find_entropy([one / sum(joint) for one in joint])
     return max(find_entropy(posterior) - left, 0.0)
+
+
+# A part: {"share": of its siblings' rows, "shares", "tables", "gate", "children"}.
+Part = dict[str, object]
+
+
+def rate(gain: float, price: float, power: float, unit: float) -> float:
+    return gain / max(price / unit, 1e-3) ** power
+
+
+def find_best_look(posterior, part, prices, left, power, unit):
+    """The open feature of the largest rate that is paid: (rate, gain, price, idx)."""
+    best = (0.0, 0.0, 0.0, None)
+    for idx, table in enumerate(part["tables"]):
+        if idx not in prices or prices[idx] > left:
+            continue
+        gain = expect_fall(posterior, table)
+        own = rate(gain, prices[idx], power, unit)
+        if gain >= 1e-4 and own > best[0] + 1e-12:
+            best = own, gain, prices[idx], idx
+    return best
+
+
+def plan_gate(posterior, part, prices, left, power, unit):
+    """Gain and price of a part's gate with what is best behind it; None if not paid."""
+    gate = part["gate"]
+    if gate is None or gate not in prices or prices[gate] > left:
+        return None
+    rows = sum(child["n_rows"] for child in part["children"])
+    reached = [
+        [child["n_rows"] / rows * share for share in child["shares"]]
+        for child in part["children"]
+    ]
+    sums = [sum(column) for column in zip(*reached, strict=True)]
+    gain, price = find_entropy(posterior), prices[gate]
+    for child, rates in zip(part["children"], reached, strict=True):
+        joint = [q * r / s for q, r, s in zip(posterior, rates, sums, strict=True)]
+        share = sum(joint)
+        here = [one / share for one in joint]
+        rest = left - prices[gate]
+        own, fall, cost, _ = find_best_look(here, child, prices, rest, power, unit)
+        deeper = plan_gate(here, child, prices, rest, power, unit)
+        if deeper is not None and rate(*deeper, power, unit) > own:
+            fall, cost = deeper
+        gain -= share * (find_entropy(here) - fall)
+        price += share * cost
+    return max(gain, 0.0), price
+
+
+def choose_look(posterior, part, prices, left, power, unit):
+    """The feature to ask next, None for none; its gate counts with what follows it."""
+    own, _, _, idx = find_best_look(posterior, part, prices, left, power, unit)
+    plan = plan_gate(posterior, part, prices, left, power, unit)
+    if plan is not None and plan[0] >= 1e-4 and rate(*plan, power, unit) > own:
+        return part["gate"]
+    return idx

@@ -4,6 +4,19 @@ A record stands in the file of the kernels that read it. `jit` says why a kernel
 call those of another file.
 """
 
+from askless.core.kernels.asking import (
+    LEAST_FALL,
+    NONE,
+    Offers,
+    PlayedCases,
+    PlayedEnds,
+    RateTerms,
+    TableParts,
+    choose_look,
+    play_by_tables,
+    rate_gain,
+    stand_by_tables,
+)
 from askless.core.kernels.binning import (
     FEW,
     MISSING,

@@ -59,6 +59,29 @@ class PartTables(Arrays, Derived):
         """How values become cells, as kernels read it."""
         return lay_out_cells(self.cuts, self.is_category, self.has_missing)
 
+    @cached_property
+    def served(self) -> kernels.TableParts:
+        """All parts as kernels ask by them."""
+        shares = np.array([part.log_shares for part in self.parts])
+        arrivals = np.zeros(shares.shape)
+        most = max(1, *(len(part.children) for part in self.parts), 1)
+        gates = [part.gate.feature_idxs if part.gate else () for part in self.parts]
+        n_most = max(1, *map(len, gates), 1)
+        children = np.full((len(gates), most), NOWHERE, np.int64)
+        features = np.full((len(gates), n_most), NOWHERE, np.int64)
+        for number, part in enumerate(self.parts):
+            children[number, : len(part.children)] = part.children
+            features[number, : len(gates[number])] = gates[number]
+            own = [child for child in part.children if child != NOWHERE]
+            if own:
+                sizes = np.array([self.parts[child].n_rows for child in own])
+                reached = np.exp(shares[own]) * sizes[:, None]
+                arrivals[own] = reached / reached.sum(axis=0)
+        logs = np.array([part.log_chances for part in self.parts])
+        return kernels.TableParts(
+            self.cells, np.exp(logs), logs, shares, arrivals, children, features
+        )
+
     def find_cells(self, values: FloatArray, is_known: BoolArray) -> IntArray:
         """Return the cells of rows; (n_rows, n_features), (n_features,).
 

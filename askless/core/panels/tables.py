@@ -219,8 +219,10 @@ class HeldOutTables:
         return joined
 
 
-def hold_out_tables(rows: CountedRows, folds: Sequence[IntArray]) -> HeldOutTables:
-    """Fit tables to all rows, and to those without each fold."""
+def hold_out_tables(
+    rows: CountedRows, folds: Sequence[IntArray], whole: PartTables | None = None
+) -> HeldOutTables:
+    """Fit tables to the rows without each fold, and to all unless they are given."""
     everyone = np.arange(rows.dataset.n_samples)
     by_fold = [fit_root(rows, np.setdiff1d(everyone, fold)) for fold in folds]
-    return HeldOutTables(rows, fit_root(rows), by_fold)
+    return HeldOutTables(rows, whole or fit_root(rows), by_fold)

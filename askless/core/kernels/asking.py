@@ -1,0 +1,341 @@
+"""What the next answer is worth by class-conditional tables, and cases played by it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.kernels.jit import kernel
+from askless.core.kernels.tables import (
+    TINY,
+    CellLayout,
+    add_case_logs,
+    entropy,
+    expect_falls,
+    normalise_logs,
+)
+
+# An answer that lowers the entropy by less is worth nothing, in nats.
+LEAST_FALL = 1e-4
+
+# Least price in rates, by the mean price: free answers have no infinite rate.
+LEAST_PRICE = 1e-3
+
+# No part, and no feature.
+NONE = -1
+
+
+class TableParts(NamedTuple):
+    """Tables of all parts, and the parts that their gates lead to."""
+
+    cells: CellLayout
+    #: (n_parts, n_cells, n_classes)
+    chances: FloatArray
+    log_chances: FloatArray
+    #: (n_parts, n_classes)
+    log_shares: FloatArray
+    #: (n_parts, n_classes), chance of a part, of those of its gate, given the class
+    arrivals: FloatArray
+    #: (n_parts, n_ways), the part of each way, -1 for none
+    children: IntArray
+    #: (n_parts, n_most), the features of each part's gate, -1 for no more
+    gates: IntArray
+
+
+class RateTerms(NamedTuple):
+    """How gains and prices are weighed, and what is asked first."""
+
+    #: gains are divided by the price to this power
+    power: float
+    #: the price that counts as 1, in micro-units
+    unit: float
+    #: the feature that is asked first, -1 for that of the largest rate
+    first: int
+
+
+class Offers(NamedTuple):
+    """What a case can still be asked, and what it pays for it."""
+
+    #: (n_features,)
+    is_open: BoolArray
+    #: (n_features,), of each taken alone, in micro-units
+    prices: IntArray
+    #: in micro-units
+    remaining: int
+
+
+class GatePlan(NamedTuple):
+    """Where a case may come to by the gates ahead of it; each (n_parts, ...)."""
+
+    #: chance of each part, 0 where the case can't come to it
+    shares: FloatArray
+    #: (n_parts, n_classes), chances of the classes there
+    chances: FloatArray
+    #: what is left there to pay with, in micro-units
+    remaining: IntArray
+    #: the first feature of the gate that can be paid there, -1 for none
+    gates: IntArray
+    #: gain and price of what is best there
+    gains: FloatArray
+    costs: FloatArray
+
+
+class Shopping(NamedTuple):
+    """What a case that is played has asked and paid."""
+
+    #: (n_features,)
+    is_open: BoolArray
+    is_known: BoolArray
+    #: (n_groups + 1,)
+    is_group_paid: BoolArray
+    #: (n_features,), the order of asking
+    ranks: IntArray
+
+
+class PlayedCases(NamedTuple):
+    """Cases to play: their cells, and where their gates lead."""
+
+    #: (n_rows, n_features)
+    coded: IntArray
+    #: (n_rows, n_features), values that are missing and so not charged
+    is_lost: BoolArray
+    #: (n_rows, n_parts), as `PartTables.list_ways`
+    ways: IntArray
+
+
+class PlayedEnds(NamedTuple):
+    """Where the sessions of cases end."""
+
+    #: (n_rows, n_features), the order of asking from 1, 0: not asked
+    ranks: IntArray
+    #: (n_rows,), in micro-units
+    spent: IntArray
+    #: (n_rows,)
+    parts: IntArray
+    #: (n_rows, n_classes), log chances, not normalised
+    logs: FloatArray
+
+
+@kernel
+def rate_gain(gain, price, terms):
+    """Return a gain by its price to the power of the terms."""
+    return gain / max(price / terms.unit, LEAST_PRICE) ** terms.power
+
+
+@kernel
+def find_look(posterior, part, offers, tables, terms):
+    """Return the feature of the largest rate that is affordable, its gain and rate.
+
+    Of equal rates the first feature; -1 where none lowers the entropy.
+    """
+    n_features = offers.is_open.shape[0]
+    is_payable, falls = np.empty(n_features, np.bool_), np.empty(n_features)
+    for idx in range(n_features):
+        is_cheap = offers.prices[idx] <= offers.remaining
+        is_payable[idx] = offers.is_open[idx] and is_cheap
+    expect_falls(posterior, tables.chances[part], tables.cells, is_payable, falls)
+    best, gain, best_rate = NONE, 0.0, 0.0
+    for idx in range(n_features):
+        if falls[idx] >= LEAST_FALL:
+            rate = rate_gain(falls[idx], offers.prices[idx], terms)
+            if rate > best_rate:
+                best, gain, best_rate = idx, falls[idx], rate
+    return best, gain, best_rate
+
+
+@kernel
+def find_open_gate(part, offers, tables):
+    """Return the first feature of a part's gate if all are open and paid, else -1."""
+    first = tables.gates[part, 0]
+    if first == NONE:
+        return NONE
+    for place in range(tables.gates.shape[1]):
+        idx = tables.gates[part, place]
+        if idx != NONE and not offers.is_open[idx]:
+            return NONE
+    return first if offers.prices[first] <= offers.remaining else NONE
+
+
+@kernel
+def go_down(part, offers, tables, plan):
+    """Follow gates that can be paid, and write where a case may come to, and how."""
+    plan.gates[:] = NONE
+    for number in range(part, plan.shares.shape[0]):
+        # A part stands after the one that leads to it.
+        if plan.shares[number] <= 0.0:
+            continue
+        left = Offers(offers.is_open, offers.prices, plan.remaining[number])
+        gate = find_open_gate(number, left, tables)
+        plan.gates[number] = gate
+        if gate != NONE:
+            spread_case(number, offers.prices[gate], tables, plan)
+
+
+@kernel
+def spread_case(number, price, tables, plan):
+    """Write the chance of each part that a gate leads to, and of the classes there."""
+    for way in range(tables.children.shape[1]):
+        child = tables.children[number, way]
+        if child != NONE:
+            joint = plan.chances[number] * tables.arrivals[child]
+            plan.shares[child] = joint.sum()
+            plan.chances[child] = joint / max(plan.shares[child], TINY)
+            plan.remaining[child] = plan.remaining[number] - price
+
+
+@kernel
+def sum_children(number, price, tables, plan):
+    """Return gain and price of a gate with what is best in each of its parts."""
+    gain, cost = entropy(plan.chances[number]), float(price)
+    for way in range(tables.children.shape[1]):
+        child = tables.children[number, way]
+        if child != NONE:
+            share = plan.shares[child]
+            gain -= share * (entropy(plan.chances[child]) - plan.gains[child])
+            cost += share * plan.costs[child]
+    return max(gain, 0.0), cost
+
+
+@kernel
+def plan_gate(posterior, part, offers, tables, terms):
+    """Return gain and price of: the gate, then in its part the best look or gate.
+
+    Both are means over the parts that the gate may lead to; what follows must be paid
+    by what the gate leaves. The gate can be paid.
+    """
+    n_parts, n_classes = tables.log_shares.shape
+    plan = GatePlan(
+        np.zeros(n_parts),
+        np.zeros((n_parts, n_classes)),
+        np.zeros(n_parts, np.int64),
+        np.empty(n_parts, np.int64),
+        np.zeros(n_parts),
+        np.zeros(n_parts),
+    )
+    plan.shares[part], plan.chances[part] = 1.0, posterior
+    plan.remaining[part] = offers.remaining
+    go_down(part, offers, tables, plan)
+    for number in range(n_parts - 1, part - 1, -1):
+        if plan.shares[number] <= 0.0:
+            continue
+        rate = 0.0
+        if number > part:
+            left = Offers(offers.is_open, offers.prices, plan.remaining[number])
+            here = plan.chances[number]
+            look, gain, rate = find_look(here, number, left, tables, terms)
+            if look != NONE:
+                plan.gains[number], plan.costs[number] = gain, offers.prices[look]
+        if plan.gates[number] != NONE:
+            price = offers.prices[plan.gates[number]]
+            gain, cost = sum_children(number, price, tables, plan)
+            if number == part or rate_gain(gain, cost, terms) > rate:
+                plan.gains[number], plan.costs[number] = gain, cost
+    return plan.gains[part], plan.costs[part]
+
+
+@kernel
+def choose_look(posterior, part, offers, tables, terms):
+    """Return the feature to ask next, -1 for none, and its gain and rate.
+
+    A gate is worth what the best question after it is worth, too.
+    """
+    best, gain, rate = find_look(posterior, part, offers, tables, terms)
+    gate = find_open_gate(part, offers, tables)
+    if gate != NONE:
+        plan_gain, plan_cost = plan_gate(posterior, part, offers, tables, terms)
+        plan_rate = rate_gain(plan_gain, plan_cost, terms)
+        if plan_gain >= LEAST_FALL and plan_rate > rate:
+            return gate, plan_gain, plan_rate
+    return best, gain, rate
+
+
+@kernel
+def price_features(prices, is_group_paid, out_prices):
+    """Write the price of each feature taken alone; out_prices: (n_features,)."""
+    for idx in range(out_prices.shape[0]):
+        group = prices.group_idxs[idx]
+        out_prices[idx] = prices.costs[idx]
+        if group >= 0 and not is_group_paid[group]:
+            out_prices[idx] += prices.fees[group]
+
+
+@kernel
+def is_gate_known(part, is_known, tables):
+    """Return whether all features of a part's gate are known."""
+    for place in range(tables.gates.shape[1]):
+        idx = tables.gates[part, place]
+        if idx != NONE and not is_known[idx]:
+            return False
+    return True
+
+
+@kernel
+def stand_by_tables(case_cells, is_known, way, tables, out_logs):
+    """Return the part of a case; write the log chances of its classes.
+
+    case_cells: (n_features,); is_known: (n_features,); way: (n_parts,), where gates
+    lead it. out_logs: (n_classes,), not normalised.
+    """
+    part = 0
+    while way[part] != NONE and is_gate_known(part, is_known, tables):
+        part = way[part]
+    out_logs[:] = tables.log_shares[part]
+    add_case_logs(case_cells, is_known, tables.log_chances[part], out_logs)
+    return part
+
+
+@kernel
+def reveal_offer(asked, case, prices, is_lost):
+    """Reveal a feature, or all of its bundle; return what it charges.
+
+    case: a `Shopping`, changed in place; is_lost: (n_features,), values that are
+    missing and so not charged. Ranks go on from the largest.
+    """
+    group, spent = prices.group_idxs[asked], 0
+    is_whole = group >= 0 and prices.is_bundle[group]
+    n_asked = case.ranks.max()
+    for idx in range(is_lost.shape[0]):
+        is_with = is_whole and prices.group_idxs[idx] == group
+        if not (idx == asked or is_with) or case.is_known[idx]:
+            continue
+        n_asked += 1
+        case.ranks[idx] = n_asked
+        case.is_open[idx], case.is_known[idx] = False, True
+        if not is_lost[idx]:
+            spent += prices.costs[idx]
+            is_due = group >= 0 and not case.is_group_paid[group]
+            spent += prices.fees[group] if is_due else 0
+            case.is_group_paid[group] |= group >= 0
+    return spent
+
+
+@kernel
+def play_by_tables(cases, tables, shop, budget, terms, out_ends):
+    """Play a session of each case under a budget, and write where it ends.
+
+    shop: the prices, and which features may be asked, (n_features,). A bundle is bought
+    whole; missing values are not charged. All of `out_ends` is 0 at first.
+    """
+    prices, is_askable = shop
+    n_rows, n_features = cases.coded.shape
+    posterior = np.empty(tables.log_shares.shape[1])
+    amounts = np.empty(n_features, np.int64)
+    for row in range(n_rows):
+        # One place more: a feature of no group, -1, marks the last.
+        is_group_paid = np.zeros(prices.fees.shape[0] + 1, np.bool_)
+        is_known, is_open = np.zeros(n_features, np.bool_), is_askable.copy()
+        case = Shopping(is_open, is_known, is_group_paid, out_ends.ranks[row])
+        logs, coded, way = out_ends.logs[row], cases.coded[row], cases.ways[row]
+        spent, asked = 0, terms.first
+        while True:
+            part = stand_by_tables(coded, is_known, way, tables, logs)
+            price_features(prices, is_group_paid, amounts)
+            if asked == NONE or amounts[asked] > budget:
+                normalise_logs(logs, posterior)
+                offers = Offers(is_open, amounts, budget - spent)
+                asked, _, _ = choose_look(posterior, part, offers, tables, terms)
+            if asked == NONE:
+                break
+            spent += reveal_offer(asked, case, prices, cases.is_lost[row])
+            asked = NONE
+        out_ends.spent[row], out_ends.parts[row] = spent, part

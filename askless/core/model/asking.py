@@ -1,0 +1,131 @@
+"""Hold how cases are asked by what the next answer is worth, and what they predict."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Interval, Len
+
+from askless.core import kernels
+from askless.core.arrays import Arrays, BoolArray, Derived, FloatArray, IntArray
+from askless.core.catalogue.catalogue import Catalogue
+from askless.core.model.ranges import Micros, Position
+from askless.core.model.tables import ROOT, PartTables, to_odds
+
+
+@dataclass(frozen=True, eq=False)
+class AskingTerms(Arrays):
+    """How gains and prices are weighed from a budget on."""
+
+    #: in micro-units
+    least_budget: Micros
+    #: gains are divided by the price to this power
+    power: Annotated[float, Interval(ge=0, le=4)]
+    #: what is asked first; None: the feature of the largest rate
+    first: Position | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Worth(Arrays, Derived):
+    """Terms by budget, and the slope of the log odds that tables predict."""
+
+    #: ascending in their least budget; the first holds below it, too
+    terms: Annotated[tuple[AskingTerms, ...], Len(1)]
+    #: log odds are multiplied by slope / (1 + fade * (number known - 1)), since tables
+    #: count twice what two features both say
+    slope: Annotated[float, Interval(ge=0, le=1e3)] = 1.0
+    fade: Annotated[float, Interval(ge=0, le=1e3)] = 0.0
+    #: the features that may be asked
+    feature_idxs: tuple[Position, ...] = ()
+
+    def terms_at(self, budget: int | None) -> AskingTerms:
+        """Return the terms under a budget, in micro-units; None: unlimited."""
+        if budget is None:
+            return self.terms[-1]
+        reached = [term for term in self.terms if term.least_budget <= budget]
+        return reached[-1] if reached else self.terms[0]
+
+    def scale(self, total: int, new_total: int) -> "Worth":
+        """Return the terms with budgets scaled by new_total / total of all costs."""
+        terms = tuple(
+            replace(term, least_budget=term.least_budget * new_total // total)
+            for term in self.terms
+        )
+        return replace(self, terms=terms)
+
+    @cached_property
+    def readable(self) -> IntArray:
+        """The features that may be asked, as an array."""
+        return np.array(self.feature_idxs, np.int64)
+
+    def predict(self, scores: FloatArray, n_known: IntArray) -> FloatArray:
+        """Return log odds of log chances by tables; (n_rows, n_outputs).
+
+        Shapes (n_rows, n_classes), (n_rows,).
+        """
+        slopes = self.slope / (1.0 + self.fade * np.maximum(n_known - 1, 0))
+        return to_odds(scores) * slopes[:, None]
+
+
+def make_terms(catalogue: Catalogue, terms: AskingTerms) -> kernels.RateTerms:
+    """Return terms as kernels read them, at the prices of a catalogue."""
+    amounts = np.concatenate((catalogue.costs, catalogue.fees))
+    positive = amounts[amounts > 0]
+    unit = float(positive.mean()) if positive.size else 1.0
+    first = kernels.NONE if terms.first is None else terms.first
+    return kernels.RateTerms(float(terms.power), unit, int(first))
+
+
+def play_askings(
+    tables: PartTables,
+    catalogue: Catalogue,
+    cases: kernels.PlayedCases,
+    budget: int,
+    terms: kernels.RateTerms,
+    is_askable: BoolArray,
+) -> kernels.PlayedEnds:
+    """Play a session of each case under a budget, in micro-units; return the ends.
+
+    `is_askable` (n_features,); others are never asked, unless a bundle brings them.
+    """
+    n_rows, n_features = cases.coded.shape
+    ends = kernels.PlayedEnds(
+        np.zeros((n_rows, n_features), np.int64),
+        np.zeros(n_rows, np.int64),
+        np.zeros(n_rows, np.int64),
+        np.zeros((n_rows, tables.served.log_shares.shape[1])),
+    )
+    if terms.first == kernels.NONE:
+        # The first question is the same for all, and its plans take longest.
+        first, _ = find_first(tables, catalogue, budget, terms, is_askable)
+        terms = terms._replace(first=first)
+    shop = catalogue.prices, np.ascontiguousarray(is_askable)
+    kernels.play_by_tables(cases, tables.served, shop, budget, terms, ends)
+    return ends
+
+
+def find_first(
+    tables: PartTables,
+    catalogue: Catalogue,
+    budget: int,
+    terms: kernels.RateTerms,
+    is_askable: BoolArray,
+) -> tuple[int, float]:
+    """Return the first question of all cases, or `kernels.NONE`, and its rate."""
+    shares = np.exp(tables.parts[ROOT].log_shares)
+    prices = catalogue.costs + np.append(catalogue.fees, 0)[catalogue.group_idxs]
+    offers = kernels.Offers(np.ascontiguousarray(is_askable), prices, budget)
+    first, _, rate = kernels.choose_look(
+        shares / shares.sum(), ROOT, offers, tables.served, terms
+    )
+    return int(first), float(rate)
+
+
+def lay_out_cases(
+    tables: PartTables, values: FloatArray, is_readable: BoolArray
+) -> kernels.PlayedCases:
+    """Return rows as cases to play; features that are not read have no cells."""
+    coded = tables.find_cells(values, is_readable)
+    ways = np.ascontiguousarray(tables.list_ways(values))
+    return kernels.PlayedCases(coded, np.isnan(values), ways)

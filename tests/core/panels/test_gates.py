@@ -1,0 +1,210 @@
+"""Gates of tables, and what is asked by them: against the twin, and by property."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from askless.core import kernels
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.model.asking import (
+    AskingTerms,
+    lay_out_cases,
+    make_terms,
+    play_askings,
+)
+from askless.core.model.tables import NOWHERE, ROOT, PartTables
+from askless.core.panels.asking import learn_asking, list_firsts
+from askless.core.panels.gates import fit_tables
+from askless.core.panels.tables import CountedRows, fit_root
+from askless.core.table.dataset import ClassLabel, Dataset
+from tests import naive_tables as naive
+
+SEEDS = st.integers(0, 2**32 - 1)
+MICROS = 1_000_000
+N_ADDRESS, N_FEATURES = 3, 11
+
+
+def make_dataset(values, targets, catalogue=None, n_classes=2) -> Dataset:
+    n_rows, n_features = values.shape
+    features = tuple(Feature(f"x{idx}") for idx in range(n_features))
+    return Dataset(
+        catalogue or Catalogue(features),
+        tuple(ClassLabel(str(one), str(one)) for one in range(n_classes)),
+        values.astype(np.float64),
+        targets,
+        np.full(n_rows, 1 / n_rows),
+    )
+
+
+def multiplex(n_rows: int, seed: int, catalogue=None) -> Dataset:
+    """Three bits say which of eight others is the class."""
+    random = np.random.default_rng(seed)
+    values = random.integers(0, 2, (n_rows, N_FEATURES))
+    address = values[:, 0] + 2 * values[:, 1] + 4 * values[:, 2]
+    targets = values[np.arange(n_rows), N_ADDRESS + address]
+    return make_dataset(values, targets, catalogue)
+
+
+def count(dataset: Dataset) -> CountedRows:
+    return CountedRows(dataset, np.zeros(len(dataset.catalogue.features), np.bool_))
+
+
+@pytest.fixture(scope="module")
+def tables() -> PartTables:
+    return fit_tables(count(multiplex(1000, 0)), 0)
+
+
+def play(tables, dataset, budget, power=1.0):
+    every = np.ones(len(dataset.catalogue.features), np.bool_)
+    cases = lay_out_cases(tables, dataset.values, every)
+    terms = make_terms(dataset.catalogue, AskingTerms(0, power))
+    return play_askings(tables, dataset.catalogue, cases, budget, terms, every)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_multiplexer_of_1000_rows_is_exact_at_four_questions(seed: int) -> None:
+    tables = fit_tables(count(multiplex(1000, seed)), 0)
+    tested = multiplex(500, seed + 100)
+    ends = play(tables, tested, 4 * MICROS)
+    assert (ends.logs.argmax(axis=1) == tested.targets).all()
+    assert (ends.spent <= 4 * MICROS).all()
+
+
+def test_gates_are_the_address(tables: PartTables) -> None:
+    gates = {part.gate.feature_idxs for part in tables.parts if part.gate}
+    assert gates == {(0,), (1,), (2,)}
+
+
+def test_budget_of_one_never_asks_a_gate_that_alone_tells_nothing(
+    tables: PartTables,
+) -> None:
+    ends = play(tables, multiplex(200, 7), MICROS)
+    assert (ends.ranks[:, :N_ADDRESS] == 0).all()
+
+
+def test_refused_gate_goes_on_by_its_parent(tables: PartTables) -> None:
+    values = multiplex(1, 3).values[0]
+    first = tables.parts[ROOT].gate.feature_idxs[0]
+    is_known = np.ones(N_FEATURES, np.bool_)
+    is_known[first] = False
+    assert tables.find_part(values, is_known) == ROOT
+    is_known[first] = True
+    child = tables.parts[ROOT].children[int(values[first])]
+    second = tables.parts[child].gate.feature_idxs[0]
+    is_known[second] = False
+    assert tables.find_part(values, is_known) == child
+
+
+def test_posterior_does_not_depend_on_the_order_of_what_is_known(
+    tables: PartTables,
+) -> None:
+    dataset = multiplex(20, 9)
+    ends = play(tables, dataset, 4 * MICROS)
+    for row, values in enumerate(dataset.values):
+        is_known = ends.ranks[row] > 0
+        part = tables.find_part(values, is_known)
+        assert part == ends.parts[row]
+        expected = tables.score(part, values[None], is_known)[0]
+        assert np.array_equal(ends.logs[row], expected)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_shuffled_labels_have_no_gate(seed: int) -> None:
+    dataset = multiplex(600, seed)
+    shuffled = np.random.default_rng(seed).permutation(dataset.targets)
+    rows = count(make_dataset(dataset.values, shuffled))
+    assert len(fit_tables(rows, 0).parts) == 1
+
+
+def test_without_a_gate_tables_are_those_of_the_root() -> None:
+    random = np.random.default_rng(0)
+    rows = count(make_dataset(random.normal(size=(60, 3)), np.arange(60) % 2))
+    assert fit_tables(rows, 0) == fit_root(rows)
+
+
+def test_bundle_gates_by_its_largest_member() -> None:
+    random = np.random.default_rng(1)
+    parts, others = random.integers(0, 3, 600), random.normal(size=(600, 3))
+    values = np.column_stack((np.eye(3)[parts], others))
+    targets = (others[np.arange(600), parts] > 0).astype(np.int64)
+    features = tuple(
+        Feature(f"x{idx}", cost=0, group="site") if idx < 3 else Feature(f"x{idx}")
+        for idx in range(6)
+    )
+    catalogue = Catalogue(features, (Group("site", price=MICROS),))
+    dataset = make_dataset(values, targets, catalogue)
+    tables = fit_tables(count(dataset), 0)
+    root = tables.parts[ROOT]
+    assert root.gate.kind == "largest"
+    ends = play(tables, dataset, 2 * MICROS)
+    assert (ends.logs.argmax(axis=1) == targets).mean() > 0.95
+    assert (ends.spent == 2 * MICROS).all()
+    # A case whose bundle has a missing value has no part.
+    lost = values[:1].copy()
+    lost[0, 1] = np.nan
+    assert tables.list_ways(lost)[0, ROOT] == NOWHERE
+
+
+def describe(tables: PartTables, number: int) -> naive.Part:
+    part, starts = tables.parts[number], tables.cells.starts
+    chances = np.exp(part.log_chances)
+    return {
+        "n_rows": part.n_rows,
+        "shares": np.exp(part.log_shares).tolist(),
+        "tables": [chances[a:b].tolist() for a, b in itertools.pairwise(starts)],
+        "gate": part.gate.feature_idxs[0] if part.gate else None,
+        "children": [describe(tables, one) for one in part.children if one != NOWHERE],
+    }
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=SEEDS, power=st.sampled_from((0.0, 0.5, 1.0)))
+def test_next_question_is_that_of_the_twin(tables, seed: int, power: float) -> None:
+    random = np.random.default_rng(seed)
+    prices = random.integers(1, 5, N_FEATURES) * MICROS
+    is_open = random.random(N_FEATURES) < 0.8
+    left = int(random.integers(0, 12)) * MICROS
+    posterior = random.dirichlet((1.0, 1.0))
+    terms = kernels.RateTerms(power, float(MICROS), kernels.NONE)
+    asked, _, _ = kernels.choose_look(
+        posterior, ROOT, kernels.Offers(is_open, prices, left), tables.served, terms
+    )
+    payable = {idx: float(prices[idx]) for idx in np.flatnonzero(is_open).tolist()}
+    whole = describe(tables, ROOT)
+    expected = naive.choose_look(posterior, whole, payable, left, power, MICROS)
+    assert (None if asked == kernels.NONE else asked) == expected
+
+
+def test_prices_and_budget_may_be_scaled_together(tables: PartTables) -> None:
+    once = multiplex(50, 5)
+    features = tuple(Feature(f"x{idx}", cost=3 * MICROS) for idx in range(N_FEATURES))
+    thrice = multiplex(50, 5, Catalogue(features))
+    ends, others = play(tables, once, 4 * MICROS), play(tables, thrice, 12 * MICROS)
+    assert np.array_equal(ends.ranks, others.ranks)
+
+
+def test_terms_are_learned_without_the_played_rows() -> None:
+    rows = count(multiplex(400, 2))
+    tables = fit_tables(rows, 0)
+    worth = learn_asking(rows, tables, [MICROS, 4 * MICROS], 0)
+    assert [one.least_budget for one in worth.terms] == [MICROS, 4 * MICROS]
+    assert worth.terms_at(0) == worth.terms[0]
+    assert worth.terms_at(2 * MICROS) == worth.terms[0]
+    assert worth.terms_at(None) == worth.terms[-1]
+    assert set(worth.feature_idxs) >= {0, 1, 2}
+    firsts = list_firsts(
+        rows.dataset.catalogue, tables, 4 * MICROS, AskingTerms(4 * MICROS, 1.0)
+    )
+    assert firsts[0] in {0, 1, 2}
+    assert learn_asking(rows, tables, [MICROS, 4 * MICROS], 0) == worth
+
+
+def test_few_rows_have_terms_without_folds() -> None:
+    random = np.random.default_rng(0)
+    dataset = make_dataset(random.normal(size=(3, 2)), np.array([0, 0, 1]))
+    rows = count(dataset)
+    worth = learn_asking(rows, fit_tables(rows, 0), [], 0)
+    assert len(worth.terms) == 1

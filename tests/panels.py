@@ -8,12 +8,14 @@ import pytest
 from hypothesis import strategies as st
 
 from askless.core import kernels
+from askless.core.model.asking import AskingTerms, Worth
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.blends import Blend, KernelRidge, LogisticRidge, Trees
 from askless.core.model.ladder.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns
 from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.model.ladder.routes import MAIN, Route, Split
 from askless.core.model.ladder.stopping import Stopping, StoppingRule
+from askless.core.model.tables import NOWHERE, PartTable, PartTables
 from askless.core.panels import search, sets
 from askless.core.panels.effort import EFFORTS
 from askless.core.panels.predictors import blending, trees
@@ -192,6 +194,54 @@ def make_stopping(n_panels: int, n_rules: int = 2, seed: int = 0) -> Stopping:
         for number in range(n_rules)
     )
     return Stopping(np.sort(random.random(n_panels)), rules)
+
+
+def make_tables(ensemble: Ensemble, gate: int, seed: int) -> PartTables:
+    """Tables of any chances, of the whole and of two parts of a feature's values."""
+    features, random = ensemble.catalogue.features, np.random.default_rng(seed)
+    cuts = tuple(
+        np.arange(float(random.integers(0, 3))) + 0.25 * (one.type == "number")
+        for one in features
+    )
+    is_category = np.array([one.type == "category" for one in features], np.bool_)
+    has_missing = random.random(len(features)) < 0.5
+    n_cells = sum(one.size + 1 for one in cuts) + int(has_missing.sum())
+    n_classes = len(ensemble.classes)
+
+    def draw_part() -> PartTable:
+        shares = random.dirichlet(np.ones(n_classes))
+        chances = random.uniform(0.05, 1.0, (n_cells, n_classes))
+        return PartTable(
+            float(random.integers(40, 99)),
+            np.maximum(np.log(shares), -9.0).round(4),
+            np.log(chances).round(4),
+        )
+
+    split = Split((gate,), "cuts", np.array([0.5]))
+    if is_category[gate]:
+        split = Split((gate,), "codes", np.array([0.0, 1.0]))
+    children = (NOWHERE, 1) if random.random() < 0.3 else (1, 2)
+    root = replace(draw_part(), gate=split, children=children)
+    parts = (root, *(draw_part() for child in children if child > 0))
+    return PartTables(cuts, is_category, has_missing, parts)
+
+
+@st.composite
+def with_worth(draw, ensembles) -> Ensemble:
+    """An ensemble that asks each case its own questions, by any tables."""
+    ensemble = draw(with_panels(ensembles))
+    idxs = range(len(ensemble.catalogue.features))
+    tables = make_tables(
+        ensemble, draw(st.sampled_from(idxs)), draw(st.integers(0, 99))
+    )
+    first = draw(st.none() | st.sampled_from(idxs))
+    terms = (
+        AskingTerms(0, draw(st.sampled_from((0.0, 0.5, 1.0)))),
+        AskingTerms(3, 1.0, first),
+    )
+    worth = Worth(terms, 1.25, draw(st.sampled_from((0.0, 0.2))), tuple(idxs))
+    ladder = replace(ensemble.panels, tables=tables, worth=worth)
+    return replace(ensemble, panels=ladder, policy="worth")
 
 
 @st.composite

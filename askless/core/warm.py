@@ -9,7 +9,9 @@ import numpy as np
 from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.codes.binning import bin_values
 from askless.core.model.ensemble import Ensemble
+from askless.core.panels.gates import LEAST_ROWS, fit_tables
 from askless.core.panels.ladders import fit_ladder
+from askless.core.panels.tables import CountedRows
 from askless.core.pipeline.online.learning import Learning, LearntRows
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.pipeline.train import train
@@ -77,9 +79,11 @@ def warm_learning() -> None:
 
 
 def warm_panels() -> None:
-    """Compile what fitting panels needs."""
+    """Compile what fitting panels needs, and what the search for gates does."""
     for n_classes in (2, 3):
         end_of(fit_ladder(make_rows(12, n_classes)))
+        rows = make_rows(2 * LEAST_ROWS, n_classes)
+        fit_tables(CountedRows(rows, np.ones(3, np.bool_)), 0)
 
 
 def warm_panel_sessions() -> None:
@@ -107,6 +111,7 @@ def play_policies(ensemble: Ensemble, rows: Dataset) -> None:
     for policy in served_by(ensemble):
         evaluate(ensemble, rows, [1_000_000, None], policy)
         state = machine.start(ensemble, 10_000_000, policy=policy)
+        machine.next_question(ensemble, state)
         state = machine.observe(ensemble, state, [Answer(0, "refused")])
         machine.forecast(ensemble, state)
 

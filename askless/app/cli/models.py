@@ -27,6 +27,7 @@ from askless.app.cli.options import (
 from askless.app.terminal.ask import Conversation, run_session
 from askless.app.terminal.lines import read_answer, refuse_unseen, split_named
 from askless.app.terminal.transcript import print_certificate
+from askless.app.words.own_questions import describe_out_of_force
 from askless.core.errors import Refusal, RefusedError, nearest_hint
 from askless.core.model.ensemble import Ensemble
 from askless.core.session import machine
@@ -84,6 +85,9 @@ def ask_case(
     )
     is_terminal = sys.stdin.isatty()
     output.print(f"{escape(stored.name)}. Type help for what can be answered.")
+    named = describe_out_of_force(ensemble, state)
+    if named is not None:
+        output.print(named)
     print_certificate(output, ensemble, state)
     run_session(
         Conversation(ensemble, state, output, is_terminal, go_on, accept_unseen),

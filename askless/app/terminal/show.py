@@ -18,6 +18,7 @@ from askless.app.words.figures import (
     curve_cells,
     describe_betters,
 )
+from askless.app.words.own_questions import describe_own_questions
 from askless.app.words.sessions import describe_note, session_cells
 from askless.app.words.wording import LACKS, money, percent
 from askless.core.catalogue.catalogue import Catalogue
@@ -142,7 +143,8 @@ def model_summary(model: Model) -> str:
     if model.curve is not None:
         error = model.curve.errors_calibrated[-1]
         text += f"; error on held-out rows without a budget {percent(error)}"
-    return text
+    own = describe_own_questions(model)
+    return text if own is None else f"{text}; {own}"
 
 
 def run_with_bar(work: Generator[Any, None, T], what: str) -> T:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from askless.app.documents.model.card import read_learnt
 from askless.app.words.figures import Cells
+from askless.app.words.own_questions import describe_own_questions
 from askless.app.words.wording import (
     money,
     percent,
@@ -54,7 +55,8 @@ def list_facts(model: Model) -> list[tuple[str, str]]:
     facts.append(
         ("Features it reads", f"{int(ensemble.is_used.sum())} of {n_features}")
     )
-    return facts
+    own = describe_own_questions(model)
+    return facts if own is None else [*facts, ("Questions", own)]
 
 
 def describe_learnt(model: Model) -> str | None:

@@ -128,7 +128,6 @@ from askless.core.kernels.tables import (
     CellLayout,
     add_logs,
     count_cells,
-    entropy,
     expect_falls,
     find_cells,
     normalise_logs,

@@ -138,6 +138,8 @@ class Ensemble(Derived):
             rules = (rule.scale(new_total / total) for rule in panels.stopping.rules)
             stopping = replace(panels.stopping, rules=tuple(rules))
             panels = replace(panels, stopping=stopping)
+        if panels is not None and panels.worth is not None and total > 0:
+            panels = replace(panels, worth=panels.worth.scale(total, new_total))
         if panels is not None and panels.route is not None and total > 0:
             panels = replace(panels, route=panels.route.scale(total, new_total))
         repriced = replace(
@@ -179,6 +181,8 @@ class Ensemble(Derived):
         is_used[self.paths.nodes[:, kernels.FEATURE]] = True
         if self.panels is not None:
             is_used[: self.panels.n_read] |= self.panels.members.any(axis=0)
+            if self.panels.worth is not None:
+                is_used[self.panels.worth.readable] = True
         return is_used
 
     @cached_property

@@ -124,7 +124,8 @@ class PartTables(Arrays, Derived):
         part = self.parts[number]
         scores = np.tile(part.log_shares, (len(values), 1))
         coded, everyone = self.find_cells(values, is_known), np.arange(len(values))
-        kernels.add_logs(coded, everyone, is_known, part.log_chances, scores)
+        logs = self.served.log_chances[number]
+        kernels.add_logs(coded, everyone, is_known, logs, scores)
         return scores
 
 
@@ -139,8 +140,9 @@ def lay_out_cells(
         np.concatenate([np.empty(0), *cuts]),
         cut_starts.astype(np.int64),
         starts.astype(np.int64),
-        np.ascontiguousarray(is_category),
-        np.ascontiguousarray(has_missing),
+        # Copies: kernels are compiled for arrays that can be written.
+        np.array(is_category, np.bool_),
+        np.array(has_missing, np.bool_),
     )
 
 

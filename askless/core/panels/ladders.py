@@ -15,7 +15,10 @@ from askless.core.codes.thinning import thin_classes
 from askless.core.kernels import count_threads
 from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.model.ladder.stopping import ErrorCosts
+from askless.core.model.tables import PartTables
+from askless.core.panels.asking import learn_asking
 from askless.core.panels.effort import EFFORTS, LIGHT, Effort, Recipe
+from askless.core.panels.gates import fit_tables
 from askless.core.panels.predictors.blending import (
     FittedPanels,
     level_rises,
@@ -116,6 +119,7 @@ PART_RUNGS, PART_GROWTH = 4, 1.25
 # Most rows of a part that choose its sets.
 PART_ROWS = 1000
 
+Tabled = tuple[CountedRows, PartTables]
 Recipes = dict[frozenset[int], tuple[tuple[int, ...], Recipe]]
 
 # Rules whose order of purchases is a candidate.
@@ -156,7 +160,7 @@ def fit_ladder(
     dataset = thin_classes(dataset, settings.fit_rows)
     is_informative = informative_features(dataset, least_missing)
     filled = fill_gaps(dataset, is_informative)
-    tables = CountedRows(keep_silent(filled, dataset), is_informative)
+    tabled = CountedRows(keep_silent(filled, dataset), is_informative)
     dataset = filled
     load_solver()
     with threadpool_limits(limits=1, user_api="blas"):
@@ -167,8 +171,11 @@ def fit_ladder(
             choose_orders(few, budgets, settings), lambda share: ROUTE_FROM * share
         )
         rows = PanelRows(dataset, seed, limits)
+        tables = fit_tables(tabled, seed)
+        worth = learn_asking(tabled, tables, rungs, seed) if rungs else None
         blended = yield from pass_on(
-            fit_panels(rows, orders, settings, tables), lambda share: ROUTE_FROM * share
+            fit_panels(rows, orders, settings, (tabled, tables)),
+            lambda share: ROUTE_FROM * share,
         )
         judges = blended.held_out.row_idxs
         some = np.linspace(0, judges.size - 1, min(judges.size, MOST_STOPPED))
@@ -181,7 +188,8 @@ def fit_ladder(
             rows.starts,
             stopping,
             spaces=(blended.space,),
-            tables=blended.tables,
+            tables=tables,
+            worth=worth,
         )
         if rungs:
             makers = Makers(thin_rows, partial(fit_part, settings), rungs)
@@ -266,11 +274,12 @@ def fit_panels(
     rows: PanelRows,
     orders: Sequence[tuple[int, ...]],
     effort: Effort,
-    tables: CountedRows | None = None,
+    tables: Tabled | None = None,
 ) -> Generator[float, None, FittedPanels]:
     """Fit the blends of sets, and light blends of their beginnings.
 
-    `tables` are the same rows; cells that nobody answered are not filled.
+    `tables` are the same rows, where cells that nobody answered are not filled, and
+    the tables fitted to them.
     """
     full = effort.full
     if rows.n_rows < FEW_ROWS:
@@ -287,7 +296,7 @@ def fit_blends(
     orders: Sequence[tuple[int, ...]],
     recipes: Recipes,
     effort: Effort,
-    tables: CountedRows | None = None,
+    tables: Tabled | None = None,
 ) -> Generator[float, None, FittedPanels]:
     """Fit a panel by each recipe, and sort the panels in the order of preference.
 
@@ -300,7 +309,9 @@ def fit_blends(
     read_idxs = dict.fromkeys(idx for order, _ in recipes.values() for idx in order)
     space = rows.select_with_covariance(tuple(read_idxs))
 
-    tabled = None if tables is None else hold_out_tables(tables, held_out.folds)
+    tabled = None
+    if tables is not None:
+        tabled = hold_out_tables(tables[0], held_out.folds, tables[1])
 
     def fit(key: frozenset[int]) -> tuple[Panel, FloatArray]:
         return make_panel(rows, space, *recipes[key], held_out, tabled)
@@ -326,8 +337,7 @@ def fit_blends(
     preferred = sorted(panels, key=lambda key: (ranks[key], len(key)))
     ranked = level_rises([replace(panels[k], loss=ranks[k][0]) for k in preferred])
     ranked_logits = np.array([logits[key] for key in preferred])
-    whole = None if tabled is None else tabled.whole
-    return FittedPanels(ranked, ranked_logits, held_out, space, whole)
+    return FittedPanels(ranked, ranked_logits, held_out, space)
 
 
 def list_beginning_sizes(most: int, growth: float) -> list[int]:

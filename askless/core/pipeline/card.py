@@ -71,6 +71,25 @@ def report_comparison(comparison: Comparison) -> dict[str, object]:
             {"up_to": to_units(policy_range.up_to), "policy": policy_range.policy}
             for policy_range in comparison.ranges
         ],
+    } | report_own_questions(comparison)
+
+
+def report_own_questions(comparison: Comparison) -> dict[str, object]:
+    """Return what own questions of each case gain over lists; nothing if not judged.
+
+    `gains` are error costs saved, without `error_costs` shares of errors.
+    """
+    own = comparison.own_questions
+    if own is None:
+        return {}
+    return {
+        "own_questions": {
+            "in_force": list(own.in_force),
+            "leads": list(own.leads),
+            "gains": list(own.gains),
+            "mean_gain": own.mean_gain,
+            "standard_error": own.mean_error,
+        }
     }
 
 

@@ -43,6 +43,22 @@ class PlayedRows(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class OwnQuestions:
+    """What own questions gain under each budget, on rows that no fold has seen."""
+
+    #: in micro-units, ascending; None: unlimited
+    budgets: tuple[int | None, ...]
+    #: log-loss saved, in standard errors
+    leads: tuple[float, ...]
+    #: error cost saved; without error costs the share of errors
+    gains: tuple[float, ...]
+    in_force: tuple[bool, ...]
+    #: mean of the gains where in force, else over all budgets, and its standard error
+    mean_gain: float
+    mean_error: float
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Losses and spends of two policies under each of some budgets."""
 
@@ -55,6 +71,8 @@ class Comparison:
     spends: tuple[tuple[str, tuple[float, ...]], ...]
     #: which policy is kept for which budgets
     ranges: tuple[BudgetRange, ...]
+    #: what own questions of each case gain; None: not judged
+    own_questions: OwnQuestions | None = None
 
 
 def compare(
@@ -78,10 +96,7 @@ def compare(
         map(np.concatenate, zip(*parts[policy], strict=True)) for policy in policies
     )
     played = PlayedRows(*map(np.array, zip(*joined, strict=True)))
-    sizes = np.array([rows.n_samples for _, rows in pairs], np.float64)
-    weights = np.concatenate([rows.weights for _, rows in pairs])
-    # Each fold's weights sum to 1; now it counts by its share of the rows.
-    weights *= np.repeat(sizes / sizes.sum(), sizes.astype(np.int64))
+    weights = weigh_parts(pairs)
     row_groups = number_groups([rows for _, rows in pairs])
     ranges = np.array_split(np.arange(len(budgets)), min(N_RANGES, len(budgets)))
     # Mean savings times the number of budgets, so that ranges can be added up.
@@ -103,6 +118,17 @@ def compare(
         spends=average(played.spends),
         ranges=merge_ranges(policies, ends, is_thrifty),
     )
+
+
+def weigh_parts(pairs: Sequence[tuple[Ensemble, Dataset]]) -> FloatArray:
+    """Return weights of the rows of all parts, which sum to 1; (n_rows,).
+
+    Each fold's weights sum to 1; together it counts by its share of the rows.
+    """
+    sizes = np.array([rows.n_samples for _, rows in pairs], np.float64)
+    weights = np.concatenate([rows.weights for _, rows in pairs])
+    shares: FloatArray = np.repeat(sizes / sizes.sum(), sizes.astype(np.int64))
+    return weights * shares
 
 
 def simulate_policy(

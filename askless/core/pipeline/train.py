@@ -22,6 +22,7 @@ from askless.core.panels.effort import EFFORTS
 from askless.core.pipeline.card import make_card, report_choices, report_validation
 from askless.core.pipeline.certificates import UnseenRows, certify
 from askless.core.pipeline.online.learning_state import make_learning, own_calibrations
+from askless.core.pipeline.own_questions import limit_asking
 from askless.core.pipeline.parts import (
     ROUNDS_SHARE,
     FinishedPart,
@@ -223,6 +224,8 @@ def validate_whole(
     aside it has no certification. Yields the progress of `part`, the whole.
     """
     validation, before, aside = None, 0.0, rows.aside
+    if not folds:
+        whole = limit_asking(whole)
     if folds:
         held_out, unseen = (
             [fold.ensemble for fold in folds],
@@ -236,6 +239,7 @@ def validate_whole(
         whole, before = replace(whole, calibrations=validation.calibrations), room
         if validation.comparison is not None:
             whole = replace(whole, ranges=validation.comparison.ranges)
+            whole = limit_asking(whole)
         validation = add_model_spends(whole, rows.seen, validation, spec.seed)
     if aside is not None:
         certification = yield from pass_on(

@@ -14,6 +14,7 @@ from askless.core.model.votes import TIE
 from askless.core.pipeline.budgets import purchase_budgets, usual_budgets
 from askless.core.pipeline.calibration import HeldOutVotes, calibrate, join_votes
 from askless.core.pipeline.comparison import Comparison, compare
+from askless.core.pipeline.own_questions import judge_own_questions, put_in_force
 from askless.core.session.policies import POLICIES
 from askless.core.simulation.curves import evaluate, make_curve, simulate_rows
 from askless.core.simulation.figures import ScoredRows, compute_figures
@@ -123,11 +124,11 @@ def compare_policies(
     ]
     shares = approach(CALIBRATED, COMPARED)
     budgets = purchase_budgets(whole, MAX_COMPARED)
-    return (
-        yield from pass_on(
-            compare(thinned, candidates, budgets, seed), lambda _: next(shares)
-        )
+    comparison = yield from pass_on(
+        compare(thinned, candidates, budgets, seed), lambda _: next(shares)
     )
+    own = judge_own_questions(thinned, budgets, seed)
+    return comparison if own is None else put_in_force(comparison, own)
 
 
 def is_mixed(comparison: Comparison, whole: Ensemble) -> bool:

@@ -1,9 +1,11 @@
 """What the card tells of sessions, and of policies that were compared."""
 
+import math
+
 import pytest
 
 from askless.core.model.ensemble import BudgetRange
-from askless.core.pipeline import comparison
+from askless.core.pipeline import comparison, own_questions
 from askless.core.pipeline.card import report_validation
 from askless.core.pipeline.comparison import Comparison
 from askless.core.pipeline.playing import add_model_spends
@@ -78,6 +80,7 @@ def test_comparison_is_told_in_units():
 def test_fixed_list_is_told_beside_who_ends_early(saving, policy, monkeypatch):
     shorten(monkeypatch, rounds=1)
     monkeypatch.setattr(comparison, "compute_saving", lambda *_: saving)
+    monkeypatch.setattr(own_questions, "BEST_LEAD", math.inf)
     columns = [[0, 0, 1, 1] * 10, [0, 1, 1, 0] * 10]
     dataset = table_of(columns, [0, 0, 1, 1] * 10)
 

@@ -24,7 +24,7 @@ from askless.core.simulation.simulate import class_probabilities, class_votes, w
 from askless.core.table.dataset import Dataset
 from tests import naive_sessions, strategies, twins
 from tests.cascades import cascades
-from tests.panels import with_panels, with_routes, with_rules
+from tests.panels import with_panels, with_routes, with_rules, with_worth
 from tests.sessions import CLASSES, NEVER, answer_from_row
 from tests.small import ensemble_of, table_of
 
@@ -76,6 +76,8 @@ def tables(draw, policy="ordered"):
         kinds = [made(kind) for kind in kinds for made in (with_panels, with_routes)]
     if policy == "adaptive":
         kinds = [with_rules(with_panels(kind)) for kind in kinds]
+    if policy == "worth":
+        kinds = [with_worth(kind) for kind in kinds]
     ensemble = draw(st.one_of(kinds))
     values = draw(strategies.tables(ensemble.catalogue, max_rows=3))
     return ensemble, values, draw(BUDGETS)

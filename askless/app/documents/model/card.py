@@ -46,6 +46,19 @@ class SessionsShape(CardShape):
     saved: Many[SavedShape | None]
 
 
+class OwnQuestionsShape(CardShape):
+    """Under which budgets each case has its own questions; amounts in units.
+
+    `mean_gain` is the share of errors saved where they are in force, else over all
+    budgets; with error costs it is a cost.
+    """
+
+    budgets: Many[Amount | None]
+    in_force: Many[bool]
+    mean_gain: Annotated[float, Field(ge=-1e12, le=1e12)]
+    standard_error: Amount
+
+
 class LearntShape(CardShape):
     """The rows learnt since training, predicted before they were learnt.
 
@@ -66,6 +79,22 @@ def read_learnt(model: Model) -> LearntShape | None:
         return LearntShape.model_validate(model.card.get("learnt"), strict=False)
     except ValidationError:
         return None
+
+
+def read_own_questions(model: Model) -> OwnQuestionsShape | None:
+    """Return what a card says of own questions; None if missing or malformed."""
+    comparison = model.card.get("comparison")
+    if not isinstance(comparison, dict):
+        return None
+    own = comparison.get("own_questions")
+    if not isinstance(own, dict):
+        return None
+    held = own | {"budgets": comparison.get("budgets")}
+    try:
+        shape = OwnQuestionsShape.model_validate(held, strict=False)
+    except ValidationError:
+        return None
+    return shape if len(shape.in_force) == len(shape.budgets) else None
 
 
 def read_sessions(model: Model) -> SessionsShape | None:

@@ -11,7 +11,7 @@ from askless.app.documents.model.panels import (
     space_positions,
 )
 from askless.app.documents.model.routes import build_route, check_route
-from askless.app.documents.model.tables import check_tables
+from askless.app.documents.model.tables import check_tables, check_worth
 from askless.core.arrays import FloatArray
 from askless.core.errors import Refusal
 from askless.core.model.ladder.blends import KernelRidge, LogisticRidge
@@ -61,6 +61,9 @@ def check_panels(
     yield from check_route(build_route(shape.route), sets, n_features)
     yield from check_columns(shape, where)
     yield from check_tables(shape.tables, n_features, n_outputs, f"{where}.tables")
+    if shape.worth is not None:
+        has_tables = shape.tables is not None
+        yield from check_worth(shape.worth, n_features, has_tables, f"{where}.worth")
     for position, panel in enumerate(shape.panels):
         reads_tables = panel.blend is not None and panel.blend.tables_weight is not None
         if reads_tables and shape.tables is None:

@@ -10,6 +10,7 @@ from askless.app.documents.model.blends import BlendShape, blend_to_json, build_
 from askless.app.documents.model.routes import RouteShape, build_route, route_to_json
 from askless.app.documents.shape import Many
 from askless.app.documents.stored import Stored, StoredShape, write
+from askless.core.model.asking import Worth
 from askless.core.model.ladder.columns import ALONE, Columns
 from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.model.ladder.routes import MAIN
@@ -44,6 +45,7 @@ class PanelLadderShape(StoredShape):
     stopping: Stored[Stopping] | None = None
     route: RouteShape | None = None
     tables: Stored[PartTables] | None = None
+    worth: Stored[Worth] | None = None
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -66,6 +68,8 @@ def panels_to_json(ladder: PanelLadder) -> dict[str, Any]:
         document["route"] = route_to_json(ladder.route)
     if ladder.tables is not None:
         document["tables"] = write(ladder.tables)
+    if ladder.worth is not None:
+        document["worth"] = write(ladder.worth)
     return document
 
 

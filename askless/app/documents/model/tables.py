@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from askless.core.errors import Refusal
+from askless.core.model.asking import Worth
 from askless.core.model.ladder.routes import Split
 from askless.core.model.tables import NOWHERE, ROOT, PartTable, PartTables
 
@@ -75,3 +76,20 @@ def check_children(tables: PartTables, where: str) -> Iterator[Refusal]:
         led_to += children
     if sorted(led_to) != list(range(ROOT + 1, len(tables.parts))):
         yield Refusal(f"{where}.parts", "must each be the child of one part, not 0")
+
+
+def check_worth(
+    worth: Worth, n_features: int, has_tables: bool, where: str
+) -> Iterator[Refusal]:
+    """Yield refusals of the terms by which cases are asked by tables."""
+    if not has_tables:
+        yield Refusal(where, "is there only where the panels have tables")
+    budgets = [term.least_budget for term in worth.terms]
+    if budgets != sorted(set(budgets)):
+        yield Refusal(f"{where}.terms", "must ascend in least_budget_micros")
+    rule = f"must be below {n_features}"
+    for number, term in enumerate(worth.terms):
+        if term.first is not None and term.first >= n_features:
+            yield Refusal(f"{where}.terms[{number}].first", rule)
+    if max(worth.feature_idxs, default=0) >= n_features:
+        yield Refusal(f"{where}.features", rule)

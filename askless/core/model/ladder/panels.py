@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from askless.core.arrays import Arrays, BoolArray, Derived, FloatArray, IntArray
+from askless.core.model.asking import Worth
 from askless.core.model.ladder.blends import Blend, Hiding, KernelRidge
 from askless.core.model.ladder.columns import Columns
 from askless.core.model.ladder.routes import MAIN, Route
@@ -68,6 +69,8 @@ class PanelLadder(Arrays, Derived):
     spaces: tuple[Columns, ...] = ()
     #: what the values of features say about the class, for blends
     tables: PartTables | None = None
+    #: how cases are asked by these tables; None: training learned no terms
+    worth: Worth | None = None
 
     @cached_property
     def n_read(self) -> int:

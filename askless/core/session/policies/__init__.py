@@ -8,6 +8,7 @@ from askless.core.session.policies.ordered import Ordered
 from askless.core.session.policies.panels import PanelPolicy
 from askless.core.session.policies.sample import Sample
 from askless.core.session.policies.sample_reyzin import ReyzinSample
+from askless.core.session.policies.worth import WorthPolicy
 from askless.core.session.policy import Policy
 from askless.core.session.state import Aim
 
@@ -20,6 +21,7 @@ POLICIES: dict[str, Policy] = {
         CascadePolicy(),
         PanelPolicy(),
         Adaptive(),
+        WorthPolicy(),
     )
 }
 

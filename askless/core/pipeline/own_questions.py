@@ -1,0 +1,166 @@
+"""Decide on held-out rows under which budgets each case is asked its own questions."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.asking import Worth
+from askless.core.model.ensemble import BudgetRange, Ensemble
+from askless.core.pipeline.comparison import (
+    Comparison,
+    OwnQuestions,
+    average_differences,
+    number_groups,
+    simulate_policy,
+    weigh_parts,
+)
+from askless.core.table.dataset import Dataset
+
+# The policy that asks each case its own questions, and the one that it must beat.
+OWN, LISTED = "worth", "panels"
+
+# Its gain in log-loss is so many standard errors at each budget of a run, and somewhere
+# in the run so many: several budgets of the same rows are many looks.
+LEAST_LEAD, BEST_LEAD = 2.0, 4.0
+
+# It may err more by this share of rows, which no rows can show.
+ERROR_SLACK = 5e-4
+
+# Least standard error, against division by 0.
+LEAST_ERROR = 1e-12
+
+
+def judge_own_questions(
+    pairs: Sequence[tuple[Ensemble, Dataset]],
+    budgets: Sequence[int | None],
+    seed: int,
+) -> OwnQuestions | None:
+    """Compare own questions with lists on rows that the ensembles never saw.
+
+    None where some ensemble has no tables to ask by.
+    """
+    if any(pair.panels is None or pair.panels.worth is None for pair, _ in pairs):
+        return None
+    played = [
+        [simulate_policy(pair, rows, budgets, policy, seed) for pair, rows in pairs]
+        for policy in (LISTED, OWN)
+    ]
+    losses, costs = (
+        [np.concatenate([getattr(part, name) for part in parts]) for parts in played]
+        for name in ("log_losses", "costs")
+    )
+    weights, groups = weigh_parts(pairs), number_groups([rows for _, rows in pairs])
+    saved: FloatArray = losses[0] - losses[1]
+    spared: FloatArray = costs[0] - costs[1]
+    leads = np.array([find_lead(column, weights, groups) for column in saved.T])
+    gains = weights @ spared
+    in_force = choose_runs(leads, gains)
+    some = in_force if in_force.any() else np.array([budget != 0 for budget in budgets])
+    chosen = spared[:, some].mean(axis=1) if some.any() else np.zeros(len(spared))
+    mean, error = average_differences(chosen, weights, groups)
+    return OwnQuestions(
+        tuple(budgets),
+        tuple(leads.tolist()),
+        tuple(gains.tolist()),
+        tuple(in_force.tolist()),
+        mean,
+        error,
+    )
+
+
+def find_lead(gains: FloatArray, weights: FloatArray, groups: IntArray) -> float:
+    """Return the mean gain of rows in units of its standard error."""
+    mean, error = average_differences(gains, weights, groups)
+    return mean / max(error, LEAST_ERROR)
+
+
+def choose_runs(leads: FloatArray, gains: FloatArray) -> BoolArray:
+    """Return under which budgets own questions are in force; (n_budgets,).
+
+    They are runs of neighbouring budgets, each with a lead above `LEAST_LEAD` and no
+    more errors, somewhere above `BEST_LEAD`.
+    """
+    is_run = (leads > LEAST_LEAD) & (gains > -ERROR_SLACK)
+    chosen = np.zeros(leads.size, np.bool_)
+    # Padded on both sides, so that every run has a begin and an end.
+    padded = np.concatenate(([False], is_run, [False]))
+    begins = np.flatnonzero(~padded[:-1] & padded[1:]).tolist()
+    ends = np.flatnonzero(padded[:-1] & ~padded[1:]).tolist()
+    for begin, end in zip(begins, ends, strict=True):
+        chosen[begin:end] = leads[begin:end].max() > BEST_LEAD
+    return chosen
+
+
+def put_in_force(comparison: Comparison, own: OwnQuestions) -> Comparison:
+    """Return the comparison with own questions in the ranges where they pay.
+
+    A run begins at its least budget and ends before the next one of the curve.
+    """
+    runs = list_runs(own)
+    ends = {policy_range.up_to for policy_range in comparison.ranges}
+    for least, up_to in runs:
+        ends |= {least - 1, up_to}
+    ends.discard(-1)
+    finite = sorted(end for end in ends if end is not None)
+    ranges: list[BudgetRange] = []
+    for end in (*finite, None):
+        policy = find_policy(comparison.ranges, end)
+        if any(is_within(end, run) for run in runs):
+            policy = OWN
+        if ranges and ranges[-1].policy == policy:
+            ranges.pop()
+        ranges.append(BudgetRange(end, policy))
+    return replace(comparison, ranges=tuple(ranges), own_questions=own)
+
+
+def list_runs(own: OwnQuestions) -> list[tuple[int, int | None]]:
+    """Return the least and the greatest budget of each run; None: no upper end."""
+    runs: list[tuple[int, int | None]] = []
+    for place, is_on in enumerate(own.in_force):
+        if not is_on:
+            continue
+        after = own.budgets[place + 1] if place + 1 < len(own.budgets) else None
+        up_to = None if after is None else after - 1
+        begin = own.budgets[place]
+        if place and own.in_force[place - 1]:
+            begin = runs.pop()[0]
+        elif begin is None:
+            begin = (
+                max((budget for budget in own.budgets if budget is not None), default=0)
+                + 1
+            )
+        runs.append((begin, up_to))
+    return runs
+
+
+def is_within(budget: int | None, run: tuple[int, int | None]) -> bool:
+    """Return whether a budget lies in a run; None: unlimited."""
+    least, up_to = run
+    if budget is None:
+        return up_to is None
+    return least <= budget and (up_to is None or budget <= up_to)
+
+
+def find_policy(ranges: Sequence[BudgetRange], budget: int | None) -> str:
+    """Return the policy of a budget by ranges, the last of which has no end."""
+    for one in ranges:
+        if one.up_to is None or (budget is not None and budget <= one.up_to):
+            return one.policy
+    return LISTED
+
+
+def limit_asking(ensemble: Ensemble) -> Ensemble:
+    """Return the ensemble; out of force own questions read what panels read alone.
+
+    So a model needs no feature that no session asks by default.
+    """
+    ladder = ensemble.panels
+    is_on = any(policy_range.policy == OWN for policy_range in ensemble.ranges)
+    if ladder is None or ladder.worth is None or is_on:
+        return ensemble
+    read = set(np.flatnonzero(ladder.is_read).tolist())
+    few = tuple(idx for idx in ladder.worth.feature_idxs if idx in read)
+    limited: Worth = replace(ladder.worth, feature_idxs=few)
+    return replace(ensemble, panels=replace(ladder, worth=limited))

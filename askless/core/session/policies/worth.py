@@ -1,0 +1,235 @@
+"""The policy `worth`: ask each case what lowers its entropy most for the price."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from askless.core import kernels
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.model.asking import Worth, lay_out_cases, make_terms, play_askings
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.ladder.blends import to_chances
+from askless.core.model.tables import PartTables
+from askless.core.model.votes import TIE, pick_class
+from askless.core.session.policy import Policy, Step
+from askless.core.session.position import UNLIMITED, Position, once
+from askless.core.session.rows.walks import Cases, Standing, Walks
+
+
+class TableCase(NamedTuple):
+    """A case as tables see it."""
+
+    #: (n_features,)
+    is_known: BoolArray
+    part: int
+    #: (n_classes,), log chances, not normalised
+    logs: FloatArray
+    n_known: int
+
+
+class WorthPolicy(Policy):
+    """Ask the feature that lowers the expected entropy most for its price.
+
+    A gate is worth what the best question behind it is worth. Chances come from the
+    tables of the case's part; what is not known has no factor. A case ends where no
+    answer that can be paid lowers the entropy.
+    """
+
+    name = "worth"
+    has_votes = False
+
+    def serves(self, ensemble: Ensemble) -> bool:
+        """Return whether the ensemble has tables, and terms to ask by them."""
+        ladder = ensemble.panels
+        return ladder is not None and None not in (ladder.tables, ladder.worth)
+
+    def find_next(self, position: Position) -> Step:
+        """Return the feature of the largest rate, or the reason for none."""
+        asked = find_asked(position)
+        if asked is not None:
+            return Step(asked)
+        if not find_askable(position).any():
+            return Step(None, "all_known")
+        if position.is_more_affordable:
+            return Step(None, "plan_complete")
+        return Step(None, "budget_exhausted")
+
+    def could_ask(self, position: Position) -> list[int]:
+        """Return the features that lower the entropy, those of the largest rate first.
+
+        The one that is asked comes first.
+        """
+        rates = rate_features(position)
+        order = sorted(rates, key=lambda idx: -rates[idx])
+        asked = find_asked(position)
+        return list(dict.fromkeys([*([] if asked is None else [asked]), *order]))
+
+    def can_use(self, position: Position, feature_idx: int) -> bool:
+        """Return whether some table or gate reads the feature."""
+        return feature_idx in worth_of(position.ensemble).feature_idxs
+
+    def open_share(self, position: Position, feature_idx: int) -> float:
+        """Return a feature's share of the rates of all that could be asked."""
+        rates = rate_features(position)
+        total = sum(rates.values())
+        return rates.get(feature_idx, 0.0) / total if total > 0 else 1.0
+
+    def standing(self, position: Position) -> Standing:
+        """Return the log odds by the tables of the case's part."""
+        case, worth = find_case(position), worth_of(position.ensemble)
+        odds = worth.predict(case.logs[None], np.array([case.n_known]))[0]
+        return stand_by_odds(position.ensemble, odds, np.array(case.part))
+
+    def chances(self, ensemble: Ensemble, standing: Standing) -> FloatArray:
+        """Return the probability of each class; (..., n_classes)."""
+        del ensemble
+        return to_chances(standing.scores)
+
+    def votes(self, ensemble: Ensemble, standing: Standing) -> IntArray:
+        """Return the most probable class; (...)."""
+        return pick_class(ensemble, to_chances(standing.scores), TIE)
+
+    def is_certain(self, position: Position) -> bool:
+        """Return whether no question or result is left; tables have no bounds."""
+        is_coming = position.case.status == kernels.PENDING
+        if (is_coming & position.ensemble.is_used).any():
+            return False
+        return self.find_next(position).feature_idx is None
+
+    def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
+        """Simulate a session for every row under every budget."""
+        tables, worth = tables_of(ensemble), worth_of(ensemble)
+        everything = np.ones(cases.values.shape[1], np.bool_)
+        laid = lay_out_cases(tables, cases.values, everything)
+        shape = cases.values.shape[0], cases.budgets.size
+        odds = np.zeros((*shape, ensemble.n_outputs))
+        spent, n_asked, parts = np.zeros((3, *shape), np.int64)
+        ranks = np.zeros(cases.values.shape, np.int64)
+        for column, limit in enumerate(cases.budgets.tolist()):
+            budget = None if limit == UNLIMITED else limit
+            terms = make_terms(ensemble.catalogue, worth.terms_at(budget))
+            askable = mark_askable(ensemble)
+            ends = play_askings(tables, ensemble.catalogue, laid, limit, terms, askable)
+            ranks = ends.ranks
+            n_known = ((ranks > 0) & (laid.coded >= 0)).sum(axis=1)
+            odds[:, column] = worth.predict(ends.logs, n_known)
+            spent[:, column], parts[:, column] = ends.spent, ends.parts
+            n_asked[:, column] = ranks.max(axis=1, initial=0)
+        standing = stand_by_odds(ensemble, odds, parts)
+        return Walks(**vars(standing), spent=spent, n_asked=n_asked, ranks=ranks)
+
+
+def tables_of(ensemble: Ensemble) -> PartTables:
+    """Return the tables of an ensemble that has some."""
+    assert ensemble.panels is not None, "the policy needs them"
+    assert ensemble.panels.tables is not None, "the policy needs them"
+    return ensemble.panels.tables
+
+
+def worth_of(ensemble: Ensemble) -> Worth:
+    """Return how an ensemble's cases are asked by tables."""
+    assert ensemble.panels is not None, "the policy needs it"
+    assert ensemble.panels.worth is not None, "the policy needs it"
+    return ensemble.panels.worth
+
+
+def mark_askable(ensemble: Ensemble) -> BoolArray:
+    """Return which features may be asked; (n_features,)."""
+    is_askable = np.zeros(len(ensemble.catalogue.features), np.bool_)
+    is_askable[worth_of(ensemble).readable] = True
+    return is_askable
+
+
+@once
+def find_case(position: Position) -> TableCase:
+    """Return what tables know of a case.
+
+    A missing value is known where it is information; what was refused is not known.
+    """
+    tables, values = tables_of(position.ensemble), position.case.values[None]
+    is_known = np.asarray(position.case.status == kernels.KNOWN, np.bool_)
+    lacks = np.array([outcome == "unavailable" for outcome in position.state.outcomes])
+    is_known |= lacks & tables.has_missing
+    coded = tables.find_cells(values, is_known)[0]
+    logs = np.empty(len(position.ensemble.classes))
+    way = tables.list_ways(values)[0]
+    part = kernels.stand_by_tables(coded, is_known, way, tables.served, logs)
+    return TableCase(is_known, int(part), logs, int((coded >= 0).sum()))
+
+
+@once
+def find_askable(position: Position) -> BoolArray:
+    """Return which features have no answer yet and may be asked; (n_features,)."""
+    is_open = position.case.status == kernels.OPEN
+    return np.asarray(is_open & mark_askable(position.ensemble), np.bool_)
+
+
+@once
+def find_asked(position: Position) -> int | None:
+    """Return the feature to ask next; None where no answer is worth its price."""
+    ensemble = position.ensemble
+    terms = worth_of(ensemble).terms_at(position.state.budget)
+    served, is_open = make_terms(ensemble.catalogue, terms), find_askable(position)
+    first = terms.first
+    # What training played out as the first question is asked where nothing is known.
+    is_first = bool((position.case.status == kernels.OPEN).all())
+    if first is not None and is_first:
+        can_pay = position.prices[first] <= position.remaining
+        if can_pay and is_open[first]:
+            return first
+    asked, _, _ = kernels.choose_look(
+        find_posterior(position),
+        find_case(position).part,
+        kernels.Offers(is_open, position.prices, position.remaining),
+        tables_of(ensemble).served,
+        served,
+    )
+    return None if asked == kernels.NONE else int(asked)
+
+
+@once
+def find_posterior(position: Position) -> FloatArray:
+    """Return the chance of each class by the tables as they are; (n_classes,)."""
+    logs = find_case(position).logs
+    posterior = np.empty(logs.size)
+    kernels.normalise_logs(logs, posterior)
+    return posterior
+
+
+@once
+def rate_features(position: Position) -> dict[int, float]:
+    """Return the fall of entropy by its price of each feature that lowers it."""
+    tables, case = tables_of(position.ensemble), find_case(position)
+    worth = worth_of(position.ensemble)
+    served = make_terms(
+        position.ensemble.catalogue, worth.terms_at(position.state.budget)
+    )
+    is_open = find_askable(position) & position.is_affordable
+    falls = np.empty(is_open.size)
+    chances = tables.served.chances[case.part]
+    kernels.expect_falls(
+        find_posterior(position), chances, tables.cells, is_open, falls
+    )
+    helping = np.flatnonzero(falls >= kernels.LEAST_FALL).tolist()
+    return {
+        idx: float(kernels.rate_gain(falls[idx], float(position.prices[idx]), served))
+        for idx in helping
+    }
+
+
+def stand_by_odds(ensemble: Ensemble, odds: FloatArray, parts: IntArray) -> Standing:
+    """Return the vote of sessions by their log odds, (..., n_outputs), and parts.
+
+    The share known is that by which the entropy of the class shares has fallen.
+    """
+    chances = to_chances(odds)
+    first = 1 if odds.shape[-1] == 1 else 0
+    shares = ensemble.class_priors
+    before = -(shares * np.log(np.maximum(shares, TIE))).sum()
+    left = -(chances * np.log(np.maximum(chances, TIE))).sum(axis=-1)
+    return Standing(
+        margins=2.0 * chances[..., first:] - 1.0,
+        known_shares=np.clip(1.0 - left / max(before, TIE), 0.0, 1.0),
+        scores=odds,
+        marks=parts,
+    )

@@ -1,0 +1,62 @@
+"""Where own questions of each case are in force, by held-out rows."""
+
+import numpy as np
+import pytest
+
+from askless.core.model.ensemble import BudgetRange
+from askless.core.pipeline.comparison import Comparison, OwnQuestions
+from askless.core.pipeline.own_questions import choose_runs, list_runs, put_in_force
+
+# Budgets of 0, 10, 20, 30 and no limit.
+BUDGETS = (0, 10, 20, 30, None)
+BASE = (BudgetRange(15, "panels"), BudgetRange(None, "adaptive"))
+
+
+def own(*in_force: int) -> OwnQuestions:
+    flags = tuple(map(bool, in_force))
+    return OwnQuestions(BUDGETS, (0.0,) * 5, (0.0,) * 5, flags, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("leads", "gains", "expected"),
+    [
+        ([3, 3, 3], [1, 1, 1], [0, 0, 0]),
+        ([3, 5, 3], [1, 1, 1], [1, 1, 1]),
+        ([3, 1, 5], [1, 1, 1], [0, 0, 1]),
+        ([3, 5, 3], [1, 1, -1], [1, 1, 0]),
+        ([5, 5, 5], [-1, -1, -1], [0, 0, 0]),
+    ],
+)
+def test_run_leads_everywhere_and_much_somewhere(
+    leads: list[float], gains: list[float], expected: list[int]
+) -> None:
+    chosen = choose_runs(np.array(leads, float), np.array(gains, float))
+    assert chosen.astype(int).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("in_force", "runs", "ranges"),
+    [
+        ((0, 0, 0, 0, 0), [], [(15, "panels"), (None, "adaptive")]),
+        (
+            (0, 1, 1, 0, 0),
+            [(10, 29)],
+            [(9, "panels"), (29, "worth"), (None, "adaptive")],
+        ),
+        (
+            (0, 1, 0, 1, 1),
+            [(10, 19), (30, None)],
+            [(9, "panels"), (19, "worth"), (29, "adaptive"), (None, "worth")],
+        ),
+        ((0, 0, 0, 0, 1), [(31, None)], None),
+        ((1, 1, 1, 1, 1), [(0, None)], [(None, "worth")]),
+    ],
+)
+def test_runs_become_ranges_of_budgets(in_force, runs, ranges) -> None:
+    judged = own(*in_force)
+    comparison = put_in_force(Comparison(BUDGETS, (), (), (), BASE), judged)
+    assert list_runs(judged) == runs
+    assert comparison.own_questions == judged
+    if ranges is not None:
+        given = [(one.up_to, one.policy) for one in comparison.ranges]
+        assert given == ranges

@@ -1,0 +1,137 @@
+"""The policy `worth`: sessions as simulated, refusals, and who may be asked by it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from askless.core.model.ensemble import Ensemble
+from askless.core.panels.ladders import fit_ladder
+from askless.core.session import machine
+from askless.core.session.policies import POLICIES, check_policy, served_by
+from askless.core.session.policy import Policy
+from askless.core.session.position import UNLIMITED, Position
+from askless.core.session.rows.walks import Cases
+from askless.core.session.state import Answer, State
+from askless.core.training.algorithms import make_ensemble
+from askless.core.training.params import BoostParams
+from tests.panels import shorten
+from tests.sessions import NEVER
+from tests.small import finish, random_dataset
+
+MICROS = 1_000_000
+BUDGETS = np.array([0, MICROS, 3 * MICROS, UNLIMITED])
+
+
+def make(n_classes: int) -> tuple[Ensemble, np.ndarray]:
+    """Categories, missing cells, a fee and a bundle, and what was trained on them."""
+    dataset = random_dataset(n_classes, n_classes, 160, n_values=9)
+    with pytest.MonkeyPatch.context() as patch:
+        shorten(patch)
+        ladder = finish(fit_ladder(dataset, effort="fast"))
+    ensemble = make_ensemble(dataset, BoostParams("panels"), ())
+    return replace(ensemble, panels=ladder), dataset.values
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def made(request: pytest.FixtureRequest) -> tuple[Ensemble, np.ndarray]:
+    return make(request.param)
+
+
+def begin(ensemble: Ensemble, budget: int | None = None) -> State:
+    return machine.start(ensemble, budget, policy="worth", stop=NEVER)
+
+
+def test_walks_are_sessions_to_the_bit(made: tuple[Ensemble, np.ndarray]) -> None:
+    ensemble, values = made
+    cases = Cases(values[:30], BUDGETS, 0, range(30))
+    policy = POLICIES["worth"]
+    walks, plain = policy.walk(ensemble, cases), Policy.walk(policy, ensemble, cases)
+    for name, expected in vars(plain).items():
+        assert np.array_equal(getattr(walks, name), expected), name
+    assert (walks.spent <= BUDGETS).all()
+
+
+def test_prediction_does_not_depend_on_the_order_of_answers(
+    made: tuple[Ensemble, np.ndarray],
+) -> None:
+    ensemble, values = made
+    known = np.flatnonzero(~np.isnan(values[5])).tolist()
+
+    def predict(order: Sequence[int]) -> np.ndarray:
+        answers = [Answer(idx, "value", float(values[5, idx])) for idx in order]
+        state = machine.observe(ensemble, begin(ensemble), answers, is_insistent=True)
+        return np.array(machine.forecast(ensemble, state).probabilities)
+
+    assert np.array_equal(predict(known), predict(known[::-1]))
+
+
+def test_refused_answer_leaves_the_prediction_as_it_was(
+    made: tuple[Ensemble, np.ndarray],
+) -> None:
+    ensemble, _ = made
+    state = begin(ensemble)
+    before = machine.forecast(ensemble, state).probabilities
+    asked = state.next_feature_idx
+    assert asked is not None
+    after = machine.observe(ensemble, state, [Answer(asked, "refused")])
+    assert machine.forecast(ensemble, after).probabilities == before
+    assert after.next_feature_idx != asked
+
+
+def test_question_has_its_share_and_alternatives(
+    made: tuple[Ensemble, np.ndarray],
+) -> None:
+    ensemble, _ = made
+    question = machine.next_question(ensemble, begin(ensemble))
+    assert question is not None
+    assert 0.0 <= question.open_share <= 1.0
+    assert question.feature_idx not in dict(question.alternatives)
+
+
+def test_session_ends_where_no_answer_helps_or_can_be_paid(
+    made: tuple[Ensemble, np.ndarray],
+) -> None:
+    ensemble, _ = made
+    assert begin(ensemble, 0).stop_reason in {"budget_exhausted", None}
+    gone = [Answer(idx, "refused") for idx in range(6)]
+    state = machine.observe(ensemble, begin(ensemble), gone)
+    assert state.stop_reason == "all_known"
+    assert POLICIES["worth"].is_certain(Position.of(ensemble, state))
+
+
+def test_supposed_answers_are_predicted_as_given(
+    made: tuple[Ensemble, np.ndarray],
+) -> None:
+    ensemble, values = made
+    state = begin(ensemble)
+    asked = state.next_feature_idx
+    assert asked is not None
+    some = np.unique(values[~np.isnan(values[:, asked]), asked])[:2]
+    position = Position.of(ensemble, state)
+    supposed = POLICIES["worth"].suppose(position, asked, some)
+    for value, expected in zip(some.tolist(), supposed, strict=True):
+        after = machine.observe(ensemble, state, [Answer(asked, "value", value)])
+        given = machine.forecast(ensemble, after).probabilities
+        np.testing.assert_allclose(given, expected)
+
+
+def test_only_models_with_tables_serve_it(made: tuple[Ensemble, np.ndarray]) -> None:
+    ensemble, _ = made
+    assert "worth" in served_by(ensemble)
+    assert check_policy("worth", ensemble, "policy") == "worth"
+    assert ensemble.panels is not None
+    without = replace(ensemble, panels=replace(ensemble.panels, worth=None))
+    assert "worth" not in served_by(without)
+
+
+def test_other_prices_scale_the_budgets_of_terms(
+    made: tuple[Ensemble, np.ndarray],
+) -> None:
+    ensemble, _ = made
+    assert ensemble.panels is not None
+    assert ensemble.panels.worth is not None
+    scaled = ensemble.panels.worth.scale(1, 2)
+    pairs = zip(scaled.terms, ensemble.panels.worth.terms, strict=True)
+    assert all(new.least_budget == 2 * old.least_budget for new, old in pairs)

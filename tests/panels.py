@@ -8,14 +8,14 @@ import pytest
 from hypothesis import strategies as st
 
 from askless.core import kernels
-from askless.core.model.asking import AskingTerms, Worth
 from askless.core.model.ensemble import Ensemble
+from askless.core.model.ladder.asking import AskingTerms, Worth
 from askless.core.model.ladder.blends import Blend, KernelRidge, LogisticRidge, Trees
 from askless.core.model.ladder.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns
 from askless.core.model.ladder.panels import Panel, PanelLadder
-from askless.core.model.ladder.routes import MAIN, Route, Split
+from askless.core.model.ladder.splits import NOWHERE, Split
 from askless.core.model.ladder.stopping import Stopping, StoppingRule
-from askless.core.model.tables import NOWHERE, PartTable, PartTables
+from askless.core.model.ladder.tables import PartTable, PartTables
 from askless.core.panels import search, sets
 from askless.core.panels.effort import EFFORTS
 from askless.core.panels.predictors import blending, trees
@@ -151,33 +151,6 @@ def make_ladder(
     return PanelLadder(tuple(panels), starts, spaces=(space,))
 
 
-def make_route(ensemble: Ensemble, root: int, seed: int = 0) -> PanelLadder:
-    """A ladder whose cases are parted by a feature, under some budgets or all.
-
-    A part may have no panels of its own.
-    """
-    ladder, random = ensemble.panels, np.random.default_rng(seed)
-    feature = ensemble.catalogue.features[root]
-    split = Split((root,), "cuts", np.array([0.0, 1.0]))
-    if feature.type == "category":
-        split = Split((root,), "codes", np.array([0.0, 1.0]))
-    idxs = [idx for idx in range(len(ensemble.catalogue.features)) if idx != root]
-    panels, parts = list(ladder.panels), [MAIN] * len(ladder.panels)
-    spaces = list(ladder.spaces)
-    for part in range(random.integers(0, 2), split.n_parts):
-        order = [root, *random.permutation(idxs)[: random.integers(0, 3)].tolist()]
-        can_hide = NEVER_HIDDEN not in ladder.panels[0].rises
-        made = make_ladder(ensemble, [order], seed + part, can_hide)
-        its_panels = [one for one in made.panels if one.feature_idxs]
-        spaces += made.spaces
-        panels += its_panels
-        parts += [part] * len(its_panels)
-    least, room = random.integers(0, 60, 2).tolist()
-    up_to = least + room if random.random() < 0.5 else None
-    route = Route(split, np.array(parts), least, up_to)
-    return replace(ladder, panels=tuple(panels), route=route, spaces=tuple(spaces))
-
-
 def make_stopping(n_panels: int, n_rules: int = 2, seed: int = 0) -> Stopping:
     """Rules of any targets and thresholds; later ones spend more."""
     random = np.random.default_rng(seed)
@@ -265,13 +238,3 @@ def with_panels(draw, ensembles) -> Ensemble:
     cut = [order[: draw(st.integers(0, len(order)))] for order in orders]
     ladder = make_ladder(ensemble, cut, draw(st.integers(0, 99)), draw(st.booleans()))
     return replace(ensemble, panels=ladder, policy="panels")
-
-
-@st.composite
-def with_routes(draw, ensembles) -> Ensemble:
-    """An ensemble whose panels are parted by one of its features."""
-    ensemble = draw(with_panels(ensembles))
-    root = draw(st.integers(0, len(ensemble.catalogue.features) - 1))
-    return replace(
-        ensemble, panels=make_route(ensemble, root, draw(st.integers(0, 99)))
-    )

@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.ladder.routes import MAIN
 from askless.core.panels.ladders import fit_ladder
 from askless.core.simulation.simulate import class_probabilities, class_votes, walk
 from askless.core.training.algorithms import make_ensemble
@@ -72,11 +71,7 @@ def play_panels(drawn: Draw) -> Methods:
     found = simulate(ensemble, drawn)
     after = answers.measure_panels(ensemble, drawn)
     yield "panels", {**found, **after, "seconds": seconds}
-    if ladder.route is not None:
-        n_main = int(ladder.is_for(MAIN).sum())
-        ladder = replace(ladder, panels=ladder.panels[:n_main], route=None)
-        ensemble = replace(ensemble, panels=ladder)
-    # A filled table has no missing cells: without a route all rows go the same way.
+    # A filled table has no missing cells: all rows go the same way.
     row = drawn.testing.values[:1]
     ranks = [walk(ensemble, row, [budget]).ranks[0] for budget in drawn.budgets]
     sets = [tuple(np.flatnonzero(one).tolist()) for one in ranks]

@@ -1,7 +1,6 @@
 """Spaces in a model's document: what is refused."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,12 +8,8 @@ import pytest
 
 from askless.app.documents.model.model import model_from_json
 from askless.app.documents.model.panel_checks import MAX_COVARIED
-from askless.core.model.ladder.routes import MAIN
-from askless.core.model.model import Model
 from tests.app.test_panel_documents import fitted, place_of, refused
-from tests.documents import document_of, through_json
-from tests.panels import make_ladder, make_route
-from tests.sessions import small_ensemble
+from tests.documents import document_of
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +53,7 @@ def test_covariance_of_no_column_is_read_as_columns_that_go_with_no_other(docume
 
 
 @pytest.mark.parametrize("n_spaces", [2, 3])
-def test_more_spaces_than_parts_are_refused(document, n_spaces):
+def test_more_spaces_than_one_are_refused(document, n_spaces):
     panels = document["panels"]
     panels["spaces"] *= n_spaces
 
@@ -95,37 +90,3 @@ def test_kernels_on_a_wide_space_are_refused(document, n_columns, n_kernels, fie
             panel["blend"] |= {"ridges": [], "weights": [1.0]}
 
     assert field.format(place) in refused(document)
-
-
-@pytest.fixture
-def parted() -> dict[str, Any]:
-    """The document of a ladder of two parts or more, each with a space of its own."""
-    ensemble = small_ensemble([1, 1, 1], policy="panels")
-    ladder = make_ladder(ensemble, [(0, 1)], can_hide=True)
-    parted = make_route(replace(ensemble, panels=ladder), 0)
-    return document_of(Model("m", replace(ensemble, panels=parted), "y"))
-
-
-def test_each_part_of_a_route_has_its_space(parted):
-    model = model_from_json(parted)
-
-    ladder = model.ensemble.panels
-    assert len(ladder.spaces) == 1 + len(set(ladder.route.parts) - {MAIN})
-    assert through_json(model) == model
-    for panel, part in zip(ladder.panels, ladder.route.parts, strict=True):
-        order = [MAIN, *sorted(set(ladder.route.parts) - {MAIN})]
-        if panel.blend is not None:
-            space = ladder.spaces[order.index(part)]
-            assert panel.blend.columns.covariance is space.covariance
-
-
-def test_fewer_spaces_than_parts_are_refused(parted):
-    parted["panels"]["spaces"].pop()
-
-    assert refused(parted) == ["model.panels.spaces"]
-
-
-def test_parts_that_are_not_one_for_each_panel_are_refused(parted):
-    parted["panels"]["route"]["parts"].append(0)
-
-    assert "model.panels.route.parts" in refused(parted)

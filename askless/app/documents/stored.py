@@ -8,7 +8,7 @@ default.
 pydantic's own way with a dataclass (`TypeAdapter(Cascade)`) does not fit: in strict
 mode it refuses objects of JSON, it has no schema for arrays, and other names for fields
 would need pydantic in core. Shapes stay written by hand where one object holds several
-values (a model, a route), where a value is put together from several places (trees,
+values (a model), where a value is put together from several places (trees,
 panels), and where a document requires what core has a default for (features, rounds).
 """
 

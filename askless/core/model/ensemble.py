@@ -120,7 +120,7 @@ class Ensemble(Derived):
     def at_prices(self, prices: PriceList, where: str) -> "Ensemble":
         """Return the ensemble with a catalogue at other prices.
 
-        Amounts that training learned (ends of ranges of budgets, budgets of a route,
+        Amounts that training learned (ends of ranges of budgets, budgets of terms,
         prices in stopping rules) are scaled by the ratio of the sums of all costs. A
         certification holds only at the prices of training, so at others it is left out.
         Raises `RefusedError` as `apply_prices` does; `where` begins its fields.
@@ -140,8 +140,6 @@ class Ensemble(Derived):
             panels = replace(panels, stopping=stopping)
         if panels is not None and panels.worth is not None and total > 0:
             panels = replace(panels, worth=panels.worth.scale(total, new_total))
-        if panels is not None and panels.route is not None and total > 0:
-            panels = replace(panels, route=panels.route.scale(total, new_total))
         repriced = replace(
             self,
             catalogue=catalogue,

@@ -13,7 +13,7 @@ from askless.core.arrays import Derived, FloatArray, IntArray
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.catalogue.prices import total_cost
 from askless.core.codes.folds import make_folds
-from askless.core.model.asking import (
+from askless.core.model.ladder.asking import (
     AskingTerms,
     Worth,
     find_first,
@@ -21,7 +21,7 @@ from askless.core.model.asking import (
     make_terms,
     play_askings,
 )
-from askless.core.model.tables import PartTables, to_odds
+from askless.core.model.ladder.tables import PartTables, to_odds
 from askless.core.panels.gates import fit_tables, measure_lead
 from askless.core.panels.predictors.chances import losses_and_gradients
 from askless.core.panels.tables import CountedRows

@@ -16,8 +16,8 @@ from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.codes.binning import find_middles
 from askless.core.codes.folds import make_folds
-from askless.core.model.ladder.routes import Split
-from askless.core.model.tables import NOWHERE, PartTable, PartTables
+from askless.core.model.ladder.splits import NOWHERE, Split
+from askless.core.model.ladder.tables import PartTable, PartTables
 from askless.core.panels.tables import (
     FEW_STEPS,
     MANY_STEPS,

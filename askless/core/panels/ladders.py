@@ -3,7 +3,6 @@
 import math
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -15,9 +14,9 @@ from askless.core.codes.thinning import thin_classes
 from askless.core.kernels import count_threads
 from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.model.ladder.stopping import ErrorCosts
-from askless.core.model.tables import PartTables
+from askless.core.model.ladder.tables import PartTables
 from askless.core.panels.asking import learn_asking
-from askless.core.panels.effort import EFFORTS, LIGHT, Effort, Recipe
+from askless.core.panels.effort import EFFORTS, Effort, Recipe
 from askless.core.panels.gates import fit_tables
 from askless.core.panels.predictors.blending import (
     FittedPanels,
@@ -27,7 +26,6 @@ from askless.core.panels.predictors.blending import (
 from askless.core.panels.predictors.solving import load_solver
 from askless.core.panels.predictors.trees import choose_limits
 from askless.core.panels.purchases import Shop
-from askless.core.panels.routes import Makers, add_route
 from askless.core.panels.rows import PanelRows
 from askless.core.panels.search import SEARCH_FOLDS, SetSearch
 from askless.core.panels.sets import choose_sets, select_forward
@@ -38,7 +36,7 @@ from askless.core.table.dataset import Dataset
 from askless.core.table.gaps import fill_gaps, informative_features, keep_silent
 from askless.core.training.boosting import boost, initial_weights
 from askless.core.training.params import BoostParams, EffortName
-from askless.core.work import approach, end_of, pass_on
+from askless.core.work import approach, pass_on
 
 # Budgets of the rungs, in usual prices; beyond the last, each is a quarter above the
 # one before. Budgets less than a tenth apart are merged. An offer is dear above DEAR
@@ -110,15 +108,6 @@ N_FOLDS, MANY_ROWS, FEWER_FOLDS = 5, 500, 3
 # Below FEW_ROWS a blend has trees of several seeds, since one alone is half luck.
 FEW_ROWS, N_SEEDS = 300, 3
 
-# Share of the work that is done when the search for a route begins.
-ROUTE_FROM = 0.9
-
-# Most sets of a part; beginnings, each longer by this factor, serve budgets between.
-PART_RUNGS, PART_GROWTH = 4, 1.25
-
-# Most rows of a part that choose its sets.
-PART_ROWS = 1000
-
 Tabled = tuple[CountedRows, PartTables]
 Recipes = dict[frozenset[int], tuple[tuple[int, ...], Recipe]]
 
@@ -167,23 +156,19 @@ def fit_ladder(
         few = pick_search_rows(settings, PanelRows(dataset, seed))
         limits = choose_limits(few, few.hold_out(SEARCH_FOLDS, settings.search_judges))
         few = replace(few, limits=limits)
-        rungs, orders = yield from pass_on(
-            choose_orders(few, budgets, settings), lambda share: ROUTE_FROM * share
-        )
+        rungs, orders = yield from choose_orders(few, budgets, settings)
         rows = PanelRows(dataset, seed, limits)
         tables = fit_tables(tabled, seed)
         worth = learn_asking(tabled, tables, rungs, seed) if rungs else None
-        blended = yield from pass_on(
-            fit_panels(rows, orders, settings, (tabled, tables)),
-            lambda share: ROUTE_FROM * share,
-        )
+        blended = yield from fit_panels(rows, orders, settings, (tabled, tables))
         judges = blended.held_out.row_idxs
         some = np.linspace(0, judges.size - 1, min(judges.size, MOST_STOPPED))
         some = some.round().astype(np.int64)
         logits = blended.logits[:, some]
         stopped = PanelRows(dataset.take(judges[some]), seed)
         stopping = fit_stopping(stopped, blended.panels, logits, error_costs)
-        ladder = PanelLadder(
+        yield 1.0
+        return PanelLadder(
             blended.panels,
             rows.starts,
             stopping,
@@ -191,13 +176,6 @@ def fit_ladder(
             tables=tables,
             worth=worth,
         )
-        if rungs:
-            makers = Makers(thin_rows, partial(fit_part, settings), rungs)
-            shares = approach(ROUTE_FROM, 1.0)
-            adding = add_route(rows, ladder, blended, makers)
-            ladder = yield from pass_on(adding, lambda _: next(shares))
-        yield 1.0
-        return ladder
 
 
 def choose_orders(
@@ -219,40 +197,6 @@ def choose_orders(
         choose_sets(search, rungs, made), lambda _: next(shares)
     )
     return rungs, order_features_of_sets(search, chosen)
-
-
-def fit_part(
-    effort: Effort, rows: PanelRows, root: tuple[int, ...], budgets: Sequence[int]
-) -> FittedPanels:
-    """Fit panels of one part, which begin with the root; it is free in the catalogue.
-
-    A part has few rows: less is tried, and every blend is a light one. `budgets` are
-    what may be spent beyond the root.
-    """
-    places = np.linspace(0, len(budgets) - 1, min(len(budgets), PART_RUNGS))
-    rungs = [budgets[place] for place in places.round().astype(int).tolist()]
-    less = effort._replace(
-        search_rows=min(effort.search_rows, PART_ROWS),
-        search_judges=min(rows.n_rows, PART_ROWS) // 2,
-        powers=effort.powers[:1],
-        has_drops=False,
-        small=0,
-        max_swaps=0,
-        order_rounds=effort.order_rounds // 4,
-    )
-    orders: list[tuple[int, ...]] = []
-    if rungs and np.unique(rows.targets).size > 1:
-        _, orders = end_of(choose_orders(pick_search_rows(less, rows), rungs, less))
-    whole = [
-        (*root, *(feature_idx for feature_idx in order if feature_idx not in root))
-        for order in orders
-    ]
-    recipes = {frozenset(order): (order, LIGHT) for order in (root, *whole)}
-    for order in whole:
-        for size in list_beginning_sizes(len(order) - len(root), PART_GROWTH)[1:]:
-            beginning = order[: len(root) + size]
-            recipes.setdefault(frozenset(beginning), (beginning, LIGHT))
-    return end_of(fit_blends(rows, whole or [root], recipes, less))
 
 
 def ladder_bytes(
@@ -331,9 +275,6 @@ def fit_blends(
         for key in panels.keys() & beginnings:
             rank = max(panels[key].loss, least), True, len(key)
             ranks[key] = min(rank, ranks.get(key, rank))
-    # Panels that are no beginning of a set, such as a root alone.
-    for key in panels.keys() - ranks.keys():
-        ranks[key] = max(panels[key].loss, least), True, 1
     preferred = sorted(panels, key=lambda key: (ranks[key], len(key)))
     ranked = level_rises([replace(panels[k], loss=ranks[k][0]) for k in preferred])
     ranked_logits = np.array([logits[key] for key in preferred])

@@ -14,7 +14,12 @@ from askless.core import kernels
 from askless.core.arrays import BoolArray, Derived, FloatArray, IntArray
 from askless.core.codes.binning import find_thresholds
 from askless.core.kernels import SHARE_ROWS
-from askless.core.model.tables import PartTable, PartTables, lay_out_cells, to_odds
+from askless.core.model.ladder.tables import (
+    PartTable,
+    PartTables,
+    lay_out_cells,
+    to_odds,
+)
 from askless.core.table.dataset import Dataset
 from askless.core.table.silent import find_silent
 

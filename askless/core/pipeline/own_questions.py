@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from askless.core.arrays import BoolArray, FloatArray, IntArray
-from askless.core.model.asking import Worth
 from askless.core.model.ensemble import BudgetRange, Ensemble
+from askless.core.model.ladder.asking import Worth
 from askless.core.pipeline.comparison import (
     Comparison,
     OwnQuestions,

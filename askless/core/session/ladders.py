@@ -7,15 +7,11 @@ from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.blends import to_chances
 from askless.core.model.ladder.panels import PanelLadder
-from askless.core.model.ladder.routes import MAIN, Route
 from askless.core.model.ladder.stopping import least_expected_costs
 from askless.core.model.votes import TIE
 from askless.core.session.answers import list_revealed
 from askless.core.session.position import Position, once
 from askless.core.session.rows.walks import Standing
-
-# The policy that follows a route; rules for going on know the main panels alone.
-ROUTED = "panels"
 
 # By how much an answer that no panel needs lowers the expected log-loss at least.
 LEAST_GAIN = 1e-3
@@ -56,7 +52,7 @@ def find_gone(position: Position) -> BoolArray:
 def find_predictor(position: Position) -> int:
     """Return the panel that predicts from what is known."""
     ladder = ladder_of(position.ensemble)
-    return ladder.find_panel(find_known(position), find_part(position))
+    return ladder.find_panel(find_known(position))
 
 
 def hides_any(position: Position) -> bool:
@@ -82,7 +78,7 @@ def find_whole(position: Position) -> int:
     Between two panels a case is not judged anew.
     """
     ladder = ladder_of(position.ensemble)
-    return ladder.find_whole(find_known(position), find_part(position))
+    return ladder.find_whole(find_known(position))
 
 
 def expect_loss(position: Position) -> float:
@@ -92,26 +88,21 @@ def expect_loss(position: Position) -> float:
     return float(ladder.expect_losses(known)[find_predictor(position)])
 
 
-def expect_losses(position: Position, part: int | None = None) -> FloatArray:
+@once
+def expect_losses(position: Position) -> FloatArray:
     """Return the expected log-loss of each panel once it is bought; (n_panels,).
 
     Features that stay hidden raise it. It is infinite for panels that can't be bought
     (`price_rests`). A panel with no more features to come has at least the loss of the
     panel that predicts now, which was preferred to it.
     """
-    part = find_part(position) if part is None else part
-    word = f"losses of {part}"
-    if word not in position.kept:
-        ladder, status = ladder_of(position.ensemble), position.case.status
-        expected = ladder.expect_losses(~find_gone(position))
-        is_coming = (status == kernels.OPEN) | (status == kernels.PENDING)
-        has_more = (ladder.members & is_coming[: ladder.n_read]).any(axis=1)
-        least = np.where(has_more, 0.0, expect_loss(position))
-        expected = np.maximum(expected, least)
-        is_out = np.isinf(price_rests(position, part))
-        position.kept[word] = np.where(is_out, np.inf, expected)
-    losses: FloatArray = position.kept[word]
-    return losses
+    ladder, status = ladder_of(position.ensemble), position.case.status
+    expected = ladder.expect_losses(~find_gone(position))
+    is_coming = (status == kernels.OPEN) | (status == kernels.PENDING)
+    has_more = (ladder.members & is_coming[: ladder.n_read]).any(axis=1)
+    least = np.where(has_more, 0.0, expect_loss(position))
+    is_out = np.isinf(price_rests(position))
+    return np.where(is_out, np.inf, np.maximum(expected, least))
 
 
 def find_extra(position: Position) -> list[int]:
@@ -136,57 +127,20 @@ def weigh_extra(position: Position) -> dict[int, float]:
     ladder, catalogue = ladder_of(position.ensemble), position.ensemble.catalogue
     # What was ordered comes, and may tell the same.
     known = find_known(position) | (position.case.status == kernels.PENDING)
-    part, n_read = find_part(position), ladder.n_read
-    now = ladder.expect_losses(known[:n_read])[ladder.find_panel(known, part)]
+    n_read = ladder.n_read
+    now = ladder.expect_losses(known[:n_read])[ladder.find_panel(known)]
     is_open = (position.case.status == kernels.OPEN) & position.is_affordable
-    may_help = ladder.expect_best(known[:n_read], part) < now - LEAST_GAIN
+    may_help = ladder.expect_best(known[:n_read]) < now - LEAST_GAIN
     may_help |= catalogue.is_bundled[:n_read]
     gains = {}
     for idx in np.flatnonzero(is_open[:n_read] & may_help).tolist():
         will_know = known.copy()
         will_know[list(list_revealed(catalogue, position.state, idx))] = True
-        number = ladder.find_panel(will_know, part)
+        number = ladder.find_panel(will_know)
         loss = ladder.expect_losses(will_know[:n_read])[number]
         if ladder.members[number, idx] and now - loss > LEAST_GAIN:
             gains[idx] = float(now - loss)
     return gains
-
-
-def route_of(position: Position) -> Route | None:
-    """Return the route that is in force; other policies know the main panels alone."""
-    route, state = ladder_of(position.ensemble).route, position.state
-    if route is None or state.policy != ROUTED:
-        return None
-    return route if route.is_in_force(state.budget) else None
-
-
-def find_part(position: Position) -> int:
-    """Return the part whose panels a case is asked; `MAIN` before its root is known."""
-    route = route_of(position)
-    return MAIN if route is None else route.find_part(position.case.values)
-
-
-def find_roots(position: Position) -> list[int]:
-    """Return the features of the root, open ones first, where it is to be asked now."""
-    route = route_of(position)
-    if route is None:
-        return []
-    roots = list(route.split.feature_idxs)
-    statuses = position.case.status[roots]
-    is_open = statuses == kernels.OPEN
-    is_lost = ~is_open & (statuses != kernels.KNOWN)
-    if is_lost.any() or not is_open.any():
-        return []
-    still = [idx for idx, its_open in zip(roots, is_open, strict=True) if its_open]
-    return still if position.prices[still[0]] <= position.remaining else []
-
-
-def choose_by_part(position: Position) -> list[int]:
-    """Return for each part the panel to buy, the root's price included."""
-    route = route_of(position)
-    assert route is not None, "parts are of a route"
-    parts = np.unique(route.parts[route.parts != MAIN]).tolist()
-    return [int(np.argmin(expect_losses(position, part))) for part in parts]
 
 
 @once
@@ -217,16 +171,12 @@ def find_open(position: Position, number: int) -> list[int]:
     return [idx for idx in panel.feature_idxs if status[idx] == kernels.OPEN]
 
 
-def price_rests(position: Position, part: int | None = None) -> FloatArray:
+@once
+def price_rests(position: Position) -> FloatArray:
     """Return the price of each panel's open features, in micro-units; (n_panels,).
 
-    It is infinite for panels of another part than `part` (None: the part of the case)
-    and for panels that what remains can't pay.
+    It is infinite for panels that what remains can't pay.
     """
-    part = find_part(position) if part is None else part
-    if f"rests of {part}" in position.kept:
-        rests: FloatArray = position.kept[f"rests of {part}"]
-        return rests
     ladder, catalogue = ladder_of(position.ensemble), position.ensemble.catalogue
     n_read, status = ladder.n_read, position.case.status[: ladder.n_read]
     is_open = ladder.members & (status == kernels.OPEN)
@@ -234,23 +184,21 @@ def price_rests(position: Position, part: int | None = None) -> FloatArray:
     for group_idx in np.flatnonzero(~position.case.is_group_paid).tolist():
         is_member = catalogue.group_idxs[:n_read] == group_idx
         amounts += catalogue.fees[group_idx] * is_open[:, is_member].any(axis=1)
-    is_out = ~ladder.is_for(part) | (amounts > position.remaining)
-    rests = position.kept[f"rests of {part}"] = np.where(is_out, np.inf, amounts)
-    return rests
+    return np.where(amounts > position.remaining, np.inf, amounts)
 
 
 def stand(ensemble: Ensemble, logits: FloatArray, numbers: IntArray) -> Standing:
     """Return the vote of sessions by the log odds, (..., n_outputs), of their panels.
 
     `numbers` (...) are the panels used. The share known is a panel's gain over the
-    class shares, relative to the best panel of its part.
+    class shares, relative to the best panel.
     """
-    gains, best = ladder_of(ensemble).gains
+    gains = ladder_of(ensemble).gains
     chances = to_chances(logits)
     first = 1 if logits.shape[-1] == 1 else 0
     return Standing(
         margins=2.0 * chances[..., first:] - 1.0,
-        known_shares=(gains / np.maximum(best, TIE))[numbers],
+        known_shares=(gains / max(gains.max(), TIE))[numbers],
         scores=logits,
         marks=numbers,
     )

@@ -13,6 +13,7 @@ from askless.app.service.models import check_playable
 from askless.core import kernels
 from askless.core.errors import RefusedError
 from askless.core.model.ensemble import Ensemble
+from askless.core.model.ladder.asking import AskingTerms, Worth
 from askless.core.model.model import Model
 from askless.core.training.params import BoostParams
 from tests.app.documents.test_learning import trained
@@ -20,7 +21,7 @@ from tests.app.documents.test_model import baseline, three_classes
 from tests.app.test_certificates import CERTIFICATION
 from tests.cascades import two_stages
 from tests.documents import document_of
-from tests.panels import make_ladder, make_route, make_stopping, shorten
+from tests.panels import make_ladder, make_stopping, make_tables, shorten
 from tests.sessions import small_ensemble
 from tests.small import finish, random_dataset, train
 
@@ -43,12 +44,13 @@ def adaptive() -> Model:
     return Model("m", replace(ensemble, panels=panels, certification=CERTIFICATION))
 
 
-def parted() -> Model:
-    """A ladder of two parts or more, each with a space of its own."""
-    ensemble = small_ensemble([1, 1, 1], policy="panels")
+def asking_by_worth() -> Model:
+    """Tables of two parts, and terms to ask by them."""
+    ensemble = small_ensemble([1, 1, 1], policy="worth")
     ladder = make_ladder(ensemble, [(0, 1)], can_hide=True)
-    routed = make_route(replace(ensemble, panels=ladder), 0)
-    return Model("m", replace(ensemble, panels=routed), "y")
+    worth = Worth((AskingTerms(0, 1.0), AskingTerms(3, 0.5, 1)), feature_idxs=(0, 1, 2))
+    panels = replace(ladder, tables=make_tables(ensemble, 0, 0), worth=worth)
+    return Model("m", replace(ensemble, panels=panels), "y")
 
 
 MODELS: dict[str, Callable[[], Model]] = {
@@ -58,7 +60,7 @@ MODELS: dict[str, Callable[[], Model]] = {
     "online": lambda: trained(folds=0),
     "panels": fitted,
     "adaptive": adaptive,
-    "routes": parted,
+    "worth": asking_by_worth,
 }
 # Facts that nothing reads but people.
 FACTS = {"params", "card"}

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from askless.core import kernels
 from askless.core.catalogue.catalogue import Catalogue, Feature, Group
-from askless.core.model.asking import (
+from askless.core.model.ladder.asking import (
     AskingTerms,
     lay_out_cases,
     make_terms,
     play_askings,
 )
-from askless.core.model.tables import NOWHERE, ROOT, PartTables
+from askless.core.model.ladder.splits import NOWHERE
+from askless.core.model.ladder.tables import ROOT, PartTables
 from askless.core.panels.asking import learn_asking, list_firsts
 from askless.core.panels.gates import fit_tables
 from askless.core.panels.tables import CountedRows, fit_root

@@ -23,7 +23,6 @@ from askless.core.panels.ladders import (
     choose_rungs,
     fit_ladder,
     fit_panels,
-    fit_part,
     order_by_rule,
     thin_rows,
 )
@@ -349,26 +348,3 @@ def test_last_budget_pays_everything_whatever_the_effort(effort):
     assert len(budgets) == EFFORTS[effort].max_rungs
     assert budgets[-1] == 14_000
     assert budgets == sorted(set(budgets))
-
-
-def test_panels_of_a_part_begin_with_its_root_and_have_beginnings(monkeypatch):
-    shorten(monkeypatch)
-    random = np.random.default_rng(0)
-    targets = np.arange(60) % 2
-    likely = (np.where(random.random(60) < 0.7, targets, 1 - targets) for _ in range(6))
-    rows = PanelRows(table_of([*likely], targets), 0)
-
-    panels = fit_part(EFFORTS["fast"], rows, (2,), [6 * MICROS]).panels
-
-    assert all(panel.feature_idxs[0] == 2 for panel in panels)
-    assert {1, 3} < {len(panel.feature_idxs) for panel in panels}
-
-
-def test_part_of_one_class_has_the_panel_of_its_root_alone(monkeypatch):
-    shorten(monkeypatch)
-    values = np.random.default_rng(0).random((3, 40))
-    one_class = table_of([*values], np.arange(40) % 2).take(np.arange(0, 40, 2))
-
-    part = fit_part(EFFORTS["fast"], PanelRows(one_class, 0), (2,), [6 * MICROS])
-
-    assert [panel.feature_idxs for panel in part.panels] == [(2,)]

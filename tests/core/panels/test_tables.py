@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from askless.core import kernels
 from askless.core.catalogue.catalogue import Catalogue, Feature
-from askless.core.model.tables import ROOT, TableMember
+from askless.core.model.ladder.tables import ROOT, TableMember
 from askless.core.panels.tables import CountedRows, fit_root, hold_out_tables
 from askless.core.table.dataset import ClassLabel, Dataset
 from askless.core.table.silent import SILENT

@@ -20,7 +20,7 @@ from askless.core.session.steps import find_prospect, remember, trace_answers
 from tests import strategies
 from tests.cascades import cascades
 from tests.core.session.test_properties import SCRIPTS, openings, play
-from tests.panels import with_panels, with_routes, with_rules, with_worth
+from tests.panels import with_panels, with_rules, with_worth
 from tests.sessions import BUNDLE, FEE, NEVER, begun, observe, small_ensemble
 
 IN_VAIN = ["unavailable", "refused", "unknown"]
@@ -106,7 +106,6 @@ EVERY_KIND = st.one_of(
     cascades(),
     with_panels(strategies.stump_ensembles()),
     with_rules(with_panels(strategies.stump_ensembles())),
-    with_routes(strategies.stump_ensembles()),
     with_worth(strategies.stump_ensembles()),
 )
 

@@ -26,18 +26,11 @@ from askless.core.session.ladders import (
     expect_loss,
     find_gone,
     find_known,
-    find_part,
 )
 from askless.core.session.position import Position
 from askless.core.session.state import Answer, State
 from tests import strategies
-from tests.panels import (
-    NEVER_HIDDEN,
-    make_ladder,
-    shorten,
-    with_panels,
-    with_routes,
-)
+from tests.panels import NEVER_HIDDEN, make_ladder, shorten, with_panels
 from tests.sessions import BUNDLE, NEVER, observe, small_ensemble
 from tests.small import MICROS, ensemble_of, finish, random_dataset
 
@@ -74,10 +67,9 @@ class Talk(NamedTuple):
 
 
 @st.composite
-def hiding(draw, kinds=(with_panels, with_routes)) -> Ensemble:
+def hiding(draw) -> Ensemble:
     """An ensemble whose panels know what they lose without their features."""
-    kind = draw(st.sampled_from(kinds))
-    ensemble: Ensemble = draw(kind(strategies.ensembles(max_hypotheses=1)))
+    ensemble: Ensemble = draw(with_panels(strategies.ensembles(max_hypotheses=1)))
     if NEVER_HIDDEN not in ensemble.panels.panels[0].rises:
         return ensemble
     return fitted(draw(st.sampled_from([2, 3])))
@@ -135,18 +127,18 @@ def helpful(ensemble: Ensemble, state: State) -> list[int]:
     what was ordered is to come.
     """
     ladder, position = ensemble.panels, Position.of(ensemble, state)
-    known, part, found = find_known(position).copy(), find_part(position), []
-    has_blend = ladder.panels[ladder.find_panel(known, part)].blend is not None
+    known, found = find_known(position).copy(), []
+    has_blend = ladder.panels[ladder.find_panel(known)].blend is not None
     if has_blend and not find_gone(position).any():
         return []
     known |= position.case.status == kernels.PENDING
-    now = ladder.expect_losses(known[: ladder.n_read])[ladder.find_panel(known, part)]
+    now = ladder.expect_losses(known[: ladder.n_read])[ladder.find_panel(known)]
     for idx in np.flatnonzero(position.case.status == kernels.OPEN).tolist():
         if idx >= ladder.n_read or not position.is_affordable[idx]:
             continue
         after = known.copy()
         after[[idx, *bundle_members(ensemble.catalogue, state, idx)]] = True
-        number = ladder.find_panel(after, part)
+        number = ladder.find_panel(after)
         loss = ladder.expect_losses(after[: ladder.n_read])[number]
         is_read = idx in ladder.panels[number].feature_idxs
         if is_read and now - loss > LEAST_GAIN:
@@ -170,8 +162,8 @@ def find_aim(ensemble: Ensemble, state: State) -> tuple[float, list[int]]:
     losses = ladder.expect_losses(to_come[: ladder.n_read])
     paid = find_paid(ensemble.catalogue, state)
     found = []
-    for number in np.flatnonzero(ladder.is_for(find_part(position))).tolist():
-        its = ladder.panels[number].feature_idxs
+    for number, panel in enumerate(ladder.panels):
+        its = panel.feature_idxs
         rest = [idx for idx in its if state.outcomes[idx] is None]
         if buy(ensemble.catalogue, paid, rest)[0] <= position.remaining:
             found.append((float(losses[number]), rest))

@@ -8,14 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from askless.core.catalogue.price_lists import PriceList
-from askless.core.catalogue.prices import total_cost
 from askless.core.model.ensemble import BudgetRange, Ensemble
 from askless.core.model.ladder.stopping import Stopping, StoppingRule
 from askless.core.session import machine
 from askless.core.session.policies import served_by
 from askless.core.simulation.simulate import walk
 from tests import strategies
-from tests.panels import make_ladder, with_panels, with_routes
+from tests.panels import make_ladder, with_panels
 from tests.sessions import BUNDLE, FEE, answer_from_row, small_ensemble
 from tests.small import MICROS
 
@@ -128,21 +127,3 @@ def test_prices_and_budget_in_one_proportion_change_nothing(ensemble, factor, da
     assert np.array_equal(before.ranks, after.ranks)
     assert np.array_equal(before.margins, after.margins)
     assert np.array_equal(before.spent * factor, after.spent)
-
-
-@settings(max_examples=20)
-@given(with_routes(strategies.stump_ensembles()))
-def test_budgets_of_a_route_move_with_the_sum_of_all_prices(ensemble):
-    catalogue, before = ensemble.catalogue, ensemble.panels.route
-    doubled = [replace(one, cost=2 * one.cost) for one in catalogue.features]
-    groups = tuple(
-        replace(one, fee=2 * one.fee, price=one.price and 2 * one.price)
-        for one in catalogue.groups
-    )
-    costs = {one.name: one.cost for one in doubled}
-
-    moved = ensemble.at_prices(PriceList(costs, groups), "prices").panels.route
-
-    factor = 2 if total_cost(catalogue) else 1
-    assert moved.least_budget == factor * before.least_budget
-    assert moved.up_to == (before.up_to and factor * before.up_to)

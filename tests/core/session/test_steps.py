@@ -22,7 +22,7 @@ from askless.core.session.steps import (
     to_log_odds,
     trace_answers,
 )
-from tests.panels import make_ladder, make_route
+from tests.panels import make_ladder
 from tests.sessions import BUNDLE, begun, observe, observe_all, small_ensemble
 from tests.small import ensemble_of
 
@@ -209,8 +209,7 @@ def test_bundle_has_the_reach_of_the_member_asked():
     assert find_prospect(ensemble, state, 0).low < 0.5
 
 
-@pytest.mark.parametrize("is_routed", [False, True])
-def test_panels_suppose_to_the_bit_what_they_say_after_an_answer(is_routed):
+def test_panels_suppose_to_the_bit_what_they_say_after_an_answer():
     n_features, random = 12, np.random.default_rng(3)
     ensemble = small_ensemble([1] * n_features, policy="panels")
     ladder = make_ladder(ensemble, [range(n_features)])
@@ -226,10 +225,6 @@ def test_panels_suppose_to_the_bit_what_they_say_after_an_answer(is_routed):
             panels.append(replace(panel, blend=blend))
     ladder = replace(ladder, panels=(*panels, ladder.panels[-1]))
     ensemble = replace(ensemble, panels=ladder)
-    if is_routed:
-        ladder = make_route(ensemble, 0)
-        route = replace(ladder.route, least_budget=0, up_to=None)
-        ensemble = replace(ensemble, panels=replace(ladder, route=route))
     state, values = machine.start(ensemble, None), random.normal(size=5)
 
     for idx in range(n_features - 1):

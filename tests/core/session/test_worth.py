@@ -12,7 +12,7 @@ from askless.core.session import machine
 from askless.core.session.policies import POLICIES, check_policy, served_by
 from askless.core.session.policy import Policy
 from askless.core.session.position import UNLIMITED, Position
-from askless.core.session.rows.walks import Cases
+from askless.core.session.rows.walks import SimulatedRows
 from askless.core.session.state import Answer, State
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.params import BoostParams
@@ -45,7 +45,7 @@ def begin(ensemble: Ensemble, budget: int | None = None) -> State:
 
 def test_walks_are_sessions_to_the_bit(made: tuple[Ensemble, np.ndarray]) -> None:
     ensemble, values = made
-    cases = Cases(values[:30], BUDGETS, 0, range(30))
+    cases = SimulatedRows(values[:30], BUDGETS, 0, range(30))
     policy = POLICIES["worth"]
     walks, plain = policy.walk(ensemble, cases), Policy.walk(policy, ensemble, cases)
     for name, expected in vars(plain).items():

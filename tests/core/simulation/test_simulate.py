@@ -24,7 +24,7 @@ from askless.core.simulation.simulate import class_probabilities, class_votes, w
 from askless.core.table.dataset import Dataset
 from tests import naive_sessions, strategies, twins
 from tests.cascades import cascades
-from tests.panels import with_panels, with_routes, with_rules, with_worth
+from tests.panels import with_panels, with_rules, with_worth
 from tests.sessions import CLASSES, NEVER, answer_from_row
 from tests.small import ensemble_of, table_of
 
@@ -73,7 +73,7 @@ def tables(draw, policy="ordered"):
         few = strategies.ensembles(policy=policy, max_hypotheses=4)
         kinds += [strategies.stump_ensembles(policy=policy), few]
     if policy == "panels":
-        kinds = [made(kind) for kind in kinds for made in (with_panels, with_routes)]
+        kinds = [with_panels(kind) for kind in kinds]
     if policy == "adaptive":
         kinds = [with_rules(with_panels(kind)) for kind in kinds]
     if policy == "worth":

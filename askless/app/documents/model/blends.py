@@ -13,8 +13,8 @@ from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.model.ladder.blends import Blend, KernelRidge, LogisticRidge, Trees
 from askless.core.model.ladder.columns import Columns
+from askless.core.model.ladder.tables import TableMember
 from askless.core.model.ranges import Below, Each, Numbers, Positions, Shares
-from askless.core.model.tables import TableMember
 
 Nodes = Annotated[IntArray, Interval(ge=-(2**31), le=2**31)]
 

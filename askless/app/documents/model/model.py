@@ -269,7 +269,7 @@ def model_from_json(raw: object) -> Model:
         check_cascade(document),
         check_hypotheses(document, catalogue),
         check_certification(document.certification),
-        check_panels(document.panels, len(document.features), document.n_outputs),
+        check_panels(document.panels, document.n_outputs),
         check_learning(document.learning, catalogue, len(document.classes)),
     )
     ensemble = build_ensemble(document, catalogue)

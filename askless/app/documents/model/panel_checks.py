@@ -5,18 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from askless.app.documents.model.blends import BlendShape, TreesShape
-from askless.app.documents.model.panels import (
-    PanelLadderShape,
-    PanelShape,
-    space_positions,
-)
-from askless.app.documents.model.routes import build_route, check_route
+from askless.app.documents.model.panels import PanelLadderShape, PanelShape
 from askless.app.documents.model.tables import check_tables, check_worth
 from askless.core.arrays import FloatArray
 from askless.core.errors import Refusal
 from askless.core.model.ladder.blends import KernelRidge, LogisticRidge
 from askless.core.model.ladder.columns import Columns
-from askless.core.model.ladder.routes import MAIN
 from askless.core.model.ladder.stopping import Stopping
 
 
@@ -44,10 +38,8 @@ MAX_DRAWS, MAX_ALL_DRAWS = 2**27, 2**30
 MAX_COVARIED = 723
 
 
-def check_panels(
-    shape: PanelLadderShape | None, n_features: int, n_outputs: int
-) -> Iterator[Refusal]:
-    """Yield refusals of panels, their stopping rules and their route."""
+def check_panels(shape: PanelLadderShape | None, n_outputs: int) -> Iterator[Refusal]:
+    """Yield refusals of panels, their stopping rules and their tables."""
     if shape is None:
         return
     where = "model.panels"
@@ -57,13 +49,12 @@ def check_panels(
         place = f"{where}.panels[{position}]"
         yield from check_panel(panel, n_outputs, place)
     yield from check_stopping(shape.stopping, f"{where}.stopping")
-    sets = [set(panel.feature_idxs) for panel in shape.panels]
-    yield from check_route(build_route(shape.route), sets, n_features)
     yield from check_columns(shape, where)
-    yield from check_tables(shape.tables, n_features, n_outputs, f"{where}.tables")
+    n_classes = 2 if n_outputs == 1 else n_outputs
+    yield from check_tables(shape.tables, n_classes, f"{where}.tables")
     if shape.worth is not None:
         has_tables = shape.tables is not None
-        yield from check_worth(shape.worth, n_features, has_tables, f"{where}.worth")
+        yield from check_worth(shape.worth, has_tables, f"{where}.worth")
     for position, panel in enumerate(shape.panels):
         reads_tables = panel.blend is not None and panel.blend.tables_weight is not None
         if reads_tables and shape.tables is None:
@@ -85,23 +76,14 @@ def check_panel(panel: PanelShape, n_outputs: int, where: str) -> Iterator[Refus
 
 
 def check_columns(shape: PanelLadderShape, where: str) -> Iterator[Refusal]:
-    """Yield refusals of spaces, of columns and of the ridges that read them."""
-    parts = [] if shape.route is None else shape.route.parts.tolist()
-    n_parts = len({MAIN, *parts})
-    if len(shape.spaces) != n_parts:
-        yield Refusal(f"{where}.spaces", f"must be {n_parts}")
-        return
-    if shape.route is not None and len(parts) != len(shape.panels):
-        return
-    for number, space in enumerate(shape.spaces):
-        yield from check_space(space, f"{where}.spaces[{number}]")
-    n_draws, pairs = 0, zip(shape.panels, space_positions(shape), strict=True)
-    for position, (panel, place) in enumerate(pairs):
+    """Yield refusals of the space, of its columns and of the ridges that read them."""
+    space, n_draws = shape.spaces[0], 0
+    yield from check_space(space, f"{where}.spaces[0]")
+    for position, panel in enumerate(shape.panels):
         if panel.blend is None:
             continue
         at = f"{where}.panels[{position}].blend"
-        read = shape.spaces[place].feature_idxs
-        n_columns = int(np.isin(read, panel.feature_idxs).sum())
+        n_columns = int(np.isin(space.feature_idxs, panel.feature_idxs).sum())
         if not n_columns:
             yield Refusal(at, "must read a column of its space")
         yield from check_ridges(panel.blend, n_columns, at)

@@ -7,16 +7,14 @@ import numpy as np
 from annotated_types import Interval, Len
 
 from askless.app.documents.model.blends import BlendShape, blend_to_json, build_blend
-from askless.app.documents.model.routes import RouteShape, build_route, route_to_json
 from askless.app.documents.shape import Many
 from askless.app.documents.stored import Stored, StoredShape, write
-from askless.core.model.asking import Worth
+from askless.core.model.ladder.asking import Worth
 from askless.core.model.ladder.columns import ALONE, Columns
 from askless.core.model.ladder.panels import Panel, PanelLadder
-from askless.core.model.ladder.routes import MAIN
 from askless.core.model.ladder.stopping import Stopping
+from askless.core.model.ladder.tables import PartTables, TableMember
 from askless.core.model.ranges import Below, Each, Numbers, Position
-from askless.core.model.tables import PartTables, TableMember
 
 # Ten times what a training makes; asking costs panels times features.
 MAX_PANELS = 10_000
@@ -40,19 +38,15 @@ class PanelShape(StoredShape):
 class PanelLadderShape(StoredShape):
     starts: Annotated[Stored[Numbers], Each("outputs")]
     panels: Annotated[Many[PanelShape], Len(1, MAX_PANELS)]
-    #: one for the main panels, then one for each part of the route
-    spaces: Many[Stored[Columns]]
+    #: the columns of all panels, in one entry
+    spaces: Annotated[Many[Stored[Columns]], Len(1, 1)]
     stopping: Stored[Stopping] | None = None
-    route: RouteShape | None = None
     tables: Stored[PartTables] | None = None
     worth: Stored[Worth] | None = None
 
     @property
     def sizes(self) -> dict[str, int]:
-        n_panels = len(self.panels)
-        parts = None if self.route is None else self.route.parts
-        n_main = n_panels if parts is None else int((parts == MAIN).sum())
-        return {"panels": n_panels, "main panels": n_main}
+        return {"panels": len(self.panels)}
 
 
 def panels_to_json(ladder: PanelLadder) -> dict[str, Any]:
@@ -64,8 +58,6 @@ def panels_to_json(ladder: PanelLadder) -> dict[str, Any]:
     }
     if ladder.stopping is not None:
         document["stopping"] = write(ladder.stopping)
-    if ladder.route is not None:
-        document["route"] = route_to_json(ladder.route)
     if ladder.tables is not None:
         document["tables"] = write(ladder.tables)
     if ladder.worth is not None:
@@ -96,15 +88,15 @@ def build_panels(shape: PanelLadderShape | None) -> PanelLadder | None:
             blend=panel.blend
             and build_blend(
                 panel.blend,
-                spaces[place].take(panel.feature_idxs),
-                shape.tables and TableMember(shape.tables, panel.feature_idxs),
+                spaces[0].take(panel.feature_idxs),
+                None
+                if shape.tables is None
+                else TableMember(shape.tables, panel.feature_idxs),
             ),
         )
-        for panel, place in zip(shape.panels, space_positions(shape), strict=True)
+        for panel in shape.panels
     )
-    return shape.to(
-        PanelLadder, panels=panels, route=build_route(shape.route), spaces=spaces
-    )
+    return shape.to(PanelLadder, panels=panels, spaces=spaces)
 
 
 def build_space(columns: Columns) -> Columns:
@@ -113,12 +105,3 @@ def build_space(columns: Columns) -> Columns:
     places = np.arange(columns.codes.size)
     places[len(columns.covariance) :] = ALONE
     return replace(columns, places=places)
-
-
-def space_positions(shape: PanelLadderShape) -> list[int]:
-    """Return for each panel the position of its space, by its part of the route."""
-    if shape.route is None:
-        return [0] * len(shape.panels)
-    parts = shape.route.parts.tolist()
-    order = [MAIN, *sorted(set(parts) - {MAIN})]
-    return [order.index(part) for part in parts]

@@ -8,21 +8,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from askless.core.errors import Refusal
-from askless.core.model.asking import Worth
-from askless.core.model.ladder.routes import Split
-from askless.core.model.tables import NOWHERE, ROOT, PartTable, PartTables
+from askless.core.model.ladder.asking import Worth
+from askless.core.model.ladder.splits import NOWHERE, Split
+from askless.core.model.ladder.tables import ROOT, PartTable, PartTables
 
 
 def check_tables(
-    tables: PartTables | None, n_features: int, n_outputs: int, where: str
+    tables: PartTables | None, n_classes: int, where: str
 ) -> Iterator[Refusal]:
     """Yield refusals of tables: what kernels read must be in its place."""
     if tables is None:
-        return
-    n_classes = 2 if n_outputs == 1 else n_outputs
-    flags = tables.is_category, tables.has_missing
-    if {len(tables.cuts), *(flag.size for flag in flags)} != {n_features}:
-        yield Refusal(where, f"must have cuts and marks of {n_features} features")
         return
     for idx, cuts in enumerate(tables.cuts):
         if (np.diff(cuts) <= 0).any():
@@ -31,7 +26,7 @@ def check_tables(
     for number, part in enumerate(tables.parts):
         yield from check_part(part, (n_cells, n_classes), f"{where}.parts[{number}]")
         if part.gate is not None:
-            yield from check_gate(part.gate, n_features, f"{where}.parts[{number}]")
+            yield from check_gate(part.gate, f"{where}.parts[{number}]")
     yield from check_children(tables, where)
 
 
@@ -40,8 +35,6 @@ def check_part(
 ) -> Iterator[Refusal]:
     """Yield refusals of one part; `shape` is that of its table."""
     n_cells, n_classes = shape
-    if part.log_shares.size != n_classes:
-        yield Refusal(f"{where}.log_shares", f"must be {n_classes} numbers")
     if part.log_chances.shape != shape:
         rule = f"must be {n_cells} rows of {n_classes} numbers"
         yield Refusal(f"{where}.log_chances", rule)
@@ -50,13 +43,11 @@ def check_part(
         yield Refusal(f"{where}.children", f"must be {n_ways}, one for each way")
 
 
-def check_gate(gate: Split, n_features: int, where: str) -> Iterator[Refusal]:
+def check_gate(gate: Split, where: str) -> Iterator[Refusal]:
     """Yield refusals of the gate of a part."""
     idxs, points = gate.feature_idxs, gate.points.tolist()
-    is_inside = all(0 <= idx < n_features for idx in idxs)
-    if not idxs or not is_inside or len(set(idxs)) < len(idxs):
-        rule = f"must be different positions below {n_features}"
-        yield Refusal(f"{where}.gate.features", rule)
+    if not idxs or len(set(idxs)) < len(idxs):
+        yield Refusal(f"{where}.gate.features", "must be different, one at least")
     is_largest = gate.kind == "largest"
     if is_largest != (len(idxs) > 1):
         rule = "is largest exactly where features are several"
@@ -78,18 +69,10 @@ def check_children(tables: PartTables, where: str) -> Iterator[Refusal]:
         yield Refusal(f"{where}.parts", "must each be the child of one part, not 0")
 
 
-def check_worth(
-    worth: Worth, n_features: int, has_tables: bool, where: str
-) -> Iterator[Refusal]:
+def check_worth(worth: Worth, has_tables: bool, where: str) -> Iterator[Refusal]:
     """Yield refusals of the terms by which cases are asked by tables."""
     if not has_tables:
         yield Refusal(where, "is there only where the panels have tables")
     budgets = [term.least_budget for term in worth.terms]
     if budgets != sorted(set(budgets)):
         yield Refusal(f"{where}.terms", "must ascend in least_budget_micros")
-    rule = f"must be below {n_features}"
-    for number, term in enumerate(worth.terms):
-        if term.first is not None and term.first >= n_features:
-            yield Refusal(f"{where}.terms[{number}].first", rule)
-    if max(worth.feature_idxs, default=0) >= n_features:
-        yield Refusal(f"{where}.features", rule)

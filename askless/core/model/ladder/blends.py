@@ -15,8 +15,8 @@ from annotated_types import Interval
 from askless.core import arrays, kernels
 from askless.core.arrays import Arrays, BoolArray, Derived, FloatArray, Floats
 from askless.core.model.ladder.columns import Columns, HiddenColumns
+from askless.core.model.ladder.tables import TableMember
 from askless.core.model.ranges import Number, Numbers
-from askless.core.model.tables import TableMember
 
 # Log odds are clipped to this size.
 MAX_LOGIT = 30.0

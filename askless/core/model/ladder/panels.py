@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from askless.core.arrays import Arrays, BoolArray, Derived, FloatArray, IntArray
-from askless.core.model.asking import Worth
+from askless.core.model.ladder.asking import Worth
 from askless.core.model.ladder.blends import Blend, Hiding, KernelRidge
 from askless.core.model.ladder.columns import Columns
-from askless.core.model.ladder.routes import MAIN, Route
 from askless.core.model.ladder.stopping import Stopping
-from askless.core.model.tables import PartTables
+from askless.core.model.ladder.tables import PartTables
 
 # With each further hidden feature the sum of the rises grows by this share.
 SUPERADDED = 0.15
@@ -62,10 +61,7 @@ class PanelLadder(Arrays, Derived):
     starts: FloatArray
     #: when a case goes on to a dearer panel; None: training learned no rules
     stopping: Stopping | None = None
-    #: which panels are for which cases; None: all are for all
-    route: Route | None = None
-    #: the columns of all features that panels read: of the main panels, then of each
-    #: part
+    #: the columns of all features that panels read, in one entry
     spaces: tuple[Columns, ...] = ()
     #: what the values of features say about the class, for blends
     tables: PartTables | None = None
@@ -130,32 +126,21 @@ class PanelLadder(Arrays, Derived):
         is the loss of the shortest panel that is a beginning of the order and has all
         known features.
         """
-        parts = [MAIN] * len(self.panels)
-        if self.route is not None:
-            parts = self.route.parts.tolist()
-        pairs = list(zip(parts, self.panels, strict=True))
-        losses = {
-            (part, frozenset(panel.feature_idxs)): panel.loss for part, panel in pairs
-        }
+        losses = {frozenset(panel.feature_idxs): panel.loss for panel in self.panels}
         floors = np.zeros((len(self.panels), self.n_read + 1))
-        for (part, panel), row in zip(pairs, floors, strict=True):
+        for panel, row in zip(self.panels, floors, strict=True):
             order, floor = panel.feature_idxs, panel.loss
             # From the whole order down: a bound holds for all shorter beginnings.
             for size in range(len(order), -1, -1):
-                floor = max(floor, losses.get((part, frozenset(order[:size])), floor))
+                floor = max(floor, losses.get(frozenset(order[:size]), floor))
                 row[size] = floor
         return floors
 
     @cached_property
-    def gains(self) -> tuple[FloatArray, FloatArray]:
-        """Gain in loss over the class shares: of each panel, and best of its part.
-
-        Both are (n_panels,).
-        """
-        losses = self.losses
-        gains = np.maximum(losses[self.is_for(MAIN)].max() - losses, 0.0)
-        parts = [MAIN] * gains.size if self.route is None else self.route.parts
-        return gains, np.array([gains[self.is_for(part)].max() for part in parts])
+    def gains(self) -> FloatArray:
+        """Gain of each panel in loss over the class shares; (n_panels,)."""
+        gains: FloatArray = np.maximum(self.losses.max() - self.losses, 0.0)
+        return gains
 
     def prepare(self) -> None:
         """Compute cached arrays in advance, so that the first answers are fast."""
@@ -163,12 +148,6 @@ class PanelLadder(Arrays, Derived):
         ridges = (ridge for blend in blends for ridge in blend.ridges)
         _ = self.members, self.floors, self.ranks, self.rises
         _ = [ridge.waves for ridge in ridges if isinstance(ridge, KernelRidge)]
-
-    def is_for(self, part: int) -> BoolArray:
-        """Return which panels are for a part of the route; (n_panels,)."""
-        if self.route is None:
-            return np.ones(len(self.panels), np.bool_)
-        return self.route.is_for(part)
 
     def expect_losses(self, is_known: BoolArray) -> FloatArray:
         """Return the expected loss of each panel; (n_read,) -> (n_panels,).
@@ -195,10 +174,10 @@ class PanelLadder(Arrays, Derived):
 
         return lru_cache(maxsize=MAX_KEPT)(expect)
 
-    def expect_best(self, is_known: BoolArray, part: int = MAIN) -> FloatArray:
+    def expect_best(self, is_known: BoolArray) -> FloatArray:
         """Return the least expected loss if one more feature is known; (n_read,).
 
-        For each feature it is the least over the panels of a part that have it.
+        For each feature it is the least over the panels that have it.
         """
         lasts = (self.ranks * is_known).max(axis=1, initial=0)
         lasts = np.maximum(lasts[:, None], self.ranks)
@@ -208,30 +187,28 @@ class PanelLadder(Arrays, Derived):
         rises *= 1.0 + SUPERADDED * np.maximum(n_hidden - 1, 0)
         floors = np.take_along_axis(self.floors, lasts, axis=1)
         losses = np.maximum(self.losses[:, None] + rises, floors)
-        is_out = ~self.members | ~self.is_for(part)[:, None]
-        return np.asarray(np.where(is_out, np.inf, losses).min(axis=0))
+        return np.asarray(np.where(self.members, losses, np.inf).min(axis=0))
 
-    def find_panel(self, is_known: BoolArray, part: int = MAIN) -> int:
-        """Return the panel of a part that predicts from known features, (n_features,).
+    def find_panel(self, is_known: BoolArray) -> int:
+        """Return the panel that predicts from known features, (n_features,).
 
         Candidates: for each number of ignored answers the panel with fewest hidden
         features, the preferred one of several. The candidate of least expected loss
         predicts, but a panel that matches the known features exactly always wins.
         """
-        number: int = self._find_panel_cached(is_known[: self.n_read].tobytes(), part)
+        number: int = self._find_panel_cached(is_known[: self.n_read].tobytes())
         return number
 
     @cached_property
     def _find_panel_cached(self) -> Any:
         """The search of `find_panel`, which keeps what it found for known features."""
 
-        def search_panel(bits: bytes, part: int) -> int:
-            known, is_for = np.frombuffer(bits, np.bool_), self.is_for(part)
+        def search_panel(bits: bytes) -> int:
+            known = np.frombuffer(bits, np.bool_)
             n_hidden = (self.members & ~known).sum(axis=1)
             n_ignored = (known & ~self.members).sum(axis=1)
             # The first of each number of ignored answers has fewest hidden features.
             order = np.lexsort((n_hidden, n_ignored))
-            order = order[is_for[order]]
             _, firsts = np.unique(n_ignored[order], return_index=True)
             kept = order[firsts]
             # The first ignores fewest answers; if it hides none either, it matches.
@@ -241,11 +218,11 @@ class PanelLadder(Arrays, Derived):
 
         return lru_cache(maxsize=MAX_KEPT)(search_panel)
 
-    def find_whole(self, is_known: BoolArray, part: int = MAIN) -> int:
-        """Return the preferred panel of a part whose features are all known."""
+    def find_whole(self, is_known: BoolArray) -> int:
+        """Return the preferred panel whose features are all known."""
         is_lacking = (self.members & ~is_known[: self.n_read]).any(axis=1)
         # The first False: the panel without features lacks none.
-        return int(np.argmin(is_lacking | ~self.is_for(part)))
+        return int(np.argmin(is_lacking))
 
     def predict_logits(
         self, number: int, values: FloatArray, is_known: BoolArray
@@ -274,20 +251,18 @@ class PanelLadder(Arrays, Derived):
 
         return lru_cache(maxsize=MAX_KEPT)(find)
 
-    def find_next(
-        self, is_known: BoolArray, ahead: Sequence[int], part: int = MAIN
-    ) -> int:
-        """Return the next panel of a part that predicts as features become known.
+    def find_next(self, is_known: BoolArray, ahead: Sequence[int]) -> int:
+        """Return the next panel that predicts as features become known.
 
         `ahead` lists the features in order. If the panel never changes, it is that of
         now.
         """
-        now = self.find_panel(is_known, part)
+        now = self.find_panel(is_known)
 
         def find_after(n_answers: int) -> int:
             will_know = is_known.copy()
             will_know[list(ahead[:n_answers])] = True
-            return self.find_panel(will_know, part)
+            return self.find_panel(will_know)
 
         reached = map(find_after, range(1, len(ahead) + 1))
         return next((panel for panel in reached if panel != now), now)

@@ -33,14 +33,14 @@ class StoppingRule(Arrays):
     spend: MeanCost
     error: MeanCost
     #: (n_panels,), positions of panels; a panel's own position: no case goes on
-    targets: Annotated[Positions, Each("main panels")]
+    targets: Annotated[Positions, Each("panels")]
     #: (n_panels,)
-    thresholds: Annotated[FloatArray, Interval(ge=-1, le=1e18), Each("main panels")]
+    thresholds: Annotated[FloatArray, Interval(ge=-1, le=1e18), Each("panels")]
     #: (n_panels,), price of going on to the target, in micro-units
-    prices: Annotated[Amounts, Each("main panels")]
+    prices: Annotated[Amounts, Each("panels")]
     #: (n_panels,), share of the expected error cost that is left at the end, measured
     #: on held-out rows that went on
-    left: Annotated[Shares, Each("main panels")]
+    left: Annotated[Shares, Each("panels")]
 
     def scale(self, factor: float) -> "StoppingRule":
         """Return the rule where all prices are a factor times those of training."""
@@ -57,7 +57,7 @@ class Stopping(Arrays):
     """The rules of a ladder, the cheapest first; error is convex in spend."""
 
     #: (n_panels,), mean error cost of each panel on held-out rows
-    errors: Annotated[Costs, Each("main panels")]
+    errors: Annotated[Costs, Each("panels")]
     rules: Annotated[tuple[StoppingRule, ...], Len(1)]
 
 

@@ -11,7 +11,7 @@ from askless.core.arrays import FloatArray, IntArray, round_digits
 from askless.core.model.ladder.blends import Blend, to_chances
 from askless.core.model.ladder.columns import Columns
 from askless.core.model.ladder.panels import Panel
-from askless.core.model.tables import TableMember
+from askless.core.model.ladder.tables import TableMember
 from askless.core.panels.effort import Recipe
 from askless.core.panels.predictors.chances import fit_weights, mean_loss, to_logits
 from askless.core.panels.predictors.ridges import (

@@ -20,7 +20,6 @@ from askless.core.session.ladders import (
     find_open,
     find_predictor,
     find_risk,
-    find_roots,
     find_whole,
     has_hidden_feature,
     ladder_of,
@@ -97,7 +96,7 @@ class Adaptive(PanelPolicy):
         is expected to: it was learned with that case among its rows.
         """
         way = find_way(position)
-        if way is None or find_roots(position):
+        if way is None:
             return super().seek_open(position)
         return find_open(position, way.panel) or super().seek_open(position)
 

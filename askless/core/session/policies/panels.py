@@ -8,14 +8,11 @@ from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.blends import to_chances
-from askless.core.model.ladder.routes import MAIN
 from askless.core.model.votes import TIE, pick_class
 from askless.core.session.answers import take
 from askless.core.session.ladders import (
-    ROUTED,
     SAME_LOSS,
     LogitCache,
-    choose_by_part,
     expect_loss,
     expect_losses,
     find_extra,
@@ -23,12 +20,9 @@ from askless.core.session.ladders import (
     find_left,
     find_logits,
     find_open,
-    find_part,
     find_predictor,
     find_risk,
-    find_roots,
     ladder_of,
-    route_of,
     stand,
 )
 from askless.core.session.policy import Policy, Step
@@ -50,11 +44,10 @@ class PanelPolicy(Policy):
 
     Features that are known or paid cost nothing more, so the panel is chosen again
     after every answer; a refused feature raises the expected loss of its panels. Where
-    no panel is left to buy, single features are asked that still help. Where a route
-    applies its root is asked first, then the panels of the root's part.
+    no panel is left to buy, single features are asked that still help.
     """
 
-    name = ROUTED
+    name = "panels"
     has_votes = False
 
     def serves(self, ensemble: Ensemble) -> bool:
@@ -73,10 +66,7 @@ class PanelPolicy(Policy):
         return Step(None, "budget_exhausted")
 
     def could_ask(self, position: Position) -> list[int]:
-        """Return the features of the panel to buy that have no answer yet.
-
-        Where a root decides which panel that is, its features come first.
-        """
+        """Return the features of the panel to buy that have no answer yet."""
         if "could ask" not in position.kept:
             position.kept["could ask"] = self.seek_open(position)
         open_idxs: list[int] = position.kept["could ask"]
@@ -84,16 +74,6 @@ class PanelPolicy(Policy):
 
     def seek_open(self, position: Position) -> list[int]:
         """Compute the features of `could_ask`, without the cache."""
-        roots = find_roots(position)
-        if roots:
-            ahead = [
-                find_open(position, panel_idx) for panel_idx in choose_by_part(position)
-            ]
-            return list(
-                dict.fromkeys(
-                    [*roots, *(idx for feature_idxs in ahead for idx in feature_idxs)]
-                )
-            )
         number = self.choose_panel(position)
         rest = find_open(position, number)
         if (
@@ -121,18 +101,12 @@ class PanelPolicy(Policy):
         """Return a feature's share of the gain that the panel to buy would make.
 
         Gains are of log-loss on held-out rows. If no other panel predicts until more
-        features are known, these share the gain equally; so do the root and the
-        features that may be asked after it.
+        features are known, these share the gain equally.
         """
         ladder, is_known = ladder_of(position.ensemble), find_known(position)
-        if find_roots(position):
-            rests = [
-                find_open(position, panel_idx) for panel_idx in choose_by_part(position)
-            ]
-            return 1.0 / float(np.mean([len(rest) for rest in rests]))
-        part, ahead = find_part(position), [feature_idx, *self.could_ask(position)]
-        now = ladder.find_panel(is_known, part)
-        after = ladder.find_next(is_known, ahead, part)
+        ahead = [feature_idx, *self.could_ask(position)]
+        now = ladder.find_panel(is_known)
+        after = ladder.find_next(is_known, ahead)
         aim = ladder.panels[self.choose_panel(position)]
         whole = ladder.panels[now].loss - aim.loss
         if after == now or whole <= 0:
@@ -146,10 +120,10 @@ class PanelPolicy(Policy):
         """Return the expected error cost now, and once the panel is bought.
 
         The share that is left is measured on held-out rows. None where it is not below
-        1, or where an open root still decides the panel.
+        1.
         """
         stopping = ladder_of(position.ensemble).stopping
-        if stopping is None or find_roots(position) or find_part(position) != MAIN:
+        if stopping is None:
             return None
         then = self.choose_panel(position)
         left = find_left(stopping.errors, find_predictor(position), then)
@@ -166,12 +140,8 @@ class PanelPolicy(Policy):
     ) -> FloatArray:
         """Return the probability of each class after each of some answers alone.
 
-        The predicting panel depends on which features are known, not on their values,
-        except for a route's root.
+        The predicting panel depends on which features are known, not on their values.
         """
-        route = route_of(position)
-        if route is not None and feature_idx in route.split.feature_idxs:
-            return super().suppose(position, feature_idx, values)
         ensemble = position.ensemble
         answer = Answer(feature_idx, "value", float(values[0]))
         after = Position.of(ensemble, take(ensemble.catalogue, position.state, answer))

@@ -6,14 +6,19 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
-from askless.core.model.asking import Worth, lay_out_cases, make_terms, play_askings
 from askless.core.model.ensemble import Ensemble
+from askless.core.model.ladder.asking import (
+    Worth,
+    lay_out_cases,
+    make_terms,
+    play_askings,
+)
 from askless.core.model.ladder.blends import to_chances
-from askless.core.model.tables import PartTables
+from askless.core.model.ladder.tables import PartTables
 from askless.core.model.votes import TIE, pick_class
 from askless.core.session.policy import Policy, Step
 from askless.core.session.position import UNLIMITED, Position, once
-from askless.core.session.rows.walks import Cases, Standing, Walks
+from askless.core.session.rows.walks import SimulatedRows, Standing, Walks
 
 
 class TableCase(NamedTuple):
@@ -96,16 +101,16 @@ class WorthPolicy(Policy):
             return False
         return self.find_next(position).feature_idx is None
 
-    def walk(self, ensemble: Ensemble, cases: Cases) -> Walks:
+    def walk(self, ensemble: Ensemble, simulated: SimulatedRows) -> Walks:
         """Simulate a session for every row under every budget."""
         tables, worth = tables_of(ensemble), worth_of(ensemble)
-        everything = np.ones(cases.values.shape[1], np.bool_)
-        laid = lay_out_cases(tables, cases.values, everything)
-        shape = cases.values.shape[0], cases.budgets.size
+        everything = np.ones(simulated.values.shape[1], np.bool_)
+        laid = lay_out_cases(tables, simulated.values, everything)
+        shape = simulated.values.shape[0], simulated.budgets.size
         odds = np.zeros((*shape, ensemble.n_outputs))
         spent, n_asked, parts = np.zeros((3, *shape), np.int64)
-        ranks = np.zeros(cases.values.shape, np.int64)
-        for column, limit in enumerate(cases.budgets.tolist()):
+        ranks = np.zeros(simulated.values.shape, np.int64)
+        for column, limit in enumerate(simulated.budgets.tolist()):
             budget = None if limit == UNLIMITED else limit
             terms = make_terms(ensemble.catalogue, worth.terms_at(budget))
             askable = mark_askable(ensemble)

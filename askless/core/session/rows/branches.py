@@ -31,16 +31,11 @@ def split_branch(
 ) -> list[Branch]:
     """Reveal a feature, or the rest of its bundle; split the rows by the outcome.
 
-    Rows stay together if the same cells are missing and, after the root of a route, if
-    they are in the same part.
+    Rows stay together if the same cells are missing.
     """
     revealed = list_revealed(ensemble.catalogue, branch.state, feature_idx)
     values = simulated.values[branch.row_idxs]
     keys = [np.isnan(values[:, idx]).astype(np.int64) for idx in revealed]
-    route = ensemble.panels.route if ensemble.panels is not None else None
-    if route is not None and set(revealed).intersection(route.split.feature_idxs):
-        # From the root on, parts are asked for different panels.
-        keys.append(route.split.assign_parts(values))
     patterns, which = np.unique(np.array(keys).T, axis=0, return_inverse=True)
     parts = []
     for number in range(len(patterns)):

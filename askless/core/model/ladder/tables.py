@@ -13,14 +13,11 @@ from annotated_types import Interval, Len
 
 from askless.core import kernels
 from askless.core.arrays import Arrays, BoolArray, Derived, FloatArray, IntArray
-from askless.core.model.ladder.routes import Split
-from askless.core.model.ranges import Numbers
+from askless.core.model.ladder.splits import NOWHERE, Split
+from askless.core.model.ranges import Each, Numbers
 
 # The part of a case that no gate sends on.
 ROOT = 0
-
-# No part: its values decide nothing, or too few rows have them.
-NOWHERE = -1
 
 LogChances = Annotated[FloatArray, Interval(ge=-100, le=0)]
 Part = Annotated[int, Interval(ge=NOWHERE, le=2**31)]
@@ -33,7 +30,7 @@ class PartTable(Arrays):
     #: effective number of rows
     n_rows: Annotated[float, Interval(ge=0, le=2**53)]
     #: (n_classes,), log shares of the classes
-    log_shares: LogChances
+    log_shares: Annotated[LogChances, Each("classes")]
     #: (n_cells, n_classes), log chance of each cell given the class
     log_chances: LogChances
     gate: Split | None = None
@@ -46,11 +43,11 @@ class PartTables(Arrays, Derived):
     """Tables of the whole, the root, and of the parts that gates lead to."""
 
     #: of each feature: cuts of a number, ascending, or codes of a category
-    cuts: tuple[Numbers, ...]
+    cuts: Annotated[tuple[Numbers, ...], Each("features")]
     #: (n_features,)
-    is_category: BoolArray
+    is_category: Annotated[BoolArray, Each("features")]
     #: (n_features,), whether a missing value is information, and so has a cell
-    has_missing: BoolArray
+    has_missing: Annotated[BoolArray, Each("features")]
     #: the root first; each part stands after the one that leads to it
     parts: Annotated[tuple[PartTable, ...], Len(1)]
 

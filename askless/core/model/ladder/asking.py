@@ -10,8 +10,8 @@ from annotated_types import Interval, Len
 from askless.core import kernels
 from askless.core.arrays import Arrays, BoolArray, Derived, FloatArray, IntArray
 from askless.core.catalogue.catalogue import Catalogue
-from askless.core.model.ranges import Micros, Position
-from askless.core.model.tables import ROOT, PartTables, to_odds
+from askless.core.model.ladder.tables import ROOT, PartTables, to_odds
+from askless.core.model.ranges import Below, Micros, Position
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class AskingTerms(Arrays):
     #: gains are divided by the price to this power
     power: Annotated[float, Interval(ge=0, le=4)]
     #: what is asked first; None: the feature of the largest rate
-    first: Position | None = None
+    first: Annotated[Position, Below("features")] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Worth(Arrays, Derived):
     slope: Annotated[float, Interval(ge=0, le=1e3)] = 1.0
     fade: Annotated[float, Interval(ge=0, le=1e3)] = 0.0
     #: the features that may be asked
-    feature_idxs: tuple[Position, ...] = ()
+    feature_idxs: Annotated[tuple[Position, ...], Below("features")] = ()
 
     def terms_at(self, budget: int | None) -> AskingTerms:
         """Return the terms under a budget, in micro-units; None: unlimited."""

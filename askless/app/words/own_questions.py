@@ -23,7 +23,7 @@ def describe_own_questions(model: Model) -> str | None:
         return None
     if not any(own.in_force):
         why = f"own questions don't pay on this table ({describe_gain(own, model)})"
-        is_one = all(one.policy != EARLY for one in model.ensemble.ranges)
+        is_one = all(span.policy != EARLY for span in model.ensemble.ranges)
         return f"one list for all: {why}" if is_one else why
     unit = model.ensemble.catalogue.cost_unit
     runs = " and ".join(name_runs(own, unit))

@@ -1,4 +1,4 @@
-"""What the next answer is worth by class-conditional tables, and cases played by it."""
+"""Weigh what the next answer is worth by class-conditional tables, and play cases."""
 
 from typing import NamedTuple
 

@@ -119,10 +119,10 @@ def learn_asking(
     amounts = np.concatenate((catalogue.costs, catalogue.fees))
     powers = POWERS if np.unique(amounts).size > 1 else (1.0,)
     if not playing.folds:
-        terms = tuple(AskingTerms(one, powers[-1]) for one in some)
+        terms = tuple(AskingTerms(budget, powers[-1]) for budget in some)
         return Worth(terms, feature_idxs=readable)
-    learned = [learn_terms(playing, tables, one, powers) for one in some]
-    ends = [playing.play(one.least_budget, one) for one in learned]
+    learned = [learn_terms(playing, tables, budget, powers) for budget in some]
+    ends = [playing.play(terms.least_budget, terms) for terms in learned]
     slope, fade = fit_slope(
         np.concatenate([odds for odds, _, _ in ends]),
         np.concatenate([n_known for _, n_known, _ in ends]),
@@ -167,7 +167,7 @@ def learn_terms(
 ) -> AskingTerms:
     """Return the terms of least held-out log-loss under a budget."""
     tried = [AskingTerms(budget, power) for power in powers]
-    losses = [playing.play(budget, one)[2] for one in tried]
+    losses = [playing.play(budget, terms)[2] for terms in tried]
     best = min(range(len(tried)), key=lambda place: float(losses[place].mean()))
     greedy, before = tried[best], losses[best]
     terms, least = greedy, float(before.mean())

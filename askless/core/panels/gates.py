@@ -161,7 +161,7 @@ def find_gate(rows: CountedRows, growing: Growing, seed: int) -> Candidate | Non
     groups = rows.dataset.row_group_idxs[searched.row_idxs]
     weights = rows.weights[searched.row_idxs]
     pairs = [measure_lead(gain, weights, groups) for gain in gains]
-    place = max(range(len(judged)), key=lambda one: pairs[one][0])
+    place = max(range(len(judged)), key=lambda position: pairs[position][0])
     mean, error = pairs[place]
     if mean <= LEAST_GAIN or mean <= N_ERRORS * error:
         return None

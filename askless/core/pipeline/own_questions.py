@@ -145,9 +145,9 @@ def is_within(budget: int | None, run: tuple[int, int | None]) -> bool:
 
 def find_policy(ranges: Sequence[BudgetRange], budget: int | None) -> str:
     """Return the policy of a budget by ranges, the last of which has no end."""
-    for one in ranges:
-        if one.up_to is None or (budget is not None and budget <= one.up_to):
-            return one.policy
+    for span in ranges:
+        if span.up_to is None or (budget is not None and budget <= span.up_to):
+            return span.policy
     return LISTED
 
 

@@ -137,7 +137,7 @@ def find_look(posterior, part, offers, tables, terms):
     best, gain, best_rate = NONE, 0.0, 0.0
     for idx in range(n_features):
         if falls[idx] >= LEAST_FALL:
-            rate = rate_gain(falls[idx], offers.prices[idx], terms)
+            rate = rate_gain(falls[idx], float(offers.prices[idx]), terms)
             if rate > best_rate:
                 best, gain, best_rate = idx, falls[idx], rate
     return best, gain, best_rate
@@ -276,7 +276,7 @@ def stand_by_tables(case_cells, is_known, way, tables, out_logs):
     case_cells: (n_features,); is_known: (n_features,); way: (n_parts,), where gates
     lead it. out_logs: (n_classes,), not normalised.
     """
-    part = 0
+    part = np.int64(0)
     while way[part] != NONE and is_gate_known(part, is_known, tables):
         part = way[part]
     out_logs[:] = tables.log_shares[part]

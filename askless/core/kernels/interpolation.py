@@ -11,8 +11,9 @@ LEAST_SMOOTHED = 5
 # Tables that are mixed: own, three smoothed, two bells, pooled, uniform, parent's.
 N_MIXED = 9
 
-# Passes of the smoother (1/4, 1/2, 1/4) after which a smoothed table is taken.
-FEW_PASSES, SOME_PASSES, MOST_PASSES = 1, 3, 8
+# Passes of the smoother (1/4, 1/2, 1/4) after which a table is taken; of a quick one.
+# As arrays: each literal would give the smoother a signature of its own.
+PASSES, QUICK_PASSES = np.array([1, 3, 8]), np.array([3])
 
 # Least variance of a bell, and bounds of its exponent.
 LEAST_VARIANCE, MOST_EXPONENT = 0.01, 30.0
@@ -23,15 +24,15 @@ FLOOR, START_ROWS, SHARE_ROWS, PARENT_ROWS = 1e-5, 0.5, 3.0, 10.0
 
 
 @kernel
-def smooth(counts, first, n_bins, n_passes, out_smoothed):
+def smooth(counts, n_bins, n_passes, out_smoothed):
     """Share the counts of a number with adjacent bins, reflected at the ends.
 
-    counts: (n_cells, n_classes), of which n_bins from `first` on are smoothed into
+    counts: (n_cells, n_classes), of which the first n_bins are smoothed into
     out_smoothed: (n_bins, n_classes). Each pass weighs (1/4, 1/2, 1/4).
     """
     for target in range(counts.shape[1]):
         for place in range(n_bins):
-            out_smoothed[place, target] = counts[first + place, target]
+            out_smoothed[place, target] = counts[place, target]
         for _ in range(n_passes):
             before = out_smoothed[0, target]
             for place in range(n_bins):
@@ -53,7 +54,7 @@ def shrink_tables(counts, cells, parent, out_chances):
         n_bins = last - first - int(cells.has_missing[idx])
         smoothed = counts[first:last].copy()
         if not cells.is_category[idx] and n_bins >= LEAST_SMOOTHED:
-            smooth(counts, first, n_bins, SOME_PASSES, smoothed)
+            smooth(counts[first:last], n_bins, QUICK_PASSES[0], smoothed)
         for target in range(n_classes):
             total = smoothed[:, target].sum() + PARENT_ROWS
             for place in range(last - first):
@@ -169,7 +170,7 @@ def keep_own(n_bins, place, n_passes):
         return 1.0
     unit, spread = np.zeros((n_bins, 1)), np.empty((n_bins, 1))
     unit[place] = 1.0
-    smooth(unit, 0, n_bins, n_passes, spread)
+    smooth(unit, n_bins, n_passes, spread)
     return spread[place, 0]
 
 
@@ -183,7 +184,7 @@ def add_own_table(counts, n_bins, n_passes, out_whole, out_left):
     """
     n_cells, n_classes = counts.shape
     smoothed = counts.copy()
-    smooth(counts, 0, n_bins, n_passes, smoothed)
+    smooth(counts, n_bins, n_passes, smoothed)
     for place in range(n_cells):
         own = keep_own(n_bins, place, n_passes)
         for target in range(n_classes):
@@ -231,10 +232,10 @@ def fill_mixed(counts, n_bins, bins, parent, out_whole, out_left):
     normal scores, of no bin where nothing is smoothed. out_whole, out_left: (N_MIXED,
     n_cells, n_classes).
     """
-    add_own_table(counts, n_bins, 0, out_whole[0], out_left[0])
+    add_own_table(counts, n_bins, np.int64(0), out_whole[0], out_left[0])
     n_mixed = 1
     if bins.shape[0] > 0:
-        for n_passes in (FEW_PASSES, SOME_PASSES, MOST_PASSES):
+        for n_passes in PASSES:
             whole, left = out_whole[n_mixed], out_left[n_mixed]
             add_own_table(counts, n_bins, n_passes, whole, left)
             n_mixed += 1

@@ -137,8 +137,9 @@ def split_column(column, table, sums, growth, best, out_split):
     """
     n_codes, is_category = table.n_codes[column], table.is_category[column]
     has_lost = sums[LOST, ROWS] > 0
-    nothing = (0.0, 0.0, 0.0)
-    total = add_sums(nothing, sums, LOST)
+    # As a number that is no literal: each literal would be a signature of its own.
+    nothing, lost = (0.0, 0.0, 0.0), np.int64(LOST)
+    total = add_sums(nothing, sums, lost)
     for code in range(code_stop(table, column)):
         total = add_sums(total, sums, code)
     below = nothing
@@ -146,7 +147,7 @@ def split_column(column, table, sums, growth, best, out_split):
     for code in range(n_codes - (not is_category)):
         below = add_sums(nothing if is_category else below, sums, code)
         for with_lost in range(2 if has_lost else 1):
-            side = add_sums(below, sums, LOST) if with_lost else below
+            side = add_sums(below, sums, lost) if with_lost else below
             gain = split_gain(side, total, growth)
             if gain > best:
                 best = gain

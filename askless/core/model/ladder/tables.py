@@ -144,7 +144,7 @@ def lay_out_cells(
 
 
 @dataclass(frozen=True, eq=False)
-class TableMember(Arrays):
+class TableMember(Arrays, Derived):
     """The tables of some features as a member of a blend."""
 
     tables: PartTables

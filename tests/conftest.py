@@ -18,7 +18,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import Stump
 from askless.core.table.dataset import ClassLabel, Dataset
 from tests.guard import sitecustomize
-from tests.levels import is_full, measure_yardstick
+from tests.levels import FULL_FILES, is_full, is_quick, measure_yardstick
 from tests.panels import shorten
 from tests.small import ensemble_of
 
@@ -40,6 +40,11 @@ settings.register_profile(
     derandomize=True,
     max_examples=60 if IS_COMPILED else 12,
     suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "quick",
+    settings.get_profile("askless"),
+    max_examples=20 if IS_COMPILED else 12,
 )
 settings.register_profile(
     "random", settings.get_profile("askless"), derandomize=False, max_examples=100
@@ -70,6 +75,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="Write the files below golden/ anew instead of comparing with them.",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if is_quick(config) and not config.getoption("--hypothesis-profile"):
+        settings.load_profile("quick")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    # Importing what all foreign clients need takes as long as hundreds of tests.
+    path = collection_path.relative_to(config.rootpath).as_posix()
+    return True if is_quick(config) and path in FULL_FILES else None
 
 
 def pytest_report_header() -> str:

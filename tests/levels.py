@@ -13,9 +13,10 @@ N_ADDITIONS = 20_000_000
 # Yardsticks that a run may take on two cores: of `make test`, of `make test-all`.
 MOST_QUICK, MOST_ALL = 80.0, 270.0
 
-# What kills processes, what another program has to be a client of, and what a page of
-# documentation says to do. Tests of Chromium are known by their fixture; a test that
-# kills, in a file whose others don't, is marked.
+# What starts or kills processes that serve or work, what another program has to be a
+# client of, and what a page of documentation says to do. Tests of Chromium are known by
+# their fixture, those on PostgreSQL by their parameter; a test of this level in a file
+# whose others are not is marked.
 FULL_FILES = frozenset(
     {
         "tests/app/doors/fhir/test_fhir_page.py",
@@ -34,20 +35,35 @@ FULL_FILES = frozenset(
         "tests/app/test_http_replicas.py",
         "tests/app/test_learning_docs.py",
         "tests/app/test_notebook.py",
+        "tests/app/test_parts.py",
         "tests/app/test_readme.py",
         "tests/app/test_shutdown.py",
         "tests/app/test_tutorial.py",
         "tests/app/test_worker.py",
         "tests/askless/test_estimator_page.py",
+        "tests/askless/test_wheel.py",
     }
 )
 BROWSER = "browser"
+FOREIGN_ENGINE = "postgresql"
+# What pytest's -m says in a run that leaves the level out.
+WITHOUT_FULL = "not full"
 
 
 def is_full(item: pytest.Item) -> bool:
     """Whether a test is left out of `make test`."""
     fixtures = getattr(item, "fixturenames", ())
-    return item.nodeid.partition("::")[0] in FULL_FILES or BROWSER in fixtures
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    return (
+        item.nodeid.partition("::")[0] in FULL_FILES
+        or BROWSER in fixtures
+        or parameters.get("engine_name") == FOREIGN_ENGINE
+    )
+
+
+def is_quick(config: pytest.Config) -> bool:
+    """Whether a run leaves out level `full`."""
+    return WITHOUT_FULL in config.option.markexpr
 
 
 def measure_yardstick(n_parts: int = 5) -> float:

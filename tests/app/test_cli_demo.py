@@ -202,6 +202,7 @@ def questions_of(played: str) -> list[str]:
     return re.findall(r"^[0-9]+\. (.+?) {3}", played, re.MULTILINE)
 
 
+@pytest.mark.full  # The training of the demo, whole.
 def test_demo_plays_an_easy_and_a_hard_case_and_leaves_its_model(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

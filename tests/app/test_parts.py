@@ -97,7 +97,6 @@ def test_interrupted_training_goes_on_in_processes(checked, alone):
     assert model_text(end_of(training)) == model
 
 
-@pytest.mark.full
 def test_process_that_is_killed_is_replaced_and_goes_on(checked):
     runner = PartProcesses(2)
     training = train(checked, LONG, run_parts=runner)
@@ -142,7 +141,6 @@ def test_processes_leave_nothing_that_the_interpreter_warns_of(tmp_path):
     assert ended.stderr == ""
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(
     ("number", "is_out_of_memory"),
     [(signal.SIGKILL, True), (signal.SIGTERM, False)],

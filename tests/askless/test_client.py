@@ -41,6 +41,7 @@ def model(client: Client) -> StoredModel:
     return client.import_model(document.encode(), as_version=True)
 
 
+@pytest.mark.full
 class TestAgainstAServer:
     def test_train_gives_the_model_and_tells_its_progress(
         self, client: Client, tmp_path: Path

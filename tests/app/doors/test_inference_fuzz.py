@@ -19,7 +19,7 @@ from tests.app.doors.openings import KIND_OF, ROWS, inputs
 HEADER = "Inference-Header-Content-Length"
 INFER = "/v2/models/clinic/infer"
 # `make test-fuzz` sends more.
-N_EXAMPLES = int(os.environ.get("FUZZ", "100"))
+N_EXAMPLES = int(os.environ.get("FUZZ", 2 * settings.default.max_examples))
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: (

@@ -30,7 +30,7 @@ from tests.app.doors.agents import META, OLDER_VERSION, VERSION, with_door
 pytest_plugins = ["tests.app.conftest_http"]
 
 many = examples(
-    max_examples=int(os.environ.get("FUZZ", "150")),
+    max_examples=int(os.environ.get("FUZZ", 2 * examples.default.max_examples)),
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

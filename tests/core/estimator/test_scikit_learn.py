@@ -36,8 +36,16 @@ def make(algorithm, **settings):
     return BudgetedBoostingClassifier(algorithm, **plain | settings)
 
 
-ESTIMATORS = [
-    *(make(name, **SETTINGS.get(name, {})) for name in ALGORITHMS if name not in ALIKE),
+# Of level quick; what learners and searches add is of level full.
+PLAIN = [
+    make(name, **SETTINGS.get(name, {})) for name in ("adaboost_bt_smoothed", "panels")
+]
+REST = [
+    *(
+        make(name, **SETTINGS.get(name, {}))
+        for name in ALGORITHMS
+        if name not in ALIKE | {"adaboost_bt_smoothed", "panels"}
+    ),
     *(make("adaboost_bt_smoothed", **settings) for settings in OTHERS),
 ]
 
@@ -53,14 +61,24 @@ def expected_failures(estimator):
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", SkipTestWarning)
-    check = parametrize_with_checks(
-        ESTIMATORS, expected_failed_checks=expected_failures
+    plain, rest = (
+        parametrize_with_checks(estimators, expected_failed_checks=expected_failures)
+        for estimators in (PLAIN, REST)
     )
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.usefixtures("short_panels")
 @pytest.mark.slow
-@check
+@plain
 def test_scikit_learn_conventions_hold(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.full
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.usefixtures("short_panels")
+@pytest.mark.slow
+@rest
+def test_scikit_learn_conventions_hold_whatever_is_grown(estimator, check):
     check(estimator)

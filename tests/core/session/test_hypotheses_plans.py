@@ -119,7 +119,7 @@ def draw_session(data, ensemble, budget, n_answers, **more):
 @pytest.mark.slow
 @pytest.mark.parametrize("kinds", [strategies.stumps, strategies.hypotheses])
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
-@settings(max_examples=120 if IS_COMPILED else 12)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(data=st.data())
 def test_nothing_changes_once_it_is_certain(policy, kinds, data):
     catalogue = data.draw(strategies.catalogues(max_features=3, max_groups=1))

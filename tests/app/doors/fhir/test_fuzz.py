@@ -37,7 +37,7 @@ from tests.app.doors.fhir.hooks import (
 pytest_plugins = ["tests.app.conftest_http"]
 
 # `make test-fuzz` sends more.
-N_EXAMPLES = int(os.environ.get("FUZZ", "150"))
+N_EXAMPLES = int(os.environ.get("FUZZ", 2 * settings.default.max_examples))
 NAMES = (
     *("resourceType", "id", "meta", "contained", "extension", "url", "identifier"),
     *("system", "value", "questionnaire", "status", "subject", "reference", "item"),

@@ -11,17 +11,27 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
 
 from askless.app import cli
+from askless.app.errors import UnwantedError
+from askless.app.processes.limited import (
+    ChildLimits,
+    IsWanted,
+    as_file,
+    is_always_wanted,
+)
+from askless.app.service import models
+from askless.app.service.jobs import table_jobs
 from askless.app.settings.settings import Settings
 from askless.app.store.blobs import Blobs
 from askless.app.store.database.engine import create_engine
 from askless.app.store.database.migrate import migrate
+from askless.app.uploads import joined, parsing
 from askless.core.warm import warm_up
 from tests.app.jobs import Jobs
 from tests.applications import share_routes
@@ -40,6 +50,14 @@ ON_BOTH_ENGINES = {
     *("test_retries", "test_rolling_upgrade", "test_sessions", "test_store"),
     *("test_tenants", "test_trainings", "test_trainings_that_fail", "test_worker"),
 }
+
+# Files about what a process of its own adds when a table or model is read: limits, and
+# what others notice of its end. Others read it here, in a tenth of the time.
+IN_CHILDREN = {
+    *("test_limited", "test_ingest", "test_http_uploads", "test_memory"),
+    *("test_http_imports", "test_http_trainings"),
+}
+READERS = (parsing, joined, table_jobs, models)
 
 
 def pytest_collection_modifyitems(
@@ -68,6 +86,29 @@ def is_twin(item: pytest.Item) -> bool:
 def warm_kernels() -> None:
     """Compile before any server does so in a thread, beside the requests."""
     warm_up()
+
+
+@pytest.fixture(autouse=True)
+def read_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read tables and models in the process of the test."""
+    if request.path.stem not in IN_CHILDREN:
+        for module in READERS:
+            monkeypatch.setattr(module, "run_limited", run_here)
+
+
+def run_here(
+    _limits: ChildLimits,
+    source: IO[bytes] | None,
+    function: Callable[..., Any],
+    *arguments: Any,
+    is_wanted: IsWanted = is_always_wanted,
+) -> Any:
+    """Do what `run_limited` does, without a child and its limits."""
+    if not is_wanted():
+        raise UnwantedError
+    with as_file(source) as file, open(os.dup(file.fileno()), "rb") as copy:
+        copy.seek(0)
+        return function(copy, *arguments)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from askless.app.service import models
 from tests.app.clinic import Json, Put, Start, clinic, model_json
 
 pytest_plugins = ["tests.app.conftest_http"]
@@ -53,15 +52,7 @@ def assert_silent(response: Any) -> bool:
     return is_refused
 
 
-def run_here(_limits: object, source: Any, function: Any, *more: Any, **_: Any) -> Any:
-    return function(source, *more)
-
-
-def test_refusals_of_a_model_repeat_nothing(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Hundreds of child processes would take most of the time.
-    monkeypatch.setattr(models, "run_limited", run_here)
+def test_refusals_of_a_model_repeat_nothing(client: TestClient) -> None:
     model = model_json(clinic(), "clinic")
     hypotheses = model["hypotheses"]
     stump = {name: hypotheses[0][name] for name in ("kind", "feature", "cut", "votes")}

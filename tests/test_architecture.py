@@ -8,6 +8,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -456,11 +457,14 @@ def find_changed(
             yield tables[name]
 
 
-TREES = {
-    module: ast.parse(path.read_text(encoding="utf-8"))
-    for module, path in MODULES.items()
-    if not is_within(module, ("tests", "benchmarks", "migrations.versions"))
-}
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The syntax trees of what may write rows."""
+    return {
+        module: ast.parse(path.read_text(encoding="utf-8"))
+        for module, path in MODULES.items()
+        if not is_within(module, ("tests", "benchmarks", "migrations.versions"))
+    }
 
 
 def test_tables_are_written_by_the_modules_that_contributing_names() -> None:
@@ -472,8 +476,8 @@ def test_tables_are_written_by_the_modules_that_contributing_names() -> None:
         for table, _, files in rows
     }
 
-    tables, writers = find_tables(TREES), defaultdict(set)
-    for module, tree in TREES.items():
+    tables, writers = find_tables(trees()), defaultdict(set)
+    for module, tree in trees().items():
         for table in find_changed(module, tree, tables):
             path = MODULES[module].relative_to(ROOT)
             writers[table].add(str(path))
@@ -491,7 +495,7 @@ def test_every_way_to_change_a_row_counts() -> None:
         "from askless.app.store.database.tables import keys\ninsert_of(db)(keys)",
         'sa.text("DELETE FROM keys WHERE true")',
     )
-    tables = find_tables(TREES)
+    tables = find_tables(trees())
 
     changed = [set(find_changed("app.http.x", ast.parse(s), tables)) for s in sources]
 

@@ -4,6 +4,7 @@ import ast
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -83,7 +84,12 @@ SHIPPED = {
     if not path.startswith("migrations/")
 }
 ALL = sources(PACKAGE, "") | sources(ROOT, "tests", "benchmarks")
-TREES = {path: ast.parse(source) for path, source in SHIPPED.items()}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The syntax trees of what is shipped."""
+    return {path: ast.parse(source) for path, source in SHIPPED.items()}
 
 
 def functions(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:
@@ -146,7 +152,7 @@ def small_modules_of_one_reader() -> list[str]:
         if not path.endswith("__init__.py")
     }
     readers: dict[str, set[str]] = defaultdict(set)
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
                 for alias in node.names:
@@ -167,7 +173,7 @@ def small_modules_of_one_reader() -> list[str]:
 
 
 def beyond(measure: Callable[[ast.FunctionDef], int], limit: int) -> Iterator[str]:
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         for name, node in functions(tree):
             if measure(node) > limit:
                 yield f"{path} {name}"
@@ -176,7 +182,7 @@ def beyond(measure: Callable[[ast.FunctionDef], int], limit: int) -> Iterator[st
 def shared_names() -> Iterator[str]:
     """Yield public names at the top level of two modules or more."""
     places: dict[str, list[str]] = defaultdict(list)
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         kinds = (
             ast.ClassDef
             if path.startswith(STRAIGHT_LINES)
@@ -194,7 +200,7 @@ def empty_names() -> Iterator[str]:
     Fields of classes may be called so: their owner says what they hold.
     """
     loops = (ast.For, ast.AsyncFor, ast.comprehension)
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         fields = {
             node
             for owner in ast.walk(tree)
@@ -228,7 +234,7 @@ OFFENDERS: dict[str, Callable[[], Iterator[str]]] = {
     "names that say nothing": empty_names,
     "modules whose docstring is in another mood": lambda: (
         path
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if OTHER_MOODS.match(ast.get_docstring(tree) or "")
     ),
     "docstrings that give or tell instead of returning": lambda: (

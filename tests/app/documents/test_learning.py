@@ -3,6 +3,7 @@
 import json
 from base64 import b64decode, b64encode
 from copy import deepcopy
+from functools import cache, partial
 from typing import Any
 from zlib import compress, decompress
 
@@ -25,6 +26,7 @@ PARAMS = BoostParams("online", rounds=8, half_life=300)
 N_ROWS = 500 if IS_COMPILED else 30
 
 
+@cache
 def trained(n_classes: int = 2, folds: int = 2) -> Model:
     dataset = mixed(3, n_classes, n_samples=120, share_missing=0.1)
     return finish(train(dataset, PARAMS, folds=folds, target="y"))
@@ -48,9 +50,12 @@ def learn(model: Model, rows: LearntRows) -> Model:
 
 
 @pytest.mark.parametrize(
-    "model", [trained(), trained(3, folds=0), begun()], ids=["two", "three", "begun"]
+    "make",
+    [trained, partial(trained, 3, folds=0), begun],
+    ids=["two", "three", "begun"],
 )
-def test_stopped_and_taken_up_at_every_row_gives_equal_bytes(model):
+def test_stopped_and_taken_up_at_every_row_gives_equal_bytes(make):
+    model = make()
     rows = some_rows(len(model.ensemble.classes))
 
     whole, now = model_text(learn(model, rows)), model

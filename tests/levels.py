@@ -14,9 +14,9 @@ N_ADDITIONS = 20_000_000
 MOST_QUICK, MOST_ALL = 80.0, 270.0
 
 # What starts or kills processes that serve or work, what another program has to be a
-# client of, and what a page of documentation says to do. Tests of Chromium are known by
-# their fixture, those on PostgreSQL by their parameter; a test of this level in a file
-# whose others are not is marked.
+# client of, and what a page of documentation says to do. Tests of foreign programs are
+# known by their fixture, those on PostgreSQL by their parameter; a test of this level
+# in a file whose others are not is marked.
 FULL_FILES = frozenset(
     {
         "tests/app/doors/fhir/test_fhir_page.py",
@@ -44,7 +44,8 @@ FULL_FILES = frozenset(
         "tests/askless/test_wheel.py",
     }
 )
-BROWSER = "browser"
+# Chromium, and an identity provider from npm.
+FOREIGN_FIXTURES = {"browser", "provider"}
 FOREIGN_ENGINE = "postgresql"
 # What pytest's -m says in a run that leaves the level out.
 WITHOUT_FULL = "not full"
@@ -52,11 +53,11 @@ WITHOUT_FULL = "not full"
 
 def is_full(item: pytest.Item) -> bool:
     """Whether a test is left out of `make test`."""
-    fixtures = getattr(item, "fixturenames", ())
+    fixtures = set(getattr(item, "fixturenames", ()))
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     return (
         item.nodeid.partition("::")[0] in FULL_FILES
-        or BROWSER in fixtures
+        or not fixtures.isdisjoint(FOREIGN_FIXTURES)
         or parameters.get("engine_name") == FOREIGN_ENGINE
     )
 

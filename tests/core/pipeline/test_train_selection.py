@@ -259,7 +259,9 @@ def test_progress_comes_at_every_candidate_and_rises_to_one():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", GROWN)
-@pytest.mark.parametrize("with_selection", [False, True])
+@pytest.mark.parametrize(
+    "with_selection", [False, pytest.param(True, marks=pytest.mark.full)]
+)
 def test_share_is_one_at_most(algorithm, with_selection):
     params = BoostParams(algorithm, rounds=4, stages=3, false_alarm=1.0)
     chosen = QUICK if with_selection else None

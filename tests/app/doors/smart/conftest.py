@@ -25,10 +25,16 @@ def engine_name() -> str:
     return "sqlite"
 
 
-@pytest.fixture
-def ehr() -> Iterator[Ehr]:
+@pytest.fixture(scope="module")
+def record_system() -> Iterator[Ehr]:
     with running(f"{SITE}/ui/smart/ehr/callback") as made:
         yield made
+
+
+@pytest.fixture
+def ehr(record_system: Ehr) -> Ehr:
+    record_system.forget()
+    return record_system
 
 
 @pytest.fixture

@@ -48,6 +48,10 @@ class Ehr:
         self.base = f"{url}/fhir"
         self.callback = callback
         self.key = ec.generate_private_key(ec.SECP256R1())
+        self.forget()
+
+    def forget(self) -> None:
+        """Know one patient and nothing that was asked."""
         #: codes that were not used yet, with what they were asked for
         self.codes: dict[str, Json] = {}
         self.launches: set[str] = set()

@@ -54,8 +54,8 @@ ON_BOTH_ENGINES = {
 # Files about what a process of its own adds when a table or model is read: limits, and
 # what others notice of its end. Others read it here, in a tenth of the time.
 IN_CHILDREN = {
-    *("test_limited", "test_ingest", "test_http_uploads", "test_memory"),
-    *("test_http_imports", "test_http_trainings"),
+    *("test_http_imports", "test_http_uploads", "test_ingest", "test_limited"),
+    "test_memory",
 }
 READERS = (parsing, joined, table_jobs, models)
 

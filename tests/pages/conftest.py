@@ -19,6 +19,7 @@ from askless.app.settings.settings import Settings
 from askless.core.model.model import Model
 from tests.app.conftest import (  # noqa: F401  # fixtures
     database_url,
+    read_here,
     settings,
     sqlite_template,
     warm_kernels,

@@ -22,8 +22,8 @@ from askless.app.errors import UnwantedError
 from askless.app.processes.limited import (
     ChildLimits,
     IsWanted,
-    as_file,
     is_always_wanted,
+    open_as_os_file,
 )
 from askless.app.service import models
 from askless.app.service.jobs import table_jobs
@@ -35,6 +35,7 @@ from askless.app.uploads import joined, parsing
 from askless.core.warm import warm_up
 from tests.app.jobs import Jobs
 from tests.applications import share_routes
+from tests.levels import is_quick
 
 share_routes()
 
@@ -90,8 +91,8 @@ def warm_kernels() -> None:
 
 @pytest.fixture(autouse=True)
 def read_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read tables and models in the process of the test."""
-    if request.path.stem not in IN_CHILDREN:
+    """Read tables and models in the process of the test, but in a run of all levels."""
+    if is_quick(request.config) and request.path.stem not in IN_CHILDREN:
         for module in READERS:
             monkeypatch.setattr(module, "run_limited", run_here)
 
@@ -106,7 +107,7 @@ def run_here(
     """Do what `run_limited` does, without a child and its limits."""
     if not is_wanted():
         raise UnwantedError
-    with as_file(source) as file, open(os.dup(file.fileno()), "rb") as copy:
+    with open_as_os_file(source) as file, open(os.dup(file.fileno()), "rb") as copy:
         copy.seek(0)
         return function(copy, *arguments)
 

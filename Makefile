@@ -134,6 +134,7 @@ evidence: $(STAMP) ## Reproduce the papers and write docs/evidence.md (QUICK=1: 
 frontier: $(STAMP) ## Measure error against spend beside competitors; docs/frontier.md (QUICK=1: build/frontier).
 	$(call group,bench,$(BIN)/python)
 	$(BIN)/python -m benchmarks.frontier $(if $(QUICK),--quick)
+	$(if $(QUICK),,$(BIN)/python -m benchmarks.frontier.generated)
 
 clean: ## Remove caches and build output; the environment stays (rm -rf .venv).
 	rm -rf build dist htmlcov .coverage .coverage.* .hypothesis

@@ -72,7 +72,9 @@ Folds = Annotated[
 CurveBudgets = Annotated[
     str | None,
     typer.Option(
-        "--budgets", "--budget", help="Such as 20,60: to measure the error at, too."
+        "--budgets",
+        "--budget",
+        help="Such as 20,60: to choose features for, and to measure at.",
     ),
 ]
 

@@ -37,8 +37,9 @@ class Effort(NamedTuple):
     powers: tuple[float, ...]
     #: whether backward elimination is tried, too
     has_drops: bool
-    #: budgets up to so many usual prices get sets of their own, and swaps
+    #: budgets up to so many usual prices are searched as thoroughly as named ones
     small: int
+    #: swaps that are tried for each small or named budget; for others fewer
     max_swaps: int
     #: rounds of the rules whose order of purchases is a candidate
     order_rounds: int
@@ -68,7 +69,7 @@ EFFORTS: dict[EffortName, Effort] = {
         powers=(0.7,),
         has_drops=True,
         small=0,
-        max_swaps=0,
+        max_swaps=6,
         order_rounds=100,
         full=FULL,
         light=Recipe(0, 0, (), (FEW_TREES,)),

@@ -1,14 +1,13 @@
 """A ladder of panels: for every budget the features to buy, and a blend for them."""
 
 import math
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from askless.core.arrays import FloatArray
-from askless.core.catalogue.prices import total_cost
 from askless.core.codes.binning import bin_values
 from askless.core.codes.thinning import thin_classes
 from askless.core.kernels import count_threads
@@ -27,6 +26,7 @@ from askless.core.panels.predictors.solving import load_solver
 from askless.core.panels.predictors.trees import choose_limits
 from askless.core.panels.purchases import Shop
 from askless.core.panels.rows import PanelRows
+from askless.core.panels.rungs import choose_rungs
 from askless.core.panels.search import SEARCH_FOLDS, SetSearch
 from askless.core.panels.sets import choose_sets, select_forward
 from askless.core.panels.spread import map_in_threads
@@ -37,66 +37,6 @@ from askless.core.table.gaps import fill_gaps, informative_features, keep_silent
 from askless.core.training.boosting import boost, initial_weights
 from askless.core.training.params import BoostParams, EffortName
 from askless.core.work import approach, pass_on
-
-# Budgets of the rungs, in usual prices; beyond the last, each is a quarter above the
-# one before. Budgets less than a tenth apart are merged. An offer is dear above DEAR
-# usual prices.
-STEPS = (0.25, 0.5, 1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24)
-LAST_STEP, APART, DEAR = 1.25, 1.1, 4
-
-
-def choose_rungs(search: SetSearch) -> list[int]:
-    """Return the budgets of rungs: multiples of the usual price, and dear offers.
-
-    At least a third of the rungs lie beyond the last step, if so many budgets do; dear
-    offers and the price of everything come before mere multiples. Where there are more
-    budgets than rungs, evenly spaced ones are kept.
-    """
-    shop, usual = search.shop, search.usual_price
-    most = total_cost(shop.catalogue)
-    prices = [shop.price(offer) for offer in shop.offers]
-    steps = [step * usual for step in STEPS]
-    while steps[-1] < most:
-        steps.append(steps[-1] * LAST_STEP)
-    dears = {price for price in prices if price > DEAR * usual}
-    fuller = {dear + DEAR * usual for dear in dears}
-    end = STEPS[-1] * usual
-    # With a dear offer comes a budget that pays something beside it.
-    within = [budget for budget in (*steps, *dears, *fuller) if budget <= end]
-    near = space_out(min(budget, most) for budget in within if budget >= min(prices))
-    needed = space_out(min(budget, most) for budget in (*fuller, most) if budget > end)
-    others = [
-        int(step)
-        for step in steps
-        if end < step < most / APART
-        and all(max(step, other) > APART * min(step, other) for other in needed)
-    ]
-    # Few offers make few sets to choose among.
-    n_most = min(search.effort.max_rungs, len(shop.offers) + 2)
-    n_beyond = len(needed) + len(others)
-    n_beyond = min(n_beyond, max(n_most - len(near), n_most // 3))
-    # Necessary budgets (dear offers, the price of everything) go before multiples.
-    needed = pick_evenly(needed, n_beyond)
-    others = pick_evenly(others, n_beyond - len(needed))
-    return pick_evenly(near, n_most - n_beyond) + sorted(needed + others) or [most]
-
-
-def pick_evenly(budgets: Sequence[int], most: int) -> list[int]:
-    """Return at most `most` of some budgets, evenly spaced, the last among them."""
-    n_kept = min(len(budgets), most)
-    # Counted from the end, so that the last is kept even if only one is.
-    places = np.linspace(len(budgets) - 1, 0, n_kept).round().astype(int)
-    return [budgets[place] for place in places[::-1]]
-
-
-def space_out(budgets: Iterable[float]) -> list[int]:
-    """Return budgets ascending, each more than `APART` times the one kept before."""
-    kept: list[int] = []
-    for budget in sorted(map(int, budgets)):
-        if not kept or budget > APART * kept[-1]:
-            kept.append(budget)
-    return kept
-
 
 # Most rows that stopping rules are learned from: every pair of panels is compared on
 # them.
@@ -118,7 +58,7 @@ ORDER_RULES = ("adaboost_bt_smoothed", "adaboost_bt_greedy")
 def fit_ladder(
     dataset: Dataset,
     seed: int = 0,
-    budgets: Sequence[int] | None = None,
+    named: Sequence[int] = (),
     error_costs: ErrorCosts | None = None,
     effort: EffortName = "standard",
     least_missing: int = 20,
@@ -135,8 +75,8 @@ def fit_ladder(
         With one class per row. Very many rows are represented by a sample.
     seed : int
         For folds, draws of rows and columns, and random features.
-    budgets : sequence of int, optional
-        In micro-units; by default a ladder from the usual price up.
+    named : sequence of int
+        Budgets that get sets of their own beside the usual ones, in micro-units.
     error_costs : tuple of tuples, optional
         As in `Ensemble`.
     effort : {"fast", "standard", "thorough"}
@@ -156,7 +96,7 @@ def fit_ladder(
         few = pick_search_rows(settings, PanelRows(dataset, seed))
         limits = choose_limits(few, few.hold_out(SEARCH_FOLDS, settings.search_judges))
         few = replace(few, limits=limits)
-        rungs, orders = yield from choose_orders(few, budgets, settings)
+        rungs, orders = yield from choose_orders(few, named, settings)
         rows = PanelRows(dataset, seed, limits)
         tables = fit_tables(tabled, seed)
         worth = learn_asking(tabled, tables, rungs, seed) if rungs else None
@@ -179,7 +119,7 @@ def fit_ladder(
 
 
 def choose_orders(
-    rows: PanelRows, budgets: Sequence[int] | None, effort: Effort
+    rows: PanelRows, named: Sequence[int], effort: Effort
 ) -> Generator[float, None, tuple[list[int], list[tuple[int, ...]]]]:
     """Choose a set for each budget; return the budgets, and sets in order of asking.
 
@@ -187,10 +127,11 @@ def choose_orders(
     of the whole work that is done, up to a half.
     """
     dataset = rows.dataset
-    search = SetSearch(rows, Shop(dataset.catalogue, rows.is_useful), effort)
-    if not search.shop.offers:
+    shop = Shop(dataset.catalogue, rows.is_useful)
+    search = SetSearch(rows, shop, effort, frozenset(named))
+    if not shop.offers:
         return [], [()]
-    rungs = sorted(set(budgets or choose_rungs(search)))
+    rungs = choose_rungs(search)
     made = [order_by_rule(dataset, rule, effort.order_rounds) for rule in ORDER_RULES]
     shares = approach(0.0, 0.5)
     chosen = yield from pass_on(

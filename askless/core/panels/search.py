@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
+from askless.core.catalogue.prices import total_cost
 from askless.core.kernels import CoarseTable
 from askless.core.model.ladder.blends import to_chances
 from askless.core.panels.effort import Effort
@@ -41,6 +42,8 @@ class SetSearch:
     rows: PanelRows
     shop: Shop
     effort: Effort
+    #: budgets that a user named, in micro-units: searched as thoroughly as small ones
+    named: frozenset[int] = frozenset()
     scores: dict[frozenset[int], FloatArray] = field(default_factory=dict)
     losses: dict[frozenset[int], FloatArray] = field(default_factory=dict)
 
@@ -61,6 +64,15 @@ class SetSearch:
         self.least_price = 0.02 * self.usual_price
         #: budgets up to this are searched more thoroughly
         self.small_budget = self.effort.small * self.usual_price
+
+    def is_thorough(self, budget: int) -> bool:
+        """Return whether a budget is small or named: it gets the most thorough search.
+
+        A named budget above the price of everything is searched as that price.
+        """
+        most = total_cost(self.shop.catalogue)
+        is_named = budget in {min(amount, most) for amount in self.named}
+        return is_named or budget <= self.small_budget
 
     def tree_scores(self, feature_idxs: Iterable[int]) -> FloatArray:
         """Return log odds of held-out rows by trees on a set, (n_judges, n_outputs).

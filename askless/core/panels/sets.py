@@ -25,6 +25,10 @@ LEFT_SHARE, N_BAGS = 0.88, 2
 N_LAST, SPLIT_COST = 12, 4.0
 GAIN_L2 = 3.0
 
+# A set must lose less by this much to be exchanged. Large sets that nobody named get
+# one of LARGE_SHARE trials.
+LEAST_GAIN, LARGE_SHARE = 1e-4, 6
+
 
 def select_forward(
     search: SetSearch,
@@ -145,11 +149,12 @@ def make_candidates(
     """Return candidate sets by budget, each list in the same order of makers.
 
     Makers are the given orders, then `select_forward` by each power, for the largest
-    budget and for each small one, then `eliminate_backward`. Yields after each maker.
+    budget and for each small or named one, then `eliminate_backward`. Yields after each
+    maker.
     """
     shop, most = search.shop, max(budgets)
     small = [
-        budget for budget in budgets if budget < most and budget <= search.small_budget
+        budget for budget in budgets if budget < most and search.is_thorough(budget)
     ]
     powers = search.effort.powers
     ways = list(product(powers, (most, *small)))
@@ -180,15 +185,16 @@ def choose_sets(
     """Choose a set for each budget by the loss on held-out rows.
 
     The excess loss of each maker over the best is averaged over neighbouring budgets,
-    so that no lucky set wins. On small sets swaps are tried. If the set of the budget
-    before is better by more than a standard error, it is kept. Yields now and then, so
-    that a caller can stop.
+    so that no lucky set wins. A single affordable offer that is better is taken
+    instead, and then swaps are tried. If the set of the budget before is better by more
+    than a standard error, it is kept. Yields now and then, so that a caller can stop.
     """
     pool = yield from make_candidates(search, budgets, orders)
-    for _ in map_in_threads(
-        search.loss,
-        dict.fromkeys(feature_idxs for made in pool for feature_idxs in made),
-    ):
+    offers = [
+        offer for offer in search.shop.offers if search.shop.price(offer) <= budgets[-1]
+    ]
+    sets = (feature_idxs for made in pool for feature_idxs in made)
+    for _ in map_in_threads(search.loss, dict.fromkeys((*offers, *sets))):
         yield
     losses = np.array(
         [[search.loss(feature_idxs) for feature_idxs in made] for made in pool]
@@ -201,6 +207,7 @@ def choose_sets(
         maker = int((shares @ excess[near.start : near.stop]).argmin())
         # The first forward selection for the largest budget, in its order of buying.
         best, order = pool[place][maker], pool[-1][len(orders)]
+        best = pick_single(search, offers, budget, best)
         swaps.append(partial(swap_offers, search, best, budget, order))
     chosen: list[tuple[int, ...]] = []
     for best_set in map_in_threads(call, swaps):
@@ -211,15 +218,30 @@ def choose_sets(
     return chosen
 
 
+def pick_single(
+    search: SetSearch,
+    offers: Iterable[tuple[int, ...]],
+    budget: int,
+    best: tuple[int, ...],
+) -> tuple[int, ...]:
+    """Return the single affordable offer of least loss if it is below `best`'s."""
+    affordable = [offer for offer in offers if search.shop.price(offer) <= budget]
+    single = min(affordable, key=search.loss, default=best)
+    return single if search.loss(single) < search.loss(best) - LEAST_GAIN else best
+
+
 def swap_offers(
     search: SetSearch, begin: tuple[int, ...], budget: int, order: Sequence[int]
 ) -> tuple[int, ...]:
-    """Swap offers of a small set while that lowers the loss; return the set.
+    """Swap offers of a set while that lowers the loss; return the set.
 
-    Each swap drops one offer, or none, and fills the budget in the given `order`.
+    Each swap drops one offer, or none, and fills the budget in the given `order`. Sets
+    of small and of named budgets get `max_swaps` trials; others a share of that, since
+    each takes longer and changes less.
     """
     shop, best = search.shop, begin
-    most = search.effort.max_swaps if budget <= search.small_budget else 0
+    most = search.effort.max_swaps
+    most = most if search.is_thorough(budget) else -(-most // LARGE_SHARE)
     n_tried, is_better = 0, True
     while is_better and n_tried < most:
         is_better = False
@@ -231,7 +253,7 @@ def swap_offers(
             if set(trial) == set(best) or n_tried == most:
                 continue
             n_tried += 1
-            if search.loss(trial) < search.loss(best) - 1e-4:
+            if search.loss(trial) < search.loss(best) - LEAST_GAIN:
                 best, is_better = trial, True
                 break
     return best

@@ -82,7 +82,7 @@ def run_job(job: PartJob) -> RunningPart:
     ensemble = make_ensemble(table, spec.boost, trained.rounds, job.error_costs)
     if ALGORITHMS[spec.boost.algorithm].has_panels:
         ensemble = yield from pass_on(
-            add_panels(ensemble, trained.table.dataset, spec.boost),
+            add_panels(ensemble, trained.table.dataset, spec),
             job.part.after_rounds,
         )
     if job.unseen is not None:
@@ -101,12 +101,20 @@ def run_one_by_one(jobs: Iterable[PartJob]) -> RunningParts:
 
 
 def add_panels(
-    ensemble: Ensemble, dataset: Dataset, params: BoostParams
+    ensemble: Ensemble, dataset: Dataset, spec: TrainingSpec
 ) -> Generator[float, None, Ensemble]:
-    """Return the ensemble with panels fitted to a dataset; yield the share done."""
-    costs = ensemble.error_costs
+    """Return the ensemble with panels fitted to a dataset; yield the share done.
+
+    Every part has panels for the budgets that the spec names.
+    """
+    params, costs = spec.boost, ensemble.error_costs
     fitting = fit_ladder(
-        dataset, params.seed, None, costs, params.effort, params.least_missing
+        dataset,
+        params.seed,
+        spec.curve_budgets,
+        costs,
+        params.effort,
+        params.least_missing,
     )
     return replace(ensemble, panels=(yield from fitting))
 

@@ -11,28 +11,25 @@ import numba
 import numpy as np
 import pytest
 
-from askless.core.catalogue.catalogue import Catalogue, Feature, Group
-from askless.core.catalogue.prices import Paid, buy, total_cost
+from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.catalogue.prices import Paid, buy
 from askless.core.codes.thinning import thin_classes
 from askless.core.model.ladder.blends import to_chances
 from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.panels import ladders
 from askless.core.panels.effort import EFFORTS
 from askless.core.panels.ladders import (
-    STEPS,
-    choose_rungs,
+    choose_orders,
     fit_ladder,
     fit_panels,
     order_by_rule,
     thin_rows,
 )
-from askless.core.panels.purchases import Shop
 from askless.core.panels.rows import PanelRows
-from askless.core.panels.search import SetSearch
 from askless.core.table.dataset import Dataset
 from askless.core.work import end_of
 from tests.panels import shorten
-from tests.small import MICROS, make_dataset, pull, random_dataset, table_of
+from tests.small import make_dataset, pull, random_dataset, table_of
 
 
 class Fit(NamedTuple):
@@ -71,11 +68,11 @@ TABLES = {
 
 
 @cache
-def fit(name: str, budgets: tuple[int, ...] | None = None) -> Fit:
+def fit(name: str, named: tuple[int, ...] = ()) -> Fit:
     dataset = TABLES[name]()
     with pytest.MonkeyPatch.context() as patch:
         shorten(patch)
-        shares, ladder = pull(fit_ladder(dataset, 3, budgets))
+        shares, ladder = pull(fit_ladder(dataset, 3, named))
     return Fit(dataset, ladder, shares)
 
 
@@ -208,14 +205,14 @@ def test_one_dear_feature_that_tells_the_class_is_bought_beside_cheap_panels():
     assert any(0 < price(dataset, one.feature_idxs) < 1000 for one in ladder.panels)
 
 
-@pytest.mark.parametrize("most", [MICROS // 2, 3 * MICROS])
-def test_no_panel_costs_more_than_the_largest_budget_named(most):
-    dataset, ladder, _ = fit("two classes", (0, most))
+@pytest.mark.parametrize(("named", "is_rung"), [([1001], True), ([], False)])
+def test_only_a_named_budget_is_a_rung(named, is_rung):
+    rows = PanelRows(at_costs(*[10] * 20, 1_000), 0)
 
-    prices = [price(dataset, panel.feature_idxs) for panel in ladder.panels]
+    rungs, orders = end_of(choose_orders(rows, named, EFFORTS["fast"]))
 
-    assert max(prices) <= most
-    assert 0 in prices
+    assert (1001 in rungs) == is_rung
+    assert len(orders) <= len(rungs)
 
 
 def test_panels_of_larger_budgets_named_are_preferred():
@@ -224,64 +221,6 @@ def test_panels_of_larger_budgets_named_are_preferred():
     first, *_ = ladder.panels
 
     assert price(dataset, first.feature_idxs) > 1
-
-
-def budgets_of(dataset: Dataset) -> list[int]:
-    rows = PanelRows(dataset, 0)
-    return choose_rungs(
-        SetSearch(rows, Shop(dataset.catalogue, rows.is_useful), EFFORTS["standard"])
-    )
-
-
-def test_budgets_are_steps_of_the_usual_price_up_to_that_of_everything():
-    budgets = budgets_of(at_costs(*[10] * 12))
-
-    assert budgets == [10 * step for step in STEPS if 1 <= step <= 12]
-
-
-def test_budgets_are_apart_by_a_tenth_and_so_many_at_most():
-    costs = np.random.default_rng(0).integers(1, 10**6, 40).tolist()
-
-    budgets = budgets_of(at_costs(*costs))
-
-    assert len(budgets) <= EFFORTS["standard"].max_rungs
-    assert all(after > 1.1 * before for before, after in pairwise(budgets))
-    assert min(costs) <= budgets[0]
-    assert budgets[-1] <= sum(costs)
-
-
-@pytest.mark.parametrize("n_cheap", [2, 9, 200])
-def test_some_budget_pays_a_dear_feature_and_some_cheap_ones(n_cheap):
-    budgets = budgets_of(at_costs(*[10] * n_cheap, 10_000))
-
-    most = 10_000 + min(4, n_cheap) * 10
-    assert budgets[-1] >= 10_000
-    assert budgets[0] == 10
-    assert any(10_000 <= budget <= most for budget in budgets)
-
-
-def test_dear_features_leave_room_for_steps():
-    dears = [10_000 * 2**idx for idx in range(20)]
-
-    budgets = budgets_of(at_costs(*[10] * 60, *dears))
-
-    assert len(budgets) == EFFORTS["standard"].max_rungs
-    assert budgets[:5] == [10, 20, 30, 40, 60]
-    assert budgets[-1] >= dears[-1]
-
-
-def test_budget_of_free_features_is_0():
-    assert budgets_of(at_costs(0, 0)) == [0]
-
-
-def test_bundle_is_an_offer_at_its_price():
-    bundle = Group("b", price=70)
-    features = (Feature("x", cost=0, group="b"), Feature("y", cost=0, group="b"))
-    catalogue = Catalogue(features, (bundle,))
-    values = np.random.default_rng(0).integers(0, 2, (12, 2)).astype(float)
-    dataset = make_dataset(values, np.arange(12) % 2, 2, catalogue=catalogue)
-
-    assert budgets_of(dataset) == [70] == [total_cost(catalogue)]
 
 
 @pytest.mark.parametrize("rule", ladders.ORDER_RULES)
@@ -335,16 +274,3 @@ def test_more_effort_tries_more_sets():
     tried = {name: (one.max_rungs, one.max_swaps) for name, one in EFFORTS.items()}
 
     assert tried["fast"] < tried["standard"] <= tried["thorough"]
-
-
-@pytest.mark.parametrize("effort", EFFORTS)
-def test_last_budget_pays_everything_whatever_the_effort(effort):
-    dataset = at_costs(*[10] * 400, 10_000)
-    rows = PanelRows(dataset, 0)
-    shop = Shop(dataset.catalogue, rows.is_useful)
-
-    budgets = choose_rungs(SetSearch(rows, shop, EFFORTS[effort]))
-
-    assert len(budgets) == EFFORTS[effort].max_rungs
-    assert budgets[-1] == 14_000
-    assert budgets == sorted(set(budgets))

@@ -10,7 +10,9 @@ from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.estimator.classifier import BudgetedBoostingClassifier
 from askless.core.panels.ladders import fit_ladder
 from askless.core.pipeline.parts import add_panels
+from askless.core.pipeline.spec import TrainingSpec
 from askless.core.table.gaps import fill_gaps, informative_features
+from askless.core.table.spec import TableSpec
 from askless.core.training.params import BoostParams
 from askless.core.work import end_of
 from tests.panels import shorten
@@ -86,7 +88,9 @@ def test_how_many_it_takes_is_a_parameter(least, expected):
 def test_parameter_reaches_panels_of_a_training(least, expected):
     dataset, params = table(60, 1), BoostParams("auto", least_missing=least)
 
-    made = end_of(add_panels(ensemble_of((), dataset.catalogue), dataset, params))
+    spec = TrainingSpec(TableSpec("y"), boost=params)
+
+    made = end_of(add_panels(ensemble_of((), dataset.catalogue), dataset, spec))
 
     assert lacking(made.panels) == expected
 

@@ -20,6 +20,7 @@ from askless.core.panels.sets import (
     compute_gains,
     eliminate_backward,
     make_candidates,
+    pick_single,
     select_forward,
     swap_offers,
 )
@@ -284,6 +285,65 @@ def test_swaps_are_tried_so_many_times_at_most():
     ]
 
     assert found == [(0,), (1,), (2,), (2,)]
+
+
+@pytest.mark.parametrize(
+    ("budget", "named", "n_tried"),
+    [(80, (), 6), (300, (), 1), (300, (300,), 6), (300, (299,), 1)],
+)
+def test_small_and_named_budgets_get_most_swaps_and_every_other_some(
+    budget, named, n_tried
+):
+    search = search_of_swaps(telling([0.5] * 30), 6)
+    search.named = frozenset(named)
+    # Each swap is better: one feature after the other goes.
+    search.losses = PlayedLosses()
+
+    swap_offers(search, tuple(range(8)), budget, ())
+
+    assert len(search.losses) == n_tried + 1
+
+
+class PlayedLosses(dict):
+    """The loss of a set is its number of features; sets asked for are remembered."""
+
+    def __contains__(self, key) -> bool:
+        self[key] = np.full(24, float(len(key)))
+        return True
+
+
+def test_named_budget_above_everything_is_searched_as_that_price():
+    search = telling([0.5] * 30)
+    search.named = frozenset({5_000})
+
+    assert search.is_thorough(300)
+    assert not search.is_thorough(299)
+
+
+@pytest.mark.parametrize(("budget", "expected"), [(20, (1,)), (19, (2,)), (4, (3, 0))])
+def test_single_offer_that_loses_least_is_picked_if_it_is_affordable(budget, expected):
+    search = telling([0.5] * 4, costs=[5, 20, 10, 10])
+    known = {(0,): 0.9, (1,): 0.1, (2,): 0.2, (3,): 0.5, (0, 3): 0.3}
+    search.losses = {frozenset(k): np.full(24, loss) for k, loss in known.items()}
+
+    assert pick_single(search, search.shop.offers, budget, (3, 0)) == expected
+
+
+def test_single_offer_that_is_no_better_is_passed_over():
+    search = telling([0.5] * 2)
+    known = {(0,): 0.5, (1,): 0.4, (0, 1): 0.4}
+    search.losses = {frozenset(k): np.full(24, loss) for k, loss in known.items()}
+
+    assert pick_single(search, search.shop.offers, 20, (0, 1)) == (0, 1)
+
+
+def test_chosen_set_may_be_a_single_dear_offer():
+    search = telling([0.55, 0.55, 0.95], costs=[10, 10, 50])
+
+    chosen = finish(choose_sets(search, [20, 50], [(0, 1, 2)]))
+
+    assert chosen[-1] == (2,)
+    assert 2 not in chosen[0]
 
 
 def test_set_of_the_budget_before_is_kept_where_more_features_lose_more():

@@ -9,6 +9,8 @@ from sklearn.base import clone
 from askless.core.estimator.classifier import BudgetedBoostingClassifier
 from askless.core.model.ensemble import BudgetRange
 from askless.core.panels.effort import EFFORTS
+from askless.core.panels.ladders import fit_ladder
+from askless.core.pipeline import parts
 from askless.core.pipeline.choosing import tune
 from askless.core.pipeline.comparison import compute_error_costs, number_groups
 from askless.core.pipeline.validation import halve_rows
@@ -48,6 +50,24 @@ def trained():
     with pytest.MonkeyPatch.context() as patch:
         shorten(patch, rounds=1)
         return finish(train(telling(), PARAMS, folds=2))
+
+
+@pytest.mark.parametrize("folds", [0, 2])
+@pytest.mark.parametrize("named", [(2_000_000,), ()])
+def test_every_part_has_panels_for_the_budgets_named_and_for_no_other(
+    monkeypatch, named, folds
+):
+    given = []
+
+    def fit(dataset, seed, named, *others):
+        given.append(named)
+        return fit_ladder(dataset, seed, named, *others)
+
+    monkeypatch.setattr(parts, "fit_ladder", fit)
+
+    finish(train(telling(), PARAMS, folds=folds, curve_budgets=named))
+
+    assert given == [named] * (folds + 1)
 
 
 def test_hypotheses_are_those_of_the_smoothed_rule(trained):

@@ -35,8 +35,8 @@ class SpecValidation(Shape):
     budgets: Annotated[list[Amount], Field(max_length=MAX_BUDGETS)] = Field(
         default=[],
         examples=[[20.0, 60.0]],
-        description="Budgets that the curve tells of, besides those that the model "
-        "tells apart.",
+        description="Budgets on the curve, besides those that the model tells apart; "
+        "panels choose a set of features for each, also with 0 folds.",
     )
     deal: Deal | None = Field(
         default=None,

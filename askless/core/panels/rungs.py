@@ -20,8 +20,8 @@ def choose_rungs(search: SetSearch) -> list[int]:
     """Return the budgets of rungs: named ones, prices of offers, and usual multiples.
 
     Named budgets always stay, but for those that pay nothing; what lies within a
-    twentieth of one gives way to it. There are as many rungs as without them, at least
-    a third of which are usual ones.
+    twentieth of one gives way to it. There are no more rungs than without them, unless
+    they would leave less than a third of the rungs to others.
     """
     shop, most = search.shop, total_cost(search.shop.catalogue)
     least = min(shop.price(offer) for offer in shop.offers)

@@ -347,14 +347,14 @@ def test_chosen_set_may_be_a_single_dear_offer():
 
 
 def test_set_of_the_budget_before_is_kept_where_more_features_lose_more():
-    search = telling([0.9, 0.6], costs=[5, 10])
-    known = {(): 1.0, (0,): 0.2, (1,): 0.5, (0, 1): 0.6}
+    # Without swaps, which would drop the third feature.
+    search = search_of_swaps(telling([0.9, 0.6, 0.6], costs=[5, 10, 40]), 0)
+    known = {(): 1.0, (0,): 0.7, (1,): 0.7, (2,): 0.7, (0, 1): 0.2, (0, 1, 2): 0.6}
     search.losses = {frozenset(k): np.full(24, loss) for k, loss in known.items()}
 
-    # Of so large a budget no swaps are tried.
-    chosen = finish(choose_sets(search, [5, 100], [(0, 1)]))
+    chosen = finish(choose_sets(search, [15, 100], [(0, 1, 2)]))
 
-    assert chosen == [(0,), (0,)]
+    assert [set(feature_idxs) for feature_idxs in chosen] == [{0, 1}, {0, 1}]
 
 
 @pytest.mark.parametrize(("excess", "is_kept"), [(0.1, True), (-0.1, False)])

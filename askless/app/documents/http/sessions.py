@@ -270,6 +270,11 @@ class Session(Answer):
         description="Values unlike those of training; they were taken all the same."
     )
     policy: Policy | None = Field(examples=["ordered"])
+    policy_words: str | None = Field(
+        examples=[None],
+        description="A sentence where `worth` was named and is not in force under this "
+        "budget: it asks all the same.",
+    )
     seed: int | None = Field(examples=[7])
     stop: Stop | None
     aim: SessionAim | None

@@ -9,6 +9,7 @@ from askless.app.documents.http.models import ModelGroup
 from askless.app.documents.session.state import Texts
 from askless.app.records import PredictSession
 from askless.app.service.sessions.terms import aim_of
+from askless.app.words.own_questions import describe_out_of_force
 from askless.app.words.stops import describe_stop, to_sentence
 from askless.app.words.wording import LACKS, Doubt, find_doubt, step_words, why
 from askless.core.catalogue.catalogue import UNSEEN, Feature
@@ -45,6 +46,7 @@ def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
         pending=[],
         warnings=[],
         policy=None,
+        policy_words=None,
         seed=None,
         stop=None,
         prices=None,
@@ -74,6 +76,7 @@ def view_of(
         answers=answers_of(ensemble, state, texts),
         certificate=certificate_of(ensemble, state),
         aim=aim_of(ensemble, state),
+        policy_words=describe_out_of_force(ensemble, state),
         pending=[features[idx].name for idx in state.pending],
         warnings=doubts_of(ensemble, state, texts),
         prices=None if session.price_list_id is None else prices_of(ensemble),

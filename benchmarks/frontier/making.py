@@ -181,7 +181,8 @@ def expect_entropy(beliefs: FloatArray, densities: FloatArray) -> FloatArray:
     joint = beliefs[:, None, :] * densities
     totals = joint.sum(axis=2, keepdims=True)
     logs = np.log(np.maximum(joint, 1e-300)) - np.log(np.maximum(totals, 1e-300))
-    return -(joint * logs).sum(axis=(1, 2))
+    entropies: FloatArray = -(joint * logs).sum(axis=(1, 2))
+    return entropies
 
 
 def make_syn(number: int, n_rows: int, random: np.random.Generator) -> Made:

@@ -1,6 +1,7 @@
 """Gates of tables, and what is asked by them: against the twin, and by property."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from askless.core.model.ladder.asking import (
 )
 from askless.core.model.ladder.splits import NOWHERE
 from askless.core.model.ladder.tables import ROOT, PartTables
+from askless.core.panels import gates
 from askless.core.panels.asking import learn_asking, list_firsts
 from askless.core.panels.gates import fit_tables
 from askless.core.panels.tables import CountedRows, fit_root
@@ -209,3 +211,38 @@ def test_few_rows_have_terms_without_folds() -> None:
     rows = count(dataset)
     worth = learn_asking(rows, fit_tables(rows, 0), [], 0)
     assert len(worth.terms) == 1
+
+
+def test_gates_end_at_the_most_parts_and_the_most_gates(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = count(multiplex(1000, 0))
+    monkeypatch.setattr(gates, "MOST_GATES", 1)
+    shallow = fit_tables(rows, 0)
+    monkeypatch.setattr(gates, "MOST_PARTS", 2)
+    whole = fit_tables(rows, 0)
+    assert len(shallow.parts) == 3
+    assert len(whole.parts) == 1
+
+
+def test_part_behind_values_of_few_rows_is_the_parents(tables: PartTables) -> None:
+    root = replace(tables.parts[ROOT], children=(NOWHERE, NOWHERE))
+    lone = replace(tables, parts=(root,))
+    known = np.ones(N_FEATURES, np.bool_)
+    assert lone.find_part(np.zeros(N_FEATURES), known) == ROOT
+
+
+def test_bundle_of_one_number_gates_by_its_values() -> None:
+    features = Feature("a", group="b"), Feature("b"), Feature("c", type="category")
+    catalogue = Catalogue(features, (Group("b", price=1),))
+    random = np.random.default_rng(0)
+    values = random.integers(0, 2, (200, 3)).astype(np.float64)
+    # More codes than a gate has ways.
+    values[:, 2] = np.arange(200) % 40
+    dataset = make_dataset(values, values[:, 0].astype(np.int64), catalogue)
+    growing = gates.Growing(0, np.arange(200), (), np.empty((0, 0)), np.empty(0))
+    offers = [found.offer for found in gates.list_candidates(count(dataset), growing)]
+    used = growing._replace(used=(0,))
+    others = [found.offer for found in gates.list_candidates(count(dataset), used)]
+    assert offers == [(1,), (0,)]
+    assert others == [(1,)]

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from hypothesis import strategies as st
 
 from askless.core import kernels
 from askless.core.catalogue.catalogue import Catalogue, Feature
-from askless.core.model.ladder.tables import ROOT, TableMember
+from askless.core.model.ladder.tables import ROOT, TableMember, lay_out_cells
 from askless.core.panels.tables import CountedRows, fit_root, hold_out_tables
 from askless.core.table.dataset import ClassLabel, Dataset
+from askless.core.table.gaps import keep_silent
 from askless.core.table.silent import SILENT
 from tests import naive_tables as naive
 from tests.small import random_dataset
@@ -175,3 +177,28 @@ def test_held_out_tables_never_saw_their_fold() -> None:
     member = TableMember(without, (1, 2))
     expected = member.logits(rows.dataset.values[folds[0]])
     assert np.allclose(held_out.predict((1, 2), folds)[folds[0]], expected)
+
+
+def test_categories_without_a_cell_of_their_own_share_one() -> None:
+    cells = lay_out_cells((np.array([0.0, 2.0]),), np.array([True]), np.array([False]))
+    values, coded = np.array([[0.0], [1.0], [2.0], [9.0]]), np.empty((4, 1), np.int64)
+    kernels.find_cells(values, np.array([True]), cells, coded)
+    assert coded[:, 0].tolist() == [0, 2, 1, 2]
+
+
+def test_class_without_a_chance_and_cell_without_rows_tell_nothing() -> None:
+    cells = lay_out_cells((np.array([0.5]),), np.array([False]), np.array([False]))
+    posterior, falls = np.array([1.0, 0.0]), np.empty(1)
+    chances = np.array([[0.0, 0.5], [1.0, 0.5]])
+    kernels.expect_falls(posterior, chances, cells, np.array([True]), falls)
+    assert falls.tolist() == [0.0]
+
+
+def test_cells_that_nobody_answered_are_missing_again() -> None:
+    dataset = random_dataset(0, 2, 20, n_values=4)
+    filled = replace(dataset, values=np.nan_to_num(dataset.values))
+    silent = dataset.values.copy()
+    silent[3, 1] = SILENT[0]
+    kept = keep_silent(filled, replace(dataset, values=silent))
+    assert np.isnan(kept.values).nonzero() == ([3], [1])
+    assert keep_silent(filled, dataset) is filled

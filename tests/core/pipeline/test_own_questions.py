@@ -5,7 +5,12 @@ import pytest
 
 from askless.core.model.ensemble import BudgetRange
 from askless.core.pipeline.comparison import Comparison, OwnQuestions
-from askless.core.pipeline.own_questions import choose_runs, list_runs, put_in_force
+from askless.core.pipeline.own_questions import (
+    choose_runs,
+    find_policy,
+    list_runs,
+    put_in_force,
+)
 
 # Budgets of 0, 10, 20, 30 and no limit.
 BUDGETS = (0, 10, 20, 30, None)
@@ -60,3 +65,7 @@ def test_runs_become_ranges_of_budgets(in_force, runs, ranges) -> None:
     if ranges is not None:
         given = [(one.up_to, one.policy) for one in comparison.ranges]
         assert given == ranges
+
+
+def test_without_ranges_every_budget_is_asked_by_lists() -> None:
+    assert find_policy([], 10) == "panels"

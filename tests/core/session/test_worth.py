@@ -6,7 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from askless.core.catalogue.price_lists import PriceList
 from askless.core.model.ensemble import Ensemble
+from askless.core.model.ladder.asking import AskingTerms
 from askless.core.panels.ladders import fit_ladder
 from askless.core.session import machine
 from askless.core.session.policies import POLICIES, check_policy, served_by
@@ -135,3 +137,70 @@ def test_other_prices_scale_the_budgets_of_terms(
     scaled = ensemble.panels.worth.scale(1, 2)
     pairs = zip(scaled.terms, ensemble.panels.worth.terms, strict=True)
     assert all(new.least_budget == 2 * old.least_budget for new, old in pairs)
+
+
+def test_prices_of_a_session_scale_the_budgets_of_terms(
+    made: tuple[Ensemble, np.ndarray],
+) -> None:
+    ensemble, _ = made
+    doubled = {
+        feature.name: 2 * feature.cost / MICROS
+        for feature in ensemble.catalogue.features
+    }
+    moved = ensemble.at_prices(PriceList(doubled), "prices")
+    assert moved.panels is not None
+    assert ensemble.panels is not None
+    assert moved.panels.worth != ensemble.panels.worth
+
+
+@pytest.mark.parametrize("budget", [None, 0])
+def test_first_question_is_that_of_the_terms_if_it_can_be_paid(
+    made: tuple[Ensemble, np.ndarray], budget: int | None
+) -> None:
+    ensemble, _ = made
+    assert ensemble.panels is not None
+    assert ensemble.panels.worth is not None
+    costs = np.where(ensemble.catalogue.is_bundled, 0, ensemble.catalogue.costs)
+    first = int(costs.argmax())
+    worth = replace(
+        ensemble.panels.worth,
+        terms=(AskingTerms(0, 1.0, first),),
+        feature_idxs=tuple(range(6)),
+    )
+    ensemble = replace(ensemble, panels=replace(ensemble.panels, worth=worth))
+    asked = begin(ensemble, budget).next_feature_idx
+    assert (asked == first) == (budget is None)
+
+
+def test_what_is_ordered_leaves_a_session_uncertain(
+    made: tuple[Ensemble, np.ndarray],
+) -> None:
+    ensemble, _ = made
+    state = begin(ensemble)
+    assert state.next_feature_idx is not None
+    ordered = machine.observe(
+        ensemble, state, [Answer(state.next_feature_idx, "ordered")]
+    )
+    gone = [Answer(idx, "refused") for idx in range(6) if idx != state.next_feature_idx]
+    after = machine.observe(ensemble, ordered, gone)
+    assert not POLICIES["worth"].is_certain(Position.of(ensemble, after))
+
+
+def test_session_is_complete_where_no_answer_tells_anything(
+    made: tuple[Ensemble, np.ndarray],
+) -> None:
+    ensemble, _ = made
+    assert ensemble.panels is not None
+    assert ensemble.panels.tables is not None
+    root = replace(ensemble.panels.tables.parts[0], gate=None, children=())
+    root = replace(root, log_chances=np.full_like(root.log_chances, -1.0))
+    tables = replace(ensemble.panels.tables, parts=(root,))
+    worth = replace(
+        ensemble.panels.worth, terms=(AskingTerms(0, 1.0),), feature_idxs=(0, 1)
+    )
+    panels = replace(ensemble.panels, tables=tables, worth=worth)
+    ensemble = replace(ensemble, panels=panels)
+    state = begin(ensemble)
+    assert state.stop_reason == "plan_complete"
+    assert POLICIES["worth"].can_use(Position.of(ensemble, state), 1)
+    assert not POLICIES["worth"].can_use(Position.of(ensemble, state), 2)

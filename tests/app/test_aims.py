@@ -175,6 +175,6 @@ def test_state_keeps_its_aim(aim):
 def test_costs_of_errors_are_told_as_costs():
     ensemble = replace(aimed(), error_costs=((0.0, 1.0), (20.0, 0.0)))
 
-    told = error_words(ensemble, 2.5, 0.333333)
+    told = error_words(ensemble, 2.5, 0.333333, "it")
 
     assert told.endswith("the expected cost of errors should fall from 2.5 to 0.333.")

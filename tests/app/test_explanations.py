@@ -75,7 +75,7 @@ def test_why_of_what_moves_nothing_alone_is_what_is_expected_of_it():
 def test_what_is_expected_of_a_purchase_is_told_in_percents(then, words):
     ensemble = small_ensemble([1])
 
-    assert error_words(ensemble, 0.3, then).endswith(f"prediction should {words}")
+    assert error_words(ensemble, 0.3, then, "it").endswith(f"prediction should {words}")
 
 
 def lines_of(say, *given):

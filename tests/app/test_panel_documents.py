@@ -198,5 +198,5 @@ def test_command_line_trains_panels_and_evaluates_and_predicts(run, tmp_path):
     assert state.spent <= 5_000_000
     assert 0 in asked
     question = machine.next_question(ensemble, machine.start(ensemble, 5_000_000))
-    assert why(ensemble, question).startswith("If you follow the whole plan, ")
+    assert why(ensemble, question).startswith("If you follow the whole plan (")
     assert machine.forecast(ensemble, state).label == 1

@@ -5,17 +5,14 @@ from typing import NamedTuple
 from askless.app.words.charts.charts import prospect_chart
 from askless.app.words.wording import (
     RULES_OFF,
-    error_words,
     explore_words,
-    money,
+    promise_words,
     prospect_words,
     reason_words,
     value_words,
 )
-from askless.core.catalogue.prices import buy
 from askless.core.model.ensemble import Ensemble
 from askless.core.session import machine
-from askless.core.session.answers import find_paid
 from askless.core.session.position import Position
 from askless.core.session.state import Question, State
 from askless.core.session.steps import find_prospect
@@ -55,24 +52,15 @@ def find_reasons(ensemble: Ensemble, state: State, feature_idx: int) -> Reasons 
     return Reasons(
         prospect_chart(prospect.now, answers, event),
         prospect_words(ensemble, prospect),
-        plan_words(ensemble, state, question) if question and is_next else "",
+        plan_words(ensemble, question) if question and is_next else "",
     )
 
 
-def plan_words(ensemble: Ensemble, state: State, question: Question) -> str:
+def plan_words(ensemble: Ensemble, question: Question) -> str:
     """Return what the plan that a question begins costs, and does to the error."""
     if question.explores:
         return explore_words(question)
-    if question.expected_errors is None:
-        return RULES_OFF if question.is_outside_rules else ""
-    catalogue = ensemble.catalogue
-    idxs = [question.feature_idx, *(idx for idx, _ in question.alternatives)]
-    total, _ = buy(catalogue, find_paid(catalogue, state), idxs)
-    bundles = {
-        int(catalogue.group_idxs[idx]) for idx in idxs if catalogue.is_bundled[idx]
-    }
-    n_questions = len(bundles) + sum(not catalogue.is_bundled[idx] for idx in idxs)
-    size = "1 question" if n_questions == 1 else f"{n_questions} questions"
-    plan = f"the whole plan ({size}, {money(total, catalogue.cost_unit)})"
-    words = error_words(ensemble, *question.expected_errors, plan)
-    return f"{words} {RULES_OFF}" if question.is_outside_rules else words
+    words = [promise_words(ensemble, question)]
+    if question.is_outside_rules:
+        words.append(RULES_OFF)
+    return " ".join(filter(None, words))

@@ -101,14 +101,10 @@ def reason_words(
     )
     if n_hypotheses is None:
         reason = f"It is to bring {share} of what the features to be bought still gain."
-    if question.expected_errors is not None:
-        now, then = question.expected_errors
-        reason = error_words(ensemble, now, then)
+    promise = promise_words(ensemble, question)
     if prospect is not None:
-        prospects = prospect_words(ensemble, prospect)
-        reason = (
-            prospects if question.expected_errors is None else f"{prospects} {reason}"
-        )
+        promise = f"{prospect_words(ensemble, prospect)} {promise}".strip()
+    reason = promise or reason
     if question.is_outside_rules:
         reason = f"{reason} {RULES_OFF}"
     return reason
@@ -154,9 +150,25 @@ def step_words(ensemble: Ensemble, step: AnswerStep, class_idx: int) -> str:
     return f"{verb} the chance of {name} from {span(before, after)}"
 
 
-def error_words(
-    ensemble: Ensemble, now: float, then: float, plan: str = "the whole plan"
-) -> str:
+def promise_words(ensemble: Ensemble, question: Question) -> str:
+    """Return what the plan that a question begins costs, and does to the error.
+
+    "" where nothing was measured, and where hypotheses vote: their questions carry
+    shares of the vote.
+    """
+    promise = question.promise
+    if promise is None or question.n_hypotheses is not None:
+        return ""
+    least, most = promise.questions_left
+    size = f"{least} to {most} questions, at most"
+    if least == most:
+        size = "1 question," if most == 1 else f"{most} questions,"
+    cost = money(promise.spend_left, ensemble.catalogue.cost_unit)
+    plan = f"the whole plan ({size} {cost})"
+    return error_words(ensemble, promise.error_now, promise.error_at_end, plan)
+
+
+def error_words(ensemble: Ensemble, now: float, then: float, plan: str) -> str:
     """Return what a plan is expected to do to the error, or to its cost."""
     has_costs = ensemble.error_costs is not None
     noun = "expected cost of errors" if has_costs else "risk of a wrong prediction"

@@ -1,7 +1,7 @@
 """Hold the frozen ensemble, which training makes and sessions read."""
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated
 
@@ -17,6 +17,7 @@ from askless.core.kernels import Paths
 from askless.core.model.certificates import Certification
 from askless.core.model.hypotheses import Hypothesis, build_paths
 from askless.core.model.ladder.panels import PanelLadder
+from askless.core.model.measured import MeasuredErrors
 from askless.core.model.ranges import Chance, Each, Micros, Share
 from askless.core.table.dataset import ClassLabel, count_outputs
 
@@ -109,6 +110,8 @@ class Ensemble(Derived):
     #: in order; without any, `policy` asks under every budget
     ranges: tuple[BudgetRange, ...] = ()
     certification: Certification | None = None
+    #: the curve's errors (`bind_errors`); None: nothing is promised
+    measured: MeasuredErrors | None = field(default=None, compare=False)
 
     def policy_at(self, budget: int | None) -> str:
         """Return the policy under a budget, in micro-units; None: unlimited."""
@@ -122,7 +125,8 @@ class Ensemble(Derived):
 
         Amounts that training learned (ends of ranges of budgets, budgets of terms,
         prices in stopping rules) are scaled by the ratio of the sums of all costs. A
-        certification holds only at the prices of training, so at others it is left out.
+        certification and measured errors hold only at the prices of training, so at
+        others they are left out.
         Raises `RefusedError` as `apply_prices` does; `where` begins its fields.
         """
         catalogue = apply_prices(self.catalogue, self.is_used, prices, where)
@@ -146,6 +150,7 @@ class Ensemble(Derived):
             ranges=ranges,
             panels=panels,
             certification=self.certification if catalogue == self.catalogue else None,
+            measured=self.measured if catalogue == self.catalogue else None,
         )
         # Cached arrays depend on hypotheses, not on prices, so they are kept.
         cached = self.__dict__.keys() - self.__getstate__().keys()

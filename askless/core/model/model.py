@@ -1,7 +1,7 @@
 """Hold a model: an ensemble with its curve and its card."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from annotated_types import Interval, Len
@@ -9,6 +9,7 @@ from annotated_types import Interval, Len
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.figures import Figures, wilson_interval
 from askless.core.model.learning_state import LearningState
+from askless.core.model.measured import MeasuredErrors
 from askless.core.model.ranges import Count, Each, MeanCost, Micros, Share
 
 
@@ -179,3 +180,23 @@ class Model:
     curve: Curve | None = None
     card: dict[str, object] = field(default_factory=dict)
     learning: LearningState | None = None
+
+
+def bind_errors(model: Model) -> Model:
+    """Return the model whose ensemble has the errors of the model's curve.
+
+    They are errors of labels; where errors have costs, mean costs. Without a curve that
+    says so for a budget of 0 there are none, and sessions promise nothing.
+    """
+    curve, ensemble = model.curve, model.ensemble
+    measured = None
+    if curve is not None and curve.budgets[0] == 0:
+        errors = list(curve.errors_calibrated)
+        if ensemble.error_costs is not None:
+            costs = [it.expected_cost for it in curve.predictive or ()]
+            errors = [cost.value for cost in costs if cost is not None]
+        if len(errors) == len(curve.budgets):
+            measured = MeasuredErrors(curve.budgets, tuple(errors))
+    if measured == ensemble.measured:
+        return model
+    return replace(model, ensemble=replace(ensemble, measured=measured))

@@ -16,7 +16,7 @@ from askless.core.codes.binned_table import BinnedTable
 from askless.core.codes.folds import deal_folds
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.model import Model
+from askless.core.model.model import Model, bind_errors
 from askless.core.model.values import add_ranges, add_values
 from askless.core.panels.effort import EFFORTS
 from askless.core.pipeline.card import make_card, report_choices, report_validation
@@ -168,7 +168,7 @@ def train(
     card |= report_mean_budgets(whole, folds, sample, seed)
     curve = None if validation is None else validation.curve
     params, model = finished[-1].params, Model(spec.name, whole, spec.table.target)
-    model = replace(model, params=asdict(params), curve=curve, card=card)
+    model = bind_errors(replace(model, params=asdict(params), curve=curve, card=card))
     return add_learning(model, checked, spec, finished[-1])
 
 

@@ -4,12 +4,13 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.catalogue.prices import buy
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.blends import to_chances
 from askless.core.model.ladder.panels import PanelLadder
 from askless.core.model.ladder.stopping import least_expected_costs
 from askless.core.model.votes import TIE
-from askless.core.session.answers import list_revealed
+from askless.core.session.answers import find_paid, list_revealed
 from askless.core.session.position import Position, once
 from askless.core.session.rows.walks import Standing
 
@@ -185,6 +186,18 @@ def price_rests(position: Position) -> FloatArray:
         is_member = catalogue.group_idxs[:n_read] == group_idx
         amounts += catalogue.fees[group_idx] * is_open[:, is_member].any(axis=1)
     return np.where(amounts > position.remaining, np.inf, amounts)
+
+
+def price_plan(position: Position, idxs: list[int]) -> tuple[int, int]:
+    """Return of how many questions some open features are, and their price.
+
+    The price is in micro-units; a bundle is one question.
+    """
+    catalogue = position.ensemble.catalogue
+    spend, _ = buy(catalogue, find_paid(catalogue, position.state), idxs)
+    is_bundled = catalogue.is_bundled[idxs]
+    bundles = np.unique(catalogue.group_idxs[idxs][is_bundled])
+    return int((~is_bundled).sum()) + bundles.size, spend
 
 
 def stand(ensemble: Ensemble, logits: FloatArray, numbers: IntArray) -> Standing:

@@ -31,6 +31,7 @@ from askless.core.session.policies import POLICIES, default_policy
 from askless.core.session.policy import Policy
 from askless.core.session.position import Position
 from askless.core.session.probability import decide
+from askless.core.session.promises import make_promise
 from askless.core.session.rows.walks import Standing
 from askless.core.session.state import (
     Aim,
@@ -314,10 +315,11 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
     policy = POLICIES[state.policy]
     starts, _ = ensemble.readers
     prices = position.prices.tolist()
+    revealed = list_revealed(ensemble.catalogue, state, feature_idx)
     return Question(
         number=count_questions(ensemble.catalogue, state.history) + 1,
         feature_idx=feature_idx,
-        feature_idxs=list_revealed(ensemble.catalogue, state, feature_idx),
+        feature_idxs=revealed,
         price=prices[feature_idx],
         is_group_paid=group_idx != NO_GROUP
         and bool(position.case.is_group_paid[group_idx]),
@@ -331,7 +333,7 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
             for idx in policy.could_ask(position)
             if idx != feature_idx
         ),
-        expected_errors=None if explores else policy.expect_errors(position),
+        promise=None if explores else make_promise(policy, position, revealed),
         is_outside_rules=not explores and policy.is_outside_rules(position),
         explores=explores,
         policy_stop=follow_policy(ensemble, state).stop_reason if explores else None,

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askless.core.arrays import FloatArray, IntArray
+from askless.core import kernels
+from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.catalogue.prices import buy
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.votes import raw_votes
-from askless.core.session.answers import take
+from askless.core.session.answers import find_paid, take
 from askless.core.session.certainty import is_vote_certain
 from askless.core.session.position import Position
 from askless.core.session.probability import FULL_VOTE, probabilities
@@ -43,6 +45,15 @@ class Outlook(NamedTuple):
     spend: float
     #: error cost; without error costs the share of errors
     error: float
+
+
+class PlanLeft(NamedTuple):
+    """Least and most questions of a plan, and the most that they cost."""
+
+    least: int
+    most: int
+    #: in micro-units
+    spend: int
 
 
 class Policy(ABC):
@@ -128,10 +139,30 @@ class Policy(ABC):
         asking = alphas[is_open & (waiting_for == feature_idx)].sum()
         return float(asking / alphas[is_open].sum())
 
-    def expect_errors(self, position: Position) -> tuple[float, float] | None:
-        """Return the expected error cost now, and after the planned purchases."""
-        del position
-        return None
+    def find_known(self, position: Position) -> BoolArray:
+        """Return which features are known; (n_features,)."""
+        return np.asarray(position.case.status == kernels.KNOWN, np.bool_)
+
+    def mark_read(self, position: Position, is_known: BoolArray) -> BoolArray:
+        """Return which of some known features a prediction reads; (n_features,)."""
+        return is_known & position.ensemble.is_used
+
+    def plan_left(self, position: Position) -> PlanLeft:
+        """Return how much of the plan is left, the question to be asked included.
+
+        By default a session may end after any answer, and buys at most everything that
+        is open: as many questions as what remains would pay without fees.
+        """
+        catalogue = position.ensemble.catalogue
+        is_open = position.case.status == kernels.OPEN
+        is_open &= position.ensemble.is_used & position.is_affordable
+        idxs = np.flatnonzero(is_open).tolist()
+        total, _ = buy(catalogue, find_paid(catalogue, position.state), idxs)
+        bundled = catalogue.is_bundled[idxs]
+        bundles = np.unique(catalogue.group_idxs[idxs][bundled])
+        costs = np.append(catalogue.costs[idxs][~bundled], catalogue.fees[bundles])
+        n_paid = int((np.cumsum(np.sort(costs)) <= position.remaining).sum())
+        return PlanLeft(1, max(n_paid, 1), min(total, position.remaining))
 
     def is_outside_rules(self, position: Position) -> bool:
         """Return whether its rules for ending early don't hold for the case."""

@@ -181,6 +181,24 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
+class Promise:
+    """Errors of held-out rows in states as this one, and what the plan may still cost.
+
+    With error costs they are mean costs of errors. None is below the ones after it.
+    """
+
+    error_now: float
+    #: once the question is answered
+    error_after: float
+    #: once the whole plan is followed
+    error_at_end: float
+    #: least and most questions of the plan, this one included
+    questions_left: tuple[int, int]
+    #: most that the plan may still cost, in micro-units
+    spend_left: int
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """What is asked next; prices in micro-units."""
 
@@ -197,8 +215,8 @@ class Question:
     open_share: float
     #: other features that could be asked, with their prices
     alternatives: tuple[tuple[int, int], ...] = ()
-    #: error cost to be expected now, and after what is to be bought; None: not known
-    expected_errors: tuple[float, float] | None = None
+    #: None where nothing was measured on such sessions
+    promise: Promise | None = None
     #: whether the policy has rules for ending early that don't hold for the case
     is_outside_rules: bool = False
     #: whether it was drawn at random, and is not what the policy would ask

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from askless.core.errors import ClosedError, RefusedError
 from askless.core.model.ensemble import Ensemble
+from askless.core.model.measured import MeasuredErrors
 from askless.core.session import machine
 from askless.core.session.aims import change_aim, check_aim
 from askless.core.session.ladders import stand
@@ -254,25 +255,20 @@ def test_question_says_whether_rules_hold(policy):
     assert told == [False, policy == "adaptive"]
 
 
-def test_question_says_what_error_is_expected_now_and_then():
+def test_question_promises_what_held_out_rows_measured():
+    measured = MeasuredErrors((0, 1_000_000_000, None), (0.5, 0.4, 0.2))
+    ensemble = replace(always(3, 4), measured=measured)
+
+    promise = machine.next_question(ensemble, begin(ensemble)).promise
+
+    assert (promise.error_now, promise.error_at_end) == (0.5, 0.2)
+    assert promise.questions_left[0] <= promise.questions_left[1]
+
+
+def test_question_promises_nothing_where_nothing_was_measured():
     ensemble = always(3, 4)
-    state = begin(ensemble)
 
-    question = machine.next_question(ensemble, state)
-
-    chances = machine.forecast(ensemble, state).probabilities
-    now = 1 - max(chances)
-    assert question.expected_errors == pytest.approx((now, now / 4))
-
-
-def test_question_not_worth_it_says_what_the_panel_to_buy_leaves():
-    ensemble = always(3, 4, targets=np.array([0, 0, 2]))
-    errors = ensemble.panels.stopping.errors
-
-    question = machine.next_question(ensemble, begin(ensemble))
-
-    now, then = question.expected_errors
-    assert then == pytest.approx(now * errors[0] / errors[2])
+    assert machine.next_question(ensemble, begin(ensemble)).promise is None
 
 
 @pytest.mark.parametrize(("cost", "expected"), [(4, None), (5, "not_worth_it")])

@@ -12,7 +12,6 @@ from askless.core.catalogue.catalogue import Group
 from askless.core.errors import RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.blends import to_chances
-from askless.core.model.ladder.stopping import Stopping
 from askless.core.session import machine
 from askless.core.session.policies import POLICIES, served_by
 from askless.core.session.position import Position
@@ -381,30 +380,3 @@ def test_answers_of_a_bundle_at_once_are_charged_once():
     state = machine.observe(ensemble, begin(ensemble, 90), answers)
 
     assert (state.spent, state.stop_reason) == (90, "all_known")
-
-
-def test_question_says_what_error_is_left_once_the_panel_is_bought():
-    plain = small_ensemble([1, 1])
-    ladder = make_ladder(plain, [(0, 1)])
-    sizes = np.array([len(panel.feature_idxs) for panel in ladder.panels])
-    told = replace(ladder, stopping=Stopping(0.4 - 0.1 * sizes, ()))
-    ensemble = replace(plain, panels=told, policy="panels")
-    state = machine.start(ensemble, None)
-
-    now, then = machine.next_question(ensemble, state).expected_errors
-
-    assert now == pytest.approx(
-        1 - max(machine.forecast(ensemble, state).probabilities)
-    )
-    assert then == pytest.approx(now * 0.2 / 0.4)
-
-
-def test_question_says_nothing_of_errors_where_none_is_saved():
-    plain = small_ensemble([1, 1])
-    ladder = make_ladder(plain, [(0, 1)])
-    told = replace(ladder, stopping=Stopping(np.full(len(ladder.panels), 0.4), ()))
-
-    for panels in (ladder, told):
-        ensemble = replace(plain, panels=panels, policy="panels")
-        question = machine.next_question(ensemble, machine.start(ensemble, None))
-        assert question.expected_errors is None

@@ -12,6 +12,24 @@ class Alternative(Answer):
     price: Units = Field(examples=[15.5])
 
 
+class Promise(Answer):
+    """Errors that held-out rows had in states as this one, by the model's curve.
+
+    Shares of wrong labels; where errors have costs, mean costs of errors. None is below
+    the one after it. The chance of error of this very case is 1 - `probability`.
+    """
+
+    error_now: float = Field(examples=[0.46])
+    error_after: float = Field(examples=[0.3], description="Once it is answered.")
+    error_at_end: float = Field(
+        examples=[0.23], description="Once the whole plan is followed."
+    )
+    questions_left: tuple[int, int] = Field(
+        examples=[(1, 4)], description="Least and most of the plan, this one included."
+    )
+    spend_left: Units = Field(examples=[21.5], description="At most.")
+
+
 class Question(Answer):
     number: int = Field(examples=[5])
     feature: str = Field(examples=["fbs"])
@@ -37,6 +55,10 @@ class Question(Answer):
     group_paid: bool = Field(validation_alias="is_group_paid", examples=[True])
     why: str = Field(examples=["The price buys all of the echo (3 features)."])
     prospect: Prospect | None = Field(description="Null where it alone moves nothing.")
+    worth: Promise | None = Field(
+        description="Null where no held-out rows were asked as this session: without "
+        "folds, at other prices, by another policy, with an aim, or if it `explores`.",
+    )
     alternatives: list[Alternative]
     explores: bool = Field(
         examples=[False],

@@ -51,7 +51,7 @@ from askless.core.catalogue.code_systems import check_code_systems
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.certificates import N_STRATA, Certification
 from askless.core.model.ensemble import BudgetRange, Calibration, Cascade, Ensemble
-from askless.core.model.model import Curve, Model
+from askless.core.model.model import Curve, Model, bind_errors
 from askless.core.model.ranges import Each, Micros, Share
 from askless.core.pipeline.spec import check_algorithm
 from askless.core.session.policies import POLICIES, served_by
@@ -275,7 +275,7 @@ def model_from_json(raw: object) -> Model:
     ensemble = build_ensemble(document, catalogue)
     learning = None if document.learning is None else build_learning(document.learning)
     check_all(check_policies(ensemble), check_stumps(learning, ensemble))
-    return document.to(Model, ensemble=ensemble, learning=learning)
+    return bind_errors(document.to(Model, ensemble=ensemble, learning=learning))
 
 
 def check_all(*checks: Iterator[Refusal]) -> None:
@@ -302,6 +302,7 @@ def build_ensemble(document: ModelDocument, catalogue: Catalogue) -> Ensemble:
         is_multilabel=bool(document.is_multilabel),
         panels=build_panels(document.panels),
         ranges=document.ranges or (),
+        measured=None,
     )
 
 

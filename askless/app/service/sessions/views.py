@@ -107,6 +107,7 @@ def question_of(ensemble: Ensemble, state: State, question: Question) -> dict[st
         # None where this answer alone can't move the prediction.
         prospect=prospect
         and explanations.Prospect.of(prospect, ensemble.classes[prospect.class_idx]),
+        worth=question.promise and questions.Promise.of(question.promise),
         alternatives=[
             questions.Alternative(feature=features[idx].name, price=price)
             for idx, price in question.alternatives

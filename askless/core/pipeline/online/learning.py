@@ -147,6 +147,8 @@ class Learning:
         )
         ensemble = update_ensemble(old, learning, self.booster)
         card = describe_learning(self.model.card, learning, ensemble)
+        # Nothing was measured of what it is now.
+        ensemble = replace(ensemble, measured=None)
         model = replace(
             self.model, ensemble=ensemble, curve=None, card=card, learning=learning
         )

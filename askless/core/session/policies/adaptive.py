@@ -23,11 +23,12 @@ from askless.core.session.ladders import (
     find_whole,
     has_hidden_feature,
     ladder_of,
+    price_plan,
     price_rests,
 )
 from askless.core.session.policies.panels import PanelPolicy
 from askless.core.session.policies.sample import uniforms
-from askless.core.session.policy import Outlook, Step
+from askless.core.session.policy import Outlook, PlanLeft, Policy, Step
 from askless.core.session.position import Position, once
 from askless.core.session.rows.walks import SimulatedRows
 from askless.core.session.state import Aim
@@ -39,8 +40,6 @@ class Way(NamedTuple):
     panel: int
     #: the expected error cost above which the panel is worth its price
     threshold: float
-    #: share of the expected error cost that is left after the panel
-    left: float
 
 
 class Mixture(NamedTuple):
@@ -105,14 +104,17 @@ class Adaptive(PanelPolicy):
         way = find_way(position)
         return super().choose_panel(position) if way is None else way.panel
 
-    def expect_errors(self, position: Position) -> tuple[float, float]:
-        """Return the expected error cost now, and at the end if the case goes on."""
-        way, risk = find_way(position), find_risk(position)
-        if way is not None:
-            return risk, risk * way.left
-        errors = rules_of(position.ensemble).errors
-        now, then = find_predictor(position), self.choose_panel(position)
-        return risk, risk * find_left(errors, now, then)
+    def plan_left(self, position: Position) -> PlanLeft:
+        """Return the purchases up to the next panel, and up to the last of the rule.
+
+        Where the rule's panels can't all be bought, a case may go on by others: then at
+        most all that is open.
+        """
+        near, idxs = super().plan_left(position), list_ways(position)
+        most, spend = price_plan(position, list({*self.could_ask(position), *idxs}))
+        if spend > position.remaining:
+            _, most, spend = Policy.plan_left(self, position)
+        return PlanLeft(near.least, max(most, near.most), max(spend, near.spend))
 
     def is_outside_rules(self, position: Position) -> bool:
         """Return whether a feature that panels read came without a value.
@@ -200,9 +202,7 @@ def find_way(position: Position) -> Way | None:
     """
     if has_hidden_feature(position):
         return None
-    state, stopping = position.state, rules_of(position.ensemble)
-    mixture = find_mixture(stopping, state.aim)
-    rule = stopping.rules[draw_rule(mixture, state.seed, state.stream)]
+    rule, stopping = find_own_rule(position), rules_of(position.ensemble)
     now, prices = find_whole(position), price_rests(position)
     target = int(rule.targets[now])
     if target == now:
@@ -210,8 +210,27 @@ def find_way(position: Position) -> Way | None:
     if np.isfinite(prices[target]):
         dearer = float(prices[target] - rule.prices[now])
         threshold = float(rule.thresholds[now]) + rule.rate * dearer
-        return Way(target, threshold, float(rule.left[now]))
+        return Way(target, threshold)
     return find_detour(rule, stopping.errors, now, prices[:now])
+
+
+def list_ways(position: Position) -> list[int]:
+    """Return the open features of the panels that the session's rule may go on to."""
+    if has_hidden_feature(position):
+        return []
+    rule = find_own_rule(position)
+    number, idxs = find_whole(position), list[int]()
+    while (target := int(rule.targets[number])) != number:
+        idxs += find_open(position, target)
+        number = target
+    return idxs
+
+
+def find_own_rule(position: Position) -> StoppingRule:
+    """Return the rule that a session follows."""
+    state, stopping = position.state, rules_of(position.ensemble)
+    mixture = find_mixture(stopping, state.aim)
+    return stopping.rules[draw_rule(mixture, state.seed, state.stream)]
 
 
 def find_whole_risk(position: Position) -> float:
@@ -238,4 +257,4 @@ def find_detour(
     if left >= 1.0 or np.isinf(prices[target]):
         return None
     # Worth it once the error cost saved, risk * (1 - left), exceeds rate * price.
-    return Way(target, rate * float(prices[target]) / (1.0 - left), left)
+    return Way(target, rate * float(prices[target]) / (1.0 - left))

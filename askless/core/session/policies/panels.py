@@ -17,15 +17,14 @@ from askless.core.session.ladders import (
     expect_losses,
     find_extra,
     find_known,
-    find_left,
     find_logits,
     find_open,
     find_predictor,
-    find_risk,
     ladder_of,
+    price_plan,
     stand,
 )
-from askless.core.session.policy import Policy, Step
+from askless.core.session.policy import PlanLeft, Policy, Step
 from askless.core.session.position import Position
 from askless.core.session.rows.branches import Branch, split_branch
 from askless.core.session.rows.traces import Traces, make_traces
@@ -116,19 +115,21 @@ class PanelPolicy(Policy):
         gain = ladder.panels[now].loss - ladder.panels[after].loss
         return gain / max(n_added, 1) / whole
 
-    def expect_errors(self, position: Position) -> tuple[float, float] | None:
-        """Return the expected error cost now, and once the panel is bought.
+    def find_known(self, position: Position) -> BoolArray:
+        """Return which features are known, missing values that are information too."""
+        return find_known(position)
 
-        The share that is left is measured on held-out rows. None where it is not below
-        1.
-        """
-        stopping = ladder_of(position.ensemble).stopping
-        if stopping is None:
-            return None
-        then = self.choose_panel(position)
-        left = find_left(stopping.errors, find_predictor(position), then)
-        risk = find_risk(position)
-        return None if left >= 1.0 else (risk, risk * left)
+    def mark_read(self, position: Position, is_known: BoolArray) -> BoolArray:
+        """Return which of some known features the panel of these reads."""
+        ladder, is_read = ladder_of(position.ensemble), np.zeros_like(is_known)
+        members = ladder.members[ladder.find_panel(is_known)]
+        is_read[: ladder.n_read] = members & is_known[: ladder.n_read]
+        return is_read
+
+    def plan_left(self, position: Position) -> PlanLeft:
+        """Return the purchases of the panel to buy."""
+        n_questions, spend = price_plan(position, self.could_ask(position))
+        return PlanLeft(n_questions, n_questions, spend)
 
     def standing(self, position: Position) -> Standing:
         """Return the log odds by the preferred panel for what is known."""

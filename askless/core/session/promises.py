@@ -1,0 +1,69 @@
+"""Promise what held-out rows measured: errors now, after a question and at the end."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from askless.core.catalogue.prices import Paid, buy
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.measured import MeasuredErrors
+from askless.core.session.policy import Policy
+from askless.core.session.position import Position
+from askless.core.session.state import Aim, Promise
+
+
+def find_measured(
+    ensemble: Ensemble, policy: str, budget: int | None, aim: Aim | None
+) -> MeasuredErrors | None:
+    """Return the errors that were measured on sessions as these; None: on none.
+
+    The curve is one of sessions without an aim, asked by the policy of the budget.
+    """
+    is_measured = aim is None and policy == ensemble.policy_at(budget)
+    return ensemble.measured if is_measured else None
+
+
+def make_promise(
+    policy: Policy, position: Position, revealed: Sequence[int]
+) -> Promise | None:
+    """Return what is promised before a question is answered; None: nothing.
+
+    `revealed` are the features that the answer makes known.
+
+    Notes
+    -----
+    With E(b) the error of the model's curve under the largest budget not above b, the
+    error at the end is E(budget), the same in the whole session. The error of a state
+    is E(p), p the price of what its prediction reads, all bought anew. What was known
+    at the start adds to the budget what it would have cost. An error is never below
+    the one that is promised for later.
+    """
+    state, ensemble = position.state, position.ensemble
+    measured = find_measured(ensemble, policy.name, state.budget, state.aim)
+    if measured is None:
+        return None
+    left = policy.plan_left(position)
+    value = find_value(policy, position)
+    budget = state.budget
+    if budget is not None and state.known:
+        budget = max(budget, value + left.spend)
+    at_end = measured.rate_at(budget)
+    after = at_end
+    if left.most > 1:
+        after = max(at_end, measured.rate_at(find_value(policy, position, revealed)))
+    now = max(at_end, measured.rate_at(value))
+    return Promise(
+        error_now=now,
+        error_after=min(after, now),
+        error_at_end=at_end,
+        questions_left=(left.least, left.most),
+        spend_left=left.spend,
+    )
+
+
+def find_value(policy: Policy, position: Position, revealed: Sequence[int] = ()) -> int:
+    """Return the price of what a prediction reads, once more is known; micro-units."""
+    is_known = policy.find_known(position).copy()
+    is_known[list(revealed)] = True
+    read = np.flatnonzero(policy.mark_read(position, is_known))
+    return buy(position.ensemble.catalogue, Paid(), read.tolist())[0]

@@ -1,0 +1,103 @@
+"""A question promises what held-out rows measured, and else nothing."""
+
+from dataclasses import replace
+
+import pytest
+
+from askless.core.catalogue.price_lists import PriceList
+from askless.core.model.measured import MeasuredErrors
+from askless.core.model.model import Curve, Model, bind_errors
+from askless.core.session import machine
+from askless.core.session.state import Aim
+from tests.panels import make_ladder
+from tests.sessions import observe, small_ensemble
+
+MEASURED = MeasuredErrors((0, 1, 2, None), (0.5, 0.3, 0.35, 0.2))
+
+
+def panelled(measured=MEASURED):
+    plain = small_ensemble([1, 1, 1])
+    ladder = make_ladder(plain, [(0, 1, 2)])
+    return replace(plain, panels=ladder, policy="panels", measured=measured)
+
+
+def promise_of(ensemble, **more):
+    state = machine.start(ensemble, **({"budget": None} | more))
+    return machine.next_question(ensemble, state).promise
+
+
+@pytest.mark.parametrize(
+    ("budget", "error"), [(0, 0.5), (1, 0.3), (2, 0.35), (3, 0.35), (None, 0.2)]
+)
+def test_rate_is_that_of_the_largest_budget_not_above(budget, error):
+    assert MEASURED.rate_at(budget) == error
+
+
+def test_promise_of_the_end_stays_the_same_and_errors_descend():
+    ensemble = panelled()
+    state, promises = machine.start(ensemble, None), []
+    while question := machine.next_question(ensemble, state):
+        promises.append(question.promise)
+        state = observe(ensemble, state, question.feature_idx, "value", 1.0)
+
+    assert {promise.error_at_end for promise in promises} == {0.2}
+    assert all(
+        promise.error_at_end <= promise.error_after <= promise.error_now
+        for promise in promises
+    )
+    left = [promise.questions_left for promise in promises]
+    assert left == [(n, n) for n in range(len(left), 0, -1)]
+    assert promises[-1].error_after == 0.2
+
+
+def test_voting_policies_promise_the_same_end():
+    ensemble = replace(small_ensemble([1, 1, 1]), measured=MEASURED)
+
+    promise = promise_of(ensemble)
+
+    assert (promise.error_now, promise.error_at_end) == (0.5, 0.2)
+    assert promise.questions_left == (1, 3)
+    assert promise.spend_left == 3
+
+
+def test_known_values_count_as_if_they_were_bought():
+    ensemble = panelled()
+    first = machine.next_question(ensemble, machine.start(ensemble, 1)).feature_idx
+    name = ensemble.catalogue.features[first].name
+    assert name
+
+    state = machine.start(ensemble, 1, known={first: 1.0})
+    question = machine.next_question(ensemble, state)
+
+    assert question.promise.error_at_end <= question.promise.error_now
+
+
+def test_nothing_is_promised_where_nothing_was_measured():
+    ensemble = panelled()
+    dearer = ensemble.at_prices(PriceList({"f0": 5, "f1": 1, "f2": 1}), "prices")
+
+    assert promise_of(panelled(None)) is None
+    assert promise_of(ensemble, policy="ordered") is None
+    assert dearer.measured is None
+
+
+def test_curve_binds_its_errors_and_a_model_without_one_has_none():
+    ensemble = panelled(None)
+    curve = Curve((0, None), (0.5, 0.2), (0.4, 0.1), (0.0, 3.0), (0, 3), 10)
+    costs = ((0.0, 1.0), (2.0, 0.0))
+    late = replace(curve, budgets=(1, None))
+
+    assert bind_errors(Model("m", ensemble)).ensemble.measured is None
+    bound = bind_errors(Model("m", ensemble, curve=curve))
+    assert bound.ensemble.measured == MeasuredErrors((0, None), (0.4, 0.1))
+    assert bind_errors(replace(bound, curve=None)).ensemble.measured is None
+    assert bind_errors(replace(bound, curve=late)).ensemble.measured is None
+    priced = replace(ensemble, error_costs=costs)
+    assert bind_errors(Model("m", priced, curve=curve)).ensemble.measured is None
+
+
+def test_aims_have_no_curve():
+    ensemble = panelled()
+    state = replace(machine.start(ensemble, None), aim=Aim(mean_budget=1))
+
+    assert machine.next_question(ensemble, state).promise is None

@@ -57,11 +57,12 @@ def test_session_with_an_aim_says_what_it_comes_to_on_average(start, model):
     assert session["policy"] == "adaptive"
 
 
-def test_question_that_is_worth_it_says_which_error_is_expected(start, model):
+def test_question_under_an_aim_promises_no_error_that_was_not_measured(start, model):
     session = start(None, model=model, aim={"wanted_error": 0.1})
 
     assert session["stop_reason"] is None
-    assert "the risk of a wrong prediction should" in session["question"]["why"]
+    assert session["question"]["worth"] is None
+    assert "the risk of a wrong prediction" not in session["question"]["why"]
 
 
 def test_aim_can_be_changed_with_and_without_the_budget(client, start, model):

@@ -160,7 +160,7 @@ def test_shuffled_labels_are_the_same_labels_elsewhere():
 
 def test_own_questions_are_in_force_as_labels_are_and_nowhere_when_shuffled():
     random = np.random.default_rng(0)
-    dataset = shuffled.load_rows("multiplexer", 300, random)
+    dataset = shuffled.load_rows("multiplexer", 1000, random)
 
     models = [
         shuffled.train_whole(rows, 2, "fast", 0)

@@ -35,8 +35,6 @@ class Effort(NamedTuple):
     max_rungs: int
     #: forward selection divides gains by the price to these powers
     powers: tuple[float, ...]
-    #: whether backward elimination is tried, too
-    has_drops: bool
     #: budgets up to so many usual prices are searched as thoroughly as named ones
     small: int
     #: swaps that are tried for each small or named budget; for others fewer
@@ -67,7 +65,6 @@ EFFORTS: dict[EffortName, Effort] = {
         blend_judges=500,
         max_rungs=8,
         powers=(0.7,),
-        has_drops=True,
         small=0,
         max_swaps=6,
         order_rounds=100,
@@ -83,7 +80,6 @@ EFFORTS: dict[EffortName, Effort] = {
         blend_judges=2000,
         max_rungs=18,
         powers=(0.7, 0.3),
-        has_drops=True,
         small=8,
         max_swaps=12,
         order_rounds=200,
@@ -99,7 +95,6 @@ EFFORTS: dict[EffortName, Effort] = {
         blend_judges=20_000,
         max_rungs=18,
         powers=(0.7, 0.3, 1.0),
-        has_drops=True,
         small=12,
         max_swaps=40,
         order_rounds=400,

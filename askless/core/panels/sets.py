@@ -159,8 +159,7 @@ def make_candidates(
     powers = search.effort.powers
     ways = list(product(powers, (most, *small)))
     makers = [partial(select_forward, search, power, budget) for power, budget in ways]
-    if search.effort.has_drops:
-        makers.append(partial(eliminate_backward, search, min(budgets)))
+    makers.append(partial(eliminate_backward, search, min(budgets)))
     made = []
     for order in map_in_threads(call, makers):
         made.append(order)

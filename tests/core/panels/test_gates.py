@@ -234,9 +234,11 @@ def test_part_behind_values_of_few_rows_is_the_parents(tables: PartTables) -> No
 
 def test_bundle_of_one_number_gates_by_its_values() -> None:
     features = Feature("a", group="b"), Feature("b"), Feature("c", type="category")
-    catalogue = Catalogue(features, (Group("b", price=1),))
+    features += (Feature("d", group="d"),)
+    catalogue = Catalogue(features, (Group("b", price=1), Group("d", price=1)))
     random = np.random.default_rng(0)
-    values = random.integers(0, 2, (200, 3)).astype(np.float64)
+    values = random.integers(0, 2, (200, 4)).astype(np.float64)
+    values[:, 3] = 7.0
     # More codes than a gate has ways.
     values[:, 2] = np.arange(200) % 40
     dataset = make_dataset(values, values[:, 0].astype(np.int64), catalogue)

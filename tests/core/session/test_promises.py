@@ -2,15 +2,18 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from askless.core.catalogue.price_lists import PriceList
 from askless.core.model.measured import MeasuredErrors
 from askless.core.model.model import Curve, Model, bind_errors
 from askless.core.session import machine
+from askless.core.session.policies.adaptive import list_ways
+from askless.core.session.position import Position
 from askless.core.session.state import Aim
-from tests.panels import make_ladder
-from tests.sessions import observe, small_ensemble
+from tests.panels import make_ladder, make_stopping
+from tests.sessions import NEVER, observe, small_ensemble
 
 MEASURED = MeasuredErrors((0, 1, 2, None), (0.5, 0.3, 0.35, 0.2))
 
@@ -101,3 +104,34 @@ def test_aims_have_no_curve():
     state = replace(machine.start(ensemble, None), aim=Aim(mean_budget=1))
 
     assert machine.next_question(ensemble, state).promise is None
+
+
+def adaptive():
+    """A ladder whose rule goes on from each panel to the next, at any price."""
+    plain = small_ensemble([1, 1, 1])
+    ladder = make_ladder(plain, [(0, 1, 2)], can_hide=True)
+    stopping = make_stopping(len(ladder.panels), n_rules=1)
+    rule = replace(
+        stopping.rules[0],
+        rate=0.0,
+        targets=np.array([0, 0, 1, 2]),
+        thresholds=np.full(4, -1.0),
+    )
+    ladder = replace(ladder, stopping=replace(stopping, rules=(rule,)))
+    return replace(plain, panels=ladder, policy="adaptive", measured=MEASURED)
+
+
+@pytest.mark.parametrize(("budget", "spend"), [(None, 3), (2, 2)])
+def test_case_that_goes_on_by_a_rule_spends_no_more_than_it_has(budget, spend):
+    promise = promise_of(adaptive(), budget=budget, policy="adaptive")
+
+    assert promise.spend_left == spend
+    assert promise.questions_left[0] <= promise.questions_left[1] <= 3
+
+
+def test_rule_says_nothing_of_a_case_with_a_refused_answer():
+    ensemble = adaptive()
+    state = machine.start(ensemble, None, policy="adaptive", stop=NEVER)
+    state = observe(ensemble, state, state.next_feature_idx, "refused")
+
+    assert list_ways(Position.of(ensemble, state)) == []

@@ -176,9 +176,11 @@ def make_tables(ensemble: Ensemble, gate: int, seed: int) -> PartTables:
         np.arange(float(random.integers(0, 3))) + 0.25 * (one.type == "number")
         for one in features
     )
-    is_category = np.array([one.type == "category" for one in features], np.bool_)
+    is_category = np.array(
+        [feature.type == "category" for feature in features], np.bool_
+    )
     has_missing = random.random(len(features)) < 0.5
-    n_cells = sum(one.size + 1 for one in cuts) + int(has_missing.sum())
+    n_cells = sum(points.size + 1 for points in cuts) + int(has_missing.sum())
     n_classes = len(ensemble.classes)
 
     def draw_part() -> PartTable:

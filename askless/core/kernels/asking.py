@@ -54,7 +54,7 @@ class RateTerms(NamedTuple):
 
 
 class Offers(NamedTuple):
-    """What a case can still be asked, and what it pays for it."""
+    """Features that a case can still be asked, and their prices."""
 
     #: (n_features,)
     is_open: BoolArray
@@ -65,7 +65,7 @@ class Offers(NamedTuple):
 
 
 class GatePlan(NamedTuple):
-    """Where a case may come to by the gates ahead of it; each (n_parts, ...)."""
+    """Parts that a case may come to by its gates; each array (n_parts, ...)."""
 
     #: chance of each part, 0 where the case can't come to it
     shares: FloatArray
@@ -81,7 +81,7 @@ class GatePlan(NamedTuple):
 
 
 class Shopping(NamedTuple):
-    """What a case that is played has asked and paid."""
+    """Features that a played case has asked, and fees that it has paid."""
 
     #: (n_features,)
     is_open: BoolArray
@@ -104,7 +104,7 @@ class PlayedCases(NamedTuple):
 
 
 class PlayedEnds(NamedTuple):
-    """Where the sessions of cases end."""
+    """Ends of the sessions of played cases."""
 
     #: (n_rows, n_features), the order of asking from 1, 0: not asked
     ranks: IntArray

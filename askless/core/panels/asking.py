@@ -63,7 +63,7 @@ class Playing(Derived):
 
     @property
     def catalogue(self) -> Catalogue:
-        """What questions cost."""
+        """The prices of questions."""
         return self.rows.dataset.catalogue
 
     @cached_property

@@ -44,7 +44,7 @@ class PlayedRows(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OwnQuestions:
-    """What own questions gain under each budget, on rows that no fold has seen."""
+    """The gain of own questions under each budget, on rows that no fold has seen."""
 
     #: in micro-units, ascending; None: unlimited
     budgets: tuple[int | None, ...]

@@ -35,7 +35,7 @@ def make_dataset(values, targets, catalogue=None, n_classes=2) -> Dataset:
     features = tuple(Feature(f"x{idx}") for idx in range(n_features))
     return Dataset(
         catalogue or Catalogue(features),
-        tuple(ClassLabel(str(one), str(one)) for one in range(n_classes)),
+        tuple(ClassLabel(str(label), str(label)) for label in range(n_classes)),
         values.astype(np.float64),
         targets,
         np.full(n_rows, 1 / n_rows),

@@ -154,7 +154,7 @@ def test_idle_features_say_almost_nothing() -> None:
     """On shuffled labels interpolation comes to the pooled table."""
     random = np.random.default_rng(0)
     values, targets = random.normal(size=(1000, 5)), random.integers(0, 8, 1000)
-    labels = tuple(ClassLabel(str(one), str(one)) for one in range(8))
+    labels = tuple(ClassLabel(str(label), str(label)) for label in range(8))
     features = tuple(Feature(f"x{idx}") for idx in range(5))
     weights = np.full(1000, 1e-3)
     dataset = Dataset(Catalogue(features), labels, values, targets, weights)

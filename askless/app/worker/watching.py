@@ -136,6 +136,7 @@ class Worker:
         The end is "failed", "released", "cancelled", "lost" or "superseded".
         """
         most, training = self.settings.max_training_bytes, held.training
+        log("child.lost", WARNING, code=lost.code)
         if lost.is_out_of_memory and held.problem is None:
             held.problem = queue.out_of_memory_problem(most)
         try:

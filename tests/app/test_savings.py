@@ -9,6 +9,7 @@ from askless.app.words.savings import (
     find_knee,
     find_saving,
 )
+from askless.core.model.ensemble import Knee
 from askless.core.model.model import Curve
 from tests.small import MICROS
 
@@ -50,6 +51,13 @@ def test_knee_is_the_smallest_budget_within_one_standard_error() -> None:
     unlimited = Curve((None,), (0.1,), (0.1,), (1e6,), (MICROS,), n_samples=100)
 
     assert [find_knee(one) for one in (near, many, unlimited)] == [1, 2, None]
+
+
+def test_knee_is_where_sessions_end_by_themselves() -> None:
+    finite = [Knee(0, 0), Knee(2 * MICROS, 2 * MICROS), Knee(5 * MICROS, 2 * MICROS)]
+    paying = [*finite[:2], Knee(5 * MICROS, 5 * MICROS), Knee(None, None)]
+
+    assert [find_knee(CURVE, knees) for knees in (finite, paying)] == [1, 2]
 
 
 def test_best_so_far_never_rises() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from askless.app.words.stops import describe_stop, to_sentence
 from askless.core.catalogue.prices import to_micros
-from askless.core.model.ensemble import Ensemble
+from askless.core.model.ensemble import Ensemble, Knee
 from askless.core.model.hypotheses import Product, Stump
 from askless.core.session import machine
 from askless.core.session.position import Position
@@ -46,6 +46,21 @@ def test_what_would_not_help_is_said_with_what_remains():
     assert describe_stop(ensemble, complete(ensemble, 7)) == (
         "nothing that could still be asked for the remaining 6.00 would lower the "
         "expected error"
+    )
+
+
+def test_what_is_not_worth_it_is_said_with_its_price():
+    ensemble = paneled(1, 2)
+    ladder = make_ladder(ensemble, [[0, 1]])
+    knees = Knee(ONE, ONE), Knee(3 * ONE, ONE)
+    ensemble = replace(ensemble, panels=ladder, knees=knees)
+    state = machine.start(ensemble, 3 * ONE, stop=NEVER)
+
+    ended = observe(ensemble, state, 0, "value", 1.0)
+
+    assert describe_stop(ensemble, ended) == (
+        "the next question costs 2.00, and going on lowers the error by no more than "
+        "held-out cases can tell from nothing"
     )
 
 

@@ -56,6 +56,7 @@ def play_conditions(
         played.seed,
         aims=played.aims,
         has_figures=True,
+        spend=played.spend,
     )
 
 
@@ -63,7 +64,9 @@ def list_policies(ensemble: Ensemble, played: Conditions) -> str:
     """Return the names of the policies that the conditions use, each once."""
     aims = played.aims or [None] * len(played.budgets)
     pairs = zip(played.budgets, aims, strict=True)
-    policies = (played.policy or default_policy(ensemble, *pair) for pair in pairs)
+    policies = (
+        played.policy or default_policy(ensemble, *pair, played.spend) for pair in pairs
+    )
     return ", ".join(dict.fromkeys(policies))
 
 

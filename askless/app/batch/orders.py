@@ -39,6 +39,7 @@ def build_predict_order(request: bodies.PredictOrder, stored: Model) -> PredictO
         seed=request.seed,
         aim=check_order_aim(request.aim, ensemble, policy, "aim"),
         curve=None if request.exact_budget else stored.curve,
+        spend="all" if request.exact_budget else request.spend,
     )
 
 
@@ -64,7 +65,11 @@ def read_evaluate(raw: Any, stored: Model) -> EvaluateOrder:
         raise RefusedError(refusals)
     early = None
     if request.disagreement is not None:
-        early = StopRule(disagreement=request.disagreement, delta=request.delta)
+        early = StopRule(
+            disagreement=request.disagreement,
+            delta=request.delta,
+            spend=request.spend,
+        )
     return EvaluateOrder(
         played=Conditions(
             # Each aim is played under the one budget.
@@ -72,6 +77,7 @@ def read_evaluate(raw: Any, stored: Model) -> EvaluateOrder:
             policy=policy,
             seed=request.seed,
             aims=aims or None,
+            spend=request.spend,
         ),
         table=TableSpec(
             stored.target, weight=request.weight, group_by=request.group_by

@@ -25,7 +25,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve
 from askless.core.model.rows import check_block, refuse_empty, warn_unseen
 from askless.core.session.probability import decide
-from askless.core.session.state import Aim
+from askless.core.session.state import Aim, Spend
 from askless.core.simulation.simulate import class_probabilities, walk
 from askless.core.table.columns import Columns, as_text, cell_refusal, unknown_column
 
@@ -71,6 +71,7 @@ class PredictOrder:
     #: if a smaller budget does as well by this curve, rows are played under that one;
     #: None: under the budgets as given
     curve: Curve | None = None
+    spend: Spend = "worthwhile"
 
     def choose_budget(self, limit: int | None) -> int | None:
         """Return the budget to play under: at most `limit`, and as good by the curve.
@@ -239,6 +240,7 @@ def play_share(
         needs_ranks=True,
         streams=(n_before + rows).tolist(),
         aims=[work.order.aim],
+        spend=work.order.spend,
     )
     chances = class_probabilities(work.ensemble, walks)[:, 0]
     return Predictions(

@@ -34,6 +34,7 @@ from askless.app.cli.options import (
     Policy,
     RowProcesses,
     Seed,
+    Spending,
     Table,
     name_option,
     output,
@@ -96,6 +97,7 @@ def evaluate_model(
     weight: Weight = None,
     group_by: GroupBy = None,
     processes: RowProcesses = 1,
+    spend: Spending = "worthwhile",
 ) -> None:
     stored = files.load_model(model)
     ensemble, unit = stored.ensemble, stored.ensemble.catalogue.cost_unit
@@ -107,10 +109,10 @@ def evaluate_model(
     limits = pick_limits("inf" if aim and budgets is None else budgets, stored)
     limits, aims = parse_aims(aim or [], limits, ensemble, chosen)
     table = TableSpec(stored.target, weight=weight, group_by=group_by)
-    played = Conditions(limits, chosen, seed, aims)
+    played = Conditions(limits, chosen, seed, aims, spend)
     early = None
     if disagreement is not None:
-        early = StopRule(disagreement=disagreement, delta=delta)
+        early = StopRule(disagreement=disagreement, delta=delta, spend=spend)
     order = EvaluateOrder(played, table, threshold, tuple(aim or ()), early)
     measured = measure_file(as_source(data), stored, order, processes)
     if as_json:

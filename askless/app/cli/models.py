@@ -20,6 +20,7 @@ from askless.app.cli.options import (
     Policy,
     Prices,
     Seed,
+    Spending,
     load_priced,
     output,
     parse_policy,
@@ -69,6 +70,7 @@ def ask_case(
     aim: OneAim = None,
     accept_unseen: AcceptUnseen = False,
     explore: Explore = 0.0,
+    spend: Spending = "worthwhile",
 ) -> None:
     stored = load_priced(model, prices)
     ensemble = stored.ensemble
@@ -78,7 +80,7 @@ def ask_case(
         seed,
         parse_known(known or [], ensemble, accepts_unseen=accept_unseen),
         parse_policy(policy, ensemble),
-        StopRule(True, confidence, disagreement, delta, max_questions),
+        StopRule(True, confidence, disagreement, delta, max_questions, spend),
         coverage=coverage,
         aim=parse_aim(aim, ensemble, policy),
         explore=explore,

@@ -26,7 +26,7 @@ from askless.core.parameters import Parameter, parameters
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.session.certificates import COVERAGES
 from askless.core.session.policies import POLICIES, check_policy
-from askless.core.session.state import StopRule
+from askless.core.session.state import Spend, StopRule
 from askless.core.table.cells import parse_number
 from askless.core.table.check import CheckedTable
 from askless.core.table.columns import Columns
@@ -156,6 +156,12 @@ Coverage = Annotated[
 ]
 MaxQuestions = Annotated[
     int | None, typer.Option(parser=parser_of(STOP["max_questions"]))
+]
+Spending = Annotated[
+    Spend,
+    typer.Option(
+        "--spend", help="What is worth it of a budget; or all that helps at all."
+    ),
 ]
 
 

@@ -24,6 +24,7 @@ from askless.app.cli.options import (
     Prices,
     RowProcesses,
     Seed,
+    Spending,
     Table,
     load_priced,
     name_option,
@@ -77,6 +78,7 @@ def predict_rows(
     aim: OneAim = None,
     processes: RowProcesses = 1,
     exact_budget: ExactBudget = False,
+    spend: Spending = "worthwhile",
 ) -> None:
     if out != STDOUT:
         files.check_writable(out, "--out")
@@ -93,6 +95,7 @@ def predict_rows(
         aim=parsed_aim,
         # At other prices its budgets buy something else.
         curve=None if exact_budget or prices is not None else stored.curve,
+        spend="all" if exact_budget else spend,
     )
     bounds = Bounds(memory=available_bytes())
     source = open_rows(as_source(data), order_text_columns(ensemble, order), bounds)

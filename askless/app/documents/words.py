@@ -51,7 +51,8 @@ MEANINGS: dict[Any, dict[str, str]] = {
         "max_questions": "as many questions as allowed were answered",
         "client_stopped": "the caller has stopped it",
         "expired": "it was idle for too long",
-        "not_worth_it": "going on would save less error than it costs",
+        "not_worth_it": "going on would save less error than it costs, or no more than "
+        "held-out rows can tell from nothing",
     },
     catalogue.FeatureType: {
         "number": "any finite number",

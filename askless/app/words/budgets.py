@@ -40,7 +40,8 @@ def pick_budgets(model: Model) -> list[BudgetWords]:
     curve = model.curve
     if curve is None:
         return []
-    places = {find_knee(curve), find_half(curve), len(curve.budgets) - 1} - {None}
+    knee = find_knee(curve, model.ensemble.knees)
+    places = {knee, find_half(curve), len(curve.budgets) - 1} - {None}
     rows, picked = budget_words(model), []
     for place in sorted(position for position in places if position is not None):
         row, error = rows[place], percent(curve.errors_calibrated[place])
@@ -98,7 +99,7 @@ def noise_words(model: Model) -> str:
 def beyond_words(model: Model) -> str:
     """Return the error without a limit, where every limit errs more than by chance."""
     curve = model.curve
-    knee = None if curve is None else find_knee(curve)
+    knee = None if curve is None else find_knee(curve, model.ensemble.knees)
     if curve is None or knee is None or curve.budgets[-1] is not None:
         return ""
     error = curve.errors_calibrated[-1]

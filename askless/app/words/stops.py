@@ -2,6 +2,7 @@
 
 from askless.app.words.wording import money
 from askless.core.model.ensemble import Ensemble
+from askless.core.session.machine import next_question
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import Position
 from askless.core.session.state import State
@@ -30,7 +31,23 @@ def describe_stop(ensemble: Ensemble, state: State) -> str:
         return describe_exhausted(ensemble, state)
     if reason == "plan_complete":
         return describe_complete(ensemble, state)
+    if reason == "not_worth_it":
+        return describe_not_worth(ensemble, state)
     return "" if reason is None else STOP_WORDS[reason]
+
+
+def describe_not_worth(ensemble: Ensemble, state: State) -> str:
+    """Return what going on would cost, and that it does not pay."""
+    position = Position.of(ensemble, state)
+    if position.beyond is position:
+        return STOP_WORDS["not_worth_it"]
+    question = next_question(ensemble, state)
+    assert question is not None, "the reason comes with what would be asked"
+    unit = ensemble.catalogue.cost_unit
+    return (
+        f"the next question costs {money(question.price, unit)}, and going on lowers "
+        "the error by no more than held-out cases can tell from nothing"
+    )
 
 
 def describe_exhausted(ensemble: Ensemble, state: State) -> str:
@@ -58,7 +75,7 @@ def describe_complete(ensemble: Ensemble, state: State) -> str:
             f"what would be bought next costs more than the remaining {left}, but "
             "something else is still affordable"
         )
-    is_affordable = Position.of(ensemble, state).is_affordable
+    is_affordable = Position.of(ensemble, state).beyond.is_affordable
     is_whole = all(is_affordable[idx] for idx in list_open(ensemble, state))
     dearer = "" if is_whole else "; something dearer might"
     return (

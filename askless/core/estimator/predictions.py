@@ -23,7 +23,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve, Model
 from askless.core.session.plans.outline import outline
 from askless.core.session.policies import check_policy
-from askless.core.session.state import Aim
+from askless.core.session.state import Aim, Spend
 from askless.core.simulation.curves import evaluate
 from askless.core.simulation.outcomes import Outcomes, TableRows, simulate_each
 from askless.core.table.dataset import Dataset
@@ -158,7 +158,8 @@ class BudgetedPredictor(ABC):
                 for limit in set(limits)
             }
             limits = [best[limit] for limit in limits]
-        return simulate_each(served.ensemble, rows, limits, name, checked)
+        spend: Spend = "all" if is_exact else "worthwhile"
+        return simulate_each(served.ensemble, rows, limits, name, checked, spend)
 
     def best_budget(self, budget: Budget = None) -> float | None:
         """Return the budget that rows are predicted under if one may spend so much.

@@ -1,6 +1,7 @@
 """Hold the frozen ensemble, which training makes and sessions read."""
 
 import itertools
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated
@@ -87,6 +88,16 @@ class BudgetRange:
     policy: str
 
 
+@dataclass(frozen=True, slots=True)
+class Knee:
+    """A budget of the curve, and the part of it that is worth spending."""
+
+    #: in micro-units; None: unlimited
+    budget: Micros | None
+    #: the smallest budget that held-out rows can't tell from it
+    worthwhile: Micros | None
+
+
 @dataclass(frozen=True)
 class Ensemble(Derived):
     """The mathematical result of training.
@@ -112,6 +123,19 @@ class Ensemble(Derived):
     certification: Certification | None = None
     #: the curve's errors (`bind_errors`); None: nothing is promised
     measured: MeasuredErrors | None = field(default=None, compare=False)
+    #: by budget, ascending; empty: every budget is worth spending
+    knees: tuple[Knee, ...] = ()
+
+    def worthwhile_at(self, budget: int | None) -> int | None:
+        """Return the part of a budget that is worth spending, in micro-units.
+
+        It is that of the largest budget of the knees which is not larger.
+        """
+        most = math.inf if budget is None else budget
+        within = [knee for knee in self.knees if as_limit(knee.budget) <= most]
+        if not within or within[-1].worthwhile == within[-1].budget:
+            return budget
+        return within[-1].worthwhile
 
     def policy_at(self, budget: int | None) -> str:
         """Return the policy under a budget, in micro-units; None: unlimited."""
@@ -123,19 +147,26 @@ class Ensemble(Derived):
     def at_prices(self, prices: PriceList, where: str) -> "Ensemble":
         """Return the ensemble with a catalogue at other prices.
 
-        Amounts that training learned (ends of ranges of budgets, budgets of terms,
-        prices in stopping rules) are scaled by the ratio of the sums of all costs. A
-        certification and measured errors hold only at the prices of training, so at
-        others they are left out.
+        Amounts that training learned (ends of ranges of budgets, knees, budgets of
+        terms, prices in stopping rules) are scaled by the ratio of the sums of all
+        costs. A certification and measured errors hold only at the prices of training,
+        so at others they are left out.
         Raises `RefusedError` as `apply_prices` does; `where` begins its fields.
         """
         catalogue = apply_prices(self.catalogue, self.is_used, prices, where)
         total, new_total = total_cost(self.catalogue), total_cost(catalogue)
+
+        def scale(amount: int | None) -> int | None:
+            if amount is None or total <= 0:
+                return amount
+            return amount * new_total // total
+
         ranges = tuple(
-            replace(policy_range, up_to=policy_range.up_to * new_total // total)
-            if policy_range.up_to is not None and total > 0
-            else policy_range
+            replace(policy_range, up_to=scale(policy_range.up_to))
             for policy_range in self.ranges
+        )
+        knees = tuple(
+            Knee(scale(knee.budget), scale(knee.worthwhile)) for knee in self.knees
         )
         panels = self.panels
         if panels is not None and panels.stopping is not None and total * new_total > 0:
@@ -148,6 +179,7 @@ class Ensemble(Derived):
             self,
             catalogue=catalogue,
             ranges=ranges,
+            knees=knees,
             panels=panels,
             certification=self.certification if catalogue == self.catalogue else None,
             measured=self.measured if catalogue == self.catalogue else None,
@@ -264,3 +296,8 @@ class Ensemble(Derived):
         """Class positions as ties prefer them: larger prior, then higher position."""
         priors = self.class_priors
         return np.lexsort((np.arange(priors.size), priors))[::-1].copy()
+
+
+def as_limit(budget: int | None) -> float:
+    """Return a budget as a number; None, unlimited, is infinite."""
+    return math.inf if budget is None else budget

@@ -1,12 +1,18 @@
-"""Choose the budgets of curves and of calibrations."""
+"""Choose the budgets of curves and of calibrations, and find what pays of them."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from askless.core.arrays import FloatArray, IntArray
 from askless.core.catalogue.prices import Paid, buy
-from askless.core.model.ensemble import Ensemble
+from askless.core.model.ensemble import Ensemble, Knee
+from askless.core.pipeline.comparison import average_differences, compute_error_costs
+from askless.core.session.probability import decide
+from askless.core.session.spending import LIMITED
+from askless.core.simulation.figures import LEAST_CHANCE, ScoredRows
 
 # Most points of a curve, with budgets 0 and unlimited among them.
 MAX_CURVE_POINTS = 12
@@ -18,6 +24,15 @@ ROUND_FIGURES = (
     (10, 20, 50),
     (10,),
 )
+
+# A smaller budget does as well if it errs more by one standard error of the paired
+# difference at most, and by this share of the dearest error at most: few rows would
+# let pass too much.
+ERROR_SLACK = 0.005
+
+# It keeps this share of what the larger budget gains in log-loss over the class shares:
+# of a rare class labels hardly ever change, but chances do.
+LEAST_KEPT = 0.5
 
 
 def usual_budgets(ensemble: Ensemble) -> tuple[int | None, ...]:
@@ -104,3 +119,85 @@ def single_steps(ensemble: Ensemble) -> list[int]:
     read = np.flatnonzero(ladder.members.any(axis=0)).tolist()
     prices = {buy(catalogue, Paid(), (idx,))[0] for idx in read}
     return sorted(price for price in prices if 0 < price < least)
+
+
+class HeldOutLosses(NamedTuple):
+    """Losses of held-out rows under each budget, (n_rows, n_budgets)."""
+
+    #: error cost of the label; without error costs, 1 where it is wrong
+    costs: FloatArray
+    log_losses: FloatArray
+    #: (n_rows,); of the class shares
+    prior_losses: FloatArray
+    #: (n_rows,); they sum to 1
+    weights: FloatArray
+    #: (n_rows,)
+    groups: IntArray
+    #: the most that an error costs
+    dearest: float
+
+
+def find_knees(
+    ensemble: Ensemble, rows: ScoredRows, budgets: Sequence[int | None]
+) -> tuple[Knee, ...]:
+    """Return which part of each budget is worth spending; () if there is no such rule.
+
+    `ensemble` says which policy asks under which budget; only sessions of the policies
+    `LIMITED` end by worth. `rows` are those of the curve, that the ensembles of their
+    folds never saw; `budgets` ascend, in micro-units.
+
+    Notes
+    -----
+    Budgets are gone through from the smallest on. The worthwhile part of a budget is
+    that of the budget before it if that does as well (`does_as_well`), else the whole
+    budget. So a larger budget never buys less, small gains add up, and who names the
+    worthwhile part gets the same session. It is the rule of one standard error (Breiman
+    et al. 1984, section 3.4.3) of paired differences, with a bound.
+    """
+    is_limited = [ensemble.policy_at(budget) in LIMITED for budget in budgets]
+    if not any(is_limited):
+        return ()
+    losses = measure_losses(ensemble, rows)
+    parts: list[int] = []
+    last: int | None = None
+    for place, may_end in enumerate(is_limited):
+        if not may_end or last is None or not does_as_well(losses, last, place):
+            last = place
+        parts.append(last)
+    return tuple(
+        Knee(budget, budgets[part]) for budget, part in zip(budgets, parts, strict=True)
+    )
+
+
+def measure_losses(ensemble: Ensemble, rows: ScoredRows) -> HeldOutLosses:
+    """Return the losses of scored rows under each budget."""
+    costs = ensemble.error_costs
+    own = np.take_along_axis(rows.chances, rows.targets[:, None, None], axis=2)[..., 0]
+    priors = ensemble.class_priors[rows.targets]
+    labels = decide(ensemble, rows.chances)
+    return HeldOutLosses(
+        compute_error_costs(ensemble, rows.targets, labels),
+        -np.log(np.maximum(own, LEAST_CHANCE)),
+        -np.log(np.maximum(priors, LEAST_CHANCE)),
+        rows.weights / rows.weights.sum(),
+        rows.group_idxs,
+        1.0 if costs is None else float(np.max(costs)),
+    )
+
+
+def does_as_well(losses: HeldOutLosses, less: int, more: int) -> bool:
+    """Return whether held-out rows can't tell a budget from a larger one.
+
+    `less` and `more` are their positions.
+    """
+    pair = losses.weights, losses.groups
+    gap, error = average_differences(
+        losses.costs[:, less] - losses.costs[:, more], *pair
+    )
+    if gap > min(error, ERROR_SLACK * losses.dearest):
+        return False
+    lost, error = average_differences(
+        losses.log_losses[:, less] - losses.log_losses[:, more], *pair
+    )
+    gained = losses.weights @ (losses.prior_losses - losses.log_losses[:, more])
+    return lost <= max(error, (1.0 - LEAST_KEPT) * float(gained))

@@ -247,6 +247,9 @@ def validate_whole(
             lambda share: part.after_validation(before + (1.0 - before) * share),
         )
         whole = replace(whole, certification=certification)
+    if validation is not None:
+        # Last: all above is measured on sessions that spend their budgets.
+        whole = replace(whole, knees=validation.knees)
     return whole, validation
 
 

@@ -8,10 +8,14 @@ import numpy as np
 
 from askless.core.catalogue.prices import total_cost
 from askless.core.codes.folds import make_folds
-from askless.core.model.ensemble import Calibration, Ensemble
+from askless.core.model.ensemble import Calibration, Ensemble, Knee
 from askless.core.model.model import Curve
 from askless.core.model.votes import TIE
-from askless.core.pipeline.budgets import purchase_budgets, usual_budgets
+from askless.core.pipeline.budgets import (
+    find_knees,
+    purchase_budgets,
+    usual_budgets,
+)
 from askless.core.pipeline.calibration import HeldOutVotes, calibrate, join_votes
 from askless.core.pipeline.comparison import Comparison, compare
 from askless.core.pipeline.own_questions import judge_own_questions, put_in_force
@@ -63,6 +67,8 @@ class Validation(NamedTuple):
     spends: tuple[float, ...] = ()
     #: what the model itself buys under each budget of the curve, played on some rows
     purchases: tuple[Purchases, ...] = ()
+    #: which part of each budget of the curve is worth spending
+    knees: tuple[Knee, ...] = ()
 
 
 def validate(
@@ -100,8 +106,8 @@ def validate(
             (replace(fold_ensemble, ranges=ranges), part)
             for fold_ensemble, part in calibrated
         ]
-    curve = yield from compute_held_out_curve(whole, calibrated, seed, named)
-    validation = Validation(curve, calibrations, comparison)
+    curve, knees = yield from compute_held_out_curve(whole, calibrated, seed, named)
+    validation = Validation(curve, calibrations, comparison, knees=knees)
     if comparison is not None and is_mixed(comparison, whole):
         curves = [
             evaluate(fold_ensemble, part, curve.budgets, seed=seed)
@@ -143,8 +149,11 @@ def compute_held_out_curve(
     pairs: Sequence[tuple[Ensemble, Dataset]],
     seed: int,
     named: Sequence[int],
-) -> Generator[float, None, Curve]:
-    """Compute the curve of ensembles on rows that they never saw, with its figures."""
+) -> Generator[float, None, tuple[Curve, tuple[Knee, ...]]]:
+    """Compute the curve of ensembles on rows that they never saw, with its figures.
+
+    Its sessions spend all of a budget. Returned too is which part of each is worth it.
+    """
     curves, scored = [], []
     amounts = {budget for budget in usual_budgets(whole) if budget is not None}
     budgets = (*sorted(amounts.union(named)), None)
@@ -154,8 +163,10 @@ def compute_held_out_curve(
         scored.append(ends.scored)
         curves.append(make_curve(part, budgets, ends))
         yield COMPARED + (1.0 - COMPARED) * len(curves) / len(pairs)
-    figures = compute_figures(whole, join_scored(scored, curves))
-    return replace(average_curves(curves), predictive=figures)
+    joined = join_scored(scored, curves)
+    figures = compute_figures(whole, joined)
+    knees = find_knees(pairs[0][0], joined, budgets)
+    return replace(average_curves(curves), predictive=figures), knees
 
 
 def preview_curve(ensemble: Ensemble, rows: Dataset, seed: int) -> Curve:

@@ -15,6 +15,7 @@ from askless.core.model.certificates import (
     Level,
 )
 from askless.core.model.ensemble import Ensemble
+from askless.core.session.position import Position
 from askless.core.session.state import State
 
 # The least and the greatest coverage of label sets that a session may request.
@@ -127,7 +128,7 @@ def find_level(
 ) -> tuple[Level, None] | tuple[None, Lack]:
     """Return the level that a session is comparable with, or why there is none.
 
-    It is the level of the largest budget that is not above the session's.
+    It is the level of the largest budget that is not above what the session spends.
     """
     certification = ensemble.certification
     if certification is None:
@@ -139,7 +140,8 @@ def find_level(
         return None, "other_answers"
     if HIDDEN.intersection(state.outcomes):
         return None, "hidden_answers"
-    most = math.inf if state.budget is None else state.budget
+    limit = Position.of(ensemble, state).limit
+    most = math.inf if limit is None else limit
     within = [
         level
         for level in certification.levels

@@ -60,7 +60,7 @@ def interpose(ensemble: Ensemble, decided: State) -> State:
     asked = decided.explored_idx
     if asked is None or decided.outcomes[asked] is not None:
         return decided
-    if not position.is_affordable[asked]:
+    if not position.beyond.is_affordable[asked]:
         return decided
     return position.decide(next_feature_idx=asked, stop_reason=None)
 
@@ -106,7 +106,9 @@ def list_other_purchases(position: Position, policy_idx: int | None) -> list[int
     A bundle is its first open member. What the policy itself asks is left out.
     """
     catalogue = position.ensemble.catalogue
-    is_open = (position.case.status == kernels.OPEN) & position.is_affordable
+    # Exploration is free to buy what is not worth it.
+    is_affordable = position.beyond.is_affordable
+    is_open = (position.case.status == kernels.OPEN) & is_affordable
     idxs: list[int] = []
     seen: set[int] = set()
     if policy_idx is not None:

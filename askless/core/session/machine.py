@@ -122,17 +122,18 @@ def start(
     if stop is not None and None not in (stop.confidence, stop.disagreement):
         rule = "must be left out where a confidence is given"
         raise RefusedError([Refusal("stop.disagreement", rule)])
+    stop = stop or StopRule()
     values = [math.nan] * len(ensemble.catalogue.features)
     outcomes: list[Outcome | str | None] = [None] * len(values)
     for feature_idx, value in (known or {}).items():
         values[feature_idx] = value
         outcomes[feature_idx] = "known"
     state = State(
-        policy=policy or default_policy(ensemble, budget, aim),
+        policy=policy or default_policy(ensemble, budget, aim, stop.spend),
         budget=budget,
         seed=seed,
         stream=stream,
-        stop=stop or StopRule(),
+        stop=stop,
         outcomes=tuple(outcomes),  # type: ignore[arg-type]  # "known" is one of them
         values=tuple(values),
         known=tuple(sorted(known or {})),
@@ -304,8 +305,8 @@ def forecast(ensemble: Ensemble, state: State) -> Forecast:
 def next_question(ensemble: Ensemble, state: State) -> Question | None:
     """Return what is asked next and at which price; None where nothing is.
 
-    After an advice to stop (`certain`, `confident`, `max_questions`) it is what would
-    be asked if one goes on.
+    After an advice to stop (`certain`, `confident`, `max_questions`, `not_worth_it`) it
+    is what would be asked if one goes on.
     """
     feature_idx = state.next_feature_idx
     if feature_idx is None:
@@ -313,6 +314,9 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
     position, explores = Position.of(ensemble, state), is_explored(state)
     group_idx = int(ensemble.catalogue.group_idxs[feature_idx])
     policy = POLICIES[state.policy]
+    if not explores and feature_idx not in policy.could_ask(position):
+        # It is beyond what is worth spending.
+        position = position.beyond
     starts, _ = ensemble.readers
     prices = position.prices.tolist()
     revealed = list_revealed(ensemble.catalogue, state, feature_idx)

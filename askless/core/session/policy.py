@@ -284,3 +284,13 @@ class Policy(ABC):
             if step.feature_idx is None or step.reason is not None:
                 return
             state = reveal(ensemble, state, step.feature_idx, values, out_ranks)
+
+
+def find_beyond(policy: Policy, position: Position) -> Step:
+    """Return the next step where nothing is left of what is worth spending.
+
+    Where all of the budget would buy something more, that is not worth it; else the
+    reason is that of the budget.
+    """
+    step = policy.find_next(position.beyond)
+    return step if step.feature_idx is None else replace(step, reason="not_worth_it")

@@ -12,6 +12,7 @@ from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.catalogue.catalogue import NO_GROUP
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import find_paid
+from askless.core.session.spending import find_limit
 from askless.core.session.state import State
 
 UNLIMITED = int(np.iinfo(np.int64).max)
@@ -98,10 +99,28 @@ class Position:
         return kernels.Case(values, status, is_group_paid)
 
     @cached_property
+    def limit(self) -> int | None:
+        """The budget that it plays as if it had, in micro-units; None: unlimited."""
+        state = self.state
+        return find_limit(
+            self.ensemble, state.budget, state.aim, state.stop.spend, state.policy
+        )
+
+    @cached_property
     def remaining(self) -> int:
-        """What may still be charged; `UNLIMITED` without a budget."""
-        remaining = self.state.remaining
-        return UNLIMITED if remaining is None else remaining
+        """What is still to be spent at most; `UNLIMITED` without a limit."""
+        if self.limit is None:
+            return UNLIMITED
+        # Who goes on beyond the limit has nothing left of it.
+        return max(self.limit - self.state.spent, 0)
+
+    @cached_property
+    def beyond(self) -> "Position":
+        """The same position where all of the budget is to be spent."""
+        if self.limit == self.state.budget:
+            return self
+        stop = replace(self.state.stop, spend="all")
+        return Position.of(self.ensemble, replace(self.state, stop=stop))
 
     @cached_property
     def prices(self) -> IntArray:

@@ -10,6 +10,9 @@ from askless.core.parameters import Amount
 
 Outcome = Literal["value", "ordered", "unavailable", "refused", "unknown"]
 
+#: what a session spends by itself: what is worth it, or all of the budget
+Spend = Literal["worthwhile", "all"]
+
 StopReason = Literal[
     "plan_complete",
     "budget_exhausted",
@@ -76,6 +79,13 @@ class StopRule:
         Annotated[int, Interval(ge=0, le=1_000_000_000)] | None,
         doc("When so many questions were answered."),
     ] = None
+    spend: Annotated[
+        Spend,
+        doc(
+            "`worthwhile`: when going on would not lower the error by more than "
+            "held-out rows can tell from nothing; `all`: not for that."
+        ),
+    ] = "worthwhile"
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,7 @@ def open_again(state: State, ensemble: Ensemble, n_known: int) -> State:
         state.seed,
         {idx: state.values[idx] for idx in keep_known(state)[:n_known]},
         state.policy,
-        StopRule(certain=state.stop.certain),
+        StopRule(certain=state.stop.certain, spend=state.stop.spend),
         state.stream,
         aim=state.aim,
     )

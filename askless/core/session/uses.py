@@ -77,7 +77,7 @@ def sort_open(ensemble: Ensemble, state: State) -> OpenFeatures:
     has ended.
     """
     features = OpenFeatures([], [])
-    is_affordable = Position.of(ensemble, state).is_affordable
+    is_affordable = Position.of(ensemble, state).beyond.is_affordable
     for idx, outcome in enumerate(state.outcomes):
         if outcome is not None or state.is_ended:
             continue

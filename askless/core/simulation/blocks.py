@@ -11,7 +11,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.votes import label_votes
 from askless.core.session.probability import decide
 from askless.core.session.rows.walks import Walks
-from askless.core.session.state import Aim
+from askless.core.session.state import Aim, Spend
 from askless.core.simulation.simulate import class_probabilities, class_votes, walk
 
 # Most margins of the rows that are played at a time: 64 MB.
@@ -29,6 +29,7 @@ class Conditions:
     policy: str | None = None
     seed: int = 0
     aims: Sequence[Aim | None] | None = None
+    spend: Spend = "worthwhile"
 
 
 class Block(NamedTuple):
@@ -96,6 +97,7 @@ def simulate_block(
             played.seed,
             streams=block.streams[rows],
             aims=played.aims,
+            spend=played.spend,
         )
         targets = block.targets[rows]
         wrong_votes, wrong_labels, chances = judge_ends(ensemble, targets, walks)

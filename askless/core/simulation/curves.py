@@ -10,7 +10,7 @@ from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.figures import Estimate
 from askless.core.model.model import Curve
-from askless.core.session.state import Aim
+from askless.core.session.state import Aim, Spend
 from askless.core.simulation.blocks import (
     Block,
     Conditions,
@@ -66,12 +66,13 @@ def simulate_rows(
     aims: Sequence[Aim | None] | None = None,
     *,
     has_figures: bool = False,
+    spend: Spend = "worthwhile",
 ) -> Endings:
     """Simulate a session of each row under each budget; see `evaluate`.
 
     With `has_figures` the rows are scored, unless a row may have several labels.
     """
-    played = Conditions(list(budgets), policy, seed, aims)
+    played = Conditions(list(budgets), policy, seed, aims, spend)
     streams = range(dataset.n_samples) if streams is None else streams
     is_scored = has_figures and not ensemble.is_multilabel
     stride = (

@@ -12,7 +12,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.session import machine
 from askless.core.session.certificates import Certificate, find_certificate
 from askless.core.session.policies import POLICIES
-from askless.core.session.position import UNLIMITED
+from askless.core.session.position import UNLIMITED, Position
 from askless.core.session.rows.traces import find_stops
 from askless.core.session.rows.walks import SimulatedRows
 from askless.core.session.state import StopRule
@@ -44,6 +44,8 @@ class EarlyPlan:
     """How sessions under one budget stop early."""
 
     budget: int | None
+    #: what sessions spend of it at most
+    limit: int | None
     policy: str
     seed: int
     certificate: Certificate
@@ -70,7 +72,10 @@ def plan_early(
         opens = tuple(stratum.is_open for stratum in certificate.strata) or (False,)
         bounds = [stratum.least_spend for stratum in certificate.strata[1:]]
         rule = EarlyRule(threshold, opens)
-        plans.append(EarlyPlan(budget, state.policy, seed, certificate, rule, bounds))
+        limit = Position.of(ensemble, state).limit
+        plans.append(
+            EarlyPlan(budget, limit, state.policy, seed, certificate, rule, bounds)
+        )
     return plans
 
 
@@ -78,7 +83,7 @@ def sum_early(
     ensemble: Ensemble, plan: EarlyPlan, block: Block, weights: FloatArray
 ) -> tuple[Fraction, ...]:
     """Return weighted sums over rows, one for each mean of an `EarlyPoint`."""
-    limits = np.array([UNLIMITED if plan.budget is None else plan.budget], np.int64)
+    limits = np.array([UNLIMITED if plan.limit is None else plan.limit], np.int64)
     simulated = SimulatedRows(block.values, limits, plan.seed, block.streams)
     (traces,) = POLICIES[plan.policy].trace(ensemble, simulated)
     stops = find_stops(traces, [plan.rule], plan.bounds)

@@ -10,7 +10,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.votes import label_votes
 from askless.core.session.probability import decide, label_chances
 from askless.core.session.rows.walks import Walks
-from askless.core.session.state import Aim
+from askless.core.session.state import Aim, Spend
 from askless.core.simulation.simulate import class_probabilities, walk
 
 
@@ -41,11 +41,12 @@ def simulate_each(
     limits: Sequence[int | None],
     policy: str | None,
     aim: Aim | None,
+    spend: Spend = "worthwhile",
 ) -> Outcomes:
     """Simulate a session for each row, under its own budget.
 
     `limits` (n_rows) are in micro-units, None: unlimited. Rows of one budget are
-    simulated together, all with the same `policy` and `aim`, which are as in `walk`.
+    simulated together, all with the same `policy`, `aim` and `spend`, as in `walk`.
     """
     n_rows, n_classes = rows.values.shape[0], len(ensemble.classes)
     shape = (n_rows, n_classes) if ensemble.is_multilabel else (n_rows,)
@@ -68,6 +69,7 @@ def simulate_each(
             needs_ranks=True,
             streams=[rows.streams[idx] for idx in idxs],
             aims=[aim],
+            spend=spend,
         )
         ends.labels[idxs], ends.chances[idxs] = label_ends(ensemble, walks)
         ends.spent[idxs], ends.ranks[idxs] = walks.spent[:, 0], walks.ranks

@@ -11,7 +11,8 @@ from askless.core.session.policies import POLICIES, default_policy
 from askless.core.session.policy import Policy
 from askless.core.session.position import UNLIMITED
 from askless.core.session.rows.walks import SimulatedRows, Walks
-from askless.core.session.state import Aim
+from askless.core.session.spending import find_limit
+from askless.core.session.state import Aim, Spend
 
 AnyArray = TypeVar("AnyArray", FloatArray, IntArray)
 
@@ -26,8 +27,9 @@ def walk(
     needs_ranks: bool = False,
     streams: Sequence[int] | None = None,
     aims: Sequence[Aim | None] | None = None,
+    spend: Spend = "worthwhile",
 ) -> Walks:
-    """Simulate one session per row under each budget, without advice to stop.
+    """Simulate one session per row under each budget, without a rule to stop.
 
     Parameters
     ----------
@@ -45,13 +47,17 @@ def walk(
         (where they don't matter to anything else, and take long to compute).
     aims : sequence of Aim or None, optional
         One for each budget.
+    spend : {"worthwhile", "all"}
+        Whether sessions end where going on is not worth it, as in `StopRule`.
     """
-    limits = np.array([UNLIMITED if b is None else b for b in budgets], np.int64)
     all_aims = [None] * len(budgets) if aims is None else aims
-    names = [
-        policy or default_policy(ensemble, budget, aim)
-        for budget, aim in zip(budgets, all_aims, strict=True)
-    ]
+    names, spendable = [], []
+    for budget, aim in zip(budgets, all_aims, strict=True):
+        name = policy or default_policy(ensemble, budget, aim, spend)
+        limit = find_limit(ensemble, budget, aim, spend, name)
+        names.append(name)
+        spendable.append(UNLIMITED if limit is None else limit)
+    limits = np.array(spendable, np.int64)
     order = np.argsort(limits, kind="stable")
     parts, places = [], []
     # Each policy walks its budgets together; without any budget one makes empty arrays.

@@ -332,3 +332,25 @@ def test_ranges_that_do_not_fit_are_refused(ends, policy, field):
     raw["ranges"] = [{"up_to_micros": end, "policy": policy} for end in ends]
 
     assert refused_fields(raw) == [field]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "fields"),
+    [
+        ([(0, 0), (5, 0), (7, 7), (None, 7)], []),
+        ([(5, 5), (4, 4)], ["model.knees"] * 2),
+        ([(0, 0), (5, 3)], ["model.knees"]),
+        ([(0, 0), (5, 5), (7, 0)], ["model.knees"]),
+    ],
+)
+def test_knees_are_budgets_that_are_worthwhile_themselves(pairs, fields):
+    raw = document_of(Model("m", two_stages()))
+    raw["knees"] = [
+        {"budget_micros": budget, "worthwhile_micros": part} for budget, part in pairs
+    ]
+
+    if fields:
+        assert refused_fields(raw) == fields
+    else:
+        kept = model_from_json(raw).ensemble.knees
+        assert [(knee.budget, knee.worthwhile) for knee in kept] == pairs

@@ -14,7 +14,7 @@ from askless.app.documents.http.trainings import Failure, Standing
 from askless.app.documents.shape import EXAMPLE_TIME, Answer, Shape
 from askless.app.documents.words import JobKind, TrainingState
 from askless.core.parameters import parameters
-from askless.core.session.state import StopRule
+from askless.core.session.state import Spend, StopRule
 
 JOB_ID = "job_5e6f708192a3b4c5d6e7f809"
 MAX_BUDGETS = 1000
@@ -35,6 +35,12 @@ class Order(Shape):
         le=MAX_SEED,
         examples=[7],
         description="Of the policy `sample`, and of aims.",
+    )
+    spend: Spend = Field(
+        default="worthwhile",
+        examples=["worthwhile"],
+        description="`worthwhile`: sessions of the policies `panels` and `worth` end "
+        "where going on is not worth it; `all`: they spend the budget.",
     )
 
 

@@ -28,7 +28,7 @@ from askless.app.documents.words import (
 )
 from askless.core.session.certificates import COVERAGES
 from askless.core.session.explorations import RATES
-from askless.core.session.state import StopRule
+from askless.core.session.state import Spend, StopRule
 
 SESSION_ID = "ses_3b5d7f90a1c2e4f607182930"
 # Many languages can't read larger integers from JSON exactly.
@@ -226,6 +226,7 @@ class Stop(Answer):
     disagreement: float | None = Field(examples=[None])
     delta: float = Field(examples=[0.1])
     max_questions: int | None = Field(examples=[None])
+    spend: Spend = Field(examples=["worthwhile"])
 
 
 class SessionSummary(Answer):

@@ -50,7 +50,14 @@ from askless.core.catalogue.catalogue import (
 from askless.core.catalogue.code_systems import check_code_systems
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.certificates import N_STRATA, Certification
-from askless.core.model.ensemble import BudgetRange, Calibration, Cascade, Ensemble
+from askless.core.model.ensemble import (
+    BudgetRange,
+    Calibration,
+    Cascade,
+    Ensemble,
+    Knee,
+    as_limit,
+)
 from askless.core.model.model import Curve, Model, bind_errors
 from askless.core.model.ranges import Each, Micros, Share
 from askless.core.pipeline.spec import check_algorithm
@@ -176,6 +183,7 @@ class ModelDocument(StoredShape):
     algorithm: Annotated[str, BeforeValidator(check_algorithm)]
     policy: Policy
     ranges: Stored[tuple[BudgetRange, ...]] | None = None
+    knees: Stored[tuple[Knee, ...]] | None = None
     params: Facts
     cost_unit: Unit
     features: Annotated[Many[FeatureShape], Len(1)]
@@ -226,6 +234,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
         "algorithm": ensemble.algorithm,
         "policy": ensemble.policy,
         "ranges": write(ensemble.ranges),
+        "knees": write(ensemble.knees),
         "params": model.params,
         "cost_unit": catalogue.cost_unit,
         "features": [
@@ -245,7 +254,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
         "panels": ensemble.panels and panels_to_json(ensemble.panels),
         "learning": model.learning and learning_to_json(model.learning),
     }
-    omitted_if_empty = {"ranges", "certification", "panels", "learning"}
+    omitted_if_empty = {"ranges", "knees", "certification", "panels", "learning"}
     return {
         name: value
         for name, value in document.items()
@@ -274,7 +283,11 @@ def model_from_json(raw: object) -> Model:
     )
     ensemble = build_ensemble(document, catalogue)
     learning = None if document.learning is None else build_learning(document.learning)
-    check_all(check_policies(ensemble), check_stumps(learning, ensemble))
+    check_all(
+        check_policies(ensemble),
+        check_knees(ensemble),
+        check_stumps(learning, ensemble),
+    )
     return bind_errors(document.to(Model, ensemble=ensemble, learning=learning))
 
 
@@ -303,6 +316,7 @@ def build_ensemble(document: ModelDocument, catalogue: Catalogue) -> Ensemble:
         panels=build_panels(document.panels),
         ranges=document.ranges or (),
         measured=None,
+        knees=document.knees or (),
     )
 
 
@@ -363,3 +377,15 @@ def check_policies(ensemble: Ensemble) -> Iterator[Refusal]:
     ]
     if ends != sorted(set(ends)) or ends[-1:] not in ([], [math.inf]):
         yield Refusal("model.ranges", "must ascend in up_to_micros, null last")
+
+
+def check_knees(ensemble: Ensemble) -> Iterator[Refusal]:
+    """Yield refusals of knees out of order, and of parts that are not worthwhile."""
+    budgets = [as_limit(knee.budget) for knee in ensemble.knees]
+    if budgets != sorted(set(budgets)):
+        yield Refusal("model.knees", "must ascend in budget_micros, null last")
+    parts = [as_limit(knee.worthwhile) for knee in ensemble.knees]
+    worthwhile = {b for b, part in zip(budgets, parts, strict=True) if b == part}
+    if not worthwhile.issuperset(parts) or parts != sorted(parts):
+        rule = "must each be a budget whose own part it is, and ascend"
+        yield Refusal("model.knees", f"worthwhile_micros {rule}")

@@ -34,13 +34,13 @@ Chance = Annotated[float, Field(ge=0, le=1)]
 
 class StopShape(shape_of(StopRule, base=StoredShape)):  # type: ignore[misc]  # made of core's fields
     @model_serializer(mode="wrap")
-    def without_certificate(
-        self, write: SerializerFunctionWrapHandler
-    ) -> dict[str, Any]:
-        """Write a certificate's fields only if one is requested."""
+    def without_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Write a certificate's fields, and to spend all, only if requested."""
         document: dict[str, Any] = write(self)
         if document["disagreement"] is None:
             del document["disagreement"], document["delta"]
+        if document["spend"] == "worthwhile":
+            del document["spend"]
         return document
 
 

@@ -70,7 +70,8 @@ def show_form(
     """Show the form to start a session; `more` is added to its context."""
     rows = budget_words(model)
     finite = [row.amount for row in rows if row.amount]
-    knee = None if model.curve is None else find_knee(model.curve)
+    knees, curve = model.ensemble.knees, model.curve
+    knee = None if curve is None else find_knee(curve, knees)
     features = sort_by_use(model)
     return render(
         request,

@@ -90,7 +90,8 @@ def make_offer(shown: Mapping[str, Model]) -> Offer | None:
 
 def usual_budget(model: Model) -> int | None:
     """Return the budget at the knee of a model's curve, in micro-units."""
-    knee = None if model.curve is None else find_knee(model.curve)
+    knees, curve = model.ensemble.knees, model.curve
+    knee = None if curve is None else find_knee(curve, knees)
     return None if knee is None or model.curve is None else model.curve.budgets[knee]
 
 

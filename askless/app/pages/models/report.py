@@ -45,7 +45,8 @@ def report_page(
 
 def plan_knee(model: Model) -> PlannedBudget | None:
     """Return what is asked, in order, under the budget at the knee of the curve."""
-    place = None if model.curve is None else find_knee(model.curve)
+    knees, curve = model.ensemble.knees, model.curve
+    place = None if curve is None else find_knee(curve, knees)
     if model.curve is None or place is None:
         return None
     budget = model.curve.budgets[place]

@@ -19,6 +19,8 @@ def outline(
     state = machine.start(ensemble, budget, policy=policy, stop=stop)
     questions = []
     while (question := machine.next_question(ensemble, state)) is not None:
+        if state.stop_reason == "not_worth_it":
+            break
         questions.append(question)
         answers = [Answer(idx, "value", values[idx]) for idx in question.feature_idxs]
         state = machine.observe(ensemble, state, answers)

@@ -10,7 +10,8 @@ from askless.core.session.policies.sample import Sample
 from askless.core.session.policies.sample_reyzin import ReyzinSample
 from askless.core.session.policies.worth import WorthPolicy
 from askless.core.session.policy import Policy
-from askless.core.session.state import Aim
+from askless.core.session.spending import find_limit
+from askless.core.session.state import Aim, Spend
 
 POLICIES: dict[str, Policy] = {
     policy.name: policy
@@ -43,14 +44,19 @@ def check_policy(name: str, ensemble: Ensemble, where: str) -> str:
     raise RefusedError([Refusal(where, rule, repr(name))])
 
 
-def default_policy(ensemble: Ensemble, budget: int | None, aim: Aim | None) -> str:
+def default_policy(
+    ensemble: Ensemble,
+    budget: int | None,
+    aim: Aim | None,
+    spend: Spend = "worthwhile",
+) -> str:
     """Return the policy to use where the caller names none.
 
     With an aim it is the first policy that takes aims; without one, or where no policy
-    does, the policy preferred at the budget.
+    does, the policy preferred at what is spent of the budget.
     """
     if aim is not None:
         for name in served_by(ensemble):
             if POLICIES[name].look_ahead(ensemble, None) is not None:
                 return name
-    return ensemble.policy_at(budget)
+    return ensemble.policy_at(find_limit(ensemble, budget, aim, spend))

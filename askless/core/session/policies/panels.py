@@ -24,7 +24,7 @@ from askless.core.session.ladders import (
     price_plan,
     stand,
 )
-from askless.core.session.policy import PlanLeft, Policy, Step
+from askless.core.session.policy import PlanLeft, Policy, Step, find_beyond
 from askless.core.session.position import Position
 from askless.core.session.rows.branches import Branch, split_branch
 from askless.core.session.rows.traces import Traces, make_traces
@@ -57,6 +57,8 @@ class PanelPolicy(Policy):
         """Return the first open feature of the panel to aim at."""
         for idx in self.could_ask(position):
             return Step(idx)
+        if position.beyond is not position:
+            return find_beyond(self, position)
         is_open = position.case.status == kernels.OPEN
         if not (is_open & position.ensemble.is_used).any():
             return Step(None, "all_known")
@@ -85,7 +87,9 @@ class PanelPolicy(Policy):
     def can_use(self, position: Position, feature_idx: int) -> bool:
         """Return whether the panel that predicts, or the one to buy, reads it."""
         ladder = ladder_of(position.ensemble)
-        numbers = [find_predictor(position), self.choose_panel(position)]
+        # Whoever goes on beyond what is worth it buys by all of the budget.
+        aims = [self.choose_panel(place) for place in (position, position.beyond)]
+        numbers = [find_predictor(position), *aims]
         is_read = feature_idx < ladder.n_read
         return is_read and bool(ladder.members[numbers, feature_idx].any())
 

@@ -16,7 +16,7 @@ from askless.core.model.ladder.asking import (
 from askless.core.model.ladder.blends import to_chances
 from askless.core.model.ladder.tables import PartTables
 from askless.core.model.votes import TIE, pick_class
-from askless.core.session.policy import Policy, Step
+from askless.core.session.policy import Policy, Step, find_beyond
 from askless.core.session.position import UNLIMITED, Position, once
 from askless.core.session.rows.walks import SimulatedRows, Standing, Walks
 
@@ -53,6 +53,8 @@ class WorthPolicy(Policy):
         asked = find_asked(position)
         if asked is not None:
             return Step(asked)
+        if position.beyond is not position:
+            return find_beyond(self, position)
         if not find_askable(position).any():
             return Step(None, "all_known")
         if position.is_more_affordable:
@@ -173,7 +175,7 @@ def find_askable(position: Position) -> BoolArray:
 def find_asked(position: Position) -> int | None:
     """Return the feature to ask next; None where no answer is worth its price."""
     ensemble = position.ensemble
-    terms = worth_of(ensemble).terms_at(position.state.budget)
+    terms = worth_of(ensemble).terms_at(position.limit)
     served, is_open = make_terms(ensemble.catalogue, terms), find_askable(position)
     first = terms.first
     # What training played out as the first question is asked where nothing is known.
@@ -206,9 +208,7 @@ def rate_features(position: Position) -> dict[int, float]:
     """Return the fall of entropy by its price of each feature that lowers it."""
     tables, case = tables_of(position.ensemble), find_case(position)
     worth = worth_of(position.ensemble)
-    served = make_terms(
-        position.ensemble.catalogue, worth.terms_at(position.state.budget)
-    )
+    served = make_terms(position.ensemble.catalogue, worth.terms_at(position.limit))
     is_open = find_askable(position) & position.is_affordable
     falls = np.empty(is_open.size)
     chances = tables.served.chances[case.part]

@@ -84,7 +84,10 @@ def make_ends(
 def open_session(
     ensemble: Ensemble, simulated: SimulatedRows, policy: str, row: int, column: int
 ) -> State:
-    """Return the state in which a row's session under a budget begins."""
+    """Return the state in which a row's session under a budget begins.
+
+    It spends the budget: `walk` has limited budgets to what is worth it.
+    """
     limit = int(simulated.budgets[column])
     n_features = len(ensemble.catalogue.features)
     return State(
@@ -92,7 +95,7 @@ def open_session(
         budget=None if limit == UNLIMITED else limit,
         seed=simulated.seed,
         stream=int(simulated.streams[row]),
-        stop=StopRule(certain=False),
+        stop=StopRule(certain=False, spend="all"),
         outcomes=(None,) * n_features,
         values=(math.nan,) * n_features,
         aim=simulated.aims[column] if simulated.aims else None,

@@ -1,0 +1,27 @@
+"""Decide how much of its budget a session spends by itself."""
+
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.state import Aim, Spend
+
+# Policies that buy only what is worth it; the others end as their papers say.
+LIMITED = ("panels", "worth")
+
+
+def find_limit(
+    ensemble: Ensemble,
+    budget: int | None,
+    aim: Aim | None,
+    spend: Spend,
+    policy: str | None = None,
+) -> int | None:
+    """Return the budget that a session plays as if it had; None: unlimited.
+
+    It is the worthwhile part of the budget, in micro-units, where the policy is the one
+    that this was measured with. An aim has its own end. `policy` None stands for the
+    one that asks by default.
+    """
+    if aim is not None or spend == "all":
+        return budget
+    limit = ensemble.worthwhile_at(budget)
+    measured = ensemble.policy_at(limit)
+    return limit if measured in LIMITED and policy in (None, measured) else budget

@@ -157,7 +157,7 @@ def find_knees(
     is_limited = [ensemble.policy_at(budget) in LIMITED for budget in budgets]
     if not any(is_limited):
         return ()
-    losses = measure_losses(ensemble, rows)
+    losses = lay_out_losses(ensemble, rows)
     parts: list[int] = []
     last: int | None = None
     for place, may_end in enumerate(is_limited):
@@ -169,7 +169,7 @@ def find_knees(
     )
 
 
-def measure_losses(ensemble: Ensemble, rows: ScoredRows) -> HeldOutLosses:
+def lay_out_losses(ensemble: Ensemble, rows: ScoredRows) -> HeldOutLosses:
     """Return the losses of scored rows under each budget."""
     costs = ensemble.error_costs
     own = np.take_along_axis(rows.chances, rows.targets[:, None, None], axis=2)[..., 0]

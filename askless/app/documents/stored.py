@@ -55,7 +55,7 @@ NAMES = {
             *("amount", "bounds", "budget", "budgets", "charged", "cost"),
             *("error_price", "fee", "guide_spends", "least_budget", "max_spends"),
             *("mean_budget", "mean_spend", "mean_spends", "price", "prices"),
-            *("spend", "spent", "up_to"),
+            *("spend", "spent", "up_to", "worthwhile"),
         )
     },
 }

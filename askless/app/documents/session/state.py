@@ -39,8 +39,8 @@ class StopShape(shape_of(StopRule, base=StoredShape)):  # type: ignore[misc]  # 
         document: dict[str, Any] = write(self)
         if document["disagreement"] is None:
             del document["disagreement"], document["delta"]
-        if document["spend"] == "worthwhile":
-            del document["spend"]
+        if document["spend_micros"] == "worthwhile":
+            del document["spend_micros"]
         return document
 
 

@@ -45,12 +45,10 @@ def test_half_is_the_largest_budget_of_at_most_half_the_spend() -> None:
     assert (find_half(CURVE), find_half(dear)) == (1, None)
 
 
-def test_knee_is_the_smallest_budget_within_one_standard_error() -> None:
-    near = replace(CURVE, errors_calibrated=(0.5, 0.23, 0.2, 0.1))
-    many = replace(near, n_samples=10_000)
+def test_every_budget_is_worth_it_where_nothing_else_was_measured() -> None:
     unlimited = Curve((None,), (0.1,), (0.1,), (1e6,), (MICROS,), n_samples=100)
 
-    assert [find_knee(one) for one in (near, many, unlimited)] == [1, 2, None]
+    assert [find_knee(curve, ()) for curve in (CURVE, unlimited)] == [2, None]
 
 
 def test_knee_is_where_sessions_end_by_themselves() -> None:

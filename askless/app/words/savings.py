@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from askless.app.words.trust import place_at
 from askless.core.model.ensemble import Knee
 from askless.core.model.model import Curve
 
@@ -54,25 +55,17 @@ def find_half(curve: Curve) -> int | None:
     return within[-1] if within else None
 
 
-def find_knee(curve: Curve, knees: Sequence[Knee] = ()) -> int | None:
-    """Return the position of the smallest budget that is nearly as good as the best.
+def find_knee(curve: Curve, knees: Sequence[Knee]) -> int | None:
+    """Return the position of the part of the largest limited budget that is worth it.
 
-    With the knees of an ensemble it is the worthwhile part of the largest limited
-    budget, where sessions end by themselves. Without them it is by the rule of one
-    standard error (Breiman et al. 1984, section 3.4.3): the smallest budget whose error
-    is at most the least error of all limited budgets and one standard error of that.
-    None if the curve has no limited budget.
+    It is where sessions under that budget end by themselves. None if the curve has no
+    limited budget.
     """
-    places = [place for place, budget in enumerate(curve.budgets) if budget is not None]
-    if not places:
+    limited = [budget for budget in curve.budgets if budget is not None]
+    if not limited:
         return None
     parts = [knee.worthwhile for knee in knees if knee.budget is not None]
-    if parts and parts[-1] in curve.budgets:
-        return curve.budgets.index(parts[-1])
-    least = min(curve.errors_calibrated[place] for place in places)
-    n_rows = curve.n_samples if curve.n_effective is None else curve.n_effective
-    bound = least + math.sqrt(least * (1 - least) / n_rows)
-    return next(place for place in places if curve.errors_calibrated[place] <= bound)
+    return place_at(curve, parts[-1] if parts else limited[-1])
 
 
 def best_so_far(curve: Curve) -> list[int]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
-from askless.core.catalogue.prices import Paid, buy
+from askless.core.catalogue.prices import MICROS_PER_UNIT, Paid, buy
 from askless.core.model.ensemble import Ensemble, Knee
 from askless.core.pipeline.comparison import average_differences, compute_error_costs
 from askless.core.session.probability import decide
@@ -135,33 +135,45 @@ class HeldOutLosses(NamedTuple):
     groups: IntArray
     #: the most that an error costs
     dearest: float
+    #: mean spend in units of prices, which error costs are in too; None: without them
+    spends: tuple[float, ...] | None
 
 
 def find_knees(
-    ensemble: Ensemble, rows: ScoredRows, budgets: Sequence[int | None]
+    ensemble: Ensemble,
+    rows: ScoredRows,
+    budgets: Sequence[int | None],
+    spends: Sequence[float],
 ) -> tuple[Knee, ...]:
-    """Return which part of each budget is worth spending; () if there is no such rule.
+    """Return which part of each budget is worth spending.
 
-    `ensemble` says which policy asks under which budget; only sessions of the policies
-    `LIMITED` end by worth. `rows` are those of the curve, that the ensembles of their
-    folds never saw; `budgets` ascend, in micro-units.
+    Parameters
+    ----------
+    ensemble : Ensemble
+        Which policy asks under which budget. Sessions of the policies `LIMITED` end by
+        worth; of others pages alone propose the worthwhile part.
+    rows : ScoredRows
+        Those of the curve, which the ensembles of their folds never saw.
+    budgets, spends : sequence
+        Ascending budgets, and what the rows spend under them on average, in
+        micro-units.
 
     Notes
     -----
     Budgets are gone through from the smallest on. The worthwhile part of a budget is
-    that of the budget before it if that does as well (`does_as_well`), else the whole
-    budget. So a larger budget never buys less, small gains add up, and who names the
-    worthwhile part gets the same session. It is the rule of one standard error (Breiman
-    et al. 1984, section 3.4.3) of paired differences, with a bound.
+    that of the budget before it if that does as well (`does_as_well`), and if the
+    policy there is the same or both are `LIMITED`; else it is the whole budget. So a
+    larger budget never buys less, small gains add up, and who names the worthwhile part
+    gets the same session. It is the rule of one standard error (Breiman et al. 1984,
+    section 3.4.3) of paired differences, with a bound.
     """
-    is_limited = [ensemble.policy_at(budget) in LIMITED for budget in budgets]
-    if not any(is_limited):
-        return ()
-    losses = lay_out_losses(ensemble, rows)
-    parts: list[int] = []
-    last: int | None = None
-    for place, may_end in enumerate(is_limited):
-        if not may_end or last is None or not does_as_well(losses, last, place):
+    losses = lay_out_losses(ensemble, rows, spends)
+    policies = [ensemble.policy_at(budget) for budget in budgets]
+    parts, last = [0], 0
+    for place in range(1, len(budgets)):
+        pair = {policies[last], policies[place]}
+        is_alike = len(pair) == 1 or pair.issubset(LIMITED)
+        if not is_alike or not does_as_well(losses, last, place):
             last = place
         parts.append(last)
     return tuple(
@@ -169,8 +181,10 @@ def find_knees(
     )
 
 
-def lay_out_losses(ensemble: Ensemble, rows: ScoredRows) -> HeldOutLosses:
-    """Return the losses of scored rows under each budget."""
+def lay_out_losses(
+    ensemble: Ensemble, rows: ScoredRows, spends: Sequence[float]
+) -> HeldOutLosses:
+    """Return the losses of scored rows under each budget; `spends` as `find_knees`."""
     costs = ensemble.error_costs
     own = np.take_along_axis(rows.chances, rows.targets[:, None, None], axis=2)[..., 0]
     priors = ensemble.class_priors[rows.targets]
@@ -182,18 +196,22 @@ def lay_out_losses(ensemble: Ensemble, rows: ScoredRows) -> HeldOutLosses:
         rows.weights / rows.weights.sum(),
         rows.group_idxs,
         1.0 if costs is None else float(np.max(costs)),
+        None if costs is None else tuple(np.divide(spends, MICROS_PER_UNIT).tolist()),
     )
 
 
 def does_as_well(losses: HeldOutLosses, less: int, more: int) -> bool:
-    """Return whether held-out rows can't tell a budget from a larger one.
+    """Return whether a budget does as well as a larger one on held-out rows.
 
-    `less` and `more` are their positions.
+    `less` and `more` are their positions. It does where the rows can't tell them apart,
+    and where errors have costs also if the larger one saves no more than it spends.
     """
     pair = losses.weights, losses.groups
     gap, error = average_differences(
         losses.costs[:, less] - losses.costs[:, more], *pair
     )
+    if losses.spends is not None and gap <= losses.spends[more] - losses.spends[less]:
+        return True
     if gap > min(error, ERROR_SLACK * losses.dearest):
         return False
     lost, error = average_differences(

@@ -165,8 +165,9 @@ def compute_held_out_curve(
         yield COMPARED + (1.0 - COMPARED) * len(curves) / len(pairs)
     joined = join_scored(scored, curves)
     figures = compute_figures(whole, joined)
-    knees = find_knees(pairs[0][0], joined, budgets)
-    return replace(average_curves(curves), predictive=figures), knees
+    curve = replace(average_curves(curves), predictive=figures)
+    knees = find_knees(pairs[0][0], joined, budgets, curve.mean_spends)
+    return curve, knees
 
 
 def preview_curve(ensemble: Ensemble, rows: Dataset, seed: int) -> Curve:

@@ -40,6 +40,18 @@ def test_state_survives_the_round_trip(trained_model, policy):
     assert back.step_chances
 
 
+@pytest.mark.parametrize(("spend", "stored"), [("all", "all"), ("worthwhile", None)])
+def test_what_a_session_spends_is_no_amount(trained_model, spend, stored):
+    ensemble = trained_model.ensemble
+    state = machine.start(ensemble, 9_000_000, stop=StopRule(spend=spend))
+
+    document = state_to_json(state, ensemble.catalogue)
+
+    assert document["stop"].get("spend") == stored
+    assert "spend_micros" not in document["stop"]
+    assert state_from_json(document, ensemble.catalogue).stop == state.stop
+
+
 def test_fresh_unlimited_state_survives(trained_model):
     ensemble = trained_model.ensemble
     state = machine.start(ensemble, None)
@@ -107,6 +119,7 @@ def test_session_goes_on_the_same_after_the_round_trip(data):
         ("is_ended", 1),
         ("stop", {"certain": True, "confidence": 0}),
         ("stop", {"certain": True, "max_questions": 10**9 + 1}),
+        ("stop", {"certain": True, "spend": 100}),
         ("charges", [{"feature": "zz", "amount_micros": 1}]),
         ("history", [{"feature": "n", "outcome": "known", "charged_micros": 0}]),
     ],

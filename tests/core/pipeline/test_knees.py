@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from askless.core.model.ensemble import BudgetRange, Ensemble, Knee
+from askless.core.catalogue.prices import MICROS_PER_UNIT
+from askless.core.model.ensemble import BudgetRange
 from askless.core.pipeline.budgets import find_knees
 from askless.core.simulation.figures import ScoredRows
 from tests.sessions import small_ensemble
 
 BUDGETS = (0, 10, 20, None)
+FREE = (0.0,) * len(BUDGETS)
 
 
 def score(n_rows: int, *shares: float) -> ScoredRows:
@@ -25,9 +27,9 @@ def score(n_rows: int, *shares: float) -> ScoredRows:
     return ScoredRows(targets, weights, np.arange(n_rows), chances)
 
 
-def parts_of(rows: ScoredRows, **fields) -> list[int | None]:
-    ensemble = replace(small_ensemble((10, 10)), policy="panels", **fields)
-    knees = find_knees(ensemble, rows, BUDGETS)
+def parts_of(rows: ScoredRows, spends=FREE, **fields) -> list[int | None]:
+    ensemble = replace(small_ensemble((10, 10)), **({"policy": "panels"} | fields))
+    knees = find_knees(ensemble, rows, BUDGETS, spends)
     assert [knee.budget for knee in knees] == [*BUDGETS]
     return [knee.worthwhile for knee in knees]
 
@@ -64,11 +66,33 @@ def test_unit_of_error_costs_does_not_matter(cost: float) -> None:
     assert parts_of(rows, error_costs=costs) == [0, 10, 10, None]
 
 
-def test_other_policies_have_no_knees() -> None:
-    ensemble: Ensemble = small_ensemble((10, 10))
-    assert find_knees(ensemble, score(10, 0.5, 0.2, 0.2, 0.2), BUDGETS) == ()
+@pytest.mark.parametrize(
+    ("price", "parts"),
+    [(0.299, [0, 10, 10, 10]), (0.301, [0, 0, 0, 0]), (0.05, [0, 10, 20, 20])],
+)
+def test_purchase_must_cost_less_than_it_saves(price, parts) -> None:
+    # The first purchase saves 0.3 of error costs, the second 0.1, the last nothing.
+    rows, costs = score(2000, 0.5, 0.2, 0.1, 0.1), ((0.0, 1.0), (1.0, 0.0))
+    spends = tuple(MICROS_PER_UNIT * price * n for n in (0, 1, 2, 3))
+    assert parts_of(rows, spends, error_costs=costs) == parts
+    assert parts_of(rows, spends) == [0, 10, 20, 20]
+
+
+def test_purchases_pay_together() -> None:
+    # The second alone costs more than it saves, but with the third less.
+    rows, costs = score(2000, 0.5, 0.2, 0.19, 0.05), ((0.0, 1.0), (1.0, 0.0))
+    spends = tuple(MICROS_PER_UNIT * spend for spend in (0.0, 0.1, 0.12, 0.14))
+    assert parts_of(rows, spends, error_costs=costs) == [0, 10, 10, None]
+
+
+def test_parts_of_other_policies_are_known_too() -> None:
+    rows = score(2000, 0.5, 0.2, 0.2, 0.2)
+    assert parts_of(rows, policy="ordered") == [0, 10, 10, 10]
+
+
+def test_part_is_never_asked_by_another_kind_of_policy() -> None:
+    rows = score(2000, 0.2, 0.2, 0.2, 0.2)
     ranges = (BudgetRange(10, "panels"), BudgetRange(None, "adaptive"))
-    mixed = replace(ensemble, ranges=ranges)
-    knees = find_knees(mixed, score(2000, 0.2, 0.2, 0.2, 0.2), BUDGETS)
-    parts = [(0, 0), (10, 0), (20, 20), (None, None)]
-    assert knees == tuple(Knee(*part) for part in parts)
+    assert parts_of(rows, ranges=ranges) == [0, 0, 20, 20]
+    ranges = (BudgetRange(10, "worth"), BudgetRange(None, "panels"))
+    assert parts_of(rows, ranges=ranges) == [0, 0, 0, 0]

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from askless.app.documents.fields import Policy
 from askless.app.documents.shape import Many, check_version, read_shape, shape_of
@@ -32,15 +32,21 @@ Key = Annotated[int, Field(ge=0, le=2**64 - 1)]
 Chance = Annotated[float, Field(ge=0, le=1)]
 
 
-class StopShape(shape_of(StopRule, base=StoredShape)):  # type: ignore[misc]  # made of core's fields
+class MoneylessShape(StoredShape):
+    """An object none of whose fields is an amount: `spend` says what is bought."""
+
+    model_config = ConfigDict(alias_generator=None)
+
+
+class StopShape(shape_of(StopRule, base=MoneylessShape)):  # type: ignore[misc]  # made of core's fields
     @model_serializer(mode="wrap")
     def without_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Write a certificate's fields, and to spend all, only if requested."""
         document: dict[str, Any] = write(self)
         if document["disagreement"] is None:
             del document["disagreement"], document["delta"]
-        if document["spend_micros"] == "worthwhile":
-            del document["spend_micros"]
+        if document["spend"] == "worthwhile":
+            del document["spend"]
         return document
 
 

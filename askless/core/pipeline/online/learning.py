@@ -148,7 +148,7 @@ class Learning:
         ensemble = update_ensemble(old, learning, self.booster)
         card = describe_learning(self.model.card, learning, ensemble)
         # Nothing was measured of what it is now.
-        ensemble = replace(ensemble, measured=None)
+        ensemble = replace(ensemble, measured=None, knees=())
         model = replace(
             self.model, ensemble=ensemble, curve=None, card=card, learning=learning
         )

@@ -59,9 +59,35 @@ def test_what_is_not_worth_it_is_said_with_its_price():
     ended = observe(ensemble, state, 0, "value", 1.0)
 
     assert describe_stop(ensemble, ended) == (
-        "the next question costs 2.00, and going on lowers the error by no more than "
-        "held-out cases can tell from nothing"
+        "going on is not worth it: 2.00 more, for what held-out cases can't tell from "
+        "nothing"
     )
+
+
+@pytest.mark.parametrize(
+    ("gain", "standard_error", "costs", "words"),
+    [
+        (0.025, 0.007, None, "for 1 to 4 errors fewer in 100 cases"),
+        (0.0, 0.004, None, "for at most 1 error fewer in 100 cases"),
+        (-0.1, 0.001, None, "for no error fewer"),
+        (2.0, 0.5, ((0, 1), (9, 0)), "for at most 2.98 of error costs saved in a case"),
+    ],
+)
+def test_what_going_on_would_gain_is_said(gain, standard_error, costs, words):
+    ensemble = paneled(1, 2, 4)
+    ladder = make_ladder(ensemble, [[0, 1, 2]])
+    knees = Knee(ONE, ONE), Knee(7 * ONE, ONE, gain, standard_error)
+    ensemble = replace(ensemble, panels=ladder, knees=knees, error_costs=costs)
+    state = machine.start(ensemble, 7 * ONE, stop=NEVER)
+
+    ended = observe(ensemble, state, 0, "value", 1.0)
+
+    more = "6.00 more, 2.00 for the next question"
+    assert describe_stop(ensemble, ended) == (
+        f"going on is not worth it: {more}, {words}"
+    )
+    going = machine.start(ensemble, 7 * ONE, stop=replace(NEVER, spend="all"))
+    assert not describe_stop(ensemble, observe(ensemble, going, 0, "value", 1.0))
 
 
 def test_something_dearer_might_help():

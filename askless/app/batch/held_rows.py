@@ -53,7 +53,9 @@ def predict_held(
 ) -> HeldPredictions:
     """Predict rows under budgets; raise RefusedError with every broken rule."""
     ensemble = model.ensemble
-    is_chosen = any(order.choose_budget(limit) != limit for limit in order.limits)
+    is_chosen = any(
+        order.choose_budget(ensemble, limit) != limit for limit in order.limits
+    )
     work = PredictWork(ensemble, order, largest_budget(order.limits), is_chosen)
     n_rows = len(next(iter(columns.values()))) if columns else 0
     part = HeldPart(TablePart(0, n_rows, columns, pa.table({})))

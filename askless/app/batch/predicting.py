@@ -25,6 +25,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve
 from askless.core.model.rows import check_block, refuse_empty, warn_unseen
 from askless.core.session.probability import decide
+from askless.core.session.spending import find_limit
 from askless.core.session.state import Aim, Spend
 from askless.core.simulation.simulate import class_probabilities, walk
 from askless.core.table.columns import Columns, as_text, cell_refusal, unknown_column
@@ -73,14 +74,15 @@ class PredictOrder:
     curve: Curve | None = None
     spend: Spend = "worthwhile"
 
-    def choose_budget(self, limit: int | None) -> int | None:
+    def choose_budget(self, ensemble: Ensemble, limit: int | None) -> int | None:
         """Return the budget to play under: at most `limit`, and as good by the curve.
 
-        The curve does not apply if a policy or an aim is named.
+        The curve does not apply if a policy or an aim is named. Of what it leaves, the
+        part is played that sessions spend by themselves.
         """
-        if self.curve is None or self.policy is not None or self.aim is not None:
-            return limit
-        return self.curve.best_budget(limit)
+        if self.curve is not None and self.policy is None and self.aim is None:
+            limit = self.curve.best_budget(limit)
+        return find_limit(ensemble, limit, self.aim, self.spend, self.policy)
 
     @property
     def has_budget_column(self) -> bool:
@@ -137,7 +139,7 @@ def plan_prediction(
     if not source.n_rows:
         raise RefusedError(refuse_empty(0))
     limits = collect_budgets(source, order)
-    is_chosen = any(order.choose_budget(limit) != limit for limit in limits)
+    is_chosen = any(order.choose_budget(ensemble, limit) != limit for limit in limits)
     return PredictWork(ensemble, order, largest_budget(limits), is_chosen)
 
 
@@ -230,7 +232,7 @@ def play_share(
 ) -> Predictions:
     """Play rows of a block under one budget; `n_before` rows come before the block."""
     limit, rows = share
-    played = work.order.choose_budget(limit)
+    played = work.order.choose_budget(work.ensemble, limit)
     walks = walk(
         work.ensemble,
         values[rows],

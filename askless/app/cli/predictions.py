@@ -1,5 +1,6 @@
 """The command `predict`: every row of a table under budgets."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -39,6 +40,7 @@ from askless.app.uploads import Bounds
 from askless.app.uploads.places import as_source
 from askless.app.words.wording import money
 from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
 
 STDOUT = Path("-")
 
@@ -101,9 +103,7 @@ def predict_rows(
     source = open_rows(as_source(data), order_text_columns(ensemble, order), bounds)
     work = plan_prediction(ensemble, source, order, name_option)
     written = write_rows(source, work, out, processes)
-    warn(
-        [*written.warnings, *note_smaller_budgets(order, ensemble.catalogue.cost_unit)]
-    )
+    warn([*written.warnings, *note_smaller_budgets(order, ensemble)])
     if out != STDOUT:
         output.print(f"wrote {written.n_rows} rows to {escape(str(out))}")
 
@@ -119,17 +119,21 @@ def write_rows(
         return run_with_bar(writing, "prediction")
 
 
-def note_smaller_budgets(order: PredictOrder, unit: str) -> list[str]:
+def note_smaller_budgets(order: PredictOrder, ensemble: Ensemble) -> list[str]:
     """Return notes on budgets that were replaced by smaller ones as good."""
-    if order.curve is None:
-        return []
-    pairs = [(limit, order.choose_budget(limit)) for limit in order.limits]
-    return [
-        f"budget {name(limit, unit)}: predicted under {name(used, unit)}, which errs "
-        "less on held-out rows; --exact-budget spends it"
-        for limit, used in pairs
-        if used != limit
-    ]
+    unit, notes = ensemble.catalogue.cost_unit, []
+    everything = replace(order, spend="all")
+    for limit in order.limits:
+        used = order.choose_budget(ensemble, limit)
+        if used == limit:
+            continue
+        is_better = everything.choose_budget(ensemble, limit) == used
+        why = "errs less" if is_better else "does as well"
+        notes.append(
+            f"budget {name(limit, unit)}: predicted under {name(used, unit)}, which "
+            f"{why} on held-out rows; --exact-budget spends it"
+        )
+    return notes
 
 
 def name(budget: int | None, unit: str) -> str:

@@ -34,7 +34,7 @@ from askless.core.model.model import Model
 from askless.core.model.values import middle_values
 from askless.core.session import machine
 from askless.core.session.plans.outline import outline
-from askless.core.session.policies import POLICIES
+from askless.core.session.policies import POLICIES, default_policy
 from askless.core.session.position import Position
 from askless.core.session.state import Answer, StopRule
 
@@ -100,7 +100,7 @@ def plan(
 ) -> bodies.Plan:
     """Return the purchases in order at a budget in micro-units; None: unlimited."""
     ensemble = find(db, loaded, model_id).ensemble
-    policy = ensemble.policy_at(budget)
+    policy = default_policy(ensemble, budget, None)
     features = ensemble.catalogue.features
     purchases, total = [], 0
     for question in outline(ensemble, budget):

@@ -19,6 +19,7 @@ from askless.app.words.figures import (
     describe_betters,
 )
 from askless.app.words.own_questions import describe_own_questions
+from askless.app.words.savings import describe_knee
 from askless.app.words.sessions import describe_note, session_cells
 from askless.app.words.wording import LACKS, money, percent
 from askless.core.catalogue.catalogue import Catalogue
@@ -143,8 +144,8 @@ def model_summary(model: Model) -> str:
     if model.curve is not None:
         error = model.curve.errors_calibrated[-1]
         text += f"; error on held-out rows without a budget {percent(error)}"
-    own = describe_own_questions(model)
-    return text if own is None else f"{text}; {own}"
+    more = describe_own_questions(model), describe_knee(model)
+    return "; ".join([text, *filter(None, more)])
 
 
 def run_with_bar(work: Generator[Any, None, T], what: str) -> T:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from askless.app.documents.model.card import read_learnt
 from askless.app.words.figures import Cells
 from askless.app.words.own_questions import describe_own_questions
+from askless.app.words.savings import describe_knee
 from askless.app.words.wording import (
     money,
     percent,
@@ -55,8 +56,11 @@ def list_facts(model: Model) -> list[tuple[str, str]]:
     facts.append(
         ("Features it reads", f"{int(ensemble.is_used.sum())} of {n_features}")
     )
-    own = describe_own_questions(model)
-    return facts if own is None else [*facts, ("Questions", own)]
+    more = {
+        "Questions": describe_own_questions(model),
+        "Worth spending": describe_knee(model),
+    }
+    return facts + [(term, words) for term, words in more.items() if words]
 
 
 def describe_learnt(model: Model) -> str | None:

@@ -5,6 +5,7 @@ from askless.app.words.wording import money
 from askless.core.catalogue.prices import MICROS_PER_UNIT
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model
+from askless.core.session.position import Position
 from askless.core.session.state import State
 
 # The policies that ask each case its own questions, and that end early.
@@ -74,5 +75,6 @@ def write(amount: float) -> str:
 
 def describe_out_of_force(ensemble: Ensemble, state: State) -> str | None:
     """Return a sentence where own questions are asked by name alone, else None."""
-    is_named = state.policy == OWN and ensemble.policy_at(state.budget) != OWN
+    limit = Position.of(ensemble, state).limit
+    is_named = state.policy == OWN and ensemble.policy_at(limit) != OWN
     return OUT_OF_FORCE if is_named else None

@@ -8,8 +8,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from askless.app.words.trust import place_at
+from askless.app.words.wording import money
+from askless.core.catalogue.prices import MICROS_PER_UNIT
 from askless.core.model.ensemble import Knee
-from askless.core.model.model import Curve
+from askless.core.model.figures import QUANTILE
+from askless.core.model.model import Curve, Model
 
 # A smaller saving is not worth a headline.
 WORTH_TELLING = 0.9
@@ -66,6 +69,50 @@ def find_knee(curve: Curve, knees: Sequence[Knee]) -> int | None:
         return None
     parts = [knee.worthwhile for knee in knees if knee.budget is not None]
     return place_at(curve, parts[-1] if parts else limited[-1])
+
+
+def describe_knee(model: Model) -> str:
+    """Return from which budget on nothing more is worth its price, as a clause.
+
+    "" where all is worth it that was measured.
+    """
+    ensemble, curve = model.ensemble, model.curve
+    knees = ensemble.knees
+    limited = [knee.worthwhile for knee in knees if knee.budget is not None]
+    if curve is None or not limited:
+        return ""
+    part = limited[-1]
+    # The largest budget that adds nothing to the part.
+    last = [knee for knee in knees if knee.worthwhile == part][-1]
+    places = place_at(curve, part), place_at(curve, last.budget)
+    if part is None or last.budget == part or None in places:
+        return ""
+    less, more = (curve.mean_spends[place] for place in places if place is not None)
+    unit = ensemble.catalogue.cost_unit
+    most = "no limit" if last.budget is None else money(last.budget, unit)
+    spend = money(round(more - less, -4), unit)
+    gain = describe_gain(last, unit, has_costs=ensemble.error_costs is not None)
+    return (
+        f"going on from {money(part, unit)} to {most} is not worth it: {spend} more on "
+        f"average {gain}"
+    )
+
+
+def describe_gain(knee: Knee, unit: str, *, has_costs: bool) -> str:
+    """Return what the part of a budget beyond the worthwhile one saves on top."""
+    if knee.gain is None or knee.standard_error is None:
+        return "for what held-out cases can't tell from nothing"
+    reach = QUANTILE * knee.standard_error
+    low, high = knee.gain - reach, knee.gain + reach
+    if high <= 0:
+        return "for no error fewer"
+    if has_costs:
+        most = money(round(high * MICROS_PER_UNIT, -4), unit)
+        return f"for at most {most} of error costs saved in a case"
+    fewer, more = max(0, math.floor(100 * low)), math.ceil(100 * high)
+    noun = "error" if more == 1 else "errors"
+    amount = f"{fewer} to {more}" if 0 < fewer < more else f"at most {more}"
+    return f"for {amount} {noun} fewer in 100 cases"
 
 
 def best_so_far(curve: Curve) -> list[int]:

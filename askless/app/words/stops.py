@@ -1,5 +1,6 @@
 """Reasons why a session asks no more, in words with its amounts."""
 
+from askless.app.words.savings import describe_gain
 from askless.app.words.wording import money
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.machine import next_question
@@ -41,13 +42,19 @@ def describe_not_worth(ensemble: Ensemble, state: State) -> str:
     position = Position.of(ensemble, state)
     if position.beyond is position:
         return STOP_WORDS["not_worth_it"]
-    question = next_question(ensemble, state)
+    question, knee = next_question(ensemble, state), ensemble.knee_at(state.budget)
     assert question is not None, "the reason comes with what would be asked"
+    assert knee is not None, "else all of the budget is worth it"
     unit = ensemble.catalogue.cost_unit
-    return (
-        f"the next question costs {money(question.price, unit)}, and going on lowers "
-        "the error by no more than held-out cases can tell from nothing"
-    )
+    price, spend = question.price, measure_rest(state, position)
+    words = "" if price == spend else f", {money(price, unit)} for the next question"
+    gain = describe_gain(knee, unit, has_costs=ensemble.error_costs is not None)
+    return f"going on is not worth it: {money(spend, unit)} more{words}, {gain}"
+
+
+def measure_rest(state: State, position: Position) -> int:
+    """Return the most that the rest of the budget would buy; micro-units."""
+    return POLICIES[state.policy].plan_left(position.beyond).spend
 
 
 def describe_exhausted(ensemble: Ensemble, state: State) -> str:

@@ -2,7 +2,9 @@
 
 from askless.app.documents.http.sessions import Prediction
 from askless.app.words.wording import money, percent
+from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve, Model
+from askless.core.session.position import Position
 from askless.core.session.state import State
 
 
@@ -24,16 +26,35 @@ def place_at(curve: Curve | None, budget: int | None) -> int | None:
     return curve.place_at(budget)
 
 
+def find_ends(ensemble: Ensemble, state: State) -> tuple[int | None, int | None]:
+    """Return the budgets whose errors a session has now and at the end.
+
+    None: unlimited. The end is what the session spends of its budget at most. Where it
+    stops there, this is the error now, and that of the whole budget comes if one goes
+    on.
+    """
+    position = Position.of(ensemble, state)
+    limit = position.limit
+    if position.beyond is position or limit is None:
+        return state.spent, limit
+    if state.spent > limit:
+        return state.spent, state.budget
+    if state.stop_reason == "not_worth_it":
+        return limit, state.budget
+    return state.spent, limit
+
+
 def describe_errors(model: Model, state: State) -> str:
-    """Return how often the model errs for what is spent, and under the whole budget."""
+    """Return how often the model errs for what is spent, and at the end."""
     unit = model.ensemble.catalogue.cost_unit
+    now, end = find_ends(model.ensemble, state)
     limit = "without a limit"
-    if state.budget is not None:
-        limit = f"with {money(state.budget, unit)}"
+    if end is not None:
+        limit = f"with {money(end, unit)}"
     parts = []
     for budget, words in (
-        (state.spent, f"for {money(state.spent, unit)}"),
-        (state.budget, limit),
+        (now, f"for {money(state.spent, unit)}"),
+        (end, limit),
     ):
         error = error_under(model, budget)
         if error is not None and budget != 0:

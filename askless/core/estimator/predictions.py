@@ -23,6 +23,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve, Model
 from askless.core.session.plans.outline import outline
 from askless.core.session.policies import check_policy
+from askless.core.session.spending import find_limit
 from askless.core.session.state import Aim, Spend
 from askless.core.simulation.curves import evaluate
 from askless.core.simulation.outcomes import Outcomes, TableRows, simulate_each
@@ -107,12 +108,13 @@ class Served(NamedTuple):
         """Return the budget to predict under if at most `limit` may be spent.
 
         Both are in micro-units. It is smaller where the curve is significantly better
-        there; the curve applies only to the preferred policy, without an aim.
+        there; the curve applies only to the preferred policy, without an aim. Of what
+        is left it is the part that is worth spending.
         """
         curve = self.model.curve
-        if curve is None or policy is not None or aim is not None:
-            return limit
-        return curve.best_budget(limit)
+        if curve is not None and policy is None and aim is None:
+            limit = curve.best_budget(limit)
+        return find_limit(self.ensemble, limit, aim, "worthwhile", policy)
 
     def choose_policy(self, name: str | None) -> str | None:
         """Return the name of a policy; None: the one preferred at each budget."""
@@ -164,8 +166,8 @@ class BudgetedPredictor(ABC):
     def best_budget(self, budget: Budget = None) -> float | None:
         """Return the budget that rows are predicted under if one may spend so much.
 
-        It is a smaller one where the curve says that it surely errs less; None:
-        unlimited.
+        It is a smaller one where the curve says that it surely errs less, or that the
+        rest is not worth spending; None: unlimited.
         """
         limit = read_budget(self._or_default("budget", budget))
         policy = self._or_default("policy", None)

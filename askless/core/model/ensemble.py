@@ -19,7 +19,7 @@ from askless.core.model.certificates import Certification
 from askless.core.model.hypotheses import Hypothesis, build_paths
 from askless.core.model.ladder.panels import PanelLadder
 from askless.core.model.measured import MeasuredErrors
-from askless.core.model.ranges import Chance, Each, Micros, Share
+from askless.core.model.ranges import Chance, Each, MeanCost, Micros, Number, Share
 from askless.core.table.dataset import ClassLabel, count_outputs
 
 # A calibration has coefficients at the shares 0, 1/4, 1/2, 3/4 and 1.
@@ -96,6 +96,10 @@ class Knee:
     budget: Micros | None
     #: the smallest budget that held-out rows can't tell from it
     worthwhile: Micros | None
+    #: error, or with error costs their mean, that the whole budget saves besides, and
+    #: its standard error by paired rows; None: nothing besides, or not measured
+    gain: Number | None = None
+    standard_error: MeanCost | None = None
 
 
 @dataclass(frozen=True)
@@ -127,15 +131,17 @@ class Ensemble(Derived):
     knees: tuple[Knee, ...] = ()
 
     def worthwhile_at(self, budget: int | None) -> int | None:
-        """Return the part of a budget that is worth spending, in micro-units.
-
-        It is that of the largest budget of the knees which is not larger.
-        """
-        most = math.inf if budget is None else budget
-        within = [knee for knee in self.knees if as_limit(knee.budget) <= most]
-        if not within or within[-1].worthwhile == within[-1].budget:
+        """Return the part of a budget that is worth spending, in micro-units."""
+        knee = self.knee_at(budget)
+        if knee is None or knee.worthwhile == knee.budget:
             return budget
-        return within[-1].worthwhile
+        return knee.worthwhile
+
+    def knee_at(self, budget: int | None) -> Knee | None:
+        """Return the knee of the largest budget of the knees which is not larger."""
+        most = as_limit(budget)
+        within = [knee for knee in self.knees if as_limit(knee.budget) <= most]
+        return within[-1] if within else None
 
     def policy_at(self, budget: int | None) -> str:
         """Return the policy under a budget, in micro-units; None: unlimited."""
@@ -149,8 +155,8 @@ class Ensemble(Derived):
 
         Amounts that training learned (ends of ranges of budgets, knees, budgets of
         terms, prices in stopping rules) are scaled by the ratio of the sums of all
-        costs. A certification and measured errors hold only at the prices of training,
-        so at others they are left out.
+        costs. A certification and measured errors and gains hold only at the prices of
+        training, so at others they are left out.
         Raises `RefusedError` as `apply_prices` does; `where` begins its fields.
         """
         catalogue = apply_prices(self.catalogue, self.is_used, prices, where)

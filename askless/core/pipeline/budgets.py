@@ -177,7 +177,10 @@ def find_knees(
             last = place
         parts.append(last)
     return tuple(
-        Knee(budget, budgets[part]) for budget, part in zip(budgets, parts, strict=True)
+        Knee(budgets[place], budgets[part], *compare_costs(losses, part, place))
+        if part < place
+        else Knee(budgets[place], budgets[place])
+        for place, part in enumerate(parts)
     )
 
 
@@ -206,16 +209,18 @@ def does_as_well(losses: HeldOutLosses, less: int, more: int) -> bool:
     `less` and `more` are their positions. It does where the rows can't tell them apart,
     and where errors have costs also if the larger one saves no more than it spends.
     """
-    pair = losses.weights, losses.groups
-    gap, error = average_differences(
-        losses.costs[:, less] - losses.costs[:, more], *pair
-    )
+    gap, error = compare_costs(losses, less, more)
     if losses.spends is not None and gap <= losses.spends[more] - losses.spends[less]:
         return True
     if gap > min(error, ERROR_SLACK * losses.dearest):
         return False
-    lost, error = average_differences(
-        losses.log_losses[:, less] - losses.log_losses[:, more], *pair
-    )
+    gaps = losses.log_losses[:, less] - losses.log_losses[:, more]
+    lost, error = average_differences(gaps, losses.weights, losses.groups)
     gained = losses.weights @ (losses.prior_losses - losses.log_losses[:, more])
     return lost <= max(error, (1.0 - LEAST_KEPT) * float(gained))
+
+
+def compare_costs(losses: HeldOutLosses, less: int, more: int) -> tuple[float, float]:
+    """Return what a larger budget saves of error costs, and its standard error."""
+    gaps = losses.costs[:, less] - losses.costs[:, more]
+    return average_differences(gaps, losses.weights, losses.groups)

@@ -17,7 +17,8 @@ def find_measured(
 ) -> MeasuredErrors | None:
     """Return the errors that were measured on sessions as these; None: on none.
 
-    The curve is one of sessions without an aim, asked by the policy of the budget.
+    The curve is one of sessions without an aim, asked by the policy of the budget and
+    spending all of it; `budget` is what a session spends at most.
     """
     is_measured = aim is None and policy == ensemble.policy_at(budget)
     return ensemble.measured if is_measured else None
@@ -33,18 +34,19 @@ def make_promise(
     Notes
     -----
     With E(b) the error of the model's curve under the largest budget not above b, the
-    error at the end is E(budget), the same in the whole session. The error of a state
-    is E(p), p the price of what its prediction reads, all bought anew. What was known
-    at the start adds to the budget what it would have cost. An error is never below
-    the one that is promised for later.
+    error at the end is E(limit), the same in the whole session; the limit is the part
+    of the budget that the session spends (`find_limit`). The error of a state is E(p),
+    p the price of what its prediction reads, all bought anew. What was known at the
+    start adds to the limit what it would have cost. An error is never below the one
+    that is promised for later.
     """
     state, ensemble = position.state, position.ensemble
-    measured = find_measured(ensemble, policy.name, state.budget, state.aim)
+    budget = position.limit
+    measured = find_measured(ensemble, policy.name, budget, state.aim)
     if measured is None:
         return None
     left = policy.plan_left(position)
     value = find_value(policy, position)
-    budget = state.budget
     if budget is not None and state.known:
         budget = max(budget, value + left.spend)
     at_end = measured.rate_at(budget)

@@ -96,3 +96,13 @@ def test_part_is_never_asked_by_another_kind_of_policy() -> None:
     assert parts_of(rows, ranges=ranges) == [0, 0, 20, 20]
     ranges = (BudgetRange(10, "worth"), BudgetRange(None, "panels"))
     assert parts_of(rows, ranges=ranges) == [0, 0, 0, 0]
+
+
+def test_what_a_budget_gains_besides_is_known_where_it_is_not_worth_it() -> None:
+    rows = score(1000, 0.5, 0.2, 0.197, 0.197)
+    ensemble = replace(small_ensemble((10, 10)), policy="panels")
+    knees = find_knees(ensemble, rows, BUDGETS, FREE)
+    assert [knee.gain for knee in knees] == pytest.approx([None, None, 0.003, 0.003])
+    errors = [knee.standard_error for knee in knees]
+    assert errors[:2] == [None, None]
+    assert 0.0 < errors[2] < 0.05

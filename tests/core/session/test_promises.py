@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from askless.core.catalogue.price_lists import PriceList
+from askless.core.model.ensemble import Knee
 from askless.core.model.measured import MeasuredErrors
 from askless.core.model.model import Curve, Model, bind_errors
 from askless.core.session import machine
@@ -51,6 +52,43 @@ def test_promise_of_the_end_stays_the_same_and_errors_descend():
     left = [promise.questions_left for promise in promises]
     assert left == [(n, n) for n in range(len(left), 0, -1)]
     assert promises[-1].error_after == 0.2
+
+
+KNEES = (Knee(0, 0), Knee(1, 1), Knee(2, 1), Knee(None, 1))
+
+
+def nested():
+    """Panels of one, two and three features, of which the first is worth it."""
+    plain = small_ensemble([1, 1, 1])
+    ladder = make_ladder(plain, [(0, 1, 2)])
+    return replace(
+        plain, panels=ladder, policy="panels", measured=MEASURED, knees=KNEES
+    )
+
+
+@pytest.mark.parametrize(
+    ("spend", "end", "left", "cost"),
+    [("worthwhile", 0.3, (1, 1), 1), ("all", 0.2, (3, 3), 3)],
+)
+def test_promised_end_is_that_of_what_is_spent(spend, end, left, cost):
+    stop = replace(NEVER, spend=spend)
+
+    promise = promise_of(nested(), stop=stop)
+
+    assert (promise.error_now, promise.error_at_end) == (0.5, end)
+    assert (promise.questions_left, promise.spend_left) == (left, cost)
+
+
+def test_question_beyond_what_is_worth_it_promises_the_whole_budget():
+    ensemble = nested()
+    state = machine.start(ensemble, None, stop=NEVER)
+
+    ended = observe(ensemble, state, state.next_feature_idx, "value", 1.0)
+
+    assert ended.stop_reason == "not_worth_it"
+    promise = machine.next_question(ensemble, ended).promise
+    assert (promise.error_now, promise.error_at_end) == (0.3, 0.2)
+    assert (promise.questions_left, promise.spend_left) == ((2, 2), 2)
 
 
 def test_voting_policies_promise_the_same_end():

@@ -15,6 +15,7 @@ from askless.core.catalogue.prices import from_micros, price
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import bundle_members, count_questions, find_paid
 from askless.core.session.explorations import is_explored
+from askless.core.session.position import Position
 from askless.core.session.state import Question, State
 from askless.core.session.uses import sort_open
 from askless.core.table.cells import number_text
@@ -83,12 +84,14 @@ def max_questions_left(opened: OpenSession) -> int:
         is_bundled = bool(catalogue.is_bundled[idx])
         key = ("bundle", feature.group) if is_bundled else idx
         purchases[key] = price(catalogue, paid, idx) if is_bundled else feature.cost
-    left, n_most = state.remaining, 0
+    position, n_most = Position.of(ensemble, state), 0
+    # Who goes on where it is not worth it may spend all of the budget.
+    is_beyond = state.stop_reason == "not_worth_it"
+    left = (position.beyond if is_beyond else position).remaining
     for amount in sorted(purchases.values()):
-        if left is not None:
-            left -= amount
+        left -= amount
         # The cheapest come first, so once one does not fit, none after it does.
-        n_most += left is None or left >= 0
+        n_most += left >= 0
     if state.stop.max_questions is not None:
         n_left = state.stop.max_questions - count_questions(
             ensemble.catalogue, state.history

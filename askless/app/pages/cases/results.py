@@ -33,6 +33,7 @@ from askless.app.words.stops import describe_stop
 from askless.core.catalogue.prices import from_micros, to_micros
 from askless.core.errors import RefusedError
 from askless.core.model.ensemble import Ensemble
+from askless.core.session.position import Position
 from askless.core.session.state import State
 from askless.core.session.uses import sort_open
 
@@ -86,7 +87,7 @@ def result_context(opened: OpenSession | ErasedSession) -> dict[str, Any]:
         "meaning": case_words.explain_chance(session),
         "reasons": case_words.list_reasons(session, model),
         "unasked": case_words.list_missing(model, state),
-        "error_now": trust.error_under(model, state.budget),
+        "error_now": trust.error_under(model, Position.of(model.ensemble, state).limit),
         "reliability": trust.describe_reliability(model, state, session.prediction),
         "larger": case_words.list_larger_budgets(model, state),
         "is_ended": state.is_ended,

@@ -31,7 +31,8 @@ from askless.app.words.budgets import (
     budget_words,
     noise_words,
 )
-from askless.app.words.savings import find_knee
+from askless.app.words.savings import describe_knee, find_knee
+from askless.app.words.stops import to_sentence
 from askless.core.catalogue.catalogue import Feature
 from askless.core.catalogue.prices import to_micros
 from askless.core.errors import Refusal, RefusedError
@@ -87,6 +88,7 @@ def show_form(
         beyond=beyond_words(model),
         # Limited budgets come first in a curve.
         knee=knee,
+        beyond_knee=to_sentence(describe_knee(model)),
         chart=budget_chart(model),
         has_known=any(
             text and name.startswith("known.")
@@ -173,6 +175,8 @@ def read_start_request(form: FormData, model_id: str, model: Model) -> PredictRe
     if text := text_in(form, "client_ref"):
         raw["client_ref"] = text
     raw["stop"]["certain"] = text_in(form, "certain") == "yes"
+    if text := text_in(form, "spend"):
+        raw["stop"]["spend"] = text
     if text := text_in(form, "confidence"):
         raw["stop"]["confidence"] = read_or_note(
             refusals, lambda: read_confidence(text)

@@ -25,6 +25,7 @@ from askless.core.catalogue.prices import to_micros
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.model import Model
 from askless.core.session.plans.flow import FlowBounds, find_flow
+from askless.core.session.spending import find_limit
 
 router = APIRouter(prefix="/ui/models/{id}", include_in_schema=False)
 DEPTHS = ("1", "2", "3", "4", "5")
@@ -123,6 +124,7 @@ def read_plan_request(typed: dict[str, str]) -> PlanRequest:
 def build_plan_view(head: ModelHead, model: Model, wish: PlanRequest) -> PlanView:
     ensemble, unit = model.ensemble, model.ensemble.catalogue.cost_unit
     budget_name = "without a limit" if wish.budget is None else money(wish.budget, unit)
+    limit = find_limit(ensemble, wish.budget, None, "worthwhile")
     flow = find_flow(ensemble, wish.budget, FlowBounds(depth=wish.depth))
     root = describe_plan(ensemble, flow)
     label = f"Plan of {head.name}, {budget_name}; the list below says the same"
@@ -131,8 +133,8 @@ def build_plan_view(head: ModelHead, model: Model, wish: PlanRequest) -> PlanVie
         svg=draw_layout(compute_layout(root), label),
         outline=isolate(outline_cells(model, wish.budget)),
         budget=budget_name,
-        error=error_under(model, wish.budget),
-        is_drawn=ensemble.policy_at(wish.budget) == "sample",
+        error=error_under(model, limit),
+        is_drawn=ensemble.policy_at(limit) == "sample",
     )
 
 

@@ -51,9 +51,19 @@ class ModelCalls:
         return await self.connection.request_json("GET", f"{model_path(model)}/curve")
 
     @Call
-    async def plan(self, model: str | StoredModel, budget: float | None = None) -> Json:
-        """Return the purchases that a budget allows, in order; None: unlimited."""
+    async def plan(
+        self,
+        model: str | StoredModel,
+        budget: float | None = None,
+        spend: str | None = None,
+    ) -> Json:
+        """Return the purchases that a budget allows, in order; None: unlimited.
+
+        `spend` is "worthwhile", the default, or "all", as in the `stop` of a session.
+        """
         params = {} if budget is None else {"budget": json.dumps(budget)}
+        if spend is not None:
+            params["spend"] = spend
         return await self.connection.request_json(
             "GET", f"{model_path(model)}/plan", params=params
         )

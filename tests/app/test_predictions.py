@@ -247,4 +247,4 @@ def test_order_says_whether_a_budget_is_spent_that_errs_more(is_exact, used):
 
     order = read_predict({"budgets": [2], "exact_budget": is_exact}, stored)
 
-    assert order.choose_budget(2 * MICROS) == used
+    assert order.choose_budget(stored.ensemble, 2 * MICROS) == used

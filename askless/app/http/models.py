@@ -36,6 +36,7 @@ from askless.app.http.plumbing.turns import read_in_turn
 from askless.app.service import models as service
 from askless.app.service.loop import monitor
 from askless.core.catalogue.prices import MAX_UNITS, to_micros
+from askless.core.session.state import Spend
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=RetriedRoute)
 # Days that a monitor covers by default.
@@ -147,9 +148,12 @@ def get_model_plan(
     budget: Annotated[
         Budget | None, Query(description="Without it, unlimited.", examples=[60.0])
     ] = None,
+    spend: Annotated[
+        Spend, Query(description="As in `stop` of a session.", examples=["all"])
+    ] = "worthwhile",
 ) -> schemas.Plan:
     """List what a session with this budget buys, if every answer comes."""
-    return service.plan(db, loaded, id, budget)
+    return service.plan(db, loaded, id, budget, spend)
 
 
 @router.get(

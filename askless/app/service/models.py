@@ -36,7 +36,7 @@ from askless.core.session import machine
 from askless.core.session.plans.outline import outline
 from askless.core.session.policies import POLICIES, default_policy
 from askless.core.session.position import Position
-from askless.core.session.state import Answer, StopRule
+from askless.core.session.state import Answer, Spend, StopRule
 
 page = models.page
 # A model with its document, MODEL.json.
@@ -96,14 +96,18 @@ def curve(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Curve:
 
 
 def plan(
-    db: Transaction, loaded: LoadedModels, model_id: str, budget: int | None
+    db: Transaction,
+    loaded: LoadedModels,
+    model_id: str,
+    budget: int | None,
+    spend: Spend,
 ) -> bodies.Plan:
     """Return the purchases in order at a budget in micro-units; None: unlimited."""
     ensemble = find(db, loaded, model_id).ensemble
-    policy = default_policy(ensemble, budget, None)
+    policy = default_policy(ensemble, budget, None, spend)
     features = ensemble.catalogue.features
     purchases, total = [], 0
-    for question in outline(ensemble, budget):
+    for question in outline(ensemble, budget, spend=spend):
         total += question.price
         feature = features[question.feature_idx]
         purchases.append(
@@ -120,7 +124,8 @@ def plan(
     if POLICIES[policy].has_votes:
         # The plan without any answer: certainty, which depends on answers, must not end
         # it.
-        state = machine.start(ensemble, budget, stop=StopRule(certain=False))
+        stop = StopRule(certain=False, spend=spend)
+        state = machine.start(ensemble, budget, stop=stop)
         n_planned = Position.of(ensemble, state).plan.length
     return bodies.Plan(
         budget=None if budget is None else from_micros(budget),

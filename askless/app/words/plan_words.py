@@ -18,6 +18,7 @@ ENDS = {
     "all_known": "All that it needs is known.",
     "budget_exhausted": "The rest of the budget pays nothing more that it reads.",
     "plan_complete": "The plan buys nothing more.",
+    "not_worth_it": "Going on is not worth its price.",
 }
 
 

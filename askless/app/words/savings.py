@@ -91,14 +91,14 @@ def describe_knee(model: Model) -> str:
     unit = ensemble.catalogue.cost_unit
     most = "no limit" if last.budget is None else money(last.budget, unit)
     spend = money(round(more - less, -4), unit)
-    gain = describe_gain(last, unit, has_costs=ensemble.error_costs is not None)
+    gain = describe_rest(last, unit, has_costs=ensemble.error_costs is not None)
     return (
         f"going on from {money(part, unit)} to {most} is not worth it: {spend} more on "
         f"average {gain}"
     )
 
 
-def describe_gain(knee: Knee, unit: str, *, has_costs: bool) -> str:
+def describe_rest(knee: Knee, unit: str, *, has_costs: bool) -> str:
     """Return what the part of a budget beyond the worthwhile one saves on top."""
     if knee.gain is None or knee.standard_error is None:
         return "for what held-out cases can't tell from nothing"

@@ -1,6 +1,6 @@
 """Reasons why a session asks no more, in words with its amounts."""
 
-from askless.app.words.savings import describe_gain
+from askless.app.words.savings import describe_rest
 from askless.app.words.wording import money
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.machine import next_question
@@ -48,7 +48,7 @@ def describe_not_worth(ensemble: Ensemble, state: State) -> str:
     unit = ensemble.catalogue.cost_unit
     price, spend = question.price, measure_rest(state, position)
     words = "" if price == spend else f", {money(price, unit)} for the next question"
-    gain = describe_gain(knee, unit, has_costs=ensemble.error_costs is not None)
+    gain = describe_rest(knee, unit, has_costs=ensemble.error_costs is not None)
     return f"going on is not worth it: {money(spend, unit)} more{words}, {gain}"
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from askless.core.errors import AnswerError, OverBudgetError
 from askless.core.session import machine
 from askless.core.session.answers import MAX_TAKEN
-from askless.core.session.reversals import reverse
+from askless.core.session.machine import reverse
 from askless.core.session.state import Answer, Charge
 from askless.core.session.steps import trace_answers
 from tests.panels import make_ladder

@@ -7,7 +7,7 @@ from askless.app.records import LedgerEntry
 from askless.app.service.sessions.opened import SessionCall, lock_open, save
 from askless.app.store import ledger, sessions
 from askless.app.store.database.transactions import Transaction
-from askless.core.session.reversals import reverse as reverse_charge
+from askless.core.session.machine import reverse as reverse_charge
 
 
 def reverse(

@@ -162,7 +162,6 @@ def make_stopping(n_panels: int, n_rules: int = 2, seed: int = 0) -> Stopping:
             targets=np.array([random.integers(0, one + 1) for one in range(n_panels)]),
             thresholds=random.choice([-1.0, 0.1, 0.2, 0.3, 0.4], n_panels),
             prices=random.integers(0, 10, n_panels),
-            left=random.random(n_panels),
         )
         for number in range(n_rules)
     )

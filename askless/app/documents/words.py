@@ -38,6 +38,10 @@ MEANINGS: dict[Any, dict[str, str]] = {
         "refused": "it is not to be obtained; that says nothing about the case",
         "unknown": "nobody knows; that says nothing about the case",
     },
+    state.Spend: {
+        "worthwhile": "what held-out rows can tell from nothing",
+        "all": "all that helps at all",
+    },
     state.StopReason: {
         "plan_complete": "nothing that what remains still pays would be bought next: "
         "it would not lower the expected error, or what comes before it is too dear",
@@ -124,6 +128,7 @@ TakenOutcome = TypeAliasType(
 StopReason = TypeAliasType(
     "StopReason", Annotated[state.StopReason, explain_values(state.StopReason)]
 )
+Spend = TypeAliasType("Spend", Annotated[state.Spend, explain_values(state.Spend)])
 EntryKind = TypeAliasType(
     "EntryKind", Annotated[records.EntryKind, explain_values(records.EntryKind)]
 )

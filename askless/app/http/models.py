@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field
 from askless.app.documents.http import models as schemas
 from askless.app.documents.http import outcomes
 from askless.app.documents.shape import Answer
+from askless.app.documents.words import Spend
 from askless.app.errors import ConflictError
 from askless.app.http.plumbing.contract import problems
 from askless.app.http.plumbing.days import Day, day, day_end, day_start, days_before
@@ -36,7 +37,6 @@ from askless.app.http.plumbing.turns import read_in_turn
 from askless.app.service import models as service
 from askless.app.service.loop import monitor
 from askless.core.catalogue.prices import MAX_UNITS, to_micros
-from askless.core.session.state import Spend
 
 router = APIRouter(prefix="/models", tags=["models"], route_class=RetriedRoute)
 # Days that a monitor covers by default.

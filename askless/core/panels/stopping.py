@@ -205,23 +205,6 @@ def learn_steps(judged: JudgedPanels, rate: float) -> Steps:
     return steps
 
 
-def follow_steps(judged: JudgedPanels, steps: Steps) -> tuple[FloatArray, FloatArray]:
-    """Return the spend of rows from each panel on, and their error cost at the end.
-
-    Both are (n_panels, n_rows). Rows jump from panel to panel; `follow_rule` asks them
-    feature by feature.
-    """
-    spends, losses = np.zeros(judged.losses.shape), judged.losses.copy()
-    # A target comes before its panel, so what follows it is known by now.
-    for here, there in enumerate(steps.targets.tolist()):
-        if there != here:
-            goes_on = judged.risks[here] > steps.thresholds[here]
-            price = judged.prices[here, there]
-            spends[here, goes_on] = price + spends[there, goes_on]
-            losses[here, goes_on] = losses[there, goes_on]
-    return spends, losses
-
-
 def measure_steps(walkers: Walkers, weights: FloatArray, steps: Steps) -> Point:
     """Return mean spend and error cost of all rows that follow some steps."""
     spends, losses = follow_rule(walkers, *steps)
@@ -280,20 +263,12 @@ def make_rule(judged: JudgedPanels, point: Point, rate: float) -> StoppingRule:
     `rate` is the error cost that a micro-unit of spend has to save.
     """
     targets, thresholds = point.steps
-    _, losses = follow_steps(judged, point.steps)
     numbers = np.arange(targets.size)
-    # The share of the expected error cost that is left at the end of those that go on.
-    left, has_target = np.ones(targets.size), targets != numbers
-    goes_on = has_target[:, None] & (judged.risks > thresholds[:, None])
-    expected = (judged.weights * judged.risks * goes_on).sum(axis=1)
-    actual = (judged.weights * losses * goes_on).sum(axis=1)
-    np.divide(actual, expected, out=left, where=expected > 0)
     return StoppingRule(
         rate=rate,
         spend=point.spend,
         error=point.error,
         targets=targets,
-        thresholds=np.where(has_target, thresholds, 0.0),
+        thresholds=np.where(targets != numbers, thresholds, 0.0),
         prices=np.maximum(judged.prices[numbers, targets], 0),
-        left=np.minimum(left, 1.0),
     )

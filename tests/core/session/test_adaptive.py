@@ -53,7 +53,6 @@ def always(*costs, **changes) -> Ensemble:
         "targets": np.array([0, 0, 0]),
         "thresholds": np.array([0.0, -1.0, -1.0]),
         "prices": np.array([0, costs[1], sum(costs)]),
-        "left": np.array([1.0, 0.5, 0.25]),
     }
     return ensemble_of(costs, (0, 1), **(fields | changes))
 

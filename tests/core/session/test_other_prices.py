@@ -89,9 +89,7 @@ def test_ranges_of_budgets_move_with_the_sum_of_all_prices():
 
 def test_rules_for_going_on_move_with_the_sum_of_all_prices():
     nothing = np.zeros(1)
-    rule = StoppingRule(
-        *(0.5, 8.0, 0.25, np.array([0]), nothing, np.array([6]), nothing)
-    )
+    rule = StoppingRule(*(0.5, 8.0, 0.25, np.array([0]), nothing, np.array([6])))
     ensemble = small_ensemble([10, 30])
     ladder = replace(
         make_ladder(ensemble, [[0, 1]]), stopping=Stopping(nothing, (rule,))

@@ -12,9 +12,9 @@ from askless.app.documents.http.sessions import MAX_SEED
 from askless.app.documents.http.terms import AimWish
 from askless.app.documents.http.trainings import Failure, Standing
 from askless.app.documents.shape import EXAMPLE_TIME, Answer, Shape
-from askless.app.documents.words import JobKind, TrainingState
+from askless.app.documents.words import JobKind, Spend, TrainingState
 from askless.core.parameters import parameters
-from askless.core.session.state import Spend, StopRule
+from askless.core.session.state import StopRule
 
 JOB_ID = "job_5e6f708192a3b4c5d6e7f809"
 MAX_BUDGETS = 1000

@@ -23,12 +23,13 @@ from askless.app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units, shap
 from askless.app.documents.words import (
     Outcome,
     SessionState,
+    Spend,
     StopReason,
     TakenOutcome,
 )
 from askless.core.session.certificates import COVERAGES
 from askless.core.session.explorations import RATES
-from askless.core.session.state import Spend, StopRule
+from askless.core.session.state import StopRule
 
 SESSION_ID = "ses_3b5d7f90a1c2e4f607182930"
 # Many languages can't read larger integers from JSON exactly.

@@ -13,7 +13,6 @@ from askless.core.model.ranges import (
     Each,
     MeanCost,
     Positions,
-    Shares,
 )
 
 ErrorCosts = tuple[tuple[float, ...], ...]
@@ -38,9 +37,6 @@ class StoppingRule(Arrays):
     thresholds: Annotated[FloatArray, Interval(ge=-1, le=1e18), Each("panels")]
     #: (n_panels,), price of going on to the target, in micro-units
     prices: Annotated[Amounts, Each("panels")]
-    #: (n_panels,), share of the expected error cost that is left at the end, measured
-    #: on held-out rows that went on
-    left: Annotated[Shares, Each("panels")]
 
     def scale(self, factor: float) -> "StoppingRule":
         """Return the rule where all prices are a factor times those of training."""

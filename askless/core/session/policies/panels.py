@@ -8,7 +8,6 @@ from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.blends import to_chances
-from askless.core.model.votes import TIE, pick_class
 from askless.core.session.answers import take
 from askless.core.session.ladders import (
     SAME_LOSS,
@@ -24,7 +23,8 @@ from askless.core.session.ladders import (
     price_plan,
     stand,
 )
-from askless.core.session.policy import PlanLeft, Policy, Step, find_beyond
+from askless.core.session.policies.odds import OddsPolicy
+from askless.core.session.policy import PlanLeft, Step, find_beyond
 from askless.core.session.position import Position
 from askless.core.session.rows.branches import Branch, split_branch
 from askless.core.session.rows.traces import Traces, make_traces
@@ -38,7 +38,7 @@ from askless.core.session.rows.walks import (
 from askless.core.session.state import Answer
 
 
-class PanelPolicy(Policy):
+class PanelPolicy(OddsPolicy):
     """Ask the features of the affordable panel of least expected loss.
 
     Features that are known or paid cost nothing more, so the panel is chosen again
@@ -47,7 +47,6 @@ class PanelPolicy(Policy):
     """
 
     name = "panels"
-    has_votes = False
 
     def serves(self, ensemble: Ensemble) -> bool:
         """Return whether the ensemble has panels."""
@@ -154,22 +153,6 @@ class PanelPolicy(Policy):
         rows[:, 0, feature_idx] = values
         number, known = find_predictor(after), find_known(after)
         return to_chances(ladder_of(ensemble).predict_logits(number, rows, known)[:, 0])
-
-    def chances(self, ensemble: Ensemble, standing: Standing) -> FloatArray:
-        """Return the probability of each class; (..., n_classes)."""
-        del ensemble
-        return to_chances(standing.scores)
-
-    def votes(self, ensemble: Ensemble, standing: Standing) -> IntArray:
-        """Return the most probable class; (...)."""
-        return pick_class(ensemble, to_chances(standing.scores), TIE)
-
-    def is_certain(self, position: Position) -> bool:
-        """Return whether no question or result is left; a blend has no bounds."""
-        is_coming = position.case.status == kernels.PENDING
-        if (is_coming & position.ensemble.is_used).any():
-            return False
-        return self.find_next(position).feature_idx is None
 
     def walk(self, ensemble: Ensemble, simulated: SimulatedRows) -> Walks:
         """Simulate a session for every row under every budget.

@@ -15,8 +15,9 @@ from askless.core.model.ladder.asking import (
 )
 from askless.core.model.ladder.blends import to_chances
 from askless.core.model.ladder.tables import PartTables
-from askless.core.model.votes import TIE, pick_class
-from askless.core.session.policy import Policy, Step, find_beyond
+from askless.core.model.votes import TIE
+from askless.core.session.policies.odds import OddsPolicy
+from askless.core.session.policy import Step, find_beyond
 from askless.core.session.position import UNLIMITED, Position, once
 from askless.core.session.rows.walks import SimulatedRows, Standing, Walks
 
@@ -32,7 +33,7 @@ class TableCase(NamedTuple):
     n_known: int
 
 
-class WorthPolicy(Policy):
+class WorthPolicy(OddsPolicy):
     """Ask the feature that lowers the expected entropy most for its price.
 
     A gate is worth what the best question behind it is worth. Chances come from the
@@ -41,7 +42,6 @@ class WorthPolicy(Policy):
     """
 
     name = "worth"
-    has_votes = False
 
     def serves(self, ensemble: Ensemble) -> bool:
         """Return whether the ensemble has tables, and terms to ask by them."""
@@ -86,22 +86,6 @@ class WorthPolicy(Policy):
         case, worth = find_case(position), worth_of(position.ensemble)
         odds = worth.predict(case.logs[None], np.array([case.n_known]))[0]
         return stand_by_odds(position.ensemble, odds, np.array(case.part))
-
-    def chances(self, ensemble: Ensemble, standing: Standing) -> FloatArray:
-        """Return the probability of each class; (..., n_classes)."""
-        del ensemble
-        return to_chances(standing.scores)
-
-    def votes(self, ensemble: Ensemble, standing: Standing) -> IntArray:
-        """Return the most probable class; (...)."""
-        return pick_class(ensemble, to_chances(standing.scores), TIE)
-
-    def is_certain(self, position: Position) -> bool:
-        """Return whether no question or result is left; tables have no bounds."""
-        is_coming = position.case.status == kernels.PENDING
-        if (is_coming & position.ensemble.is_used).any():
-            return False
-        return self.find_next(position).feature_idx is None
 
     def walk(self, ensemble: Ensemble, simulated: SimulatedRows) -> Walks:
         """Simulate a session for every row under every budget."""

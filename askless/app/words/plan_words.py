@@ -51,7 +51,7 @@ def describe_plan(
         head = f"Decide: {ensemble.classes[node.forecast.label].display}"
         lines.append(f"{money(spent, unit)} spent")
         if node.stop_reason is not None:
-            lines.append((ENDS | STOP_WORDS)[node.stop_reason])
+            lines.append((STOP_WORDS | ENDS)[node.stop_reason])
     else:
         feature = ensemble.catalogue.features[node.question.feature_idx]
         head = f"Ask: {feature.title}"

@@ -50,9 +50,7 @@ def draw_rule(ensemble, random):
     )
     thresholds = random.choice([-1.0, 0.1, 0.3, 0.45], len(panels))
     prices = np.maximum(ways[np.arange(len(panels)), targets], 0)
-    return StoppingRule(
-        0.0, 0.0, 0.5, targets, thresholds, prices, np.ones(len(panels))
-    )
+    return StoppingRule(0.0, 0.0, 0.5, targets, thresholds, prices)
 
 
 def walk_sessions(ensemble, values, rule):

@@ -47,6 +47,9 @@ def test_evaluate_prints_the_agreed_json(place, model, run):
     curve = json.loads(finished.out)
     assert list(curve) == [
         "policy",
+        "promised_error",
+        "lists",
+        "commonest_list",
         "budgets",
         "error",
         "error_calibrated",
@@ -59,6 +62,22 @@ def test_evaluate_prints_the_agreed_json(place, model, run):
     assert curve["budgets"] == [0, 4.5, None]
     assert curve["max_spend"][1] <= 4.5
     assert curve["rows"] == 80
+    # Nothing is asked for nothing, which is one list, of all.
+    assert (curve["lists"][0], curve["commonest_list"][0]) == (1, 1.0)
+
+
+def test_evaluate_tells_what_the_first_question_promises(place, model, run):
+    asked = ("--budgets", "0,4.5,inf", "--json")
+    stored = json.loads(model.read_text())["curve"]
+
+    told = json.loads(run("evaluate", model, place / "data.csv", *asked).out)
+    of_others = run("evaluate", model, place / "data.csv", *asked, "--policy", "sample")
+
+    promised, errors = told["promised_error"], stored["errors_calibrated"]
+    assert (promised[0], promised[-1]) == (errors[0], errors[-1])
+    assert promised[1] in errors
+    # No rows measured how another policy errs.
+    assert json.loads(of_others.out)["promised_error"] == [None] * 3
 
 
 def test_evaluate_tells_what_early_stops_save_or_why_there_are_none(place, model, run):

@@ -1,5 +1,6 @@
 """Compute error curves of rows in memory, and write curves as JSON."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +9,10 @@ from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve, Model
 from askless.core.pipeline.budgets import usual_budgets
+from askless.core.session import machine
 from askless.core.session.policies import default_policy
+from askless.core.session.promises import find_measured
+from askless.core.session.state import StopRule
 from askless.core.simulation.blocks import Conditions
 from askless.core.simulation.curves import Endings, make_curve, simulate_rows
 from askless.core.simulation.early import EarlyPoint
@@ -68,6 +72,38 @@ def list_policies(ensemble: Ensemble, played: Conditions) -> str:
         played.policy or default_policy(ensemble, *pair, played.spend) for pair in pairs
     )
     return ", ".join(dict.fromkeys(policies))
+
+
+def promise_errors(ensemble: Ensemble, played: Conditions) -> list[float | None]:
+    """Return what the first question promises for the end; None: nothing.
+
+    Where no question is asked it is the error now. All rows begin in the same state.
+    """
+    aims, promised = played.aims or [None] * len(played.budgets), list[float | None]()
+    for budget, aim in zip(played.budgets, aims, strict=True):
+        policy = played.policy or default_policy(ensemble, budget, aim, played.spend)
+        stop = StopRule(certain=False, spend=played.spend)
+        state = machine.start(ensemble, budget, policy=policy, stop=stop, aim=aim)
+        question = machine.next_question(ensemble, state)
+        if question is not None and state.stop_reason is None:
+            promise = question.promise
+            promised.append(None if promise is None else promise.error_at_end)
+        else:
+            measured = find_measured(ensemble, policy, budget, aim)
+            promised.append(None if measured is None else measured.rate_at(0))
+    return promised
+
+
+def describe_asking(
+    ensemble: Ensemble, played: Conditions, lists: Sequence[tuple[int, float]]
+) -> dict[str, Any]:
+    """Return who asks, what is promised, and how many lists of questions there are."""
+    return {
+        "policy": list_policies(ensemble, played),
+        "promised_error": promise_errors(ensemble, played),
+        "lists": [n_lists for n_lists, _ in lists],
+        "commonest_list": [share for _, share in lists],
+    }
 
 
 def curve_json(

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from askless.app.batch import orders
-from askless.app.batch.curves import curve_json, list_policies
+from askless.app.batch.curves import curve_json, describe_asking
 from askless.app.batch.labelled import columns_with_text, refuse_options
 from askless.app.batch.measuring import (
     EvaluateOrder,
@@ -189,9 +189,9 @@ def compute_measures(
     ensemble, aims = model.ensemble, list(order.aims)
     work = plan_measuring(model, source, order, str)
     measured = yield from measure_source(source, work, order, str)
-    policies = {"policy": list_policies(ensemble, order.played)}
+    asking = describe_asking(ensemble, order.played, measured.lists)
     unit = ensemble.catalogue.cost_unit
-    curve = policies | curve_json(measured.curve, unit, aims, measured.early)
+    curve = asking | curve_json(measured.curve, unit, aims, measured.early)
     table = curve_to_arrow(curve)
     contents = {
         "json": json.dumps(curve).encode(),

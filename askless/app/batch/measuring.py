@@ -40,6 +40,12 @@ from askless.core.simulation.early import (
     summarise_early,
 )
 from askless.core.simulation.figures import ScoredRows, compute_figures
+from askless.core.simulation.purchases import (
+    Lists,
+    add_lists,
+    describe_lists,
+    sum_block_lists,
+)
 from askless.core.simulation.row_groups import GroupSums
 from askless.core.table.columns import Cells, scale_weights
 from askless.core.table.spec import TableSpec
@@ -58,6 +64,8 @@ class EvaluateOrder:
     #: as the user typed them
     aims: tuple[str, ...] = ()
     early: StopRule | None = None
+    #: whether the lists of questions are counted, which plays each row once more
+    has_lists: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,7 @@ class MeasureWork:
     #: every `stride`-th row is kept for figures
     stride: int
     early: list[EarlyPlan]
+    has_lists: bool = False
 
     def play(self, reader: PartReader) -> Iterator["MeasuredRows"]:
         """Measure the rows of a part, `BLOCK_ROWS` at a time."""
@@ -98,6 +107,9 @@ class MeasureWork:
             kept,
             KeptRows(block.targets[kept], weights[kept], ends.chances),
             (block.values == UNSEEN).sum(axis=0),
+            sum_block_lists(ensemble, block, weights, self.played)
+            if self.has_lists
+            else [],
         )
 
 
@@ -120,6 +132,8 @@ class MeasuredRows(NamedTuple):
     kept: slice
     scored: KeptRows
     n_unseen: IntArray
+    #: by condition
+    lists: list[Lists]
 
 
 class MeasuredTable(NamedTuple):
@@ -128,6 +142,9 @@ class MeasuredTable(NamedTuple):
     curve: Curve
     early: list[EarlyPoint] | None
     warnings: list[str]
+    #: by condition, if they were ordered: how many lists of questions there are, and
+    #: the share of the rows' weight that gets the commonest
+    lists: list[tuple[int, float]]
 
 
 Measuring = Generator[BatchProgress, None, MeasuredTable]
@@ -150,7 +167,7 @@ def plan_measuring(
             ensemble, played.budgets, order.early, played.policy, played.seed
         )
     stride = choose_stride(ensemble, source.n_rows, len(played.budgets))
-    return MeasureWork(terms, played, stride, early)
+    return MeasureWork(terms, played, stride, early, order.has_lists)
 
 
 def has_target(source: RowSource, terms: LabelledTerms) -> bool:
@@ -220,6 +237,8 @@ class WholeSums:
         self.kept: list[KeptRows] = []
         n_features = len(work.terms.ensemble.catalogue.features)
         self.n_unseen = np.zeros(n_features, np.int64)
+        n_counted = len(work.played.budgets) if work.has_lists else 0
+        self.lists: list[Lists] = [{}] * n_counted
 
     @property
     def n_rows(self) -> int:
@@ -241,6 +260,7 @@ class WholeSums:
             self.group_idxs.append(numbers[rows.kept])
         self.kept.append(rows.scored)
         self.n_unseen += rows.n_unseen
+        self.lists = list(map(add_lists, self.lists, rows.lists))
 
     def compute_table(self, threshold: float | None) -> MeasuredTable:
         """Return curve, figures and early stops of all rows."""
@@ -257,7 +277,9 @@ class WholeSums:
         if work.early:
             pairs = zip(work.early, self.early, strict=True)
             early = [summarise_early(*pair, self.sums.weight) for pair in pairs]
-        return MeasuredTable(curve, early, warn_unseen(ensemble, self.n_unseen))
+        lists = [describe_lists(lists) for lists in self.lists]
+        warnings = warn_unseen(ensemble, self.n_unseen)
+        return MeasuredTable(curve, early, warnings, lists)
 
     def collect_scored(self) -> ScoredRows | None:
         """Return rows for figures, with scaled weights; None if all weights are 0."""

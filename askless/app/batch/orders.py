@@ -85,6 +85,7 @@ def read_evaluate(raw: Any, stored: Model) -> EvaluateOrder:
         threshold=request.threshold,
         aims=tuple(format_aim(aim) for aim in aims if aim is not None),
         early=early,
+        has_lists=True,
     )
 
 

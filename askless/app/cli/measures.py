@@ -13,7 +13,7 @@ from askless.app.batch.budgets import largest_budget, parse_budget
 from askless.app.batch.curves import (
     check_threshold,
     curve_json,
-    list_policies,
+    describe_asking,
     measure_rows,
     own_budgets,
 )
@@ -113,11 +113,11 @@ def evaluate_model(
     early = None
     if disagreement is not None:
         early = StopRule(disagreement=disagreement, delta=delta, spend=spend)
-    order = EvaluateOrder(played, table, threshold, tuple(aim or ()), early)
+    order = EvaluateOrder(played, table, threshold, tuple(aim or ()), early, as_json)
     measured = measure_file(as_source(data), stored, order, processes)
     if as_json:
-        asks = {"policy": list_policies(ensemble, played)}
-        document = asks | curve_json(measured.curve, unit, aim or [], measured.early)
+        asking = describe_asking(ensemble, played, measured.lists)
+        document = asking | curve_json(measured.curve, unit, aim or [], measured.early)
         sys.stdout.write(json.dumps(document) + "\n")
         return
     show_measured(measured, ensemble, order)

@@ -1,5 +1,6 @@
 """Count what sessions buy under each of some budgets."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -9,8 +10,12 @@ import numpy.typing as npt
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.catalogue.catalogue import NO_GROUP, Catalogue
 from askless.core.model.ensemble import Ensemble
+from askless.core.simulation.blocks import Block, Conditions
 from askless.core.simulation.simulate import walk
 from askless.core.table.dataset import Dataset
+
+# The weight of the rows whose sessions ask for a set of features, by its packed bits.
+Lists = dict[bytes, float]
 
 
 class Purchases(NamedTuple):
@@ -44,15 +49,16 @@ def measure_purchases(
     for budget in budgets:
         walks = walk(ensemble, dataset.values, [budget], policy, seed, needs_ranks=True)
         is_asked = walks.ranks > 0
-        lists = sum_feature_sets(is_asked, dataset.weights)
+        lists = sum_lists(is_asked, dataset.weights)
+        n_lists, commonest = describe_lists(lists)
         counts = count_row_questions(ensemble.catalogue, is_asked)
         purchases.append(
             Purchases(
                 mean_spend=round(float(dataset.weights @ walks.spent[:, 0]), 3),
                 max_spend=int(walks.spent.max(initial=0)),
                 shares=round_shares(dataset.weights @ is_asked),
-                n_lists=lists.size,
-                commonest=float(round_shares(lists).max(initial=0.0)),
+                n_lists=n_lists,
+                commonest=commonest,
                 ended_after=tuple(
                     round_shares(np.bincount(counts, dataset.weights)).tolist()
                 ),
@@ -61,10 +67,49 @@ def measure_purchases(
     return purchases
 
 
-def sum_feature_sets(is_asked: BoolArray, weights: FloatArray) -> FloatArray:
-    """Sum the weights of rows by the set of features that they are asked; (n_sets,)."""
-    which = np.unique(is_asked, axis=0, return_inverse=True)[1].reshape(-1)
-    return np.bincount(which, weights).astype(np.float64)
+def sum_block_lists(
+    ensemble: Ensemble, block: Block, weights: FloatArray, played: Conditions
+) -> list[Lists]:
+    """Simulate the sessions of a block's rows; return their lists, by condition.
+
+    `weights` (n_rows,) are those of the rows.
+    """
+    lists = []
+    aims = played.aims or [None] * len(played.budgets)
+    for budget, aim in zip(played.budgets, aims, strict=True):
+        walks = walk(
+            ensemble,
+            block.values,
+            [budget],
+            played.policy,
+            played.seed,
+            needs_ranks=True,
+            streams=block.streams,
+            aims=[aim],
+            spend=played.spend,
+        )
+        lists.append(sum_lists(walks.ranks > 0, weights))
+    return lists
+
+
+def sum_lists(is_asked: BoolArray, weights: FloatArray) -> Lists:
+    """Sum the weights of rows by the set of features that they are asked for."""
+    packed = np.packbits(is_asked, axis=1)
+    keys, which = np.unique(packed, axis=0, return_inverse=True)
+    sums = np.bincount(which.reshape(-1), weights, minlength=len(keys))
+    pairs = zip(keys, sums.tolist(), strict=True)
+    return {key.tobytes(): weight for key, weight in pairs if weight > 0.0}
+
+
+def add_lists(lists: Lists, more: Lists) -> Lists:
+    """Return the weights of both by list."""
+    return lists | {key: lists.get(key, 0.0) + more[key] for key in more}
+
+
+def describe_lists(lists: Lists) -> tuple[int, float]:
+    """Return the number of different lists, and the commonest one's share of weight."""
+    shares = np.array([*lists.values()]) / (math.fsum(lists.values()) or 1.0)
+    return len(lists), float(round_shares(shares).max(initial=0.0))
 
 
 def count_row_questions(catalogue: Catalogue, is_asked: BoolArray) -> IntArray:

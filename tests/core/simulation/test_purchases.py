@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from askless.core.model.hypotheses import Stump
-from askless.core.simulation.purchases import measure_purchases
+from askless.core.simulation.blocks import Block, Conditions
+from askless.core.simulation.purchases import (
+    add_lists,
+    describe_lists,
+    measure_purchases,
+    sum_block_lists,
+)
 from tests.small import MICROS, ensemble_of, table_of
 
 
@@ -39,3 +45,34 @@ def test_what_every_row_asks_is_asked_by_all(n_rows):
 
     assert found.shares.tolist() == [1.0]
     assert (found.n_lists, found.commonest, found.ended_after) == (1, 1.0, (0.0, 1.0))
+
+
+def test_lists_of_blocks_add_up_to_those_of_the_whole():
+    """After a missing value the plan goes on to what it then can pay."""
+    ensemble = ensemble_of([Stump(0, 0.5, (1,)), Stump(1, 0.5, (1,))])
+    values = np.array([[1.0, 1.0], [np.nan, 1.0], [1.0, 1.0], [np.nan, 1.0]])
+    weights = np.array([1.0, 2.0, 5.0, 0.0])
+    played = Conditions([0, MICROS, None])
+    targets = np.zeros(4, np.int64)
+
+    whole = sum_block_lists(ensemble, Block(values, targets, range(4)), weights, played)
+    parts = [
+        sum_block_lists(
+            ensemble,
+            Block(values[rows], targets[rows], range(4)[rows], rows.start),
+            weights[rows],
+            played,
+        )
+        for rows in (slice(0, 1), slice(1, 4))
+    ]
+
+    assert list(map(add_lists, *parts)) == whole
+    assert [describe_lists(lists) for lists in whole] == [
+        (1, 1.0),
+        (2, 0.75),
+        (1, 1.0),
+    ]
+
+
+def test_a_list_without_weight_is_none():
+    assert describe_lists({}) == (0, 0.0)

@@ -15,7 +15,7 @@ from askless.core.model.ladder.columns import ALONE, MISSING_CODE, NUMBER_CODE, 
 from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.model.ladder.splits import NOWHERE, Split
 from askless.core.model.ladder.stopping import Stopping, StoppingRule
-from askless.core.model.ladder.tables import PartTable, PartTables
+from askless.core.model.ladder.tables import PartTable, PartTables, TableMember
 from askless.core.panels import search, sets
 from askless.core.panels.effort import EFFORTS
 from askless.core.panels.predictors import blending, trees
@@ -213,8 +213,22 @@ def with_worth(draw, ensembles) -> Ensemble:
         AskingTerms(0, draw(st.sampled_from((0.0, 0.5, 1.0)))),
         AskingTerms(3, 1.0, first),
     )
-    worth = Worth(terms, 1.25, draw(st.sampled_from((0.0, 0.2))), tuple(idxs))
-    ladder = replace(ensemble.panels, tables=tables, worth=worth)
+    panels = tuple(
+        panel
+        if panel.blend is None
+        else replace(
+            panel,
+            blend=replace(
+                panel.blend,
+                tables=TableMember(tables, panel.feature_idxs),
+                tables_weight=0.5,
+            ),
+        )
+        for panel in ensemble.panels.panels
+    )
+    ladder = replace(
+        ensemble.panels, panels=panels, tables=tables, worth=Worth(terms, tuple(idxs))
+    )
     return replace(ensemble, panels=ladder, policy="worth")
 
 

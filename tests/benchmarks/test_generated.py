@@ -5,13 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from askless.core.model.ladder.panels import Panel, PanelLadder
-from askless.core.panels.asking import learn_asking
-from askless.core.panels.gates import fit_tables
-from askless.core.panels.tables import CountedRows
-from benchmarks.data import MICROS
 from benchmarks.frontier import generated, making, shuffled
 from benchmarks.frontier.making import BITS, BLOCK, MAKERS, N_CONTEXTS
+from tests.panels import shorten
 
 
 def make(name: str, n_rows: int = 400) -> making.Made:
@@ -101,18 +97,7 @@ def test_regime_of_cube_nm_12_says_which_features_tell():
 
 
 def test_rows_have_errors_of_fixed_sets_and_of_own_questions(monkeypatch):
-    def fit(dataset, *_, **__):
-        yield 1.0
-        rows = CountedRows(dataset, np.zeros(11, np.bool_))
-        tables = fit_tables(rows, 0)
-        return PanelLadder(
-            (Panel((), 0.7, frozenset(), rises=()),),
-            np.full(1, 9.0),
-            tables=tables,
-            worth=learn_asking(rows, tables, [2 * MICROS], 0),
-        )
-
-    monkeypatch.setattr(generated, "fit_ladder", fit)
+    shorten(monkeypatch)
 
     rows = generated.make_rows("indicator", 1000, "fast", 2)
 
@@ -121,7 +106,8 @@ def test_rows_have_errors_of_fixed_sets_and_of_own_questions(monkeypatch):
     ]
     assert {(row[5], row[7], row[8]) for row in rows} == {("0.000", "0.000", "")}
     assert all(2.0 <= float(row[6]) < 3.0 for row in rows)
-    assert all(float(row[4]) > 0.4 for row in rows)
+    # One list for all errs until it has every group of features.
+    assert [float(row[4]) > 0.2 for row in rows] == [True, True, True, False]
 
 
 def test_a_table_that_there_is_none_of_is_refused(monkeypatch, capsys):

@@ -16,6 +16,7 @@ from askless.core.kernels.asking import (
     play_by_tables,
     rate_gain,
     stand_by_tables,
+    stand_rows,
 )
 from askless.core.kernels.binning import (
     FEW,

@@ -285,6 +285,17 @@ def stand_by_tables(case_cells, is_known, way, tables, out_logs):
 
 
 @kernel
+def stand_rows(coded, is_known, ways, tables, out_logs):
+    """Write the log chances of classes of rows of which the same features are known.
+
+    coded: (n_rows, n_features); is_known: (n_features,); ways: (n_rows, n_parts).
+    out_logs: (n_rows, n_classes), not normalised.
+    """
+    for row in range(coded.shape[0]):
+        stand_by_tables(coded[row], is_known, ways[row], tables, out_logs[row])
+
+
+@kernel
 def reveal_offer(asked, case, prices, is_lost):
     """Reveal a feature, or all of its bundle; return what it charges.
 

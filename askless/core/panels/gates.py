@@ -23,6 +23,7 @@ from askless.core.panels.tables import (
     MANY_STEPS,
     NO_PARENT,
     CountedRows,
+    HeldOutTables,
     make_part,
     share_classes,
 )
@@ -100,6 +101,15 @@ def fit_tables(
             before, gate=gate.split, children=tuple(ways.tolist())
         )
     return PartTables(rows.cuts, rows.is_category, rows.has_missing, tuple(parts))
+
+
+def hold_out_tables(
+    rows: CountedRows, folds: Sequence[IntArray], seed: int
+) -> HeldOutTables:
+    """Return tables of all rows, and of the rows without each fold."""
+    everyone = np.arange(rows.dataset.n_samples)
+    by_fold = [fit_tables(rows, seed, np.setdiff1d(everyone, fold)) for fold in folds]
+    return HeldOutTables(rows, fit_tables(rows, seed), by_fold, folds)
 
 
 def count_gates(parts: Sequence[PartTable], number: int) -> int:

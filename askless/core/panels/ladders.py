@@ -13,10 +13,9 @@ from askless.core.codes.thinning import thin_classes
 from askless.core.kernels import count_threads
 from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.model.ladder.stopping import ErrorCosts
-from askless.core.model.ladder.tables import PartTables
 from askless.core.panels.asking import learn_asking
 from askless.core.panels.effort import EFFORTS, Effort, Recipe
-from askless.core.panels.gates import fit_tables
+from askless.core.panels.gates import hold_out_tables
 from askless.core.panels.predictors.blending import (
     FittedPanels,
     level_rises,
@@ -25,13 +24,13 @@ from askless.core.panels.predictors.blending import (
 from askless.core.panels.predictors.solving import load_solver
 from askless.core.panels.predictors.trees import choose_limits
 from askless.core.panels.purchases import Shop
-from askless.core.panels.rows import PanelRows
+from askless.core.panels.rows import HeldOut, PanelRows
 from askless.core.panels.rungs import choose_rungs
 from askless.core.panels.search import SEARCH_FOLDS, SetSearch
 from askless.core.panels.sets import choose_sets, select_forward
 from askless.core.panels.spread import map_in_threads
 from askless.core.panels.stopping import fit_stopping
-from askless.core.panels.tables import CountedRows, hold_out_tables
+from askless.core.panels.tables import CountedRows, HeldOutTables
 from askless.core.table.dataset import Dataset
 from askless.core.table.gaps import fill_gaps, informative_features, keep_silent
 from askless.core.training.boosting import boost, initial_weights
@@ -48,7 +47,6 @@ N_FOLDS, MANY_ROWS, FEWER_FOLDS = 5, 500, 3
 # Below FEW_ROWS a blend has trees of several seeds, since one alone is half luck.
 FEW_ROWS, N_SEEDS = 300, 3
 
-Tabled = tuple[CountedRows, PartTables]
 Recipes = dict[frozenset[int], tuple[tuple[int, ...], Recipe]]
 
 # Rules whose order of purchases is a candidate.
@@ -98,9 +96,10 @@ def fit_ladder(
         few = replace(few, limits=limits)
         rungs, orders = yield from choose_orders(few, named, settings)
         rows = PanelRows(dataset, seed, limits)
-        tables = fit_tables(tabled, seed)
-        worth = learn_asking(tabled, tables, rungs, seed) if rungs else None
-        blended = yield from fit_panels(rows, orders, settings, (tabled, tables))
+        held_out = hold_out_rows(rows, settings)
+        tables = hold_out_tables(tabled, held_out.folds, seed)
+        worth = learn_asking(tables, rungs) if rungs else None
+        blended = yield from fit_panels(rows, orders, settings, tables)
         judges = blended.held_out.row_idxs
         some = np.linspace(0, judges.size - 1, min(judges.size, MOST_STOPPED))
         some = some.round().astype(np.int64)
@@ -113,7 +112,7 @@ def fit_ladder(
             rows.starts,
             stopping,
             spaces=(blended.space,),
-            tables=tables,
+            tables=tables.whole,
             worth=worth,
         )
 
@@ -159,12 +158,12 @@ def fit_panels(
     rows: PanelRows,
     orders: Sequence[tuple[int, ...]],
     effort: Effort,
-    tables: Tabled | None = None,
+    tables: HeldOutTables | None = None,
 ) -> Generator[float, None, FittedPanels]:
     """Fit the blends of sets, and light blends of their beginnings.
 
-    `tables` are the same rows, where cells that nobody answered are not filled, and
-    the tables fitted to them.
+    `tables` are those of the same rows, where cells that nobody answered are not
+    filled, and of the same folds.
     """
     full = effort.full
     if rows.n_rows < FEW_ROWS:
@@ -181,7 +180,7 @@ def fit_blends(
     orders: Sequence[tuple[int, ...]],
     recipes: Recipes,
     effort: Effort,
-    tables: Tabled | None = None,
+    tables: HeldOutTables | None = None,
 ) -> Generator[float, None, FittedPanels]:
     """Fit a panel by each recipe, and sort the panels in the order of preference.
 
@@ -189,17 +188,12 @@ def fit_blends(
     cheaper one: it was chosen because it is better, by another measure of many rows. A
     beginning is preferred by its loss, after its set. Yields the share of work done.
     """
-    n_folds = FEWER_FOLDS if rows.n_rows >= MANY_ROWS else N_FOLDS
-    held_out = rows.hold_out(n_folds, effort.blend_judges)
+    held_out = hold_out_rows(rows, effort)
     read_idxs = dict.fromkeys(idx for order, _ in recipes.values() for idx in order)
     space = rows.select_with_covariance(tuple(read_idxs))
 
-    tabled = None
-    if tables is not None:
-        tabled = hold_out_tables(tables[0], held_out.folds, tables[1])
-
     def fit(key: frozenset[int]) -> tuple[Panel, FloatArray]:
-        return make_panel(rows, space, *recipes[key], held_out, tabled)
+        return make_panel(rows, space, *recipes[key], held_out, tables)
 
     panels: dict[frozenset[int], Panel] = {}
     logits: dict[frozenset[int], FloatArray] = {}
@@ -220,6 +214,12 @@ def fit_blends(
     ranked = level_rises([replace(panels[k], loss=ranks[k][0]) for k in preferred])
     ranked_logits = np.array([logits[key] for key in preferred])
     return FittedPanels(ranked, ranked_logits, held_out, space)
+
+
+def hold_out_rows(rows: PanelRows, effort: Effort) -> HeldOut:
+    """Return the rows that judge blends and tables, by fold."""
+    n_folds = FEWER_FOLDS if rows.n_rows >= MANY_ROWS else N_FOLDS
+    return rows.hold_out(n_folds, effort.blend_judges)
 
 
 def list_beginning_sizes(most: int, growth: float) -> list[int]:

@@ -181,17 +181,6 @@ def make_part(
     )
 
 
-def fit_root(rows: CountedRows, row_idxs: IntArray | None = None) -> PartTables:
-    """Return the tables of some rows, by default of all, without any gate."""
-    if row_idxs is None:
-        row_idxs = np.arange(rows.dataset.n_samples)
-    sums = rows.count_classes(row_idxs)
-    chances = rows.mix(rows.count(row_idxs), n_steps=MANY_STEPS)
-    nothing = np.zeros(rows.n_cells, np.bool_)
-    root = make_part(float(sums.sum()), share_classes(sums), chances, nothing)
-    return PartTables(rows.cuts, rows.is_category, rows.has_missing, (root,))
-
-
 @dataclass(frozen=True, eq=False)
 class HeldOutTables:
     """The tables of the whole, and those without each fold, which judge its rows."""
@@ -199,6 +188,8 @@ class HeldOutTables:
     rows: CountedRows
     whole: PartTables
     by_fold: list[PartTables]
+    #: the rows of each fold
+    folds: Sequence[IntArray]
 
     def score(
         self, feature_idxs: Sequence[int], fold: int, row_idxs: IntArray
@@ -207,27 +198,14 @@ class HeldOutTables:
 
         Shape (n_rows, n_outputs).
         """
-        part = self.by_fold[fold].parts[0]
         is_used = np.zeros(self.rows.coded.shape[1], np.bool_)
         is_used[list(feature_idxs)] = True
-        scores = np.tile(part.log_shares, (row_idxs.size, 1))
-        kernels.add_logs(self.rows.coded, row_idxs, is_used, part.log_chances, scores)
-        return to_odds(scores)
+        values, coded = self.rows.dataset.values[row_idxs], self.rows.coded[row_idxs]
+        return to_odds(self.by_fold[fold].score(values, is_used, coded))
 
-    def predict(
-        self, feature_idxs: Sequence[int], folds: Sequence[IntArray]
-    ) -> FloatArray:
+    def predict(self, feature_idxs: Sequence[int]) -> FloatArray:
         """Return the log odds of the rows of all folds, ascending by row."""
-        scores = [self.score(feature_idxs, *pair) for pair in enumerate(folds)]
-        order = np.argsort(np.concatenate(folds), kind="stable")
+        scores = [self.score(feature_idxs, *pair) for pair in enumerate(self.folds)]
+        order = np.argsort(np.concatenate(self.folds), kind="stable")
         joined: FloatArray = np.concatenate(scores)[order]
         return joined
-
-
-def hold_out_tables(
-    rows: CountedRows, folds: Sequence[IntArray], whole: PartTables | None = None
-) -> HeldOutTables:
-    """Fit tables to the rows without each fold, and to all unless they are given."""
-    everyone = np.arange(rows.dataset.n_samples)
-    by_fold = [fit_root(rows, np.setdiff1d(everyone, fold)) for fold in folds]
-    return HeldOutTables(rows, whole or fit_root(rows), by_fold)

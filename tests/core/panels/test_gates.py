@@ -19,9 +19,9 @@ from askless.core.model.ladder.asking import (
 from askless.core.model.ladder.splits import NOWHERE
 from askless.core.model.ladder.tables import ROOT, PartTables
 from askless.core.panels import gates
-from askless.core.panels.asking import learn_asking, list_firsts
-from askless.core.panels.gates import fit_tables
-from askless.core.panels.tables import CountedRows, fit_root
+from askless.core.panels.asking import learn_asking
+from askless.core.panels.gates import fit_tables, hold_out_tables
+from askless.core.panels.tables import CountedRows
 from askless.core.table.dataset import ClassLabel, Dataset
 from tests import naive_tables as naive
 
@@ -60,6 +60,19 @@ def tables() -> PartTables:
     return fit_tables(count(multiplex(1000, 0)), 0)
 
 
+def find_part(tables, values, is_known) -> int:
+    cells = tables.find_cells(values[None], is_known)[0]
+    way, logs = tables.list_ways(values[None])[0], np.empty(2)
+    return kernels.stand_by_tables(cells, is_known, way, tables.served, logs)
+
+
+def learn(dataset, budgets):
+    """Return terms learned on two folds."""
+    n_rows = dataset.n_samples
+    folds = [np.arange(0, n_rows, 2), np.arange(1, n_rows, 2)]
+    return learn_asking(hold_out_tables(count(dataset), folds, 0), budgets)
+
+
 def play(tables, dataset, budget, power=1.0):
     every = np.ones(len(dataset.catalogue.features), np.bool_)
     cases = lay_out_cases(tables, dataset.values, every)
@@ -93,12 +106,12 @@ def test_refused_gate_goes_on_by_its_parent(tables: PartTables) -> None:
     first = tables.parts[ROOT].gate.feature_idxs[0]
     is_known = np.ones(N_FEATURES, np.bool_)
     is_known[first] = False
-    assert tables.find_part(values, is_known) == ROOT
+    assert find_part(tables, values, is_known) == ROOT
     is_known[first] = True
     child = tables.parts[ROOT].children[int(values[first])]
     second = tables.parts[child].gate.feature_idxs[0]
     is_known[second] = False
-    assert tables.find_part(values, is_known) == child
+    assert find_part(tables, values, is_known) == child
 
 
 def test_posterior_does_not_depend_on_the_order_of_what_is_known(
@@ -108,9 +121,8 @@ def test_posterior_does_not_depend_on_the_order_of_what_is_known(
     ends = play(tables, dataset, 4 * MICROS)
     for row, values in enumerate(dataset.values):
         is_known = ends.ranks[row] > 0
-        part = tables.find_part(values, is_known)
-        assert part == ends.parts[row]
-        expected = tables.score(part, values[None], is_known)[0]
+        assert find_part(tables, values, is_known) == ends.parts[row]
+        expected = tables.score(values[None], is_known)[0]
         assert np.array_equal(ends.logs[row], expected)
 
 
@@ -122,10 +134,14 @@ def test_shuffled_labels_have_no_gate(seed: int) -> None:
     assert len(fit_tables(rows, 0).parts) == 1
 
 
-def test_without_a_gate_tables_are_those_of_the_root() -> None:
-    random = np.random.default_rng(0)
-    rows = count(make_dataset(random.normal(size=(60, 3)), np.arange(60) % 2))
-    assert fit_tables(rows, 0) == fit_root(rows)
+def test_blend_reads_the_tables_of_the_parts_that_are_known() -> None:
+    dataset = multiplex(1000, 0)
+    folds = [np.arange(0, 1000, 2), np.arange(1, 1000, 2)]
+    held_out = hold_out_tables(count(dataset), folds, 0)
+    whole, address = held_out.predict(range(N_FEATURES)), range(N_ADDRESS)
+    assert ((whole[:, 0] > 0) == dataset.targets).all()
+    without = [idx for idx in range(N_FEATURES) if idx not in address]
+    assert ((held_out.predict(without)[:, 0] > 0) == dataset.targets).mean() < 0.9
 
 
 def test_bundle_gates_by_its_largest_member() -> None:
@@ -190,27 +206,21 @@ def test_prices_and_budget_may_be_scaled_together(tables: PartTables) -> None:
 
 
 def test_terms_are_learned_without_the_played_rows() -> None:
-    rows = count(multiplex(400, 2))
-    tables = fit_tables(rows, 0)
-    worth = learn_asking(rows, tables, [MICROS, 4 * MICROS], 0)
+    dataset = multiplex(600, 2)
+    worth = learn(dataset, [MICROS, 4 * MICROS])
     assert [one.least_budget for one in worth.terms] == [MICROS, 4 * MICROS]
     assert worth.terms_at(0) == worth.terms[0]
     assert worth.terms_at(2 * MICROS) == worth.terms[0]
     assert worth.terms_at(None) == worth.terms[-1]
     assert set(worth.feature_idxs) >= {0, 1, 2}
-    firsts = list_firsts(
-        rows.dataset.catalogue, tables, 4 * MICROS, AskingTerms(4 * MICROS, 1.0)
-    )
-    assert firsts[0] in {0, 1, 2}
-    assert learn_asking(rows, tables, [MICROS, 4 * MICROS], 0) == worth
+    assert worth.terms[-1].first in {None, 0, 1, 2}
+    assert learn(dataset, [MICROS, 4 * MICROS]) == worth
 
 
 def test_few_rows_have_terms_without_folds() -> None:
     random = np.random.default_rng(0)
     dataset = make_dataset(random.normal(size=(3, 2)), np.array([0, 0, 1]))
-    rows = count(dataset)
-    worth = learn_asking(rows, fit_tables(rows, 0), [], 0)
-    assert len(worth.terms) == 1
+    assert len(learn(dataset, []).terms) == 1
 
 
 def test_gates_end_at_the_most_parts_and_the_most_gates(
@@ -229,7 +239,7 @@ def test_part_behind_values_of_few_rows_is_the_parents(tables: PartTables) -> No
     root = replace(tables.parts[ROOT], children=(NOWHERE, NOWHERE))
     lone = replace(tables, parts=(root,))
     known = np.ones(N_FEATURES, np.bool_)
-    assert lone.find_part(np.zeros(N_FEATURES), known) == ROOT
+    assert find_part(lone, np.zeros(N_FEATURES), known) == ROOT
 
 
 def test_bundle_of_one_number_gates_by_its_values() -> None:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from askless.core import kernels
 from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.model.ladder.tables import ROOT, TableMember, lay_out_cells
-from askless.core.panels.tables import CountedRows, fit_root, hold_out_tables
+from askless.core.panels.gates import fit_tables, hold_out_tables
+from askless.core.panels.tables import CountedRows
 from askless.core.table.dataset import ClassLabel, Dataset
 from askless.core.table.gaps import keep_silent
 from askless.core.table.silent import SILENT
@@ -74,10 +75,10 @@ def test_cells_of_values_are_those_of_the_twin(seed: int) -> None:
 @given(seed=SEEDS, n_classes=st.integers(2, 4))
 def test_posterior_and_falls_are_those_of_the_twin(seed: int, n_classes: int) -> None:
     rows = make_rows(seed, n_classes, n_rows=40)
-    tables = fit_root(rows)
+    tables = fit_tables(rows, 0)
     is_known = np.random.default_rng(seed).random(6) < 0.5
     values = rows.dataset.values[:1]
-    scores = tables.score(ROOT, values, is_known)[0]
+    scores = tables.score(values, is_known)[0]
     posterior = np.exp(scores - scores.max())
     posterior /= posterior.sum()
     cells = tables.find_cells(values, is_known)[0]
@@ -100,10 +101,10 @@ def test_posterior_and_falls_are_those_of_the_twin(seed: int, n_classes: int) ->
 
 def test_unknown_features_leave_their_factors_out() -> None:
     rows = make_rows(3, 3)
-    tables, values = fit_root(rows), rows.dataset.values[:5]
+    tables, values = fit_tables(rows, 0), rows.dataset.values[:5]
     nobody = np.zeros(6, np.bool_)
     shares = np.tile(tables.parts[ROOT].log_shares, (5, 1))
-    assert np.array_equal(tables.score(ROOT, values, nobody), shares)
+    assert np.array_equal(tables.score(values, nobody), shares)
     lost = np.full_like(values, np.nan)
     # Without a cell a missing value says nothing; with one it does.
     silent = np.where(rows.has_missing, values, lost)
@@ -158,7 +159,7 @@ def test_idle_features_say_almost_nothing() -> None:
     features = tuple(Feature(f"x{idx}") for idx in range(5))
     weights = np.full(1000, 1e-3)
     dataset = Dataset(Catalogue(features), labels, values, targets, weights)
-    tables = fit_root(CountedRows(dataset, np.zeros(5, np.bool_)))
+    tables = fit_tables(CountedRows(dataset, np.zeros(5, np.bool_)), 0)
     falls = np.empty(5)
     shares = np.exp(tables.parts[ROOT].log_shares)
     every = np.ones(5, np.bool_)
@@ -171,12 +172,12 @@ def test_idle_features_say_almost_nothing() -> None:
 def test_held_out_tables_never_saw_their_fold() -> None:
     rows = make_rows(5, 2)
     folds = [np.arange(0, 80, 2), np.arange(1, 80, 2)]
-    held_out = hold_out_tables(rows, folds)
-    without = fit_root(rows, folds[1])
+    held_out = hold_out_tables(rows, folds, 0)
+    without = fit_tables(rows, 0, folds[1])
     assert held_out.by_fold[0] == without
     member = TableMember(without, (1, 2))
     expected = member.logits(rows.dataset.values[folds[0]])
-    assert np.allclose(held_out.predict((1, 2), folds)[folds[0]], expected)
+    assert np.allclose(held_out.predict((1, 2))[folds[0]], expected)
 
 
 def test_categories_without_a_cell_of_their_own_share_one() -> None:

@@ -10,7 +10,7 @@ from annotated_types import Interval, Len
 from askless.core import kernels
 from askless.core.arrays import Arrays, BoolArray, Derived, FloatArray, IntArray
 from askless.core.catalogue.catalogue import Catalogue
-from askless.core.model.ladder.tables import ROOT, PartTables, to_odds
+from askless.core.model.ladder.tables import ROOT, PartTables
 from askless.core.model.ranges import Below, Micros, Position
 
 
@@ -28,14 +28,10 @@ class AskingTerms(Arrays):
 
 @dataclass(frozen=True, eq=False)
 class Worth(Arrays, Derived):
-    """Terms by budget, and the slope of the log odds that tables predict."""
+    """Terms by budget, and what may be asked."""
 
     #: ascending in their least budget; the first holds below it, too
     terms: Annotated[tuple[AskingTerms, ...], Len(1)]
-    #: log odds are multiplied by slope / (1 + fade * (number known - 1)), since tables
-    #: count twice what two features both say
-    slope: Annotated[float, Interval(ge=0, le=1e3)] = 1.0
-    fade: Annotated[float, Interval(ge=0, le=1e3)] = 0.0
     #: the features that may be asked
     feature_idxs: Annotated[tuple[Position, ...], Below("features")] = ()
 
@@ -58,14 +54,6 @@ class Worth(Arrays, Derived):
     def readable(self) -> IntArray:
         """The features that may be asked, as an array."""
         return np.array(self.feature_idxs, np.int64)
-
-    def predict(self, scores: FloatArray, n_known: IntArray) -> FloatArray:
-        """Return log odds of log chances by tables; (n_rows, n_outputs).
-
-        Shapes (n_rows, n_classes), (n_rows,).
-        """
-        slopes = self.slope / (1.0 + self.fade * np.maximum(n_known - 1, 0))
-        return to_odds(scores) * slopes[:, None]
 
 
 def make_terms(catalogue: Catalogue, terms: AskingTerms) -> kernels.RateTerms:

@@ -4,7 +4,7 @@ A blend predicts from any part of its set too: hidden features are marginalised.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -238,6 +238,32 @@ class PanelLadder(Arrays, Derived):
             return panel.logits(values, self.starts)
         hiding = self._hidings(number, is_lacking.tobytes(), values.shape[-1])
         return panel.logits(values, self.starts, hiding)
+
+    @cached_property
+    def widest(self) -> int:
+        """The panel of most features, the preferred one of several."""
+        return int(self.members.sum(axis=1).argmax())
+
+    def predict_widest(self, values: FloatArray, is_known: BoolArray) -> FloatArray:
+        """Return the log odds of rows by the widest panel, as `predict_logits`.
+
+        The tables in its blend read what is known of other features, too. Where nothing
+        is known the log odds are those of the class shares.
+        """
+        if not is_known.any():
+            return np.tile(self.starts, (len(values), 1))
+        odds = self.predict_logits(self.widest, values, is_known)
+        blend = self.panels[self.widest].blend
+        if blend is not None and blend.tables is not None:
+            member = blend.tables
+            others = is_known & ~member.is_member
+            if others.any():
+                everything = replace(member, feature_idxs=tuple(range(is_known.size)))
+                more = everything.logits(values, ~is_known)
+                odds = odds + blend.tables_weight * (
+                    more - member.logits(values, ~is_known)
+                )
+        return odds
 
     @cached_property
     def _hidings(self) -> Any:

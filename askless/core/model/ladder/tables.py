@@ -99,30 +99,23 @@ class PartTables(Arrays, Derived):
                 ways[:, number] = children[part.gate.assign_parts(values)]
         return ways
 
-    def find_part(self, values: FloatArray, is_known: BoolArray) -> int:
-        """Return the deepest part of a case, all of whose gates are known.
+    def score(
+        self,
+        values: FloatArray,
+        is_known: BoolArray,
+        coded: IntArray | None = None,
+    ) -> FloatArray:
+        """Return log chances, not normalised, of rows by the tables of their parts.
 
-        values, is_known: (n_features,). Behind a refused gate the parent's tables hold.
+        Shapes (n_rows, n_features), (n_features,) -> (n_rows, n_classes). A row is in
+        the deepest part all of whose gates are known. `coded` are the rows' cells, by
+        default those of their values.
         """
-        ways, number = self.list_ways(values[None])[0], ROOT
-        while True:
-            gate = self.parts[number].gate
-            if gate is None or not is_known[list(gate.feature_idxs)].all():
-                return number
-            if ways[number] == NOWHERE:
-                return number
-            number = int(ways[number])
-
-    def score(self, number: int, values: FloatArray, is_known: BoolArray) -> FloatArray:
-        """Return log chances, not normalised, of rows by the tables of one part.
-
-        Shapes (n_rows, n_features), (n_features,) -> (n_rows, n_classes).
-        """
-        part = self.parts[number]
-        scores = np.tile(part.log_shares, (len(values), 1))
-        coded, everyone = self.find_cells(values, is_known), np.arange(len(values))
-        logs = self.served.log_chances[number]
-        kernels.add_logs(coded, everyone, is_known, logs, scores)
+        if coded is None:
+            coded = self.find_cells(values, is_known)
+        scores = np.empty((len(values), self.served.log_shares.shape[1]))
+        ways = np.ascontiguousarray(self.list_ways(values))
+        kernels.stand_rows(coded, is_known, ways, self.served, scores)
         return scores
 
 
@@ -149,8 +142,6 @@ class TableMember(Arrays, Derived):
 
     tables: PartTables
     feature_idxs: tuple[int, ...]
-    #: which part's tables
-    part: int = ROOT
 
     @cached_property
     def is_member(self) -> BoolArray:
@@ -164,11 +155,12 @@ class TableMember(Arrays, Derived):
     ) -> FloatArray:
         """Return the log odds of rows; (..., n_features) -> (..., n_outputs).
 
-        The factors of hidden features are left out.
+        The factors of hidden features are left out. Where a gate is hidden, the tables
+        of the part that it leads on from hold.
         """
         is_known = self.is_member if is_hidden is None else self.is_member & ~is_hidden
         rows = values.reshape(-1, values.shape[-1])
-        scores = self.tables.score(self.part, rows, is_known)
+        scores = self.tables.score(rows, np.ascontiguousarray(is_known))
         return to_odds(scores).reshape(*values.shape[:-1], -1)
 
 

@@ -80,7 +80,7 @@ def make_panel(
     predicted = [score_trees(by_fold, held_out), *(ridge.logits for _, ridge in ridges)]
     shares = [TREES, *(share for share, _ in ridges)]
     if tables is not None:
-        predicted.append(tables.predict(idxs, held_out.folds))
+        predicted.append(tables.predict(idxs))
         shares.append(TABLES)
     priors = np.array(shares) / sum(shares)
     weights = fit_weights(np.array(predicted), *judges, priors, PRIOR_COUNT)

@@ -16,6 +16,7 @@ from askless.core.model.ladder.asking import (
 from askless.core.model.ladder.blends import to_chances
 from askless.core.model.ladder.tables import PartTables
 from askless.core.model.votes import TIE
+from askless.core.session.ladders import find_known, ladder_of
 from askless.core.session.policies.odds import OddsPolicy
 from askless.core.session.policy import Step, find_beyond
 from askless.core.session.position import UNLIMITED, Position, once
@@ -30,15 +31,14 @@ class TableCase(NamedTuple):
     part: int
     #: (n_classes,), log chances, not normalised
     logs: FloatArray
-    n_known: int
 
 
 class WorthPolicy(OddsPolicy):
     """Ask the feature that lowers the expected entropy most for its price.
 
-    A gate is worth what the best question behind it is worth. Chances come from the
-    tables of the case's part; what is not known has no factor. A case ends where no
-    answer that can be paid lowers the entropy.
+    Tables of the case's part ask; a gate is worth what the best question behind it is
+    worth. The widest panel predicts, in whose blend these tables are, from what is
+    known. A case ends where no answer that can be paid lowers the entropy.
     """
 
     name = "worth"
@@ -82,10 +82,11 @@ class WorthPolicy(OddsPolicy):
         return rates.get(feature_idx, 0.0) / total if total > 0 else 1.0
 
     def standing(self, position: Position) -> Standing:
-        """Return the log odds by the tables of the case's part."""
-        case, worth = find_case(position), worth_of(position.ensemble)
-        odds = worth.predict(case.logs[None], np.array([case.n_known]))[0]
-        return stand_by_odds(position.ensemble, odds, np.array(case.part))
+        """Return the log odds by the widest panel."""
+        ladder, values = ladder_of(position.ensemble), position.case.values[None]
+        odds = ladder.predict_widest(values, find_known(position))[0]
+        part = np.array(find_case(position).part)
+        return stand_by_odds(position.ensemble, odds, part)
 
     def walk(self, ensemble: Ensemble, simulated: SimulatedRows) -> Walks:
         """Simulate a session for every row under every budget."""
@@ -102,8 +103,7 @@ class WorthPolicy(OddsPolicy):
             askable = mark_askable(ensemble)
             ends = play_askings(tables, ensemble.catalogue, laid, limit, terms, askable)
             ranks = ends.ranks
-            n_known = ((ranks > 0) & (laid.coded >= 0)).sum(axis=1)
-            odds[:, column] = worth.predict(ends.logs, n_known)
+            odds[:, column] = predict_ends(ensemble, simulated.values, ranks > 0)
             spent[:, column], parts[:, column] = ends.spent, ends.parts
             n_asked[:, column] = ranks.max(axis=1, initial=0)
         standing = stand_by_odds(ensemble, odds, parts)
@@ -145,7 +145,7 @@ def find_case(position: Position) -> TableCase:
     logs = np.empty(len(position.ensemble.classes))
     way = tables.list_ways(values)[0]
     part = kernels.stand_by_tables(coded, is_known, way, tables.served, logs)
-    return TableCase(is_known, int(part), logs, int((coded >= 0).sum()))
+    return TableCase(is_known, int(part), logs)
 
 
 @once
@@ -204,6 +204,24 @@ def rate_features(position: Position) -> dict[int, float]:
         idx: float(kernels.rate_gain(falls[idx], float(position.prices[idx]), served))
         for idx in helping
     }
+
+
+def predict_ends(
+    ensemble: Ensemble, values: FloatArray, is_asked: BoolArray
+) -> FloatArray:
+    """Return the log odds of rows by what each was asked; (n_rows, n_outputs).
+
+    Rows of which the same is known are predicted together.
+    """
+    ladder = ladder_of(ensemble)
+    is_known = is_asked & ~np.isnan(values)
+    is_known[:, : ladder.n_read] |= is_asked[:, : ladder.n_read] & ladder.may_lack
+    odds = np.empty((len(values), ensemble.n_outputs))
+    keys, which = np.unique(is_known, axis=0, return_inverse=True)
+    for number, known in enumerate(keys):
+        row_idxs = np.flatnonzero(which.reshape(-1) == number)
+        odds[row_idxs] = ladder.predict_widest(values[row_idxs], known)
+    return odds
 
 
 def stand_by_odds(ensemble: Ensemble, odds: FloatArray, parts: IntArray) -> Standing:

@@ -9,6 +9,8 @@ import pytest
 from askless.core.catalogue.price_lists import PriceList
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.asking import AskingTerms
+from askless.core.model.ladder.panels import PanelLadder
+from askless.core.model.ladder.tables import TableMember
 from askless.core.panels.ladders import fit_ladder
 from askless.core.session import machine
 from askless.core.session.policies import POLICIES, check_policy, served_by
@@ -205,3 +207,35 @@ def test_session_is_complete_where_no_answer_tells_anything(
     assert state.stop_reason == "plan_complete"
     assert POLICIES["worth"].can_use(Position.of(ensemble, state), 1)
     assert not POLICIES["worth"].can_use(Position.of(ensemble, state), 2)
+
+
+def test_tables_read_what_the_widest_panel_lacks(
+    made: tuple[Ensemble, np.ndarray],
+) -> None:
+    ensemble, values = made
+    ladder = ensemble.panels
+    assert ladder is not None
+    assert ladder.tables is not None
+
+    def limit(n_read: int) -> PanelLadder:
+        """Return the ladder, with tables of the first features in each blend."""
+        member = TableMember(ladder.tables, tuple(range(n_read)))
+        panels = tuple(
+            panel
+            if panel.blend is None
+            else replace(
+                panel, blend=replace(panel.blend, tables=member, tables_weight=0.5)
+            )
+            for panel in ladder.panels
+        )
+        return replace(ladder, panels=panels)
+
+    n_features = values.shape[1]
+    rows, known = np.nan_to_num(values[:5]), np.ones(n_features, np.bool_)
+    few, all_of_them = limit(1), limit(n_features)
+    expected = all_of_them.predict_logits(all_of_them.widest, rows, known)
+    assert np.allclose(few.predict_widest(rows, known), expected)
+    nothing = np.zeros(n_features, np.bool_)
+    assert np.array_equal(
+        few.predict_widest(rows, nothing), np.tile(few.starts, (5, 1))
+    )

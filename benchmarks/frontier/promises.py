@@ -58,7 +58,8 @@ def main() -> int:
             n_trained = 2 * rows.n_samples // 3
             model = train_whole(rows.take(slice(n_trained)), 5, given.effort, seed)
             parts.append(judge_promises(model, rows.take(slice(n_trained, None))))
-            print(name, seed, f"{parts[-1].gaps.mean():+.4f}", file=sys.stderr, flush=True)
+            gap = f"{100 * parts[-1].gaps.mean():+.1f}"
+            print(name, seed, gap, file=sys.stderr, flush=True)
         gaps, errors = (np.concatenate(column) for column in zip(*parts, strict=True))
         within = np.mean(np.abs(gaps) <= 2.0 * errors)
         # Budgets of one model share their rows, so draws are counted.

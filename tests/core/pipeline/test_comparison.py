@@ -99,6 +99,26 @@ def test_surely_higher_log_loss_does_not_pay():
     assert saved[1] == 0
 
 
+def test_losses_of_a_range_are_halfway_to_those_of_all_budgets():
+    costs = np.zeros((2, N_ROWS, 4))
+    costs[1, :8, 0] = 1.0
+    played = PlayedRows(costs, np.ones(costs.shape), np.arange(8.0).reshape(2, 1, 4))
+
+    first = played.lean(np.array([0]))
+
+    # 8 of 100 there and 2 on average.
+    assert first.costs[1].mean() == pytest.approx(0.05)
+    assert first.spends.ravel().tolist() == [0.0, 4.0]
+
+
+def test_more_errors_are_those_under_the_last_budget():
+    costs = np.zeros((2, N_ROWS, 2))
+    costs[0, :30, 0], costs[1, :7, 1] = 1.0, 1.0
+    played = PlayedRows(costs, costs, costs)
+
+    assert played.count_more_errors(np.full(N_ROWS, 1 / N_ROWS)) == pytest.approx(0.07)
+
+
 def test_row_group_counts_as_one():
     costs = np.zeros((2, N_ROWS))
     costs[0, :10], costs[1, 10:23] = 1.0, 1.0

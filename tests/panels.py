@@ -8,6 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from askless.core import kernels
+from askless.core.catalogue.prices import MICROS_PER_UNIT as UNIT
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.asking import AskingTerms, Worth
 from askless.core.model.ladder.blends import Blend, KernelRidge, LogisticRidge, Trees
@@ -21,6 +22,7 @@ from askless.core.panels.effort import EFFORTS
 from askless.core.panels.predictors import blending, trees
 from askless.core.panels.predictors.trees import make_growth
 from askless.core.panels.rows import PanelRows
+from tests.sessions import small_ensemble
 from tests.small import random_dataset
 
 # By how much the loss rises without a feature that a panel must have.
@@ -166,6 +168,22 @@ def make_stopping(n_panels: int, n_rules: int = 2, seed: int = 0) -> Stopping:
         for number in range(n_rules)
     )
     return Stopping(np.sort(random.random(n_panels)), rules)
+
+
+def make_aimed() -> Ensemble:
+    """Two features; one rule asks nothing, the other both."""
+    ensemble = small_ensemble([2 * UNIT, 3 * UNIT], policy="adaptive")
+    ladder = make_ladder(ensemble, [(0, 1)])
+    panels = tuple(replace(panel, may_lack=frozenset()) for panel in ladder.panels)
+    idle, busy = make_stopping(len(panels)).rules
+    fields = {"rate": 1e-9, "thresholds": np.array([0.0, -1.0, -1.0])}
+    idle = replace(idle, **fields, targets=np.arange(3), spend=0.0, error=0.4)
+    busy = replace(busy, **fields, targets=np.zeros(3, int), spend=5e6, error=0.1)
+    prices = np.array([0, 3 * UNIT, 5 * UNIT])
+    rules = replace(idle, prices=prices), replace(busy, prices=prices)
+    stopping = replace(make_stopping(len(panels)), rules=rules)
+    made = replace(ladder, panels=panels, stopping=stopping)
+    return replace(ensemble, panels=made, algorithm="panels")
 
 
 def make_tables(ensemble: Ensemble, gate: int, seed: int) -> PartTables:

@@ -3,40 +3,21 @@
 import json
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from askless.app.documents.session.state import state_from_json, state_to_json
 from askless.app.words.wording import error_words
-from askless.core.catalogue.prices import MICROS_PER_UNIT as UNIT
 from askless.core.session import machine
 from askless.core.session.state import Aim
 from tests.app.clinic import model_json
-from tests.panels import make_ladder, make_stopping
-from tests.sessions import small_ensemble
+from tests.panels import make_aimed
 
 pytest_plugins = ["tests.app.conftest_http"]
 
 
-def aimed():
-    """Two features; one rule asks nothing, the other both."""
-    ensemble = small_ensemble([2 * UNIT, 3 * UNIT], policy="adaptive")
-    ladder = make_ladder(ensemble, [(0, 1)])
-    panels = tuple(replace(one, may_lack=frozenset()) for one in ladder.panels)
-    idle, busy = make_stopping(len(panels)).rules
-    fields = {"rate": 1e-9, "thresholds": np.array([0.0, -1.0, -1.0])}
-    idle = replace(idle, **fields, targets=np.arange(3), spend=0.0, error=0.4)
-    busy = replace(busy, **fields, targets=np.zeros(3, int), spend=5e6, error=0.1)
-    prices = np.array([0, 3 * UNIT, 5 * UNIT])
-    rules = replace(idle, prices=prices), replace(busy, prices=prices)
-    stopping = replace(make_stopping(len(panels)), rules=rules)
-    made = replace(ladder, panels=panels, stopping=stopping)
-    return replace(ensemble, panels=made, algorithm="panels")
-
-
 @pytest.fixture
 def model(client):
-    raw = json.dumps(model_json(aimed(), "aimed"))
+    raw = json.dumps(model_json(make_aimed(), "aimed"))
     made = client.post(
         "/models", content=raw, headers={"Content-Type": "application/json"}
     )
@@ -120,7 +101,7 @@ def test_aim_is_refused_where_the_policy_takes_none(client, start, model):
 
 def test_command_line_evaluates_predicts_and_asks_by_aims(run, tmp_path):
     path, table = tmp_path / "m.json", tmp_path / "t.csv"
-    path.write_text(json.dumps(model_json(aimed(), "aimed")))
+    path.write_text(json.dumps(model_json(make_aimed(), "aimed")))
     table.write_text("f0,f1,disease\n0,1,c0\n1,0,c1\n2,2,c1\n")
     aims = "--aim", "mean_budget=0.000001", "--aim", "wanted_error=0.1"
 
@@ -151,7 +132,7 @@ def test_command_line_evaluates_predicts_and_asks_by_aims(run, tmp_path):
 )
 def test_wrong_aim_of_the_command_line_is_refused(run, tmp_path, words, rule):
     path, table = tmp_path / "m.json", tmp_path / "t.csv"
-    path.write_text(json.dumps(model_json(aimed(), "aimed")))
+    path.write_text(json.dumps(model_json(make_aimed(), "aimed")))
     table.write_text("f0,f1,disease\n0,1,c0\n1,0,c1\n")
 
     refused = run("evaluate", path, table, "--budgets", "inf", *words)
@@ -164,7 +145,7 @@ def test_wrong_aim_of_the_command_line_is_refused(run, tmp_path, words, rule):
     "aim", [Aim(mean_budget=7), Aim(wanted_error=0.25), Aim(error_price=9), None]
 )
 def test_state_keeps_its_aim(aim):
-    ensemble = aimed()
+    ensemble = make_aimed()
     state = machine.start(ensemble, None, aim=aim, policy="adaptive")
 
     raw = state_to_json(state, ensemble.catalogue)
@@ -174,7 +155,7 @@ def test_state_keeps_its_aim(aim):
 
 
 def test_costs_of_errors_are_told_as_costs():
-    ensemble = replace(aimed(), error_costs=((0.0, 1.0), (20.0, 0.0)))
+    ensemble = replace(make_aimed(), error_costs=((0.0, 1.0), (20.0, 0.0)))
 
     told = error_words(ensemble, 2.5, 0.333333, "it")
 

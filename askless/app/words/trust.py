@@ -1,8 +1,9 @@
 """Reliability of a prediction, by what the model did on held-out rows."""
 
-from askless.app.documents.http.sessions import Prediction
+from askless.app.documents.http.sessions import Prediction, Session
 from askless.app.words.wording import money, percent
 from askless.core.model.ensemble import Ensemble
+from askless.core.catalogue.prices import MICROS_PER_UNIT
 from askless.core.model.model import Curve, Model
 from askless.core.session.position import Position
 from askless.core.session.state import State
@@ -63,6 +64,24 @@ def describe_errors(model: Model, state: State) -> str:
         return ""
     both = " and ".join(dict.fromkeys(parts))
     return f"The model was wrong {both}."
+
+
+def describe_aim(model: Model, session: Session) -> str:
+    """Return what cases with a session's aim come to on average; "" without an aim."""
+    aim = session.aim
+    if aim is None:
+        return ""
+    unit = session.budget.unit
+    # A mean is rounded to the cent.
+    spend = money(round(aim.expected_spend * MICROS_PER_UNIT, -4), unit)
+    wanted = "With this aim"
+    if aim.mean_budget is not None:
+        mean = money(aim.mean_budget * MICROS_PER_UNIT, unit)
+        wanted = f"With a mean budget of {mean}"
+    errors = f"{round(100 * aim.expected_error)} of 100 are wrong"
+    if model.ensemble.error_costs is not None:
+        errors = f"their errors {aim.expected_error:.3g}"
+    return f"{wanted} cases cost {spend} on average, and {errors}."
 
 
 def describe_reliability(model: Model, state: State, prediction: Prediction) -> str:

@@ -8,7 +8,7 @@ from askless.app.pages.plumbing.inputs import hint, options
 from askless.app.service.sessions.opened import OpenSession
 from askless.app.words.charts.charts import Line, line_chart
 from askless.app.words.reasons import find_reasons
-from askless.app.words.trust import describe_errors, describe_reliability
+from askless.app.words.trust import describe_aim, describe_errors, describe_reliability
 from askless.app.words.wording import describe_useless, percent, price_words
 from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.catalogue.prices import from_micros, price
@@ -209,6 +209,6 @@ def describe_prediction(opened: OpenSession, view: Any) -> dict[str, Any]:
         "path": draw_chances(view),
         "classes": order_classes(model.ensemble, view.prediction.classes),
         "N_CLASSES": N_CLASSES,
-        "errors_told": describe_errors(model, state),
+        "errors_told": describe_aim(model, view) or describe_errors(model, state),
         "reliability": describe_reliability(model, state, view.prediction),
     }

@@ -37,7 +37,9 @@ from askless.core.catalogue.catalogue import Feature
 from askless.core.catalogue.prices import to_micros
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.model import Model
+from askless.core.session.aims import check_aim
 from askless.core.session.explorations import RATES
+from askless.core.session.state import Aim
 from askless.core.table.cells import parse_number, to_point
 
 router = APIRouter(prefix="/ui/sessions/new", include_in_schema=False)
@@ -45,6 +47,8 @@ MOST = 50
 CONFIDENCE_RULE = "must be a number above 0 and at most 100"
 EXPLORE_RULE = "must be a number from 0 to 50"
 COUNT_RULE = "must be a whole number, 0 or more"
+# The field of what cases may cost on average, as requests name it.
+MEAN = "aim.mean_budget"
 
 
 @router.get("", dependencies=[needs("predict"), needs("models")])
@@ -90,6 +94,8 @@ def show_form(
         knee=knee,
         beyond_knee=to_sentence(describe_knee(model)),
         chart=budget_chart(model),
+        mean_field=MEAN,
+        takes_mean=takes_mean(model),
         has_known=any(
             text and name.startswith("known.")
             for name, text in more.get("typed", {}).items()
@@ -97,9 +103,23 @@ def show_form(
         n_unread=len(model.ensemble.catalogue.features) - len(features),
         fields=[(feature, hint(feature), options(feature)) for feature in features],
         labels={f"known.{feature.name}": feature.title for feature in features}
-        | {"budget": "Budget", "client_ref": "Your name for the case"},
+        | {
+            "budget": "Budget",
+            "client_ref": "Your name for the case",
+            "limit": "How much may this case cost?",
+            MEAN: "On average",
+        },
         **more,
     )
+
+
+def takes_mean(model: Model) -> bool:
+    """Return whether sessions of a model can have a mean budget."""
+    try:
+        check_aim(Aim(mean_budget=0), model.ensemble, None, "aim")
+    except RefusedError:
+        return False
+    return True
 
 
 def sort_by_use(model: Model) -> list[Feature]:
@@ -146,7 +166,11 @@ async def start_session(
         model = await run_in_threadpool(
             reload_model, request, tenant_id, loaded, model_id
         )
-        more = {"typed": form, "errors": errors_of(error)}
+        errors = dict(errors_of(error))
+        if "aim" in errors:
+            # No amount is wrong: the model can have none.
+            errors["limit"] = errors.pop("aim")
+        more = {"typed": form, "errors": errors}
         return show_form(request, model_id, model, 422, **more)
 
 
@@ -160,11 +184,8 @@ def reload_model(
 def read_start_request(form: FormData, model_id: str, model: Model) -> PredictRequest:
     """Read the requested session from a form; RefusedError names each wrong field."""
     refusals: list[Refusal] = []
-    raw: dict[str, Any] = {"model": model_id, "budget": None, "known": {}, "stop": {}}
-    if text_in(form, "limit") != "none":
-        raw["budget"] = read_or_note(
-            refusals, lambda: read_money(text_in(form, "budget"))
-        )
+    raw: dict[str, Any] = {"model": model_id, "known": {}, "stop": {}}
+    raw |= read_terms(refusals, form)
     for feature in model.ensemble.catalogue.features:
         field = f"known.{feature.name}"
         if text := text_in(form, field):
@@ -197,6 +218,18 @@ def read_start_request(form: FormData, model_id: str, model: Model) -> PredictRe
         raise RefusedError(refusals) from None
 
 
+def read_terms(refusals: list[Refusal], form: FormData) -> dict[str, Any]:
+    """Return the budget, and the aim; beside a mean an empty budget is no limit."""
+    limit, most = text_in(form, "limit"), text_in(form, "budget")
+    terms: dict[str, Any] = {"budget": None}
+    if limit != "none" and (most or limit != "mean"):
+        terms["budget"] = read_or_note(refusals, lambda: read_money(most))
+    if limit == "mean":
+        mean = read_or_note(refusals, lambda: read_money(text_in(form, MEAN), MEAN))
+        terms["aim"] = {"mean_budget": mean}
+    return terms
+
+
 def read_or_note(refusals: list[Refusal], read: Any) -> Any:
     """Return the result of `read`; if it refuses, add its refusals and return None."""
     try:
@@ -206,8 +239,8 @@ def read_or_note(refusals: list[Refusal], read: Any) -> Any:
         return None
 
 
-def read_money(text: str) -> Decimal:
-    """Return a typed amount exactly; raise RefusedError if it is none.
+def read_money(text: str, field: str = "budget") -> Decimal:
+    """Return an amount typed in a field exactly; raise RefusedError if it is none.
 
     It may have a decimal comma (`to_point`).
     """
@@ -216,7 +249,7 @@ def read_money(text: str) -> Decimal:
         # 1e3 is an amount in files; a person who types it has slipped.
         to_micros(written if "e" not in written.lower() else "")
     except ValueError as error:
-        raise RefusedError([Refusal("budget", str(error))]) from None
+        raise RefusedError([Refusal(field, str(error))]) from None
     return Decimal(written)
 
 

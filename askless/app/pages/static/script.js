@@ -34,13 +34,14 @@ for (const box of document.querySelectorAll("[data-budgets]")) {
   const slider = box.querySelector("[type=range]"), amount = box.querySelector("[name=budget]");
   if (!slider) continue;
   const finite = rows.filter((one) => one.dataset.amount !== "");
+  const mean = box.querySelector("[name=limit][value=mean]");
   const tell = () => {
     const isFree = box.querySelector("[name=limit][value=none]").checked;
     const within = finite.filter((one) => Number(one.dataset.amount) <= Number(amount.value));
     const row = isFree ? rows.at(-1) : within.at(-1) ?? rows[0];
     const place = rows.indexOf(row);
     const name = isFree ? "no limit" : amount.value + " " + (amount.parentNode.querySelector(".unit")?.textContent ?? "");
-    const words = "At " + name.trim() + ": " + row.cells[1].textContent;
+    const words = (mean?.checked ? "Without a mean, at " : "At ") + name.trim() + ": " + row.cells[1].textContent;
     box.querySelector(".words").textContent = words;
     slider.setAttribute("aria-valuetext", words);
     for (const one of box.querySelectorAll("[data-place]"))
@@ -48,7 +49,7 @@ for (const box of document.querySelectorAll("[data-budgets]")) {
     if (!isFree) slider.value = finite.indexOf(row);
   };
   slider.addEventListener("input", () => {
-    box.querySelector("[name=limit][value=some]").checked = true;
+    if (!mean?.checked) box.querySelector("[name=limit][value=some]").checked = true;
     amount.value = finite[slider.value].dataset.amount;
     tell();
   });

@@ -1,0 +1,121 @@
+"""A mean budget on the start page: offered, refused, kept, and said on the case."""
+
+import re
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.app.clinic import model_json
+from tests.pages.site import token_of
+from tests.panels import make_aimed
+
+FIELD = "aim.mean_budget"
+
+
+@pytest.fixture
+def aimed_id(client: TestClient) -> str:
+    """A model that takes aims: its mean spend is from 0 to 5."""
+    made = client.post("/models", json=model_json(make_aimed(), "aimed"))
+    return str(made.json()["id"])
+
+
+def form_of(client: TestClient, model_id: str) -> str:
+    return str(client.get(f"/ui/sessions/new?model={model_id}").text)
+
+
+def send(client: TestClient, model_id: str, **fields: str) -> Any:
+    token = token_of(form_of(client, model_id))
+    form = {"form_token": token, "model": model_id, "certain": "yes"} | fields
+    return client.post("/ui/sessions/new", data=form)
+
+
+def sessions_of(client: TestClient) -> list[dict[str, Any]]:
+    items = client.get("/predict").json()["items"]
+    return [client.get(f"/predict/{item['id']}").json() for item in items]
+
+
+def test_mean_and_most_are_those_of_the_session(
+    client: TestClient, aimed_id: str
+) -> None:
+    made = send(client, aimed_id, limit="mean", budget="4", **{FIELD: "2,5"})
+
+    (session,) = sessions_of(client)
+    page = client.get(made.headers["location"]).text
+    assert made.status_code == 303
+    assert session["aim"]["mean_budget"] == 2.5
+    assert session["budget"]["limit"] == 4
+    assert (
+        "With a mean budget of 2.50 cases cost 2.50 on average, and 25 of 100 are wrong"
+        in re.sub(r"\s+", " ", page)
+    )
+
+
+def test_mean_needs_no_most(client: TestClient, aimed_id: str) -> None:
+    send(client, aimed_id, limit="mean", budget="", **{FIELD: "2.5"})
+
+    (session,) = sessions_of(client)
+    assert session["budget"]["limit"] is None
+    assert session["aim"]["mean_budget"] == 2.5
+
+
+@pytest.mark.parametrize("limit", ["some", "none"])
+def test_mean_counts_only_where_it_was_chosen(
+    client: TestClient, aimed_id: str, limit: str
+) -> None:
+    made = send(client, aimed_id, limit=limit, budget="4", **{FIELD: "2.5"})
+
+    (session,) = sessions_of(client)
+    assert session["aim"] is None
+    assert "mean budget" not in client.get(made.headers["location"]).text
+
+
+@pytest.mark.parametrize(
+    ("typed", "rule"),
+    [
+        ("", "must be an amount such as 12.50"),
+        ("plenty", "must be an amount such as 12.50"),
+        ("-1", "must"),
+        ("1,234", "may be two numbers"),
+        ("2000000000000", "must"),
+    ],
+)
+def test_bad_mean_is_refused_at_its_field_and_starts_nothing(
+    client: TestClient, aimed_id: str, typed: str, rule: str
+) -> None:
+    refused = send(client, aimed_id, limit="mean", budget="4", **{FIELD: typed})
+
+    place = re.search(r'id="(f-aim[^"]+)-error">(.+?)</p>', refused.text)
+    assert refused.status_code == 422
+    assert place is not None, refused.text
+    assert rule in place[2]
+    assert f'<a href="#{place[1]}"><bdi class="name">On average' in refused.text
+    # What was chosen stays chosen.
+    assert re.search('value="mean" checked', refused.text)
+    assert sessions_of(client) == []
+
+
+def test_bad_most_beside_a_mean_is_refused_as_the_budget(
+    client: TestClient, aimed_id: str
+) -> None:
+    refused = send(client, aimed_id, limit="mean", budget="much", **{FIELD: "2.5"})
+
+    assert refused.status_code == 422
+    assert 'id="f-budget-error"' in refused.text
+    assert "f-aim_2e_mean_5f_budget-error" not in refused.text
+
+
+def test_mean_is_not_offered_by_a_model_that_can_have_none(
+    client: TestClient, model_id: str, aimed_id: str
+) -> None:
+    without, with_mean = form_of(client, model_id), form_of(client, aimed_id)
+
+    refused = send(client, model_id, limit="mean", budget="4", **{FIELD: "2.5"})
+
+    assert 'value="mean"' not in without
+    assert "only models of panels have learned" in without
+    assert 'value="mean"' in with_mean
+    assert "only models of panels have learned" not in with_mean
+    assert refused.status_code == 422
+    assert re.search('id="f-limit-error">.*not for the policy', refused.text)
+    assert sessions_of(client) == []

@@ -9,8 +9,8 @@ from rich.console import Console
 from askless.app.terminal.demo import (
     AIM,
     BUDGET,
-    count_asked_of,
-    pick_cases,
+    follow,
+    pick_of,
     play,
     train_apart,
 )
@@ -25,9 +25,12 @@ def main() -> None:
     options = (
         f"--budget {money(BUDGET)} --aim mean_budget={money(AIM.mean_budget or 0)}"
     )
-    for place in pick_cases(count_asked_of(model.ensemble, dataset.values[rows])):
-        console.print(f"\n$ askless ask heart-model.json {options}")
-        play(console, model.ensemble, dataset.values[rows[place]])
+    states = [follow(model.ensemble, dataset.values[row]) for row in rows]
+    picks = pick_of(model.ensemble, states, dataset.targets[rows])
+    for place in (picks.short, picks.right):
+        if place is not None:
+            console.print(f"\n$ askless ask heart-model.json {options}")
+            play(console, model.ensemble, dataset.values[rows[place]])
     picture = console.export_svg(title="askless ask")
     # The fonts would be fetched from another site; monospace does as well.
     picture = re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)

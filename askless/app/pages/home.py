@@ -7,12 +7,14 @@ from fastapi.responses import HTMLResponse, Response
 
 from askless.app.http.plumbing.auth import Called, needs
 from askless.app.http.plumbing.deps import At, Loaded, ReadDb
+from askless.app.pages.cases.patients import describe_patients
 from askless.app.pages.cases.trying import make_offer
 from askless.app.pages.plumbing.frame import render
 from askless.app.records import FINAL_STATES, ModelHead, Page, SessionFilter, StoredJob
 from askless.app.service import models
 from askless.app.service.jobs import trainings
 from askless.app.service.sessions import lists
+from askless.app.service.sessions.played import find_patients
 from askless.app.words.charts.charts import NamedCurve, curve_chart
 from askless.app.words.charts.svg import stand_alone
 from askless.app.words.savings import find_half
@@ -46,8 +48,9 @@ def home(
     heads: Page[ModelHead] = Page((), None)
     if MODELS in caller.scopes:
         heads = models.page(db, MOST, None)
-    sessions = []
+    sessions, patients = [], None
     if SESSIONS in caller.scopes:
+        patients = find_patients(db, loaded)
         for state in ("open", "waiting"):
             filters = SessionFilter(state, None, None)
             sessions += lists.page(db, MOST, None, at, filters).items
@@ -57,13 +60,17 @@ def home(
         under_way = [
             training for training in latest if training.state not in FINAL_STATES
         ]
-    shown = {head.id: models.find(db, loaded, head.id) for head in heads.items}
+    # The model whose cases differ comes before one that asks all the same.
+    first = None if patients is None else patients.first.session.model_id
+    listed = sorted(heads.items, key=lambda head: head.id != first)
+    shown = {head.id: models.find(db, loaded, head.id) for head in listed}
     return render(
         request,
         "home.html",
-        models=heads.items,
+        models=listed,
         cards={key: describe_card(model) for key, model in shown.items()},
-        offer=make_offer(shown) if STARTS in caller.scopes else None,
+        offer=make_offer(shown, patients) if STARTS in caller.scopes else None,
+        patients=None if patients is None else describe_patients(patients),
         has_more=heads.next is not None,
         sessions=sessions,
         trainings=under_way,

@@ -169,6 +169,25 @@ def list_with_sessions(
     return [(session, outcome) for session, outcome in pairs if outcome is not None]
 
 
+def of_refs(
+    db: Transaction, client_refs: Sequence[str], newest: int
+) -> list[tuple[PredictSession, StoredOutcome]]:
+    """Return closed sessions of some references with their outcomes, oldest first.
+
+    They are the newest ones that have an outcome; erased ones have no reference.
+    """
+    query = (
+        sa.select(*SESSION, *COLUMNS)
+        .join_from(sessions, outcomes, outcomes.c.session_id == sessions.c.id)
+        .where(owned(sessions), owned(outcomes), sessions.c.state == "closed")
+        .where(sessions.c.client_ref.in_(client_refs))
+        .order_by(sessions.c.created_at.desc(), sessions.c.id.desc())
+        .limit(newest)
+    )
+    pairs = [read_pair(row) for row in run(db, query)][::-1]
+    return [(session, outcome) for session, outcome in pairs if outcome is not None]
+
+
 def count_by_name(db: Transaction) -> dict[str, int]:
     """Count closed sessions with an outcome by their model's name; no erased ones."""
     query = (

@@ -1,5 +1,6 @@
-"""The demo: train on real data with real prices, then meet two patients."""
+"""The demo: train on real data with real prices, then meet unseen patients."""
 
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from askless.app.terminal.transcript import (
     print_standing,
 )
 from askless.app.uploads.streams import read_columns
+from askless.app.words.patients import N_PATIENTS, Picks, pick_cases
 from askless.app.words.wording import money
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.model.ensemble import Ensemble
@@ -32,23 +34,21 @@ from askless.core.pipeline.progress import Training
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.pipeline.train import train
 from askless.core.session import machine
-from askless.core.session.state import Aim, Answer, State
-from askless.core.simulation.simulate import walk
+from askless.core.session.answers import count_questions
+from askless.core.session.state import Aim, Answer, Question, State
 from askless.core.table.check import CheckedTable
 from askless.core.table.dataset import Dataset
 
 DATA = Path(__file__).resolve().parent.parent / "demo"
-# Any rows would do; these are the last patients of the table.
-N_PATIENTS = 12
 BUDGET = 220_000_000
 # Easy cases lend their money to hard ones.
 AIM = Aim(mean_budget=60_000_000)
-# After so many questions the easy case of the two ends, if one of them does.
-FEW_QUESTIONS = 2
+# How the cases of `Picks` are called.
+WORDS = ("An easy case", "A hard case", "A hard case that it gets wrong")
 
 
 def run_demo(console: Console) -> Model:
-    """Train without some patients, play an easy and a hard case, show the curve."""
+    """Train without some patients, play easy and hard cases, show the curve."""
     dataset, rows, model = train_apart()
     unit = dataset.catalogue.cost_unit
     console.print(
@@ -60,15 +60,19 @@ def run_demo(console: Console) -> Model:
     )
     console.print(price_table(dataset.catalogue))
     console.print(escape(model_summary(model)) + "\n")
-    counts = count_asked_of(model.ensemble, dataset.values[rows])
+    states = [follow(model.ensemble, dataset.values[row]) for row in rows]
+    counts = count_asked(model.ensemble, states)
     mean, most = money(AIM.mean_budget or 0, unit), money(BUDGET, unit)
     console.print(
         f"{len(rows)} patients were kept from training. With {mean} on average and "
         f"{most} at most, {describe_counts(counts)}."
     )
-    for word, place in zip(("An easy", "A hard"), pick_cases(counts), strict=True):
+    picks = pick_of(model.ensemble, states, dataset.targets[rows])
+    for word, place in zip(WORDS, picks, strict=True):
+        if place is None:
+            continue
         row = int(rows[place])
-        console.print(f"\n[bold]{word} case[/bold], patient {row + 1}:")
+        console.print(f"\n[bold]{word}[/bold], patient {place + 1} of {len(rows)}:")
         play(console, model.ensemble, dataset.values[row])
         truth = dataset.classes[int(dataset.targets[row])].display
         console.print(f"The diagnosis in the data: {escape(truth)}")
@@ -105,23 +109,28 @@ def train_apart() -> tuple[Dataset, IntArray, Model]:
     )
 
 
-def read_trained_rows() -> BytesIO:
-    """Return the table without the patients that were kept from training, as CSV."""
-    lines = (DATA / "heart.csv").read_bytes().splitlines(keepends=True)
+def read_trained_rows(table: str) -> BytesIO:
+    """Return a table without the patients that are kept from training, as CSV."""
+    lines = (DATA / f"{table}.csv").read_bytes().splitlines(keepends=True)
     return BytesIO(b"".join(lines[:-N_PATIENTS]))
 
 
-def count_asked_of(ensemble: Ensemble, values: FloatArray) -> IntArray:
-    """Return how many questions each row is asked; as many as `play` asks it."""
-    return np.array(
-        [
-            walk(ensemble, row[None], [BUDGET], "adaptive", aims=[AIM]).n_asked[0, 0]
-            for row in values
-        ]
-    )
+def count_asked(ensemble: Ensemble, states: Sequence[State]) -> list[int]:
+    """Return how many questions each session was asked."""
+    catalogue = ensemble.catalogue
+    return [count_questions(catalogue, state.history) for state in states]
 
 
-def describe_counts(counts: IntArray) -> str:
+def pick_of(ensemble: Ensemble, states: Sequence[State], targets: IntArray) -> Picks:
+    """Return which sessions of rows are shown."""
+    labels = [machine.forecast(ensemble, state).label for state in states]
+    is_right = [
+        label == target for label, target in zip(labels, targets.tolist(), strict=True)
+    ]
+    return pick_cases(count_asked(ensemble, states), is_right)
+
+
+def describe_counts(counts: Sequence[int]) -> str:
     """Return in words how many cases end after how many questions."""
     numbers, shares = np.unique(counts, return_counts=True)
     phrases = [
@@ -131,29 +140,42 @@ def describe_counts(counts: IntArray) -> str:
     return f"{', '.join(phrases)} questions"
 
 
-def pick_cases(counts: IntArray) -> tuple[int, int]:
-    """Return the first case that ends after few questions, and the one of most."""
-    return int(np.argmin(np.abs(counts - FEW_QUESTIONS))), int(np.argmax(counts))
+def find_next(ensemble: Ensemble, state: State) -> Question | None:
+    """Return the next question; None where the session ends or advises to stop."""
+    if state.stop_reason is not None:
+        return None
+    return machine.next_question(ensemble, state)
 
 
-def play(console: Console, ensemble: Ensemble, values: FloatArray) -> State:
+def answer_from(question: Question, values: FloatArray) -> list[Answer]:
+    """Return the answers of a row of a dataset; what is missing is not available."""
+    return [
+        Answer(idx, "unavailable")
+        if np.isnan(values[idx])
+        else Answer(idx, "value", float(values[idx]))
+        for idx in question.feature_idxs
+    ]
+
+
+def follow(ensemble: Ensemble, values: FloatArray) -> State:
     """Answer a session's questions from a row of a dataset."""
     state = machine.start(ensemble, BUDGET, aim=AIM)
-    while (question := machine.next_question(ensemble, state)) is not None:
-        if state.stop_reason is not None:
-            break
+    while (question := find_next(ensemble, state)) is not None:
+        state = machine.observe(ensemble, state, answer_from(question, values))
+    return state
+
+
+def play(console: Console, ensemble: Ensemble, values: FloatArray) -> None:
+    """Print a session whose questions are answered from a row of a dataset."""
+    state = machine.start(ensemble, BUDGET, aim=AIM)
+    while (question := find_next(ensemble, state)) is not None:
         print_question(console, ensemble, state, question)
-        answers = []
-        for feature_idx in question.feature_idxs:
-            value = float(values[feature_idx])
-            if np.isnan(value):
-                answers.append(Answer(feature_idx, "unavailable"))
-                console.print("   answer: not available")
-            else:
-                answers.append(Answer(feature_idx, "value", value))
-                words = describe_value(ensemble, feature_idx, value)
-                console.print(f"   answer: {escape(words)}")
+        answers = answer_from(question, values)
+        for answer in answers:
+            words = "not available"
+            if answer.value is not None:
+                words = describe_value(ensemble, answer.feature_idx, answer.value)
+            console.print(f"   answer: {escape(words)}")
         state = machine.observe(ensemble, state, answers)
         print_standing(console, ensemble, state)
     print_end(console, ensemble, state)
-    return state

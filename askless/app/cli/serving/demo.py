@@ -11,6 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from askless.app.cli.serving import patients
 from askless.app.documents.http.sessions import PredictRequest
 from askless.app.documents.text import parse_spec
 from askless.app.errors import UnknownKeyError
@@ -38,8 +39,9 @@ from askless.core.model.model import Model
 
 TENANT = "demo"
 TABLES = ("heart", "breast-cancer", "diabetes")
-# The case that is ready to be answered: its model, its name, its budget in CAD.
-MODEL, CASE, CASE_BUDGET = "heart-cleveland", "Demo patient", 60
+# The case that is ready to be answered: its table, its model, its name. Its budget in
+# CAD where its model has no terms under which cases differ.
+HEART, MODEL, CASE, CASE_BUDGET = "heart", "heart-cleveland", "Demo patient", 60
 
 
 class DemoReader(TableReader):
@@ -81,7 +83,12 @@ def list_demo_lines(settings: Settings, address: str) -> list[str]:
 def list_case_lines(
     settings: Settings, engine: sa.Engine, tenant_id: str, address: str
 ) -> list[str]:
-    """Say where the prepared case is; [] until its model is trained."""
+    """Play the held-out patients, and say where the prepared case is.
+
+    [] until its model is trained.
+    """
+    at = settings.moment_at(datetime.now(UTC))
+    patients.play_patients(engine, tenant_id, at, TABLES)
     case_id = prepare_case(settings, engine, tenant_id)
     if case_id is None:
         return []
@@ -124,11 +131,11 @@ def enqueue_tables(settings: Settings, engine: sa.Engine, tenant_id: str) -> lis
         with transaction(engine, tenant_id, is_read=True) as db:
             if has_training_or_model(db, raw["name"]):
                 continue
-        with (DATA / f"{table}.csv").open("rb") as stream:
-            order, facts = trainings.check(reader, raw, stream)
-            upload = datasets.make_upload(f"{table}.csv", stream, facts)
-            with transaction(engine, tenant_id) as db:
-                enqueue(db, blobs, order, upload)
+        stream = read_trained_rows(table)
+        order, facts = trainings.check(reader, raw, stream)
+        upload = datasets.make_upload(f"{table}.csv", stream, facts)
+        with transaction(engine, tenant_id) as db:
+            enqueue(db, blobs, order, upload)
         begun.append(order.table.spec.name)
     return begun
 
@@ -142,9 +149,10 @@ def store_trained(
     """
     blobs, usual = Blobs(settings.blobs_url), reader_of(settings)
     reader = DemoReader(usual.limits, usual.bounds)
-    raw, stream = parse_spec((DATA / "heart.json").read_bytes()), read_trained_rows()
+    raw = parse_spec((DATA / f"{HEART}.json").read_bytes())
+    stream = read_trained_rows(HEART)
     order, facts = trainings.check(reader, raw, stream)
-    upload = datasets.make_upload("heart.csv", stream, facts)
+    upload = datasets.make_upload(f"{HEART}.csv", stream, facts)
     with transaction(engine, tenant_id) as db:
         enqueue(db, blobs, order, upload, model)
 
@@ -195,7 +203,9 @@ def prepare_case(settings: Settings, engine: sa.Engine, tenant_id: str) -> str |
         filters = SessionFilter("open", None, CASE)
         for session in lists.page(db, 1, None, at, filters).items:
             return session.id
-        wish = {"model": MODEL, "budget": CASE_BUDGET, "client_ref": CASE}
+        model = models.find(db, loaded, MODEL)
+        terms = patients.choose_terms(model, HEART) or {"budget": CASE_BUDGET}
+        wish = {"model": MODEL, "client_ref": CASE} | terms
         request = PredictRequest.model_validate(wish)
         opened = sessions.start(db, loaded, request, at)
         return opened.session.id

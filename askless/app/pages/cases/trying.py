@@ -18,6 +18,7 @@ from askless.app.service import sessions as service
 from askless.app.service.loaded import LoadedModels
 from askless.app.service.sessions import answering, checks
 from askless.app.service.sessions.opened import SessionCall
+from askless.app.service.sessions.played import Patients, find_patients
 from askless.app.store.database.transactions import Transaction
 from askless.app.words.savings import Saving, find_knee, find_saving
 from askless.core.catalogue.catalogue import Feature
@@ -26,6 +27,7 @@ from askless.core.catalogue.prices import from_micros
 from askless.core.errors import Refusal, RefusedError, nearest_hint
 from askless.core.model.model import Model
 from askless.core.session import machine
+from askless.core.session.state import Aim, State
 
 router = APIRouter(prefix="/ui/try", include_in_schema=False)
 # A feature with more answers than these is asked on the case's own page.
@@ -51,11 +53,20 @@ class Offer(NamedTuple):
         return self.model.ensemble.catalogue.cost_unit
 
 
-def make_offer(shown: Mapping[str, Model]) -> Offer | None:
+def make_offer(
+    shown: Mapping[str, Model], patients: Patients | None = None
+) -> Offer | None:
     """Return the offer of the model that saves most; else of the first with a curve.
 
-    None if no model has a curve, or the one chosen has nothing to ask.
+    Where patients are shown, it is that of their model. None if no model has a curve,
+    or the one chosen has nothing to ask.
     """
+    if patients is not None and patients.first.session.model_id in shown:
+        best, model = patients.first.session.model_id, patients.first.model
+        state = patients.first.state
+        aimed = machine.start(model.ensemble, state.budget, aim=state.aim)
+        saving = None if model.curve is None else find_saving(model.curve)
+        return offer_question(best, model, saving, aimed)
     tested = {
         key: offered for key, offered in shown.items() if offered.curve is not None
     }
@@ -71,6 +82,13 @@ def make_offer(shown: Mapping[str, Model]) -> Offer | None:
     )
     model = tested[best]
     state = machine.start(model.ensemble, usual_budget(model))
+    return offer_question(best, model, savings[best], state)
+
+
+def offer_question(
+    model_id: str, model: Model, saving: Saving | None, state: State
+) -> Offer | None:
+    """Return the offer of a session's first question; None where there is none."""
     question = machine.next_question(model.ensemble, state)
     if question is None or state.stop_reason is not None:
         return None
@@ -78,9 +96,9 @@ def make_offer(shown: Mapping[str, Model]) -> Offer | None:
     answers = options(feature)
     is_alone = len(question.feature_idxs) == 1
     return Offer(
-        best,
+        model_id,
         model,
-        savings[best],
+        saving,
         feature,
         from_micros(question.price),
         answers if is_alone and len(answers) <= MOST_BUTTONS else (),
@@ -105,16 +123,27 @@ async def start_case(form: Typed, changes: Changes, loaded: Loaded, at: At) -> R
 
 
 def begin(db: Transaction, loaded: LoadedModels, form: Any, at: Moment) -> str:
-    """Start a session at the knee of the curve; return its id."""
-    model = models.find(db, loaded, text_in(form, "model"))
-    budget = usual_budget(model)
-    amount = None if budget is None else from_micros(budget)
-    asked = {"model": text_in(form, "model"), "budget": amount}
-    request = PredictRequest.model_validate(asked)
+    """Start a session under the terms of its offer; return its id."""
+    key = text_in(form, "model")
+    model = models.find(db, loaded, key)
+    wish = {"model": key} | find_terms(model, key, find_patients(db, loaded))
+    request = PredictRequest.model_validate(wish)
     opened = service.start(db, loaded, request, at)
     if text := text_in(form, "value"):
         answer_first(db, SessionCall(opened.session.id, loaded, at), model, form, text)
     return opened.session.id
+
+
+def find_terms(
+    model: Model, model_id: str, patients: Patients | None
+) -> dict[str, Any]:
+    """Return the terms of the patients shown, else the knee of the model's curve."""
+    if patients is not None and patients.first.session.model_id == model_id:
+        view = patients.first.view
+        aim = view.aim and view.aim.model_dump(include=set(Aim.__slots__))
+        return {"budget": view.budget.limit, "aim": aim}
+    budget = usual_budget(model)
+    return {"budget": None if budget is None else from_micros(budget)}
 
 
 def answer_first(

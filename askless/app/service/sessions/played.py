@@ -1,0 +1,97 @@
+"""The held-out patients that a demo has played, of which home shows some."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from askless.app.documents.session.state import parse_state
+from askless.app.records import PredictSession
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions.opened import OpenSession
+from askless.app.store import outcomes
+from askless.app.store.database.transactions import Transaction
+from askless.app.store.outcomes import StoredOutcome
+from askless.app.words.own_questions import OWN
+from askless.app.words.patients import REFS, pick_cases
+from askless.core.session import machine
+from askless.core.session.answers import count_questions
+from askless.core.session.state import State
+
+# Models whose patients may have been played, at least.
+MOST_MODELS = 8
+
+
+class PlayedCase(NamedTuple):
+    """A closed case of a patient, and what it turned out to be."""
+
+    opened: OpenSession
+    outcome: StoredOutcome
+
+    @property
+    def n_questions(self) -> int:
+        catalogue = self.opened.model.ensemble.catalogue
+        return count_questions(catalogue, self.opened.state.history)
+
+    @property
+    def is_right(self) -> bool:
+        return self.outcome.label == self.outcome.predicted
+
+    @property
+    def advised(self) -> State:
+        """The state before it was closed, with the policy's reason to stop."""
+        state = replace(self.opened.state, is_ended=False, stop_reason=None)
+        return machine.advance(self.opened.model.ensemble, state)
+
+
+class Patients(NamedTuple):
+    """The patients of a model that are shown, the short case first."""
+
+    cases: tuple[PlayedCase, ...]
+    n_played: int
+    n_right: int
+
+    @property
+    def first(self) -> OpenSession:
+        return self.cases[0].opened
+
+    @property
+    def has_own_questions(self) -> bool:
+        """Whether the budget alone makes their questions differ."""
+        state = self.first.state
+        return state.aim is None and state.policy == OWN
+
+
+def find_patients(db: Transaction, loaded: LoadedModels) -> Patients | None:
+    """Return patients who part ways; None where no demo has played such.
+
+    Of several models the first is one that asks each case its own questions under a
+    budget alone; else the newest.
+    """
+    groups: dict[str, list[PlayedCase]] = {}
+    for session, outcome in outcomes.of_refs(db, REFS, MOST_MODELS * len(REFS)):
+        case = PlayedCase(open_closed(db, loaded, session), outcome)
+        groups.setdefault(session.model_id, []).append(case)
+    picked = [pick_patients(group) for group in reversed(groups.values())]
+    parted = [patients for patients in picked if len(patients.cases) > 1]
+    return min(parted, key=lambda them: not them.has_own_questions, default=None)
+
+
+def open_closed(
+    db: Transaction, loaded: LoadedModels, session: PredictSession
+) -> OpenSession:
+    """Parse a closed session that is not erased."""
+    assert session.document is not None, "an erased session has no reference"
+    model = loaded.get(db, session.model_id, session.price_list_id)
+    state, texts = parse_state(session.document, model.ensemble.catalogue)
+    return OpenSession(session, model, state, texts)
+
+
+def pick_patients(group: Sequence[PlayedCase]) -> Patients:
+    """Return the cases of a model that the rule shows."""
+    ordered = sorted(
+        group, key=lambda case: REFS.index(case.opened.session.client_ref or "")
+    )
+    is_right = [case.is_right for case in ordered]
+    picks = pick_cases([case.n_questions for case in ordered], is_right)
+    cases = tuple(ordered[place] for place in picks if place is not None)
+    return Patients(cases, len(ordered), sum(is_right))

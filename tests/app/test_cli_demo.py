@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import sqlalchemy as sa
 
@@ -20,40 +19,19 @@ from askless.app.settings.home import DEMO_KEY
 from askless.app.settings.settings import Settings
 from askless.app.store import datasets, sessions
 from askless.app.store.database.engine import create_engine, transaction
-from askless.app.terminal.demo import describe_counts, pick_cases
+from askless.app.terminal.demo import describe_counts
+from askless.app.words.patients import pick_cases
 from tests.app.conftest import Finished
 from tests.pages.site import heart
+from tests.patients import Killed, run_until
 
 Run = Callable[..., Finished]
 NAMES = ["breast-cancer", "diabetes-progression", "heart-cleveland"]
 
 
-class Killed(BaseException):
-    """Ends a start, as a kill does, where nothing catches it."""
-
-
-class Commits:
-    """Counts commits to one database, and kills before one of them."""
-
-    def __init__(self, url: str, last: int) -> None:
-        self.url, self.count, self.last = sa.make_url(url), 0, last
-
-    def __call__(self, connection: sa.Connection) -> None:
-        if connection.engine.url == self.url:
-            self.count += 1
-            if self.count > self.last:
-                raise Killed
-
-
 def begin(settings: Settings, last: int = 10**6) -> int:
     """Seed the demo up to a commit; return how many there were."""
-    commits = Commits(settings.url, last)
-    sa.event.listen(sa.Engine, "commit", commits)
-    try:
-        demo.seed(settings)
-    finally:
-        sa.event.remove(sa.Engine, "commit", commits)
-    return commits.count
+    return run_until(settings.url, last, lambda: demo.seed(settings))
 
 
 def seeded(engine: sa.Engine, home: Path) -> dict[str, Any]:
@@ -232,11 +210,26 @@ def test_demo_plays_an_easy_and_a_hard_case_and_leaves_its_model(
     assert "No case of heart-cleveland has become known" in again.out
 
 
-def test_case_that_ends_after_two_questions_is_the_easy_one() -> None:
-    cases = [pick_cases(np.array(one)) for one in ([3, 2, 9, 2], [1, 7, 3])]
+@pytest.mark.parametrize(
+    ("asked", "is_right", "picks"),
+    [
+        (["012", "01", "0134", "01", "0135"], [1, 1, 1, 1, 0], (1, 2, 4)),
+        (["0", "0123", "012"], [0, 1, 1], (0, 1, None)),
+        (["01", "012", "0123", "0213", "021"], [0, 1, 0, 0, 1], (0, 1, 2)),
+        # All alike, or shorter than the short one.
+        (["01", "01", "01"], [1, 0, 1], (0, None, None)),
+        (["01", "0"], [1, 0], (0, None, None)),
+        # None has two questions; as many, but others.
+        (["01234", "0123", "0124"], [1, 1, 0], (1, 0, 2)),
+    ],
+)
+def test_shown_are_a_case_of_two_questions_and_the_longest_right_and_wrong(
+    asked: list[str], is_right: list[int], picks: tuple[int | None, ...]
+) -> None:
+    lists = [[int(digit) for digit in digits] for digits in asked]
 
-    assert cases == [(1, 2), (0, 1)]
-    assert (
-        describe_counts(np.array([3, 2, 9, 2]))
-        == "2 after 2, 1 after 3, 1 after 9 questions"
-    )
+    assert pick_cases(lists, [bool(right) for right in is_right]) == picks
+
+
+def test_counts_of_questions_are_told() -> None:
+    assert describe_counts([3, 2, 9, 2]) == "2 after 2, 1 after 3, 1 after 9 questions"

@@ -34,7 +34,7 @@ from askless.core.pipeline.progress import Training
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.pipeline.train import train
 from askless.core.session import machine
-from askless.core.session.answers import count_questions
+from askless.core.session.answers import list_questions
 from askless.core.session.state import Aim, Answer, Question, State
 from askless.core.table.check import CheckedTable
 from askless.core.table.dataset import Dataset
@@ -61,7 +61,7 @@ def run_demo(console: Console) -> Model:
     console.print(price_table(dataset.catalogue))
     console.print(escape(model_summary(model)) + "\n")
     states = [follow(model.ensemble, dataset.values[row]) for row in rows]
-    counts = count_asked(model.ensemble, states)
+    counts = [len(asked) for asked in list_asked(model.ensemble, states)]
     mean, most = money(AIM.mean_budget or 0, unit), money(BUDGET, unit)
     console.print(
         f"{len(rows)} patients were kept from training. With {mean} on average and "
@@ -115,10 +115,10 @@ def read_trained_rows(table: str) -> BytesIO:
     return BytesIO(b"".join(lines[:-N_PATIENTS]))
 
 
-def count_asked(ensemble: Ensemble, states: Sequence[State]) -> list[int]:
-    """Return how many questions each session was asked."""
+def list_asked(ensemble: Ensemble, states: Sequence[State]) -> list[tuple[int, ...]]:
+    """Return the features that each session was asked, one for each question."""
     catalogue = ensemble.catalogue
-    return [count_questions(catalogue, state.history) for state in states]
+    return [list_questions(catalogue, state.history) for state in states]
 
 
 def pick_of(ensemble: Ensemble, states: Sequence[State], targets: IntArray) -> Picks:
@@ -127,7 +127,7 @@ def pick_of(ensemble: Ensemble, states: Sequence[State], targets: IntArray) -> P
     is_right = [
         label == target for label, target in zip(labels, targets.tolist(), strict=True)
     ]
-    return pick_cases(count_asked(ensemble, states), is_right)
+    return pick_cases(list_asked(ensemble, states), is_right)
 
 
 def describe_counts(counts: Sequence[int]) -> str:

@@ -15,8 +15,8 @@ FEW_QUESTIONS = 2
 RULE = (
     f"The last {N_PATIENTS} rows of the table were kept from training and played to "
     "the end. Shown are, by rule, the one with two questions or the nearest number, "
-    "and of those with more the longest that was predicted right and the longest that "
-    "was predicted wrong; of equals the first."
+    "and of those with other questions, and no fewer, the longest that was predicted "
+    "right and the longest that was predicted wrong; of equals the first."
 )
 
 
@@ -24,23 +24,25 @@ class Picks(NamedTuple):
     """Positions of the cases that are shown."""
 
     short: int
-    #: the longest that was predicted right; None: none is longer than the short one
+    #: the longest with other questions that was predicted right; None: there is none
     right: int | None
-    #: the longest that was predicted wrong; None: none is longer than the short one
+    #: the longest with other questions that was predicted wrong; None: there is none
     wrong: int | None
 
 
-def pick_cases(counts: Sequence[int], is_right: Sequence[bool]) -> Picks:
-    """Return the cases to show, by `RULE`, from their numbers of questions."""
-    places = range(len(counts))
+def pick_cases(asked: Sequence[Sequence[int]], is_right: Sequence[bool]) -> Picks:
+    """Return the cases to show, by `RULE`, from the features that each was asked."""
+    places = range(len(asked))
     # Both keep the first of equals.
-    short = min(places, key=lambda place: abs(counts[place] - FEW_QUESTIONS))
-    longer = sorted(
-        (place for place in places if counts[place] > counts[short]),
-        key=lambda place: -counts[place],
-    )
+    short = min(places, key=lambda place: abs(len(asked[place]) - FEW_QUESTIONS))
+    others = [
+        place
+        for place in places
+        if len(asked[place]) >= len(asked[short]) and asked[place] != asked[short]
+    ]
+    others.sort(key=lambda place: -len(asked[place]))
     return Picks(
         short,
-        next((place for place in longer if is_right[place]), None),
-        next((place for place in longer if not is_right[place]), None),
+        next((place for place in others if is_right[place]), None),
+        next((place for place in others if not is_right[place]), None),
     )

@@ -114,14 +114,20 @@ def is_taken(state: State, answer: Answer) -> bool:
     return is_same_outcome and is_same_value
 
 
-def count_questions(catalogue: Catalogue, history: Sequence[Answer]) -> int:
-    """Return how many questions were answered; a bundle counts as one."""
-    asked = set()
+def list_questions(catalogue: Catalogue, history: Sequence[Answer]) -> tuple[int, ...]:
+    """Return the feature of each question answered; of a bundle the first one."""
+    asked: dict[tuple[bool, int], int] = {}
     for answer in history:
         idx = answer.feature_idx
         is_member = bool(catalogue.is_bundled[idx])
-        asked.add((is_member, int(catalogue.group_idxs[idx]) if is_member else idx))
-    return len(asked)
+        key = is_member, int(catalogue.group_idxs[idx]) if is_member else idx
+        asked.setdefault(key, idx)
+    return tuple(asked.values())
+
+
+def count_questions(catalogue: Catalogue, history: Sequence[Answer]) -> int:
+    """Return how many questions were answered; a bundle counts as one."""
+    return len(list_questions(catalogue, history))
 
 
 def is_as_asked(catalogue: Catalogue, asked: State, after: State) -> bool:

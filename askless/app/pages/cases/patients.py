@@ -77,7 +77,7 @@ def describe_patient(case: PlayedCase) -> PatientCard:
     displays = {label.label: label.display for label in model.ensemble.classes}
     return PatientCard(
         session,
-        case.n_questions,
+        len(case.questions),
         name_event(session, displays),
         list_rows(session, model),
         to_sentence(describe_stop(model.ensemble, case.advised)),

@@ -14,7 +14,7 @@ from askless.app.store.outcomes import StoredOutcome
 from askless.app.words.own_questions import OWN
 from askless.app.words.patients import REFS, pick_cases
 from askless.core.session import machine
-from askless.core.session.answers import count_questions
+from askless.core.session.answers import list_questions
 from askless.core.session.state import State
 
 # Models whose patients may have been played, at least.
@@ -28,9 +28,10 @@ class PlayedCase(NamedTuple):
     outcome: StoredOutcome
 
     @property
-    def n_questions(self) -> int:
+    def questions(self) -> tuple[int, ...]:
+        """The feature of each question, in order."""
         catalogue = self.opened.model.ensemble.catalogue
-        return count_questions(catalogue, self.opened.state.history)
+        return list_questions(catalogue, self.opened.state.history)
 
     @property
     def is_right(self) -> bool:
@@ -92,6 +93,6 @@ def pick_patients(group: Sequence[PlayedCase]) -> Patients:
         group, key=lambda case: REFS.index(case.opened.session.client_ref or "")
     )
     is_right = [case.is_right for case in ordered]
-    picks = pick_cases([case.n_questions for case in ordered], is_right)
+    picks = pick_cases([case.questions for case in ordered], is_right)
     cases = tuple(ordered[place] for place in picks if place is not None)
     return Patients(cases, len(ordered), sum(is_right))

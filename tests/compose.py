@@ -173,7 +173,7 @@ def use_pages() -> None:
 def start_again(key: str) -> None:
     """Go down and up, and up once more: all is kept, and told again.
 
-    Now that its model is trained, the start prepares a first case, once.
+    Now that its model is trained, the start plays patients and prepares a case, once.
     """
     before, sessions = (get("/models"), get("/train")), get("/predict")["items"]
     run(f"{COMPOSE} down")
@@ -183,11 +183,19 @@ def start_again(key: str) -> None:
         "models and trainings are those of before",
         (get("/models"), get("/train")) == before,
     )
-    first, *others = get("/predict")["items"]
-    expect("sessions are those of before, after a first case", others == sessions)
+    first, *others = get("/predict?limit=200")["items"]
+    named = [str(session["client_ref"]) for session in others]
+    patients = [name for name in named if name.startswith("Demo patient ")]
+    expect("twelve patients are played", len(patients) == 12)
+    expect(
+        "the other sessions are those of before, after a first case",
+        [it for it, name in zip(others, named, strict=True) if name not in patients]
+        == sessions,
+    )
     run(f"{COMPOSE} up --detach")
     expect(
-        "no second one is prepared", len(get("/predict")["items"]) == 1 + len(others)
+        "no second one is prepared",
+        len(get("/predict?limit=200")["items"]) == 1 + len(others),
     )
     told = run(f"{COMPOSE} logs --no-log-prefix migrate | grep 'first case'")
     expect("its address is told", first["id"] in told)

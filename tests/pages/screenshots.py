@@ -23,11 +23,13 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from askless import Client
+from askless.app.cli.serving import demo
 from askless.app.documents.files import load_spec
 from askless.app.documents.model.model import model_to_json
+from askless.app.records import DEFAULT_TENANT
 from askless.app.settings.settings import Settings
 from askless.app.store.database.migrate import migrate
-from askless.app.terminal.demo import DATA
+from askless.app.terminal.demo import DATA, train_apart
 from askless.app.uploads.streams import read_columns
 from askless.core.pipeline.check import check_training
 from askless.core.pipeline.train import train
@@ -273,6 +275,10 @@ SHOTS = (
 )
 
 
+# They are of a service that has the demo's patients.
+OF_DEMO = ("home", "start")
+
+
 def add_models(site: Site) -> None:
     """Import models of the demo's other tables, small ones, as they are trained."""
     for table in ("breast-cancer", "diabetes"):
@@ -309,9 +315,21 @@ def working(home: str) -> Iterator[None]:
         yield
 
 
+def play_demo(settings: Settings, url: str) -> Site:
+    """Do what `make demo` does before it serves: train, and play the patients."""
+    _, _, model = train_apart()
+    with demo.connected(settings) as engine:
+        demo.store_trained(settings, engine, DEFAULT_TENANT, model)
+        demo.list_case_lines(settings, engine, DEFAULT_TENANT, url)
+    models = Site(url, "").call("GET", "/models")["items"]
+    return Site(url, models[0]["id"])
+
+
 @contextmanager
-def served(*, has_worker: bool = False) -> Iterator[tuple[Site, Browser]]:
-    """Yield a server of its own, and Chromium."""
+def served(
+    *, has_worker: bool = False, has_patients: bool = False
+) -> Iterator[tuple[Site, Browser]]:
+    """Yield a server of its own, and Chromium; with patients that of `make demo`."""
     with ExitStack() as stack:
         home = stack.enter_context(TemporaryDirectory())
         playwright = stack.enter_context(sync_playwright())
@@ -322,7 +340,10 @@ def served(*, has_worker: bool = False) -> Iterator[tuple[Site, Browser]]:
         if has_worker:
             stack.enter_context(working(home))
         browser = launch(playwright)
-        yield fill(server.url), browser
+        yield (
+            play_demo(settings, server.url) if has_patients else fill(server.url),
+            browser,
+        )
         browser.close()
 
 
@@ -337,10 +358,14 @@ def chosen(names: list[str]) -> list[Shot]:
 def main(names: list[str]) -> None:
     shots = chosen(names)
     IMAGES.mkdir(exist_ok=True)
-    with served(has_worker=True) as (site, browser):
-        add_models(site)
-        for shot in shots:
-            take(browser, site, shot)
+    for is_demo in (True, False):
+        taken = [shot for shot in shots if (shot.name in OF_DEMO) == is_demo]
+        if not taken:
+            continue
+        with served(has_worker=True, has_patients=is_demo) as (site, browser):
+            add_models(site)
+            for shot in taken:
+                take(browser, site, shot)
 
 
 if __name__ == "__main__":

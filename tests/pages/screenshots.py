@@ -298,6 +298,8 @@ def take(browser: Browser, site: Site, shot: Shot) -> None:
         shot.play(page, site)
         # The page of a training listens to it.
         is_idle = "/ui/train/" not in page.url
+        # Pictures far below are loaded once somebody comes near.
+        page.evaluate("for (const it of document.images) it.loading = 'eager'")
         page.wait_for_load_state("networkidle" if is_idle else "load")
         shown = Image.open(BytesIO(page.screenshot(full_page=True))).convert("RGB")
         # A third of the bytes: pages have few colours.

@@ -9,9 +9,9 @@ from rich.console import Console
 from askless.app.terminal.demo import (
     AIM,
     BUDGET,
-    follow,
     pick_of,
     play,
+    play_row,
     train_apart,
 )
 from askless.app.words.wording import money
@@ -25,7 +25,7 @@ def main() -> None:
     options = (
         f"--budget {money(BUDGET)} --aim mean_budget={money(AIM.mean_budget or 0)}"
     )
-    states = [follow(model.ensemble, dataset.values[row]) for row in rows]
+    states = [play_row(model.ensemble, dataset.values[row]) for row in rows]
     picks = pick_of(model.ensemble, states, dataset.targets[rows])
     for place in (picks.short, picks.right):
         if place is not None:

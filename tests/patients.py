@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from askless.app.documents.files import load_raw_spec
 from askless.app.documents.spec.spec import read_spec
 from askless.app.terminal.demo import DATA, demo_training, load_demo
-from askless.app.words.patients import N_PATIENTS
+from askless.app.words.own_questions import N_PATIENTS
 from askless.core.model.ensemble import BudgetRange
 from askless.core.model.model import Model
 from tests.panels import shorten

@@ -20,7 +20,7 @@ from askless.app.settings.settings import Settings
 from askless.app.store import datasets, sessions
 from askless.app.store.database.engine import create_engine, transaction
 from askless.app.terminal.demo import describe_counts
-from askless.app.words.patients import pick_cases
+from askless.app.words.own_questions import pick_cases
 from tests.app.conftest import Finished
 from tests.pages.site import heart
 from tests.patients import Killed, run_until

@@ -21,9 +21,16 @@ from askless.app.service.sessions.played import Patients, find_patients
 from askless.app.settings.settings import Settings
 from askless.app.store.blobs import Blobs
 from askless.app.store.database.engine import transaction
-from askless.app.terminal.demo import AIM, BUDGET, DATA, follow, list_asked, load_demo
+from askless.app.terminal.demo import (
+    AIM,
+    BUDGET,
+    DATA,
+    load_demo,
+    play_row,
+    questions_asked,
+)
 from askless.app.uploads.parsing import reader_of
-from askless.app.words.patients import N_PATIENTS, REFS
+from askless.app.words.own_questions import N_PATIENTS, REFS
 from askless.core.model.model import Model
 from tests.pages.site import heart
 from tests.patients import (
@@ -92,7 +99,7 @@ def test_answers_and_labels_are_those_of_the_last_rows(
         rows = list(csv.DictReader(lines))[-N_PATIENTS:]
     _, dataset = load_demo()
     values = dataset.values[-N_PATIENTS:]
-    states = [follow(model.ensemble, row) for row in values]
+    states = [play_row(model.ensemble, row) for row in values]
     assert shown is not None
     assert shown.n_played == N_PATIENTS
     assert len(shown.cases) > 1
@@ -101,7 +108,7 @@ def test_answers_and_labels_are_those_of_the_last_rows(
         place = REFS.index(case.opened.session.client_ref or "")
         # As the demo in the terminal plays them.
         assert case.opened.state.history == states[place].history
-        assert case.questions == list_asked(model.ensemble, states)[place]
+        assert case.questions == questions_asked(model.ensemble, states)[place]
         assert case.advised.stop_reason == states[place].stop_reason
         assert case.opened.session.state == "closed"
         assert case.outcome.label == rows[place]["label"]

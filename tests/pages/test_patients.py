@@ -19,7 +19,7 @@ from askless.app.service import keys, models
 from askless.app.service.loaded import LoadedModels
 from askless.app.settings.settings import Settings
 from askless.app.store.database.engine import transaction
-from askless.app.words.patients import N_PATIENTS
+from askless.app.words.own_questions import N_PATIENTS
 from askless.core.model.model import Model
 from tests.app.servers import Server
 from tests.pages.audit import audit

@@ -24,7 +24,7 @@ from askless.app.terminal.transcript import (
     print_standing,
 )
 from askless.app.uploads.streams import read_columns
-from askless.app.words.patients import N_PATIENTS, Picks, pick_cases
+from askless.app.words.own_questions import N_PATIENTS, Picks, pick_cases
 from askless.app.words.wording import money
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.model.ensemble import Ensemble
@@ -60,8 +60,8 @@ def run_demo(console: Console) -> Model:
     )
     console.print(price_table(dataset.catalogue))
     console.print(escape(model_summary(model)) + "\n")
-    states = [follow(model.ensemble, dataset.values[row]) for row in rows]
-    counts = [len(asked) for asked in list_asked(model.ensemble, states)]
+    states = [play_row(model.ensemble, dataset.values[row]) for row in rows]
+    counts = [len(asked) for asked in questions_asked(model.ensemble, states)]
     mean, most = money(AIM.mean_budget or 0, unit), money(BUDGET, unit)
     console.print(
         f"{len(rows)} patients were kept from training. With {mean} on average and "
@@ -115,7 +115,9 @@ def read_trained_rows(table: str) -> BytesIO:
     return BytesIO(b"".join(lines[:-N_PATIENTS]))
 
 
-def list_asked(ensemble: Ensemble, states: Sequence[State]) -> list[tuple[int, ...]]:
+def questions_asked(
+    ensemble: Ensemble, states: Sequence[State]
+) -> list[tuple[int, ...]]:
     """Return the features that each session was asked, one for each question."""
     catalogue = ensemble.catalogue
     return [list_questions(catalogue, state.history) for state in states]
@@ -127,7 +129,7 @@ def pick_of(ensemble: Ensemble, states: Sequence[State], targets: IntArray) -> P
     is_right = [
         label == target for label, target in zip(labels, targets.tolist(), strict=True)
     ]
-    return pick_cases(list_asked(ensemble, states), is_right)
+    return pick_cases(questions_asked(ensemble, states), is_right)
 
 
 def describe_counts(counts: Sequence[int]) -> str:
@@ -157,7 +159,7 @@ def answer_from(question: Question, values: FloatArray) -> list[Answer]:
     ]
 
 
-def follow(ensemble: Ensemble, values: FloatArray) -> State:
+def play_row(ensemble: Ensemble, values: FloatArray) -> State:
     """Answer a session's questions from a row of a dataset."""
     state = machine.start(ensemble, BUDGET, aim=AIM)
     while (question := find_next(ensemble, state)) is not None:

@@ -29,7 +29,7 @@ from askless.app.terminal.demo import (
     read_trained_rows,
 )
 from askless.app.uploads.streams import read_columns
-from askless.app.words.patients import N_PATIENTS, REFS
+from askless.app.words.own_questions import N_PATIENTS, REFS
 from askless.core.catalogue.prices import from_micros
 from askless.core.errors import RefusedError
 from askless.core.model.model import Model
@@ -147,7 +147,7 @@ def play_patient(
     call = SessionCall(opened.session.id, loaded, at)
     while (question := find_next(ensemble, opened.state)) is not None:
         names = [ensemble.catalogue.features[idx].name for idx in question.feature_idxs]
-        answers = [answer_of(name, patient.values[name]) for name in names]
+        answers = [write_given(name, patient.values[name]) for name in names]
         # Whatever is asked is answered, also by a category that training did not see.
         raw = {"answers": answers, "insist": True, "accept_unseen": True}
         body = AnswersRequest.model_validate(raw)
@@ -156,7 +156,7 @@ def play_patient(
     outcomes.put(db, call, patient.label)
 
 
-def answer_of(name: str, value: Any) -> dict[str, Any]:
+def write_given(name: str, value: Any) -> dict[str, Any]:
     """Return an answer to a feature as callers write it; None: it is not available."""
     if value is None:
         return {"feature": name, "outcome": "unavailable"}

@@ -5,8 +5,7 @@ from typing import NamedTuple
 from askless.app.documents.http.sessions import Session
 from askless.app.service.sessions.played import Patients, PlayedCase
 from askless.app.words.case_words import answer_words
-from askless.app.words.own_questions import describe_own_questions
-from askless.app.words.patients import RULE
+from askless.app.words.own_questions import RULE, describe_own_questions
 from askless.app.words.stops import describe_stop, to_sentence
 from askless.app.words.trust import describe_aim
 from askless.app.words.wording import money
@@ -69,7 +68,7 @@ def describe_terms(patients: Patients, session: Session) -> str:
         f"{most}, and by an aim: easy cases end early and lend their money to hard "
         f"ones. {describe_aim(model, session)}"
     )
-    return by_aim + (f" Under a budget alone it has {own}." if own else "")
+    return by_aim + (f" Under a budget alone: {own}." if own else "")
 
 
 def describe_patient(case: PlayedCase) -> PatientCard:

@@ -11,8 +11,7 @@ from askless.app.service.sessions.opened import OpenSession
 from askless.app.store import outcomes
 from askless.app.store.database.transactions import Transaction
 from askless.app.store.outcomes import StoredOutcome
-from askless.app.words.own_questions import OWN
-from askless.app.words.patients import REFS, pick_cases
+from askless.app.words.own_questions import OWN, REFS, pick_cases
 from askless.core.session import machine
 from askless.core.session.answers import list_questions
 from askless.core.session.state import State

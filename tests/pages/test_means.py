@@ -1,6 +1,7 @@
 """A mean budget on the start page: offered, refused, kept, and said on the case."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -119,3 +120,37 @@ def test_mean_is_not_offered_by_a_model_that_can_have_none(
     assert refused.status_code == 422
     assert re.search('id="f-limit-error">.*not for the policy', refused.text)
     assert sessions_of(client) == []
+
+
+@pytest.mark.parametrize(
+    ("aim", "words"),
+    [
+        ({"mean_budget": 5}, "With a mean budget of 5.00 cases cost 5.00 on average"),
+        ({"wanted_error": 0.1}, "With this aim cases cost 5.00 on average"),
+        (None, ""),
+    ],
+)
+def test_case_says_what_its_aim_comes_to(
+    client: TestClient, aimed_id: str, aim: Any, words: str
+) -> None:
+    wish = {"model": aimed_id, "budget": None, "aim": aim}
+    made = client.post("/predict", json=wish).json()
+
+    page = client.get(f"/ui/sessions/{made['id']}").text
+
+    assert words in page
+    assert ("10 of 100 are wrong" in page) == (aim is not None)
+
+
+def test_errors_of_an_aim_are_costs_where_errors_have_costs(
+    client: TestClient,
+) -> None:
+    costly = replace(make_aimed(), error_costs=((0.0, 1.0), (20.0, 0.0)))
+    made = client.post("/models", json=model_json(costly, "costly")).json()
+    wish = {"model": made["id"], "budget": None, "aim": {"mean_budget": 5}}
+    session = client.post("/predict", json=wish).json()
+
+    page = client.get(f"/ui/sessions/{session['id']}").text
+
+    assert "on average, and their errors 0.1 a case." in page
+    assert "of 100 are wrong" not in page

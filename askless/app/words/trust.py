@@ -80,7 +80,7 @@ def describe_aim(model: Model, session: Session) -> str:
         wanted = f"With a mean budget of {mean}"
     errors = f"{round(100 * aim.expected_error)} of 100 are wrong"
     if model.ensemble.error_costs is not None:
-        errors = f"their errors {aim.expected_error:.3g}"
+        errors = f"their errors {aim.expected_error:.3g} a case"
     return f"{wanted} cases cost {spend} on average, and {errors}."
 
 

@@ -7,9 +7,11 @@ import pytest
 from askless.core.catalogue.catalogue import UNSEEN
 from askless.core.errors import AnswerError, OverBudgetError
 from askless.core.session import machine
+from askless.core.session.answers import count_questions, list_questions
 from askless.core.session.state import Answer, Charge
 from tests.sessions import (
     BLOOD,
+    BUNDLE,
     ECHO,
     FEE,
     NEVER,
@@ -301,3 +303,12 @@ def test_unlimited_session_has_no_remaining():
 
     assert state.remaining is None
     assert state.spent == 10**15
+
+
+def test_questions_are_listed_once_a_purchase_by_the_first_feature_answered():
+    ensemble = small_ensemble([0, 0, 10], members={0: BUNDLE, 1: BUNDLE})
+    history = [Answer(1, "value", 1.0), Answer(2, "refused"), Answer(0, "value", 0.0)]
+
+    assert list_questions(ensemble.catalogue, history) == (1, 2)
+    assert count_questions(ensemble.catalogue, history) == 2
+    assert list_questions(ensemble.catalogue, []) == ()

@@ -1,14 +1,22 @@
 """A mean budget on the start page: offered, refused, kept, and said on the case."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from playwright.sync_api import Browser, Page
 
+from askless.app.documents.model.model import model_to_json
+from askless.app.settings.settings import Settings
+from askless.core.model.model import Curve, Model
 from tests.app.clinic import model_json
-from tests.pages.site import token_of
+from tests.app.servers import Server
+from tests.pages.audit import audit
+from tests.pages.conftest import open_page
+from tests.pages.site import Site, token_of
 from tests.panels import make_aimed
 
 FIELD = "aim.mean_budget"
@@ -61,12 +69,17 @@ def test_mean_needs_no_most(client: TestClient, aimed_id: str) -> None:
 
 
 @pytest.mark.parametrize("limit", ["some", "none"])
-def test_mean_counts_only_where_it_was_chosen(
+def test_mean_that_was_not_chosen_is_refused_and_an_empty_one_is_none(
     client: TestClient, aimed_id: str, limit: str
 ) -> None:
-    made = send(client, aimed_id, limit=limit, budget="4", **{FIELD: "2.5"})
+    refused = send(client, aimed_id, limit=limit, budget="4", **{FIELD: "2.5"})
+    before = sessions_of(client)
+    made = send(client, aimed_id, limit=limit, budget="4", **{FIELD: " "})
 
     (session,) = sessions_of(client)
+    assert refused.status_code == 422
+    assert "must be empty, or chosen above" in refused.text
+    assert before == []
     assert session["aim"] is None
     assert "mean budget" not in client.get(made.headers["location"]).text
 
@@ -120,6 +133,44 @@ def test_mean_is_not_offered_by_a_model_that_can_have_none(
     assert refused.status_code == 422
     assert re.search('id="f-limit-error">.*not for the policy', refused.text)
     assert sessions_of(client) == []
+
+
+@pytest.fixture
+def form(settings: Settings, browser: Browser) -> Iterator[Page]:
+    """The form of a model that takes aims and has a curve, in a browser."""
+    curve = Curve(
+        budgets=(0, 3_000_000, None),
+        errors=(0.4, 0.2, 0.1),
+        errors_calibrated=(0.4, 0.2, 0.1),
+        mean_spends=(0.0, 3e6, 5e6),
+        max_spends=(0, 3_000_000, 5_000_000),
+        n_samples=40,
+    )
+    server = Server(settings)
+    site = Site(server.url, "")
+    model = Model("aimed", make_aimed(), "y", curve=curve)
+    made = site.call("POST", "/models", model_to_json(model))
+    for page in open_page(browser, site):
+        page.goto(f"/ui/sessions/new?model={made['id']}")
+        yield page
+    server.close()
+
+
+def test_who_types_a_mean_has_chosen_it(form: Page) -> None:
+    was_chosen = form.get_by_label("At most the budget below").is_checked()
+
+    form.get_by_label("On average", exact=True).fill("2.5")
+
+    assert was_chosen
+    assert form.get_by_label("On average the mean below").is_checked()
+    assert "Without a mean, at 3: 20 % error" in form.locator(".words").inner_text()
+    form.get_by_role("button", name="Start").click()
+    form.wait_for_url("**/ui/sessions/ses_*")
+    assert "With a mean budget of 2.50" in form.locator("main").inner_text()
+
+
+def test_form_with_a_mean_is_accessible(form: Page) -> None:
+    audit(form)
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ EXPLORE_RULE = "must be a number from 0 to 50"
 COUNT_RULE = "must be a whole number, 0 or more"
 # The field of what cases may cost on average, as requests name it.
 MEAN = "aim.mean_budget"
+MEAN_RULE = "must be empty, or chosen above"
 
 
 @router.get("", dependencies=[needs("predict"), needs("models")])
@@ -221,12 +222,15 @@ def read_start_request(form: FormData, model_id: str, model: Model) -> PredictRe
 def read_terms(refusals: list[Refusal], form: FormData) -> dict[str, Any]:
     """Return the budget, and the aim; beside a mean an empty budget is no limit."""
     limit, most = text_in(form, "limit"), text_in(form, "budget")
+    mean_text = text_in(form, MEAN)
     terms: dict[str, Any] = {"budget": None}
     if limit != "none" and (most or limit != "mean"):
         terms["budget"] = read_or_note(refusals, lambda: read_money(most))
     if limit == "mean":
-        mean = read_or_note(refusals, lambda: read_money(text_in(form, MEAN), MEAN))
+        mean = read_or_note(refusals, lambda: read_money(mean_text, MEAN))
         terms["aim"] = {"mean_budget": mean}
+    elif mean_text:
+        refusals.append(Refusal(MEAN, MEAN_RULE))
     return terms
 
 

@@ -32,9 +32,10 @@ for (const choices of document.querySelectorAll("[data-keys]")) {
 for (const box of document.querySelectorAll("[data-budgets]")) {
   const rows = [...box.querySelectorAll("[data-amount]")];
   const slider = box.querySelector("[type=range]"), amount = box.querySelector("[name=budget]");
+  const mean = box.querySelector("[name=limit][value=mean]");
+  box.querySelector("[name='aim.mean_budget']")?.addEventListener("input", () => { mean.checked = true; });
   if (!slider) continue;
   const finite = rows.filter((one) => one.dataset.amount !== "");
-  const mean = box.querySelector("[name=limit][value=mean]");
   const tell = () => {
     const isFree = box.querySelector("[name=limit][value=none]").checked;
     const within = finite.filter((one) => Number(one.dataset.amount) <= Number(amount.value));

@@ -67,6 +67,7 @@ def found(engine: sa.Engine) -> Patients | None:
         return find_patients(db, LoadedModels())
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite", "postgresql"], indirect=True)
 def test_patients_are_played_once_and_a_case_is_prepared_under_their_terms(
     settings: Settings, engine: sa.Engine
 ) -> None:
@@ -136,6 +137,7 @@ def test_after_a_kill_all_patients_are_there_or_none(
     assert names_of(engine, settings) == [*REFS, "Demo patient"]
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite", "postgresql"], indirect=True)
 def test_an_erased_patient_is_not_played_again(
     settings: Settings, engine: sa.Engine
 ) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from benchmarks.frontier import generated, making, shuffled
 from benchmarks.frontier.making import BITS, BLOCK, MAKERS, N_CONTEXTS
-from tests.panels import shorten
 
 
 def make(name: str, n_rows: int = 400) -> making.Made:
@@ -96,9 +95,7 @@ def test_regime_of_cube_nm_12_says_which_features_tell():
     assert math.isnan(reference(5))
 
 
-def test_rows_have_errors_of_fixed_sets_and_of_own_questions(monkeypatch):
-    shorten(monkeypatch)
-
+def test_rows_have_errors_of_fixed_sets_and_of_own_questions():
     rows = generated.make_rows("indicator", 1000, "fast", 2)
 
     assert [row[:4] for row in rows] == [

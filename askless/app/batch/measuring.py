@@ -43,8 +43,8 @@ from askless.core.simulation.figures import ScoredRows, compute_figures
 from askless.core.simulation.purchases import (
     Lists,
     add_lists,
-    describe_lists,
     sum_block_lists,
+    summarise_lists,
 )
 from askless.core.simulation.row_groups import GroupSums
 from askless.core.table.columns import Cells, scale_weights
@@ -277,7 +277,7 @@ class WholeSums:
         if work.early:
             pairs = zip(work.early, self.early, strict=True)
             early = [summarise_early(*pair, self.sums.weight) for pair in pairs]
-        lists = [describe_lists(lists) for lists in self.lists]
+        lists = [summarise_lists(lists) for lists in self.lists]
         warnings = warn_unseen(ensemble, self.n_unseen)
         return MeasuredTable(curve, early, warnings, lists)
 

@@ -2,8 +2,8 @@
 
 from askless.app.documents.http.sessions import Prediction, Session
 from askless.app.words.wording import money, percent
-from askless.core.model.ensemble import Ensemble
 from askless.core.catalogue.prices import MICROS_PER_UNIT
+from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve, Model
 from askless.core.session.position import Position
 from askless.core.session.state import State

@@ -50,7 +50,7 @@ def measure_purchases(
         walks = walk(ensemble, dataset.values, [budget], policy, seed, needs_ranks=True)
         is_asked = walks.ranks > 0
         lists = sum_lists(is_asked, dataset.weights)
-        n_lists, commonest = describe_lists(lists)
+        n_lists, commonest = summarise_lists(lists)
         counts = count_row_questions(ensemble.catalogue, is_asked)
         purchases.append(
             Purchases(
@@ -106,7 +106,7 @@ def add_lists(lists: Lists, more: Lists) -> Lists:
     return lists | {key: lists.get(key, 0.0) + more[key] for key in more}
 
 
-def describe_lists(lists: Lists) -> tuple[int, float]:
+def summarise_lists(lists: Lists) -> tuple[int, float]:
     """Return the number of different lists, and the commonest one's share of weight."""
     shares = np.array([*lists.values()]) / (math.fsum(lists.values()) or 1.0)
     return len(lists), float(round_shares(shares).max(initial=0.0))

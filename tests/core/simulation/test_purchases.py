@@ -7,9 +7,9 @@ from askless.core.model.hypotheses import Stump
 from askless.core.simulation.blocks import Block, Conditions
 from askless.core.simulation.purchases import (
     add_lists,
-    describe_lists,
     measure_purchases,
     sum_block_lists,
+    summarise_lists,
 )
 from tests.small import MICROS, ensemble_of, table_of
 
@@ -67,7 +67,7 @@ def test_lists_of_blocks_add_up_to_those_of_the_whole():
     ]
 
     assert list(map(add_lists, *parts)) == whole
-    assert [describe_lists(lists) for lists in whole] == [
+    assert [summarise_lists(lists) for lists in whole] == [
         (1, 1.0),
         (2, 0.75),
         (1, 1.0),
@@ -75,4 +75,4 @@ def test_lists_of_blocks_add_up_to_those_of_the_whole():
 
 
 def test_a_list_without_weight_is_none():
-    assert describe_lists({}) == (0, 0.0)
+    assert summarise_lists({}) == (0, 0.0)

@@ -74,8 +74,8 @@ def describe_gain(own: OwnQuestionsShape, model: Model) -> str:
         gain, error = f"{own.mean_gain:.3g}", f"{own.standard_error:.3g}"
         return f"{gain} ± {error} of error cost saved a case"
     # Without -0.0.
-    gain = round(100 * own.mean_gain, 1) + 0.0
-    return f"{gain:.1f} ± {100 * own.standard_error:.1f} points"
+    points = round(100 * own.mean_gain, 1) + 0.0
+    return f"{points:.1f} ± {100 * own.standard_error:.1f} points"
 
 
 def name_runs(own: OwnQuestionsShape, unit: str) -> list[str]:

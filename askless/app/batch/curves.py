@@ -11,6 +11,7 @@ from askless.core.model.model import Curve, Model
 from askless.core.pipeline.budgets import usual_budgets
 from askless.core.session import machine
 from askless.core.session.policies import default_policy
+from askless.core.session.position import Position
 from askless.core.session.promises import find_measured
 from askless.core.session.state import StopRule
 from askless.core.simulation.blocks import Conditions
@@ -89,7 +90,8 @@ def promise_errors(ensemble: Ensemble, played: Conditions) -> list[float | None]
             promise = question.promise
             promised.append(None if promise is None else promise.error_at_end)
         else:
-            measured = find_measured(ensemble, policy, budget, aim)
+            limit = Position.of(ensemble, state).limit
+            measured = find_measured(ensemble, policy, limit, aim)
             promised.append(None if measured is None else measured.rate_at(0))
     return promised
 

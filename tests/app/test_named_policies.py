@@ -26,7 +26,7 @@ def asking_by_worth() -> Ensemble:
     ladder = replace(
         make_ladder(ensemble, [(0, 1)]),
         tables=make_tables(ensemble, 0, seed=1),
-        worth=Worth((AskingTerms(0, 1.0),), 1.25, 0.0, (0, 1)),
+        worth=Worth((AskingTerms(0, 1.0),), (0, 1)),
     )
     ranges = BudgetRange(4 * UNIT, "worth"), BudgetRange(None, "panels")
     return replace(ensemble, panels=ladder, ranges=ranges)

@@ -16,12 +16,18 @@ from askless.core.model.ladder.asking import (
     make_terms,
     play_askings,
 )
-from askless.core.model.ladder.splits import NOWHERE
+from askless.core.model.ladder.splits import NOWHERE, Split
 from askless.core.model.ladder.tables import ROOT, PartTables
 from askless.core.panels import gates
 from askless.core.panels.asking import learn_asking
-from askless.core.panels.gates import fit_tables, hold_out_tables
-from askless.core.panels.tables import CountedRows
+from askless.core.panels.gates import (
+    Candidate,
+    Growing,
+    fit_tables,
+    grow_children,
+    hold_out_tables,
+)
+from askless.core.panels.tables import CountedRows, share_classes
 from askless.core.table.dataset import ClassLabel, Dataset
 from tests import naive_tables as naive
 
@@ -240,6 +246,16 @@ def test_part_behind_values_of_few_rows_is_the_parents(tables: PartTables) -> No
     lone = replace(tables, parts=(root,))
     known = np.ones(N_FEATURES, np.bool_)
     assert find_part(lone, np.zeros(N_FEATURES), known) == ROOT
+
+
+def test_values_of_few_rows_lead_to_no_part_of_their_own() -> None:
+    rows = count(multiplex(100, 0))
+    split = Split((0,), "cuts", np.array([0.5]))
+    gate = Candidate(split, (np.arange(100) >= 10).astype(np.int64), (0,))
+    counts, sums = rows.count(np.arange(100)), rows.count_classes(np.arange(100))
+    whole = Growing(0, np.arange(100), (), rows.mix(counts), share_classes(sums))
+    [(way, child, _)] = grow_children(rows, whole, gate, 1)
+    assert (way, child.number, child.row_idxs.size) == (1, 1, 90)
 
 
 def test_bundle_of_one_number_gates_by_its_values() -> None:

@@ -219,7 +219,7 @@ def test_tables_read_what_the_widest_panel_lacks(
 
     def limit(n_read: int) -> PanelLadder:
         """Return the ladder, with tables of the first features in each blend."""
-        member = TableMember(ladder.tables, tuple(range(n_read)))
+        member = TableMember(ladder.tables, tuple(range(n_read))) if n_read else None
         panels = tuple(
             panel
             if panel.blend is None
@@ -235,6 +235,9 @@ def test_tables_read_what_the_widest_panel_lacks(
     few, all_of_them = limit(1), limit(n_features)
     expected = all_of_them.predict_logits(all_of_them.widest, rows, known)
     assert np.allclose(few.predict_widest(rows, known), expected)
+    without = limit(0)
+    expected = without.predict_logits(without.widest, rows, known)
+    assert np.array_equal(without.predict_widest(rows, known), expected)
     nothing = np.zeros(n_features, np.bool_)
     assert np.array_equal(
         few.predict_widest(rows, nothing), np.tile(few.starts, (5, 1))

@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from askless.app.cli.serving import demo, patients
+from askless.app.documents.http.sessions import PredictRequest
 from askless.app.documents.model.model import model_from_json
 from askless.app.documents.text import parse_spec
 from askless.app.records import DEFAULT_TENANT, SessionFilter
@@ -19,6 +20,7 @@ from askless.app.service.sessions import lists
 from askless.app.service.sessions.opened import SessionCall
 from askless.app.service.sessions.played import Patients, find_patients
 from askless.app.settings.settings import Settings
+from askless.app.store import models as stored
 from askless.app.store.blobs import Blobs
 from askless.app.store.database.engine import transaction
 from askless.app.terminal.demo import (
@@ -64,7 +66,7 @@ def names_of(engine: sa.Engine, settings: Settings) -> list[str | None]:
 
 def found(engine: sa.Engine) -> Patients | None:
     with transaction(engine, DEFAULT_TENANT, is_read=True) as db:
-        return find_patients(db, LoadedModels())
+        return find_patients(db, LoadedModels(), {"models:read", "predict:read"})
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite", "postgresql"], indirect=True)
@@ -159,6 +161,34 @@ def test_an_erased_patient_is_not_played_again(
     assert gone.client_ref not in [
         case.opened.session.client_ref for case in left.cases
     ]
+
+
+def test_patients_go_with_their_model(settings: Settings, engine: sa.Engine) -> None:
+    store(settings, engine, train_heart())
+    start(settings, engine)
+    shown = found(engine)
+    assert shown is not None
+    with transaction(engine, DEFAULT_TENANT) as db:
+        stored.delete(db, shown.first.session.model_id, datetime.now(UTC))
+
+    assert found(engine) is None
+
+
+def test_nobody_is_shown_where_another_case_has_a_patients_name(
+    settings: Settings, engine: sa.Engine
+) -> None:
+    store(settings, engine, train_heart())
+    start(settings, engine)
+    shown = found(engine)
+    assert shown is not None
+    wish = {"model": shown.first.session.model_id, "client_ref": REFS[0], "seed": 0}
+    request = PredictRequest.model_validate(wish | {"budget": 9})
+    at = settings.moment_at(datetime.now(UTC))
+    patient = next(patients.list_patients("heart"))
+    with transaction(engine, DEFAULT_TENANT) as db:
+        patients.play_patient(db, LoadedModels(), request, patient, at)
+
+    assert found(engine) is None
 
 
 def enqueue_whole(settings: Settings, engine: sa.Engine, model: Model) -> None:

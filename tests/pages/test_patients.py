@@ -212,7 +212,7 @@ def keyed(settings: Settings) -> Iterator[TestClient]:
     ("scopes", "tenant", "is_shown"),
     [
         (("predict:read", "models:read"), "clinic", True),
-        (("predict:read",), "clinic", True),
+        (("predict:read",), "clinic", False),
         (("models:read", "predict:write"), "clinic", False),
         (("predict:read", "models:read"), "other", False),
     ],

@@ -129,9 +129,11 @@ def note_smaller_budgets(order: PredictOrder, ensemble: Ensemble) -> list[str]:
             continue
         is_better = everything.choose_budget(ensemble, limit) == used
         why = "errs less" if is_better else "does as well"
+        # At other prices nothing was measured.
+        where = "on held-out rows" if ensemble.measured else "by training's prices"
         notes.append(
             f"budget {name(limit, unit)}: predicted under {name(used, unit)}, which "
-            f"{why} on held-out rows; --exact-budget spends it"
+            f"{why} {where}; --exact-budget spends it"
         )
     return notes
 

@@ -48,9 +48,8 @@ def home(
     heads: Page[ModelHead] = Page((), None)
     if MODELS in caller.scopes:
         heads = models.page(db, MOST, None)
-    sessions, patients = [], None
+    sessions, patients = [], find_patients(db, loaded, caller.scopes)
     if SESSIONS in caller.scopes:
-        patients = find_patients(db, loaded)
         for state in ("open", "waiting"):
             filters = SessionFilter(state, None, None)
             sessions += lists.page(db, MOST, None, at, filters).items

@@ -174,11 +174,14 @@ def of_refs(
 ) -> list[tuple[PredictSession, StoredOutcome]]:
     """Return closed sessions of some references with their outcomes, oldest first.
 
-    They are the newest ones that have an outcome; erased ones have no reference.
+    They are the newest ones that have an outcome, and a model that is not deleted;
+    erased ones have no reference.
     """
     query = (
         sa.select(*SESSION, *COLUMNS)
         .join_from(sessions, outcomes, outcomes.c.session_id == sessions.c.id)
+        .join(models, models.c.id == sessions.c.model_id)
+        .where(models.c.deleted_at.is_(None))
         .where(owned(sessions), owned(outcomes), sessions.c.state == "closed")
         .where(sessions.c.client_ref.in_(client_refs))
         .order_by(sessions.c.created_at.desc(), sessions.c.id.desc())

@@ -101,7 +101,7 @@ def describe_knee(model: Model) -> str:
 def describe_rest(knee: Knee, unit: str, *, has_costs: bool) -> str:
     """Return what the part of a budget beyond the worthwhile one saves on top."""
     if knee.gain is None or knee.standard_error is None:
-        return "for what held-out cases can't tell from nothing"
+        return "which training found not to pay"
     reach = QUANTILE * knee.standard_error
     low, high = knee.gain - reach, knee.gain + reach
     if high <= 0:

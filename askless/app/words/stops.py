@@ -1,5 +1,7 @@
 """Reasons why a session asks no more, in words with its amounts."""
 
+from dataclasses import replace
+
 from askless.app.words.savings import describe_rest
 from askless.app.words.wording import money
 from askless.core.model.ensemble import Ensemble
@@ -48,6 +50,9 @@ def describe_not_worth(ensemble: Ensemble, state: State) -> str:
     unit = ensemble.catalogue.cost_unit
     price, spend = question.price, measure_rest(state, position)
     words = "" if price == spend else f", {money(price, unit)} for the next question"
+    if state.budget != knee.budget or state.spent > (position.limit or 0):
+        # The gain was measured of all that lies between other amounts.
+        knee = replace(knee, gain=None)
     gain = describe_rest(knee, unit, has_costs=ensemble.error_costs is not None)
     return f"going on is not worth it: {money(spend, unit)} more{words}, {gain}"
 

@@ -74,14 +74,14 @@ def describe_aim(model: Model, session: Session) -> str:
     unit = session.budget.unit
     # A mean is rounded to the cent.
     spend = money(round(aim.expected_spend * MICROS_PER_UNIT, -4), unit)
-    wanted = "With this aim"
+    condition = "With this aim"
     if aim.mean_budget is not None:
         mean = money(aim.mean_budget * MICROS_PER_UNIT, unit)
-        wanted = f"With a mean budget of {mean}"
+        condition = f"With a mean budget of {mean}"
     errors = f"{round(100 * aim.expected_error)} of 100 are wrong"
     if model.ensemble.error_costs is not None:
         errors = f"their errors {aim.expected_error:.3g} a case"
-    return f"{wanted} cases cost {spend} on average, and {errors}."
+    return f"{condition} cases cost {spend} on average, and {errors}."
 
 
 def describe_reliability(model: Model, state: State, prediction: Prediction) -> str:

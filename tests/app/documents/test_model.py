@@ -340,6 +340,8 @@ def test_ranges_that_do_not_fit_are_refused(ends, policy, field):
         ([(0, 0), (5, 0), (7, 7), (None, 7)], []),
         ([(5, 5), (4, 4)], ["model.knees"] * 2),
         ([(0, 0), (5, 3)], ["model.knees"]),
+        ([(5, 7), (7, 7)], ["model.knees"]),
+        ([(5, None), (None, None)], ["model.knees"]),
         ([(0, 0), (5, 5), (7, 0)], ["model.knees"]),
     ],
 )

@@ -65,15 +65,15 @@ def play_patients(
 
 
 def find_unseeing(db: Transaction, table: str) -> str | None:
-    """Return the model of a table that was trained without its patients, by its rows.
+    """Return the model of a table that was trained without its patients; else None.
 
-    None until there is one. A table that was uploaded whole has more bytes.
+    It is told by the number of bytes: a table that was uploaded whole has more.
     """
     head = models.find_by_name(db, load_spec(DATA / f"{table}.json").name)
     if head is None or head.training_id is None:
         return None
-    dataset_id = trainings.get(db, head.training_id).dataset_id
     try:
+        dataset_id = trainings.get(db, head.training_id).dataset_id
         dataset = datasets.get(db, dataset_id or "")
     except NotFoundError:
         return None

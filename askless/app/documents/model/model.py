@@ -385,7 +385,9 @@ def check_knees(ensemble: Ensemble) -> Iterator[Refusal]:
     if budgets != sorted(set(budgets)):
         yield Refusal("model.knees", "must ascend in budget_micros, null last")
     parts = [as_limit(knee.worthwhile) for knee in ensemble.knees]
-    worthwhile = {b for b, part in zip(budgets, parts, strict=True) if b == part}
-    if not worthwhile.issuperset(parts) or parts != sorted(parts):
-        rule = "must each be a budget whose own part it is, and ascend"
+    pairs = list(zip(budgets, parts, strict=True))
+    worthwhile = {budget for budget, part in pairs if budget == part}
+    is_above = any(part > budget for budget, part in pairs)
+    if not worthwhile.issuperset(parts) or parts != sorted(parts) or is_above:
+        rule = "must each be a budget up to its own whose own part it is, and ascend"
         yield Refusal("model.knees", f"worthwhile_micros {rule}")

@@ -1,13 +1,13 @@
 """The case that home offers: a model, its first question, and a start by one click."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter
 from fastapi.responses import Response
 
 from askless.app.documents.http.sessions import AnswersRequest, PredictRequest
-from askless.app.http.plumbing.auth import needs
+from askless.app.http.plumbing.auth import Called, needs
 from askless.app.http.plumbing.deps import At, Changes, Loaded
 from askless.app.pages.plumbing.callers import Typed
 from askless.app.pages.plumbing.frame import see_other
@@ -114,19 +114,27 @@ def usual_budget(model: Model) -> int | None:
 
 
 @router.post("", dependencies=[needs("predict")])
-async def start_case(form: Typed, changes: Changes, loaded: Loaded, at: At) -> Response:
+async def start_case(
+    form: Typed, changes: Changes, loaded: Loaded, at: At, caller: Called
+) -> Response:
     """Start a case, answer its first question if a button said how, and show it."""
     return await changes(
-        lambda db: begin(db, loaded, form, at),
+        lambda db: begin(db, loaded, form, at, caller.scopes),
         lambda made: see_other(f"/ui/sessions/{made}"),
     )
 
 
-def begin(db: Transaction, loaded: LoadedModels, form: Any, at: Moment) -> str:
+def begin(
+    db: Transaction,
+    loaded: LoadedModels,
+    form: Any,
+    at: Moment,
+    scopes: Collection[str],
+) -> str:
     """Start a session under the terms of its offer; return its id."""
     key = text_in(form, "model")
     model = models.find(db, loaded, key)
-    wish = {"model": key} | find_terms(model, key, find_patients(db, loaded))
+    wish = {"model": key} | find_terms(model, key, find_patients(db, loaded, scopes))
     request = PredictRequest.model_validate(wish)
     opened = service.start(db, loaded, request, at)
     if text := text_in(form, "value"):

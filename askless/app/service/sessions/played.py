@@ -1,6 +1,6 @@
 """The held-out patients that a demo has played, of which home shows some."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -61,19 +61,32 @@ class Patients(NamedTuple):
         return state.aim is None and state.policy == OWN
 
 
-def find_patients(db: Transaction, loaded: LoadedModels) -> Patients | None:
+def find_patients(
+    db: Transaction, loaded: LoadedModels, scopes: Collection[str]
+) -> Patients | None:
     """Return patients who part ways; None where no demo has played such.
 
     Of several models the first is one that asks each case its own questions under a
-    budget alone; else the newest.
+    budget alone; else the newest. Only who may read models and sessions sees them.
     """
+    if not {"models:read", "predict:read"}.issubset(scopes):
+        return None
     groups: dict[str, list[PlayedCase]] = {}
     for session, outcome in outcomes.of_refs(db, REFS, MOST_MODELS * len(REFS)):
         case = PlayedCase(open_closed(db, loaded, session), outcome)
         groups.setdefault(session.model_id, []).append(case)
-    picked = [pick_patients(group) for group in reversed(groups.values())]
+    # Somebody else's case may have a patient's reference; then nobody is shown.
+    played = [group for group in groups.values() if is_played_once(group)]
+    picked = [pick_patients(group) for group in reversed(played)]
     parted = [patients for patients in picked if len(patients.cases) > 1]
-    return min(parted, key=lambda them: not them.has_own_questions, default=None)
+    return min(parted, key=lambda shown: not shown.has_own_questions, default=None)
+
+
+def is_played_once(group: Sequence[PlayedCase]) -> bool:
+    """Return whether each patient has one case, and all the same budget and aim."""
+    refs = {case.opened.session.client_ref for case in group}
+    terms = {(case.opened.state.budget, case.opened.state.aim) for case in group}
+    return len(refs) == len(group) and len(terms) == 1
 
 
 def open_closed(

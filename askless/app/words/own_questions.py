@@ -33,9 +33,9 @@ FEW_QUESTIONS = 2
 
 RULE = (
     f"The last {N_PATIENTS} rows of the table were kept from training and played to "
-    "the end. Shown are, by rule, the one with two questions or the nearest number, "
-    "and of those with other questions, and no fewer, the longest that was predicted "
-    "right and the longest that was predicted wrong; of equals the first."
+    "the end. The first card is the one whose number of questions is nearest to two. "
+    "The others are the longest right and the longest wrong prediction, of rows with "
+    "other questions and no fewer. Of equals the first row is shown."
 )
 
 

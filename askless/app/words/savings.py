@@ -59,7 +59,7 @@ def find_half(curve: Curve) -> int | None:
 
 
 def find_knee(curve: Curve, knees: Sequence[Knee]) -> int | None:
-    """Return the position of the part of the largest limited budget that is worth it.
+    """Return the position of the worthwhile part of the largest limited budget.
 
     It is where sessions under that budget end by themselves. None if the curve has no
     limited budget.

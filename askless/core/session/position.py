@@ -100,7 +100,7 @@ class Position:
 
     @cached_property
     def limit(self) -> int | None:
-        """The budget that it plays as if it had, in micro-units; None: unlimited."""
+        """The most that the session spends by itself; micro-units, None: unlimited."""
         state = self.state
         return find_limit(
             self.ensemble, state.budget, state.aim, state.stop.spend, state.policy
@@ -111,7 +111,7 @@ class Position:
         """What is still to be spent at most; `UNLIMITED` without a limit."""
         if self.limit is None:
             return UNLIMITED
-        # Who goes on beyond the limit has nothing left of it.
+        # A session that went on beyond its limit has nothing left.
         return max(self.limit - self.state.spent, 0)
 
     @cached_property

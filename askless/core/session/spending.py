@@ -14,7 +14,7 @@ def find_limit(
     spend: Spend,
     policy: str | None = None,
 ) -> int | None:
-    """Return the budget that a session plays as if it had; None: unlimited.
+    """Return the most that a session spends by itself; None: unlimited.
 
     It is the worthwhile part of the budget, in micro-units, where the policy is the one
     that this was measured with. An aim has its own end. `policy` None stands for the

@@ -29,7 +29,7 @@ def walk(
     aims: Sequence[Aim | None] | None = None,
     spend: Spend = "worthwhile",
 ) -> Walks:
-    """Simulate one session per row under each budget, without a rule to stop.
+    """Simulate one session per row under each budget; only `spend` may end it early.
 
     Parameters
     ----------

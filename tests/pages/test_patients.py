@@ -103,7 +103,7 @@ def test_rule_and_aim_are_said(section: str) -> None:
     words = words_of(section)
 
     assert f"The last {N_PATIENTS} rows of the table were kept from training" in words
-    assert "the longest that was predicted wrong; of equals the first" in words
+    assert "the longest right and the longest wrong prediction" in words
     assert re.search(rf"Of the {N_PATIENTS} there are, \d+ were predicted right", words)
     assert "With at most 220.00 CAD a case, and by an aim" in words
     assert "With a mean budget of 60.00 CAD cases cost" in words

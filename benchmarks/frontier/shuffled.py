@@ -56,18 +56,13 @@ def shuffle(dataset: Dataset, random: np.random.Generator) -> Dataset:
 
 def train_whole(dataset: Dataset, n_folds: int, effort: EffortName, seed: int) -> Model:
     """Train panels with folds, as a training of the command line does."""
-    n_classes = len(dataset.classes)
-    costs = tuple(
-        tuple(float(row != column) for column in range(n_classes))
-        for row in range(n_classes)
-    )
     spec = TrainingSpec(
         TableSpec("y"),
         boost=BoostParams("panels", effort=effort),
         seed=seed,
         folds=n_folds,
     )
-    return end_of(train(CheckedTable(dataset, costs, ()), spec))
+    return end_of(train(CheckedTable(dataset, None, ()), spec))
 
 
 def read_in_force(model: Model) -> InForce:

@@ -28,8 +28,11 @@ QUICK_NOTE = (
 
 QUICK_SETS = ("ecoli", "heart_cleveland", "bupa")
 N_DRAWS, N_QUICK_DRAWS = 6, 2
-# The last three are filled in by commands of their own.
-NAMES = ("runs", *tables.TABLES, "generated", "shuffled", "mean-budgets")
+# The last four are filled in by commands of their own.
+NAMES = (
+    *("runs", *tables.TABLES),
+    *("generated", "shuffled", "promises", "mean-budgets"),
+)
 
 
 def write_document(lines: Lines, place: Place) -> None:

@@ -30,7 +30,7 @@ BITS = (np.arange(N_LABELS)[:, None] >> np.arange(N_BITS)) & 1
 GRID = np.linspace(-0.8, 1.8, 66)
 MOST_STEPS = 10
 
-# Of a made table: the questions under which who knows it errs so much; NaN: not known.
+# The error by number of questions of who knows how a table was made; NaN: not known.
 Reference = Callable[[int], float]
 
 

@@ -69,6 +69,15 @@ def found(engine: sa.Engine) -> Patients | None:
         return find_patients(db, LoadedModels(), {"models:read", "predict:read"})
 
 
+def play_heart(settings: Settings, engine: sa.Engine) -> Patients:
+    """Have a start play the patients of heart; return those that home shows."""
+    store(settings, engine, train_heart())
+    start(settings, engine)
+    shown = found(engine)
+    assert shown is not None
+    return shown
+
+
 @pytest.mark.parametrize("engine_name", ["sqlite", "postgresql"], indirect=True)
 def test_patients_are_played_once_and_a_case_is_prepared_under_their_terms(
     settings: Settings, engine: sa.Engine
@@ -143,10 +152,7 @@ def test_after_a_kill_all_patients_are_there_or_none(
 def test_an_erased_patient_is_not_played_again(
     settings: Settings, engine: sa.Engine
 ) -> None:
-    store(settings, engine, train_heart())
-    start(settings, engine)
-    shown = found(engine)
-    assert shown is not None
+    shown = play_heart(settings, engine)
     gone = shown.first.session
     at = settings.moment_at(datetime.now(UTC))
     with transaction(engine, DEFAULT_TENANT) as db:
@@ -164,10 +170,7 @@ def test_an_erased_patient_is_not_played_again(
 
 
 def test_patients_go_with_their_model(settings: Settings, engine: sa.Engine) -> None:
-    store(settings, engine, train_heart())
-    start(settings, engine)
-    shown = found(engine)
-    assert shown is not None
+    shown = play_heart(settings, engine)
     with transaction(engine, DEFAULT_TENANT) as db:
         stored.delete(db, shown.first.session.model_id, datetime.now(UTC))
 
@@ -177,10 +180,7 @@ def test_patients_go_with_their_model(settings: Settings, engine: sa.Engine) -> 
 def test_nobody_is_shown_where_another_case_has_a_patients_name(
     settings: Settings, engine: sa.Engine
 ) -> None:
-    store(settings, engine, train_heart())
-    start(settings, engine)
-    shown = found(engine)
-    assert shown is not None
+    shown = play_heart(settings, engine)
     wish = {"model": shown.first.session.model_id, "client_ref": REFS[0], "seed": 0}
     request = PredictRequest.model_validate(wish | {"budget": 9})
     at = settings.moment_at(datetime.now(UTC))

@@ -25,7 +25,7 @@ OUT_OF_FORCE = (
 # The last rows of a demo's table, which its training does not see.
 N_PATIENTS = 12
 
-# What their sessions are called, in the order of the table.
+# The names of the patients' sessions, in the order of the table.
 REFS = tuple(f"Demo patient {number}" for number in range(1, N_PATIENTS + 1))
 
 # The short case of those shown has about so many questions.

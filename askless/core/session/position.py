@@ -108,7 +108,7 @@ class Position:
 
     @cached_property
     def remaining(self) -> int:
-        """What is still to be spent at most; `UNLIMITED` without a limit."""
+        """The most that the session still spends; `UNLIMITED` without a limit."""
         if self.limit is None:
             return UNLIMITED
         # A session that went on beyond its limit has nothing left.

@@ -85,7 +85,7 @@ def max_questions_left(opened: OpenSession) -> int:
         key = ("bundle", feature.group) if is_bundled else idx
         purchases[key] = price(catalogue, paid, idx) if is_bundled else feature.cost
     position, n_most = Position.of(ensemble, state), 0
-    # Who goes on where it is not worth it may spend all of the budget.
+    # A session that goes on beyond its worth may spend all of the budget.
     is_beyond = state.stop_reason == "not_worth_it"
     left = (position.beyond if is_beyond else position).remaining
     for amount in sorted(purchases.values()):

@@ -35,7 +35,7 @@ class PatientCard(NamedTuple):
 
 
 class PatientsWords(NamedTuple):
-    """What home says of the patients of a model."""
+    """Words and cards by which home shows the patients of a model."""
 
     model_name: str
     cards: tuple[PatientCard, ...]

@@ -86,7 +86,7 @@ class PanelPolicy(OddsPolicy):
     def can_use(self, position: Position, feature_idx: int) -> bool:
         """Return whether the panel that predicts, or the one to buy, reads it."""
         ladder = ladder_of(position.ensemble)
-        # Whoever goes on beyond what is worth it buys by all of the budget.
+        # A session that goes on beyond its worth buys by all of the budget.
         aims = [self.choose_panel(place) for place in (position, position.beyond)]
         numbers = [find_predictor(position), *aims]
         is_read = feature_idx < ladder.n_read

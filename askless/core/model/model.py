@@ -32,7 +32,9 @@ class Curve:
     """Error and spend against budget; money in micro-units, None is unlimited.
 
     Errors and `predictive` are measured on held-out rows: by the ensembles of the folds
-    in a model's curve, on the rows passed in a curve by `evaluate`. Spends, `questions`
+    in a model's curve, on the rows passed in a curve by `evaluate`. At the worthwhile
+    parts of budgets, which these rows choose, a model's calibrated errors and expected
+    costs are those of rows that do not choose (`measure_optimism`). Spends, `questions`
     and `purchases` come from playing the model itself on `n_played` rows, since a
     fold's ensemble may buy other features at other prices.
     """

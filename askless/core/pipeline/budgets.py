@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askless.core.arrays import FloatArray, IntArray
+from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.catalogue.prices import MICROS_PER_UNIT, Paid, buy
 from askless.core.model.ensemble import Ensemble, Knee
 from askless.core.pipeline.comparison import average_differences, compute_error_costs
@@ -124,6 +124,8 @@ def single_steps(ensemble: Ensemble) -> list[int]:
 class HeldOutLosses(NamedTuple):
     """Losses of held-out rows under each budget, (n_rows, n_budgets)."""
 
+    #: 1 where the label is wrong
+    errors: FloatArray
     #: error cost of the label; without error costs, 1 where it is wrong
     costs: FloatArray
     log_losses: FloatArray
@@ -138,12 +140,21 @@ class HeldOutLosses(NamedTuple):
     #: mean spend in units of prices, which error costs are in too; None: without them
     spends: tuple[float, ...] | None
 
+    def keep(self, is_kept: BoolArray) -> "HeldOutLosses":
+        """Return the losses of some of the rows; (n_rows,)."""
+        weights = self.weights[is_kept]
+        return self._replace(
+            errors=self.errors[is_kept],
+            costs=self.costs[is_kept],
+            log_losses=self.log_losses[is_kept],
+            prior_losses=self.prior_losses[is_kept],
+            weights=weights / weights.sum(),
+            groups=self.groups[is_kept],
+        )
+
 
 def find_knees(
-    ensemble: Ensemble,
-    rows: ScoredRows,
-    budgets: Sequence[int | None],
-    spends: Sequence[float],
+    ensemble: Ensemble, losses: HeldOutLosses, budgets: Sequence[int | None]
 ) -> tuple[Knee, ...]:
     """Return which part of each budget is worth spending.
 
@@ -152,11 +163,22 @@ def find_knees(
     ensemble : Ensemble
         Which policy asks under which budget. Sessions of the policies `LIMITED` end by
         worth; of others pages alone propose the worthwhile part.
-    rows : ScoredRows
-        Those of the curve, which the ensembles of their folds never saw.
-    budgets, spends : sequence
-        Ascending budgets, and what the rows spend under them on average, in
-        micro-units.
+    losses : HeldOutLosses
+        Of the rows of the curve, which the ensembles of their folds never saw.
+    budgets : sequence
+        Those of the losses, ascending; in micro-units.
+    """
+    policies = [ensemble.policy_at(budget) for budget in budgets]
+    return tuple(
+        Knee(budgets[place], budgets[part], *compare_costs(losses, part, place))
+        if part < place
+        else Knee(budgets[place], budgets[place])
+        for place, part in enumerate(choose_parts(losses, policies))
+    )
+
+
+def choose_parts(losses: HeldOutLosses, policies: Sequence[str]) -> list[int]:
+    """Return the position of the worthwhile part of each budget.
 
     Notes
     -----
@@ -167,32 +189,70 @@ def find_knees(
     gets the same session. It is the rule of one standard error (Breiman et al. 1984,
     section 3.4.3) of paired differences, with a bound.
     """
-    losses = lay_out_losses(ensemble, rows, spends)
-    policies = [ensemble.policy_at(budget) for budget in budgets]
     parts, last = [0], 0
-    for place in range(1, len(budgets)):
+    for place in range(1, len(policies)):
         pair = {policies[last], policies[place]}
         is_alike = len(pair) == 1 or pair.issubset(LIMITED)
         if not is_alike or not does_as_well(losses, last, place):
             last = place
         parts.append(last)
-    return tuple(
-        Knee(budgets[place], budgets[part], *compare_costs(losses, part, place))
-        if part < place
-        else Knee(budgets[place], budgets[place])
-        for place, part in enumerate(parts)
-    )
+    return parts
+
+
+def measure_optimism(
+    losses: HeldOutLosses, fold_idxs: IntArray, policies: Sequence[str]
+) -> tuple[FloatArray, FloatArray]:
+    """Return by how much errors and costs at worthwhile parts are too low.
+
+    Parameters
+    ----------
+    losses : HeldOutLosses
+        Of all folds.
+    fold_idxs : array
+        The fold of each row; (n_rows,).
+    policies : sequence
+        The policy that asks under each budget.
+
+    Returns
+    -------
+    errors, costs : array
+        (n_budgets,) each; 0 where a budget is no worthwhile part, and for the first.
+
+    Notes
+    -----
+    A part is chosen where its rows err little, so their error is too low. On rows that
+    do not choose it is the mean loss of each fold's rows under the part that the other
+    folds choose (as in nested cross-validation, Varma and Simon 2006). A part of
+    several budgets has their mean.
+    """
+    n_budgets = len(policies)
+    own = np.array(choose_parts(losses, policies))
+    measures = np.stack([losses.errors, losses.costs])
+    chosen = np.zeros((2, n_budgets))
+    for fold_idx in np.unique(fold_idxs).tolist():
+        is_inside = fold_idxs == fold_idx
+        parts = choose_parts(losses.keep(~is_inside), policies)
+        chosen += losses.weights[is_inside] @ measures[:, is_inside][:, :, parts]
+    gaps = np.zeros((2, n_budgets))
+    for part in np.unique(own[own > 0]).tolist():
+        gaps[:, part] = chosen[:, own == part].mean(axis=1)
+        gaps[:, part] -= losses.weights @ measures[:, :, part].T
+    return gaps[0], gaps[1]
 
 
 def lay_out_losses(
     ensemble: Ensemble, rows: ScoredRows, spends: Sequence[float]
 ) -> HeldOutLosses:
-    """Return the losses of scored rows under each budget; `spends` as `find_knees`."""
+    """Return the losses of scored rows under each budget.
+
+    `spends` are what the rows spend under them on average, in micro-units.
+    """
     costs = ensemble.error_costs
     own = np.take_along_axis(rows.chances, rows.targets[:, None, None], axis=2)[..., 0]
     priors = ensemble.class_priors[rows.targets]
     labels = decide(ensemble, rows.chances)
     return HeldOutLosses(
+        (labels != rows.targets[:, None]).astype(np.float64),
         compute_error_costs(ensemble, rows.targets, labels),
         -np.log(np.maximum(own, LEAST_CHANCE)),
         -np.log(np.maximum(priors, LEAST_CHANCE)),

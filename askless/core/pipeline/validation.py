@@ -6,13 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from askless.core.arrays import FloatArray
 from askless.core.catalogue.prices import total_cost
 from askless.core.codes.folds import make_folds
 from askless.core.model.ensemble import Calibration, Ensemble, Knee
+from askless.core.model.figures import Estimate, Figures
 from askless.core.model.model import Curve
 from askless.core.model.votes import TIE
 from askless.core.pipeline.budgets import (
     find_knees,
+    lay_out_losses,
+    measure_optimism,
     purchase_budgets,
     usual_budgets,
 )
@@ -152,7 +156,8 @@ def compute_held_out_curve(
 ) -> Generator[float, None, tuple[Curve, tuple[Knee, ...]]]:
     """Compute the curve of ensembles on rows that they never saw, with its figures.
 
-    Its sessions spend all of a budget. Returned too is which part of each is worth it.
+    Its sessions spend all of a budget. Returned too is which part of each is worth it;
+    there errors and their costs are those that no row has chosen (`measure_optimism`).
     """
     curves, scored = [], []
     amounts = {budget for budget in usual_budgets(whole) if budget is not None}
@@ -166,8 +171,34 @@ def compute_held_out_curve(
     joined = join_scored(scored, curves)
     figures = compute_figures(whole, joined)
     curve = replace(average_curves(curves), predictive=figures)
-    knees = find_knees(pairs[0][0], joined, budgets, curve.mean_spends)
-    return curve, knees
+    losses = lay_out_losses(pairs[0][0], joined, curve.mean_spends)
+    knees = find_knees(pairs[0][0], losses, budgets)
+    fold_idxs = np.repeat(
+        np.arange(len(scored)), [part.targets.size for part in scored]
+    )
+    policies = [pairs[0][0].policy_at(budget) for budget in budgets]
+    return correct_errors(curve, *measure_optimism(losses, fold_idxs, policies)), knees
+
+
+def correct_errors(curve: Curve, errors: FloatArray, costs: FloatArray) -> Curve:
+    """Return the curve with `measure_optimism`'s errors and costs added."""
+    raised = np.clip(np.add(curve.errors_calibrated, errors), 0.0, 1.0)
+    figures = curve.predictive
+    if figures is not None:
+        figures = tuple(map(raise_cost, figures, costs.tolist()))
+    return replace(curve, errors_calibrated=tuple(raised.tolist()), predictive=figures)
+
+
+def raise_cost(figures: Figures, cost: float) -> Figures:
+    """Return figures with a higher mean cost of errors; without costs the same."""
+    expected = figures.expected_cost
+    if expected is None:
+        return figures
+    interval = expected.interval
+    if interval is not None:
+        interval = (max(0.0, interval[0] + cost), interval[1] + cost)
+    raised = Estimate(max(0.0, expected.value + cost), interval)
+    return replace(figures, expected_cost=raised)
 
 
 def preview_curve(ensemble: Ensemble, rows: Dataset, seed: int) -> Curve:

@@ -346,14 +346,21 @@ def test_curve_spends_nothing_at_zero_and_never_above_the_budget(model):
 def test_labels_of_the_curve_are_as_wrong_as_its_figures_say(row_groups):
     dataset = noisy_table(row_groups=row_groups)
 
-    curve = trained(dataset).curve
+    model = trained(dataset)
+    curve = model.curve
 
     share = float(dataset.weights @ (dataset.targets == 1))
     errors = [
-        share * (1 - one.sensitivity.value) + (1 - share) * (1 - one.specificity.value)
-        for one in curve.predictive
+        share * (1 - figures.sensitivity.value)
+        + (1 - share) * (1 - figures.specificity.value)
+        for figures in curve.predictive
     ]
-    assert errors == pytest.approx(curve.errors_calibrated)
+    # The error where a session ends by itself is not that of the rows that chose it.
+    parts = {knee.worthwhile for knee in model.ensemble.knees} - {0}
+    is_part = np.isin(range(len(errors)), [*map(curve.budgets.index, parts)])
+    given = np.array(curve.errors_calibrated)
+    assert given[~is_part] == pytest.approx(np.array(errors)[~is_part])
+    assert given[is_part] == pytest.approx(np.array(errors)[is_part], abs=0.05)
     assert curve.predictive[0].auroc.value == pytest.approx(0.5, abs=0.1)
     assert curve.predictive[-1].auroc.value > 0.7
 

@@ -32,6 +32,8 @@ class TableParts(NamedTuple):
     #: (n_parts, n_cells, n_classes)
     chances: FloatArray
     log_chances: FloatArray
+    #: (n_parts, n_features, n_classes), entropy of a feature's cell in a class
+    spreads: FloatArray
     #: (n_parts, n_classes)
     log_shares: FloatArray
     #: (n_parts, n_classes), chance of a part, of those of its gate, given the class
@@ -133,7 +135,8 @@ def find_look(posterior, part, offers, tables, terms):
     for idx in range(n_features):
         is_cheap = offers.prices[idx] <= offers.remaining
         is_payable[idx] = offers.is_open[idx] and is_cheap
-    expect_falls(posterior, tables.chances[part], tables.cells, is_payable, falls)
+    chances, spreads = tables.chances[part], tables.spreads[part]
+    expect_falls(posterior, chances, spreads, tables.cells, is_payable, falls)
     best, gain, best_rate = NONE, 0.0, 0.0
     for idx in range(n_features):
         if falls[idx] >= LEAST_FALL:

@@ -137,35 +137,23 @@ def entropy(chances):
 
 
 @kernel
-def leave_entropy(posterior, chances, first, last):
-    """Return the entropy that is left on average once a feature's cell is known.
-
-    chances: (n_cells, n_classes), of which the feature's are from first to last.
-    """
-    left = 0.0
-    for cell in range(first, last):
-        total, inner = 0.0, 0.0
-        for target in range(posterior.shape[0]):
-            joint = posterior[target] * chances[cell, target]
-            if joint > TINY:
-                total += joint
-                inner += joint * np.log(joint)
-        if total > TINY:
-            left += total * np.log(total) - inner
-    return left
-
-
-@kernel
-def expect_falls(posterior, chances, cells, is_open, out_falls):
+def expect_falls(posterior, chances, spreads, cells, is_open, out_falls):
     """Write by how much each open feature's value lowers the entropy on average.
 
-    posterior: (n_classes,); chances: (n_cells, n_classes). out_falls: (n_features,),
-    in nats, 0 of features that are not open.
+    posterior: (n_classes,); chances: (n_cells, n_classes); spreads: (n_features,
+    n_classes), the entropy of a feature's cell in each class. out_falls: (n_features,),
+    in nats, 0 of features that are not open. The fall is the mutual information of cell
+    and class, which is symmetric: so it takes one logarithm a cell, not one a class.
     """
-    now = entropy(posterior)
     for idx in range(is_open.shape[0]):
-        out_falls[idx] = 0.0
+        fall = 0.0
         if is_open[idx]:
-            first, last = cells.starts[idx], cells.starts[idx + 1]
-            left = leave_entropy(posterior, chances, first, last)
-            out_falls[idx] = max(now - left, 0.0)
+            for target in range(posterior.shape[0]):
+                fall -= posterior[target] * spreads[idx, target]
+            for cell in range(cells.starts[idx], cells.starts[idx + 1]):
+                chance = 0.0
+                for target in range(posterior.shape[0]):
+                    chance += posterior[target] * chances[cell, target]
+                if chance > TINY:
+                    fall -= chance * np.log(chance)
+        out_falls[idx] = max(fall, 0.0)

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from askless.core import kernels
 from askless.core.catalogue.catalogue import Catalogue, Feature
-from askless.core.model.ladder.tables import ROOT, TableMember, lay_out_cells
+from askless.core.model.ladder.tables import (
+    ROOT,
+    TableMember,
+    lay_out_cells,
+    measure_spreads,
+)
 from askless.core.panels.gates import fit_tables, hold_out_tables
 from askless.core.panels.tables import CountedRows
 from askless.core.table.dataset import ClassLabel, Dataset
@@ -89,9 +94,13 @@ def test_posterior_and_falls_are_those_of_the_twin(seed: int, n_classes: int) ->
     ]
     shares = np.exp(tables.parts[ROOT].log_shares).tolist()
     np.testing.assert_allclose(posterior, naive.find_posterior(shares, known))
+    # Tables are kept rounded; here the chances of a feature's cells sum to 1.
     falls, chances = np.empty(6), np.exp(tables.parts[ROOT].log_chances)
-    kernels.expect_falls(posterior, chances, tables.cells, ~is_known, falls)
-    by_feature = list_tables(rows, np.exp(tables.parts[ROOT].log_chances))
+    starts = tables.cells.starts
+    chances /= np.repeat(np.add.reduceat(chances, starts[:-1]), np.diff(starts), axis=0)
+    spreads = measure_spreads(chances, tables.cells)
+    kernels.expect_falls(posterior, chances, spreads, tables.cells, ~is_known, falls)
+    by_feature = list_tables(rows, chances)
     expected = [
         0.0 if is_known[idx] else naive.expect_fall(posterior.tolist(), table)
         for idx, table in enumerate(by_feature)
@@ -161,11 +170,10 @@ def test_idle_features_say_almost_nothing() -> None:
     dataset = Dataset(Catalogue(features), labels, values, targets, weights)
     tables = fit_tables(CountedRows(dataset, np.zeros(5, np.bool_)), 0)
     falls = np.empty(5)
-    shares = np.exp(tables.parts[ROOT].log_shares)
-    every = np.ones(5, np.bool_)
-    kernels.expect_falls(
-        shares, np.exp(tables.parts[ROOT].log_chances), tables.cells, every, falls
-    )
+    root, every = tables.served, np.ones(5, np.bool_)
+    shares = np.exp(root.log_shares[ROOT])
+    chances, spreads = root.chances[ROOT], root.spreads[ROOT]
+    kernels.expect_falls(shares, chances, spreads, tables.cells, every, falls)
     assert falls.max() < 0.02
 
 
@@ -191,7 +199,8 @@ def test_class_without_a_chance_and_cell_without_rows_tell_nothing() -> None:
     cells = lay_out_cells((np.array([0.5]),), np.array([False]), np.array([False]))
     posterior, falls = np.array([1.0, 0.0]), np.empty(1)
     chances = np.array([[0.0, 0.5], [1.0, 0.5]])
-    kernels.expect_falls(posterior, chances, cells, np.array([True]), falls)
+    spreads = measure_spreads(chances, cells)
+    kernels.expect_falls(posterior, chances, spreads, cells, np.array([True]), falls)
     assert falls.tolist() == [0.0]
 
 

@@ -75,8 +75,16 @@ class PartTables(Arrays, Derived):
                 reached = np.exp(shares[own]) * sizes[:, None]
                 arrivals[own] = reached / reached.sum(axis=0)
         logs = np.array([part.log_chances for part in self.parts])
+        spreads = measure_spreads(np.exp(logs), self.cells)
         return kernels.TableParts(
-            self.cells, np.exp(logs), logs, shares, arrivals, children, features
+            self.cells,
+            np.exp(logs),
+            logs,
+            spreads,
+            shares,
+            arrivals,
+            children,
+            features,
         )
 
     def find_cells(self, values: FloatArray, is_known: BoolArray) -> IntArray:
@@ -162,6 +170,15 @@ class TableMember(Arrays, Derived):
         rows = values.reshape(-1, values.shape[-1])
         scores = self.tables.score(rows, np.ascontiguousarray(is_known))
         return to_odds(scores).reshape(*values.shape[:-1], -1)
+
+
+def measure_spreads(chances: FloatArray, cells: kernels.CellLayout) -> FloatArray:
+    """Return the entropy of each feature's cell in each class, in nats.
+
+    chances: (..., n_cells, n_classes). The result is (..., n_features, n_classes).
+    """
+    surprises = -chances * np.log(np.maximum(chances, np.finfo(np.float64).tiny))
+    return np.add.reduceat(surprises, cells.starts[:-1], axis=-2)
 
 
 def to_odds(scores: FloatArray) -> FloatArray:

@@ -195,9 +195,10 @@ def rate_features(position: Position) -> dict[int, float]:
     served = make_terms(position.ensemble.catalogue, worth.terms_at(position.limit))
     is_open = find_askable(position) & position.is_affordable
     falls = np.empty(is_open.size)
-    chances = tables.served.chances[case.part]
+    parts = tables.served
+    chances, spreads = parts.chances[case.part], parts.spreads[case.part]
     kernels.expect_falls(
-        find_posterior(position), chances, tables.cells, is_open, falls
+        find_posterior(position), chances, spreads, tables.cells, is_open, falls
     )
     helping = np.flatnonzero(falls >= kernels.LEAST_FALL).tolist()
     return {

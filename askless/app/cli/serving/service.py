@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from multiprocessing.connection import Connection
 from typing import Annotated
 
 import typer
@@ -13,14 +14,15 @@ import typer
 from askless.app import logs
 from askless.app.cli.options import Host, Port, output
 from askless.app.cli.serving import demo
+from askless.app.processes.child import Child, forkserver
 from askless.app.processes.ports import USUAL, listen, listen_at_free, say_taken
-from askless.app.processes.warming import compiling_beside
 from askless.app.records import DEFAULT_TENANT
 from askless.app.settings.environment import installed_doors, read_settings
 from askless.app.settings.home import private_files
 from askless.app.settings.hosts import is_loopback
 from askless.app.settings.settings import DEMO_NOTE, Settings
 from askless.app.terminal.demo import run_demo
+from askless.core import kernels
 from askless.core.errors import Refusal, RefusedError
 from askless.core.warm import warm_up
 
@@ -216,3 +218,32 @@ def show_first_key(settings: Settings) -> None:
     if made is not None:
         output.print("The first key, shown this once; askless keys create makes more:")
         typer.echo(made.token)
+
+
+@contextmanager
+def compiling_beside(*, many_rows: bool) -> Iterator[None]:
+    """Let a child compile all kernels, once the block has to compile one.
+
+    A first start spends most of its time compiling, which takes one core. What either
+    process has compiled, the other one loads. The block's end waits for the child.
+    `many_rows` as in `askless.core.warm.warm_up`.
+    """
+    children: list[Child] = []
+
+    def start_child() -> None:
+        children.append(Child.start(forkserver(warm), warm, many_rows))
+
+    with kernels.watch_compiling(start_child):
+        try:
+            yield
+            for child in children:
+                child.process.join()
+        finally:
+            for child in children:
+                child.end()
+
+
+def warm(channel: Connection, many_rows: bool) -> None:
+    """Compile or load every kernel in the child, those of boosting first."""
+    del channel
+    warm_up(many_rows=many_rows)

@@ -14,7 +14,6 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.responses import Response
 from pydantic import AnyHttpUrl
-from starlette.concurrency import run_in_threadpool
 
 from askless.app.doors.sign_in.auth_servers import (
     AWAY_S,
@@ -33,7 +32,7 @@ from askless.app.doors.sign_in.entering import (
 from askless.app.doors.sign_in.flows import Flow
 from askless.app.doors.sign_in.tokens import Issuer, named_issuer
 from askless.app.errors import UnknownKeyError
-from askless.app.http.plumbing.auth import RECHECK_S, CachedKey, Guard, keep_recent
+from askless.app.http.plumbing.auth import Guard
 from askless.app.pages.accounts.sign_in import OtherSignIn, our_path
 from askless.app.pages.plumbing.frame import see_other
 from askless.app.records import Caller, StoredKey
@@ -160,16 +159,10 @@ class Provider:
         return self.issuer
 
     async def find_key(self, token: str, entitled: Entitled) -> StoredKey:
-        """Return the person's key, read again after `RECHECK_S`."""
         guard: Guard = self.state.guard
         # Not as keys are kept, which open the API as well.
         name = sha256(b"person " + token.encode()).digest()
-        cached = guard.cached_keys.get(name)
-        if cached is None or time.monotonic() - cached.at > RECHECK_S:
-            key = await run_in_threadpool(find_key, self.state.engine, entitled)
-            cached = CachedKey(key, time.monotonic())
-            keep_recent(guard.cached_keys, name, cached)
-        return cached.key
+        return await guard.recheck(name, lambda: find_key(self.state.engine, entitled))
 
 
 router = APIRouter(prefix="/ui/sign-in/oidc", include_in_schema=False)

@@ -123,19 +123,15 @@ def enqueue_tables(settings: Settings, engine: sa.Engine, tenant_id: str) -> lis
 
     Returns the names of the models to come.
     """
-    blobs, usual = Blobs(settings.blobs_url), reader_of(settings)
-    reader = DemoReader(usual.limits, usual.bounds)
     begun = []
     for table in TABLES:
         raw = parse_spec((DATA / f"{table}.json").read_bytes())
         with transaction(engine, tenant_id, is_read=True) as db:
             if has_training_or_model(db, raw["name"]):
                 continue
-        stream = read_trained_rows(table)
-        order, facts = trainings.check(reader, raw, stream)
-        upload = datasets.make_upload(f"{table}.csv", stream, facts)
+        order, upload = order_training(settings, table)
         with transaction(engine, tenant_id) as db:
-            enqueue(db, blobs, order, upload)
+            enqueue(db, Blobs(settings.blobs_url), order, upload)
         begun.append(order.table.spec.name)
     return begun
 
@@ -147,14 +143,20 @@ def store_trained(
 
     With its rows it can be refreshed. Nothing is stored where its name is taken.
     """
-    blobs, usual = Blobs(settings.blobs_url), reader_of(settings)
-    reader = DemoReader(usual.limits, usual.bounds)
-    raw = parse_spec((DATA / f"{HEART}.json").read_bytes())
-    stream = read_trained_rows(HEART)
-    order, facts = trainings.check(reader, raw, stream)
-    upload = datasets.make_upload(f"{HEART}.csv", stream, facts)
+    order, upload = order_training(settings, HEART)
     with transaction(engine, tenant_id) as db:
-        enqueue(db, blobs, order, upload, model)
+        enqueue(db, Blobs(settings.blobs_url), order, upload, model)
+
+
+def order_training(
+    settings: Settings, table: str
+) -> tuple[trainings.Order, datasets.Upload]:
+    """Check a table of the demo with its spec, without the patients."""
+    usual, stream = reader_of(settings), read_trained_rows(table)
+    reader = DemoReader(usual.limits, usual.bounds)
+    raw = parse_spec((DATA / f"{table}.json").read_bytes())
+    order, facts = trainings.check(reader, raw, stream)
+    return order, datasets.make_upload(f"{table}.csv", stream, facts)
 
 
 def enqueue(

@@ -22,10 +22,10 @@ from askless.app.service import sessions as service
 from askless.app.service.loaded import LoadedModels
 from askless.app.service.sessions import answering, checks, lists
 from askless.app.service.sessions.opened import (
-    ErasedSession,
     OpenSession,
     SessionCall,
     find,
+    find_open,
 )
 from askless.app.store.database.transactions import Transaction
 from askless.core.catalogue.catalogue import Catalogue, Feature
@@ -296,9 +296,7 @@ def take_feedback(
     for feedback_item in body.feedback:
         place = read_id(feedback_item.card)
         call = SessionCall(place.session_id, using.loaded, using.at)
-        opened = find(db, call)
-        if isinstance(opened, ErasedSession):
-            raise ClosedError("the session was erased")
+        opened = find_open(db, call)
         if opened.model.name != model_name:
             raise NotFoundError("card")
         outcome = outcome_of(feedback_item)

@@ -172,11 +172,13 @@ def add_to(app: FastAPI) -> None:
     app.include_router(router, dependencies=[Depends(enter)])
 
 
-async def get_base(request: Request) -> str:
-    return base_of(request)
+async def get_context(
+    request: Request, loaded: Loaded, settings: OurSettings, at: At
+) -> HookContext:
+    return HookContext(loaded, settings, at, base_of(request))
 
 
-Base = Annotated[str, Depends(get_base)]
+Using = Annotated[HookContext, Depends(get_context)]
 
 
 @router.get("")
@@ -243,37 +245,20 @@ def split(service: str) -> tuple[str, str]:
 
 
 @router.post("/{service}", dependencies=[TakesJson])
-def call_service(
-    service: str,
-    body: HookRequest,
-    db: Db,
-    loaded: Loaded,
-    settings: OurSettings,
-    at: At,
-    base: Base,
-) -> Json:
+def call_service(service: str, body: HookRequest, db: Db, using: Using) -> Json:
     """Prepare a session with what is known, and say on cards what it says."""
     name, hook = split(service)
     if body.hook != hook:
         raise RefusedError([Refusal("hook", f"must be {hook}")])
-    using = HookContext(loaded, settings, at, base)
     return {"cards": answer(db, using, name, body)}
 
 
 @router.post("/{service}/feedback", dependencies=[TakesJson])
-def feedback(
-    service: str,
-    body: FeedbackRequest,
-    db: Db,
-    loaded: Loaded,
-    settings: OurSettings,
-    at: At,
-    base: Base,
-) -> Json:
+def feedback(service: str, body: FeedbackRequest, db: Db, using: Using) -> Json:
     """Write into the cases what became of their cards."""
     name, _ = split(service)
     for place, feedback_item in enumerate(body.feedback):
         if not UUID.fullmatch(feedback_item.card.lower()):
             raise RefusedError([Refusal(f"feedback[{place}].card", "must be a UUID")])
-    take_feedback(db, HookContext(loaded, settings, at, base), name, body)
+    take_feedback(db, using, name, body)
     return {}

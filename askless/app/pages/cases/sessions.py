@@ -32,6 +32,7 @@ from askless.app.service.sessions.opened import (
     OpenSession,
     SessionCall,
     find,
+    find_open,
 )
 from askless.app.store.database.transactions import Transaction
 from askless.app.words.stops import describe_stop
@@ -60,9 +61,7 @@ def read_answers(
     NotFoundError for an unknown feature or outcome, and RefusedError with every value
     that can't be read.
     """
-    opened = find(db, call)
-    if isinstance(opened, ErasedSession):
-        raise ClosedError("the session takes no more answers")
+    opened = find_open(db, call)
     catalogue = opened.model.ensemble.catalogue
     asked = first_feature(form)
     outcome = text_in(form, "insist") or text_in(form, "outcome")

@@ -3,8 +3,7 @@
 If a start is killed, the next one finishes it; a further one changes nothing.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from askless.app.cli.serving import patients
+from askless.app.cli.serving.keys import connected
 from askless.app.documents.http.sessions import PredictRequest
 from askless.app.documents.text import parse_spec
 from askless.app.errors import UnknownKeyError
@@ -24,7 +24,7 @@ from askless.app.service.sessions import lists
 from askless.app.settings.home import DEMO_KEY
 from askless.app.settings.settings import Settings
 from askless.app.store.blobs import Blobs
-from askless.app.store.database.engine import create_engine, transaction
+from askless.app.store.database.engine import transaction
 from askless.app.store.database.transactions import Transaction
 from askless.app.terminal.demo import DATA, read_trained_rows
 from askless.app.uploads.parsing import (
@@ -182,15 +182,6 @@ def enqueue(
 def has_training_or_model(db: Transaction, name: str) -> bool:
     """Return whether a name has a model, or a training that did not fail."""
     return models.is_name_taken(db, name) or trainings.is_begun(db, name)
-
-
-@contextmanager
-def connected(settings: Settings) -> Iterator[sa.Engine]:
-    engine = create_engine(settings.url)
-    try:
-        yield engine
-    finally:
-        engine.dispose()
 
 
 def prepare_case(settings: Settings, engine: sa.Engine, tenant_id: str) -> str | None:

@@ -6,12 +6,7 @@ from importlib.util import find_spec
 
 from askless.app import logs
 from askless.app.cli import options
-from askless.app.cli.serving.keys import (
-    FIRST,
-    Tenant,
-    connected,
-    require_tenant_id,
-)
+from askless.app.cli.serving.keys import FIRST, Tenant, connected, require_tenant_id
 from askless.app.cli.serving.service import migrate_database, opened
 from askless.core.errors import Refusal, RefusedError
 

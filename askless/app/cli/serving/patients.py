@@ -21,13 +21,7 @@ from askless.app.store import outcomes as stored_outcomes
 from askless.app.store import sessions as stored_sessions
 from askless.app.store.database.engine import transaction
 from askless.app.store.database.transactions import Transaction
-from askless.app.terminal.demo import (
-    AIM,
-    BUDGET,
-    DATA,
-    find_next,
-    read_trained_rows,
-)
+from askless.app.terminal.demo import AIM, BUDGET, DATA, find_next, read_trained_rows
 from askless.app.uploads.streams import read_columns
 from askless.app.words.own_questions import N_PATIENTS, REFS
 from askless.core.catalogue.prices import from_micros

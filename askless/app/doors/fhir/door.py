@@ -25,13 +25,7 @@ from askless.app.doors.fhir.vocabulary import (
 )
 from askless.app.errors import NotFoundError
 from askless.app.http.plumbing.auth import needs
-from askless.app.http.plumbing.deps import (
-    At,
-    Changes,
-    Loaded,
-    ReadDb,
-    require_json,
-)
+from askless.app.http.plumbing.deps import At, Changes, Loaded, ReadDb, require_json
 from askless.app.http.plumbing.layers.translating import Translation
 from askless.app.http.plumbing.retries import RetriedRoute
 from askless.app.service import models

@@ -28,8 +28,9 @@ from askless.app.words.budgets import (
     budget_chart,
     budget_words,
     noise_words,
+    place_knee,
 )
-from askless.app.words.savings import describe_knee, find_knee
+from askless.app.words.savings import describe_knee
 from askless.app.words.stops import to_sentence
 from askless.core.catalogue.catalogue import Feature
 from askless.core.catalogue.prices import to_micros
@@ -74,8 +75,6 @@ def show_form(
     """Show the form to start a session; `more` is added to its context."""
     rows = budget_words(model)
     finite = [row.amount for row in rows if row.amount]
-    knees, curve = model.ensemble.knees, model.curve
-    knee = None if curve is None else find_knee(curve, knees)
     features = sort_by_use(model)
     return render(
         request,
@@ -90,7 +89,7 @@ def show_form(
         noise=noise_words(model),
         beyond=beyond_words(model),
         # Limited budgets come first in a curve.
-        knee=knee,
+        knee=place_knee(model),
         beyond_knee=to_sentence(describe_knee(model)),
         chart=budget_chart(model),
         mean_field=MEAN,

@@ -15,12 +15,7 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from askless.app.errors import ConflictError, UnknownKeyError
-from askless.app.http.plumbing.auth import (
-    ANYBODY,
-    PAGE_CALLER,
-    READING,
-    Guard,
-)
+from askless.app.http.plumbing.auth import ANYBODY, PAGE_CALLER, READING, Guard
 from askless.app.http.plumbing.deps import reading
 from askless.app.pages.plumbing.environment import TOKEN
 from askless.app.records import Caller, StoredKey

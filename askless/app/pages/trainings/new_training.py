@@ -21,11 +21,7 @@ from askless.app.http.plumbing.turns import read_in_turn
 from askless.app.pages.plumbing.callers import Typed
 from askless.app.pages.plumbing.environment import TOKEN
 from askless.app.pages.plumbing.frame import download, errors_of, render, see_other
-from askless.app.pages.trainings.spec_forms import (
-    begin_form,
-    fill_prices,
-    read_form,
-)
+from askless.app.pages.trainings.spec_forms import begin_form, fill_prices, read_form
 from askless.app.pages.trainings.training_form import ask_target, plain_text, show_form
 from askless.app.records import StoredDataset
 from askless.app.service import datasets

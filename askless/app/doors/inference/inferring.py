@@ -156,7 +156,10 @@ def infer_rows(
         "label": (played.labels, {}),
         "probabilities": (played.chances, encode_classes(model.ensemble.classes)),
         "spend": (played.spent, {}),
-        "asked": (list(map(encode_names, played.asked)), {}),
+        "asked": (
+            [json.dumps(names, ensure_ascii=False) for names in played.asked],
+            {},
+        ),
     }
     outputs = [
         (OutputTensor(wish.name, *values[wish.name]), is_sent_binary(wish, asked))
@@ -243,7 +246,3 @@ def name_inputs(refusals: tuple[Refusal, ...]) -> Iterator[Refusal]:
 def is_sent_binary(wish: OutputWish, asked: InferenceRequest) -> bool:
     own = wish.parameters.binary_data
     return asked.parameters.binary_data_output if own is None else own
-
-
-def encode_names(names: list[str]) -> str:
-    return json.dumps(names, ensure_ascii=False)

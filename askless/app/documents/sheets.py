@@ -29,7 +29,6 @@ def quote_formula(cell: str) -> str:
 
 
 def write_lines(rows: Iterable[Iterable[str]], end: str = "\r\n") -> str:
-    """Return rows as lines of CSV."""
     text = io.StringIO()
     csv.writer(text, lineterminator=end).writerows(rows)
     return text.getvalue()

@@ -45,7 +45,6 @@ make_id, get = ROWS.make_id, ROWS.get
 
 
 def find_same(db: Transaction, model_id: str, digest: str) -> StoredPriceList | None:
-    """Return the price list of a model with the same digest."""
     is_same = sa.and_(
         price_lists.c.model_id == model_id, price_lists.c.digest == digest
     )

@@ -115,7 +115,6 @@ def choose_terms(model: Model, table: str) -> dict[str, Any] | None:
 
 
 def list_patients(table: str) -> Iterator[Patient]:
-    """Yield the patients of a table, in its order."""
     spec = load_spec(DATA / f"{table}.json")
     columns = read_columns(DATA / f"{table}.csv", spec.table.text_columns)
     dataset = check_training(columns, spec).dataset

@@ -47,7 +47,6 @@ def check_part(
 
 
 def check_gate(gate: Split, where: str) -> Iterator[Refusal]:
-    """Yield refusals of the gate of a part."""
     idxs, points = gate.feature_idxs, gate.points.tolist()
     if not idxs or len(set(idxs)) < len(idxs):
         yield Refusal(f"{where}.gate.features", "must be different, one at least")
@@ -174,7 +173,6 @@ def check_space(space: Columns, where: str) -> Iterator[Refusal]:
 
 
 def is_positive_definite(covariance: FloatArray) -> bool:
-    """Return whether a matrix is positive definite."""
     try:
         np.linalg.cholesky(covariance)
     except np.linalg.LinAlgError:

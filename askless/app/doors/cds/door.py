@@ -167,7 +167,6 @@ router = APIRouter(prefix="/cds-services", include_in_schema=False)
 
 
 def add_to(app: FastAPI) -> None:
-    """Add the door to an application."""
     app.state.cds_guard = ClientGuard(app.state.settings.cds_clients)
     app.include_router(router, dependencies=[Depends(enter)])
 

@@ -149,7 +149,6 @@ open_router = APIRouter(prefix="/fhir", include_in_schema=False)
 
 
 def add_to(app: FastAPI) -> None:
-    """Add the door to an application."""
     app.state.fhir_shapes = ShapeCheck()
     app.include_router(open_router)
     app.include_router(router, dependencies=[needs("predict")])

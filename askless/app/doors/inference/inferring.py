@@ -84,7 +84,6 @@ def is_matrix(inputs: Sequence[InputTensor], names: dict[str, Any]) -> bool:
 def split_matrix(
     values: InputValues, features: Sequence[Any]
 ) -> dict[str, TensorColumn]:
-    """Return the columns of a matrix of numbers."""
     names = [feature.name for feature in features]
     if any(feature.type == "category" for feature in features):
         rule = "must be a feature of the model: some are texts, so each has an input"

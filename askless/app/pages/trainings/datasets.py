@@ -101,7 +101,6 @@ async def upload(
 
 
 def refusal_sentences(refusals: Sequence[Refusal]) -> str:
-    """Return refusals of a table as sentences."""
     sentences = [refusal_sentence(refusal) for refusal in refusals[:MOST_RULES]]
     n_more = len(refusals) - len(sentences)
     sentences += [f"And {n_more} more."] if n_more > 0 else []

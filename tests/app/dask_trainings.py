@@ -10,11 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from askless.app.cluster import worker_lines
+from askless.app.cluster import layout
 from askless.app.cluster.group import ShardGroup
-from askless.app.cluster.layout import on_cluster
+from askless.app.cluster.layout import WorkerLine, on_cluster
 from askless.app.cluster.messages import Order
-from askless.app.cluster.worker_lines import WorkerLine
 from askless.app.documents.files import model_text
 from askless.app.processes.parts import choose_runner
 from askless.app.settings.places import ClusterPlace
@@ -95,7 +94,7 @@ def kill_before(
     """Have the second shard's worker killed before some exchanges."""
     facts = {"exchanges": frozenset(exchanges), "kill": staticmethod(kill)}
     kind = type("KilledAtTimes", (KilledGroup,), facts)
-    monkeypatch.setattr(worker_lines, "ShardGroup", kind)
+    monkeypatch.setattr(layout, "ShardGroup", kind)
 
 
 def killer(

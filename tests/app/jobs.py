@@ -17,7 +17,7 @@ from askless.app.documents.spec.spec import read_spec
 from askless.app.documents.text import parse_spec
 from askless.app.records import JobEvent, StoredJob
 from askless.app.service import datasets, sources
-from askless.app.service.jobs import queue, training_runs, trainings
+from askless.app.service.jobs import queue, run, training_runs, trainings
 from askless.app.settings.settings import Settings
 from askless.app.store import models
 from askless.app.store.blobs import Blobs
@@ -148,13 +148,12 @@ class Jobs:
             assert claimed is not None
             assert (claimed.id, claimed.attempt) == (training_id, attempt)
             source = sources.find_cells(db, claimed.dataset_id)
-        assert isinstance(source, str), "it was uploaded"
-        reader, spec = reader_of(self.settings), read_spec(claimed.spec)
-        work = training_runs.read_upload(reader, self.blobs, source, spec)
-        with transaction(self.engine, is_read=True) as db:
-            return training_runs.resume(
-                db, claimed, training_runs.TrainingWork(spec, work)
-            )
+        workshop = run.Workshop(reader_of(self.settings), self.blobs, None)
+        opened = training_runs.open_training(
+            workshop, run.JobSource(source, None), claimed
+        )
+        with opened as work, transaction(self.engine, is_read=True) as db:
+            return training_runs.resume(db, claimed, work)
 
     def advance(
         self,

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from askless.app.documents.session.state import state_from_json, state_to_json
 from askless.app.words.wording import error_words
 from askless.core.session import machine
 from askless.core.session.state import Aim
 from tests.app.clinic import model_json
+from tests.documents import state_from_json, state_to_json
 from tests.panels import make_aimed
 
 pytest_plugins = ["tests.app.conftest_http"]

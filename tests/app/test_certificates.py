@@ -10,7 +10,6 @@ from fastapi.testclient import TestClient
 from rich.console import Console
 
 from askless.app.documents.model.model import model_from_json
-from askless.app.documents.session.state import state_from_json, state_to_json
 from askless.app.documents.spec.spec import read_spec
 from askless.app.terminal.transcript import print_certificate, print_end
 from askless.core.errors import RefusedError
@@ -20,7 +19,7 @@ from askless.core.model.model import Model
 from askless.core.session import machine
 from askless.core.session.state import StopRule
 from tests.app.clinic import UNIT, Answer, Put, Start, clinic
-from tests.documents import document_of, through_json
+from tests.documents import document_of, state_from_json, state_to_json, through_json
 from tests.sessions import answer_from_row, observe
 
 pytest_plugins = ["tests.app.conftest_http"]

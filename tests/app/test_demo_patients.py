@@ -28,7 +28,7 @@ from askless.app.terminal.demo import (
     BUDGET,
     DATA,
     load_demo,
-    play_row,
+    play,
     questions_asked,
 )
 from askless.app.uploads.parsing import reader_of
@@ -111,7 +111,7 @@ def test_answers_and_labels_are_those_of_the_last_rows(
         rows = list(csv.DictReader(lines))[-N_PATIENTS:]
     _, dataset = load_demo()
     values = dataset.values[-N_PATIENTS:]
-    states = [play_row(model.ensemble, row) for row in values]
+    states = [play(model.ensemble, row, None) for row in values]
     assert shown is not None
     assert shown.n_played == N_PATIENTS
     assert len(shown.cases) > 1

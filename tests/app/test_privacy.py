@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from askless.app.records import Moment
-from askless.app.service.sessions.retention import erase_old
+from askless.app.service.sessions import erase_old
 from askless.app.settings.settings import Settings
 from askless.app.store.blobs import Blobs
 from askless.app.store.database.engine import transaction

@@ -10,7 +10,6 @@ from askless.app.batch.budgets import largest_budget
 from askless.app.batch.predicting import PredictOrder, PredictWork
 from askless.app.batch.sources import HeldPart, TablePart
 from askless.core.arrays import FloatArray, IntArray
-from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model
 from askless.core.model.rows import warn_unseen
 from askless.core.table.columns import Columns
@@ -65,10 +64,6 @@ def predict_held(
     )
     return HeldPredictions(
         table=pa.concat_tables([played_rows.table for played_rows in played]),
-        classes=class_labels(ensemble),
+        classes=tuple(label.label for label in ensemble.classes),
         warnings=tuple(warn_unseen(ensemble, n_unseen)),
     )
-
-
-def class_labels(ensemble: Ensemble) -> tuple[str, ...]:
-    return tuple(label.label for label in ensemble.classes)

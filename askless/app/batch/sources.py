@@ -109,7 +109,6 @@ class RowSource:
         return HeldPart(part.read()) if isinstance(self.table, HeldTable) else part
 
     def whole(self, names: Sequence[str]) -> Columns:
-        """Return whole columns by name."""
         return self.table.read_rows(0, self.n_rows, names)
 
 

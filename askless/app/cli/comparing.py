@@ -22,10 +22,15 @@ from askless.app.cli.options import Seed, output
 from askless.app.documents import files
 from askless.app.documents.http import models as bodies
 from askless.app.pages.models.report import comparison_page
-from askless.app.terminal.compared import compared_table
+from askless.app.terminal.show import draw_cells
 from askless.app.words.charts.charts import NamedCurve, curve_chart
 from askless.app.words.charts.svg import stand_alone
-from askless.app.words.comparison import ComparedModel, find_clashes
+from askless.app.words.comparison import (
+    ComparedModel,
+    comparison_cells,
+    explain_comparison,
+    find_clashes,
+)
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.model import Curve, Model
 from askless.core.simulation.blocks import Conditions
@@ -70,21 +75,20 @@ def compare_models(
     elif out is not None:
         files.replace_file(out, comparison_page(compared, limits, unit, where))
     if as_json:
-        documents = [
-            curve_document(compared_model, unit) for compared_model in compared
-        ]
+        documents = [curve_document(model, unit) for model in compared]
         sys.stdout.write(json.dumps(documents) + "\n")
         return
-    output.print(compared_table(compared, limits, unit, where))
+    head, rows = comparison_cells(compared, limits, unit)
+    # Intervals go below their figures, so that more models fit.
+    high = [tuple(cell.replace(" (", "\n(") for cell in row) for row in rows]
+    title, notes = f"Error against budget: {where}", explain_comparison(compared)
+    output.print(draw_cells(title, (head, high), notes=notes))
     if out is not None:
         output.print(f"wrote {escape(str(out))}")
 
 
 def draw_curves(compared: list[ComparedModel], unit: str) -> str:
-    curves = [
-        NamedCurve(compared_model.name, compared_model.curve)
-        for compared_model in compared
-    ]
+    curves = [NamedCurve(model.name, model.curve) for model in compared]
     return stand_alone(curve_chart(curves, unit))
 
 

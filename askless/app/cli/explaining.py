@@ -60,9 +60,11 @@ def show_model(
         raise RefusedError([Refusal("--feature", rule, repr(feature))])
     output.print(escape(show.model_summary(stored)))
     if named is None:
-        table = budget_table(stored) if budget is None else None
-        output.print(table or purchase_table(stored, purchases))
-        sessions = show.sessions_table(stored) if budget is None else None
-        if sessions is not None:
-            output.print(sessions)
+        if budget is not None:
+            output.print(purchase_table(stored, limit, purchases))
+        else:
+            output.print(budget_table(stored))
+            sessions = show.sessions_table(stored)
+            if sessions is not None:
+                output.print(sessions)
     print_effects(output, ensemble, effects, named)

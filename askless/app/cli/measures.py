@@ -46,7 +46,7 @@ from askless.app.cli.options import (
 from askless.app.documents import files
 from askless.app.pages.models.report import report_page
 from askless.app.processes.memory import available_bytes
-from askless.app.terminal import figures, show
+from askless.app.terminal import show
 from askless.app.uploads import Bounds
 from askless.app.uploads.places import as_source
 from askless.app.words.charts.charts import NamedCurve
@@ -134,7 +134,7 @@ def show_measured(
         output.print("Without early stops:")
     output.print(show.curve_table(measured.curve, unit, order.aims))
     if measured.curve.predictive is not None:
-        table = figures.figures_table(
+        table = show.figures_table(
             measured.curve, ensemble, order.threshold, order.aims
         )
         output.print(table)

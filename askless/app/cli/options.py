@@ -175,7 +175,6 @@ SkipBadRows = Annotated[
 
 
 def name_option(name: str) -> str:
-    """Return an option as it is typed."""
     return "--" + name.replace("_", "-")
 
 

@@ -124,7 +124,6 @@ class ShardProcesses(ShardGroup[ProcessLine], AbstractContextManager["ShardProce
         )
 
     def __exit__(self, *raised: object) -> None:
-        """End the processes."""
         self.close()
 
     @property

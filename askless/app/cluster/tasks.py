@@ -47,7 +47,6 @@ def serve_shard(address: str, token: str, version: str) -> None:
 
 
 def cut_pieces(packed: bytes) -> tuple[bytes, ...]:
-    """Return a message in pieces."""
     return tuple(
         packed[start : start + PIECE] for start in range(0, len(packed), PIECE)
     )

@@ -2,16 +2,17 @@
 
 A cell that begins as a formula gets an apostrophe before it (OWASP, "CSV injection").
 Every CSV that the service gives goes through `quote_formula`, unless `raw` is asked
-for. Numbers stay as they are.
+for. Numbers stay as they are. Rows in JSON become a CSV that is read as an upload is.
 """
 
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO
 
-from askless.core.table.cells import parse_number
+from askless.app.documents.fields import Cell
+from askless.core.table.cells import number_text, parse_number
 
 # The start of a cell that spreadsheets run as a formula, also with full-width signs.
 # A file with decimal commas separates its cells by semicolons.
@@ -28,7 +29,6 @@ def quote_formula(cell: str) -> str:
 
 
 def write_lines(rows: Iterable[Iterable[str]], end: str = "\r\n") -> str:
-    """Return rows as lines of CSV."""
     text = io.StringIO()
     csv.writer(text, lineterminator=end).writerows(rows)
     return text.getvalue()
@@ -50,3 +50,24 @@ def quote_file(file: IO[bytes]) -> Iterator[bytes]:
     finally:
         # The file is its opener's to close.
         text.detach()
+
+
+def rows_to_csv(rows: Sequence[Mapping[str, Cell]]) -> bytes:
+    """Return rows as a CSV with all of their fields; absent fields are empty.
+
+    Columns are in the order in which they come up.
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = ([cell_text(row.get(name)) for name in names] for row in rows)
+    return write_lines([names, *cells], "\n").encode()
+
+
+def cell_text(cell: Cell) -> str:
+    """Return a value as the text of a cell that is read as this value."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float):
+        return number_text(cell)
+    return str(cell)

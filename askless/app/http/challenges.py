@@ -6,8 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 
 from askless.app.documents.http import challenges as schemas
-from askless.app.errors import ForbiddenError
-from askless.app.http.plumbing.auth import Called
+from askless.app.http.plumbing.auth import Called, require_scope
 from askless.app.http.plumbing.contract import problems
 from askless.app.http.plumbing.deps import (
     At,
@@ -71,8 +70,7 @@ def join(
 ) -> refreshes.PreparedRefresh:
     """Prepare a refresh; the caller must be allowed all that it does."""
     for scope in REFRESH_SCOPES:
-        if scope not in caller.scopes:
-            raise ForbiddenError(scope)
+        require_scope(caller, scope)
     with reading(request.app.state.engine, caller.tenant_id) as db:
         return refreshes.prepare(db, place, order, at, is_wanted)
 

@@ -16,8 +16,7 @@ from fastapi import (
 from askless.app.documents.http import datasets as schemas
 from askless.app.documents.shape import read_shape
 from askless.app.documents.text import parse_json
-from askless.app.errors import ForbiddenError
-from askless.app.http.plumbing.auth import Called
+from askless.app.http.plumbing.auth import Called, require_scope
 from askless.app.http.plumbing.contract import problems
 from askless.app.http.plumbing.deps import (
     After,
@@ -111,8 +110,7 @@ def collect_cases(
 ) -> service.Upload:
     """Make a table of closed cases; the caller must be allowed to read sessions."""
     del is_wanted
-    if CASE_SCOPE not in caller.scopes:
-        raise ForbiddenError(CASE_SCOPE)
+    require_scope(caller, CASE_SCOPE)
     span = CaseSpan(read.since, read.until)
     with reading(request.app.state.engine, caller.tenant_id) as db:
         query = query_of(db, read.cases_of, span)

@@ -78,7 +78,6 @@ def is_name(text: str) -> bool:
 
 
 def list_refusals(wish: Wish, now: datetime) -> list[Refusal]:
-    """Return refusals of a request for a key."""
     refusals = []
     if not is_name(wish.name.strip()):
         refusals.append(Refusal("name", NAME_RULE))

@@ -138,7 +138,6 @@ def csv_entries(listed: Iterable[LedgerEntry], *, is_raw: bool) -> str:
 
 
 def cell(value: object, name: str) -> str:
-    """Return a value as a CSV cell."""
     if value is None:
         return ""
     if name == "amount":

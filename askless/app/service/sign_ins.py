@@ -2,19 +2,14 @@
 
 import secrets
 from datetime import datetime, timedelta
-from hashlib import sha256
 
 from askless.app.errors import UnknownKeyError
 from askless.app.records import StoredKey
+from askless.app.service.keys import digest_of
 from askless.app.store import keys, sign_ins
 from askless.app.store.database.transactions import Transaction
 
 LASTS = timedelta(hours=12)
-
-
-def digest_of(cookie: str) -> str:
-    """Return a cookie's SHA-256: it is random, and so needs no slow hash."""
-    return sha256(cookie.encode()).hexdigest()
 
 
 def sign_in(db: Transaction, key_id: str, now: datetime) -> str:

@@ -138,7 +138,6 @@ def wrong_callers(settings: Settings) -> Iterator[Refusal]:
 
 
 def wrong_cluster(settings: Settings) -> Iterator[Refusal]:
-    """Yield refusals of the settings of the cluster."""
     place = place_of(settings)
     if place is not None:
         try:

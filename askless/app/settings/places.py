@@ -38,12 +38,10 @@ class ClusterPlace:
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether the connection is encrypted."""
         return self.address.startswith("tls://")
 
     @property
     def host(self) -> str:
-        """The host of the scheduler."""
         return urlsplit(self.address).hostname or ""
 
     def check(self) -> None:

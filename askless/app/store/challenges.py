@@ -112,22 +112,18 @@ def find_newest(db: Transaction, name: str) -> StoredChallenge | None:
     """Return the open challenge of a name, else the one that was begun last."""
     order = challenges.c.decision.is_(None).desc(), challenges.c.created_at.desc()
     query = ROWS.query.where(challenges.c.name == name)
-    row = run(db, query.order_by(*order, challenges.c.id).limit(1)).first()
-    return None if row is None else ROWS.read(row)
+    return ROWS.first(db, query.order_by(*order, challenges.c.id).limit(1))
 
 
 def lock_open(db: Transaction, name: str) -> StoredChallenge | None:
     """Lock and return the open challenge of a name."""
     query = ROWS.query.where(challenges.c.name == name, IS_OPEN)
-    row = run(db, query.with_for_update()).first()
-    return None if row is None else ROWS.read(row)
+    return ROWS.first(db, query.with_for_update())
 
 
 def find_begun_by(db: Transaction, training_id: str | None) -> StoredChallenge | None:
     """Return the challenge whose challenger a training makes."""
-    query = ROWS.query.where(challenges.c.training_id == training_id)
-    row = run(db, query).first()
-    return None if row is None else ROWS.read(row)
+    return ROWS.first(db, ROWS.query.where(challenges.c.training_id == training_id))
 
 
 def open_ids(db: Transaction) -> list[tuple[str, str]]:

@@ -148,7 +148,6 @@ def find_row_id(db: Transaction, session_id: str, position: int) -> int | None:
 
 
 def find_reversal(db: Transaction, charge: LedgerEntry) -> LedgerEntry | None:
-    """Return the reversal of a charge."""
     entries = of_session(db, charge.session_id)
     return next((entry for entry in entries if entry.reverses == charge.position), None)
 

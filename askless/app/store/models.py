@@ -90,8 +90,7 @@ def find_by_name(db: Transaction, name: str) -> ModelHead | None:
     """Return the model that a bare name means: the champion, else the newest."""
     order = models.c.is_champion.desc(), models.c.version.desc()
     query = HEADS.query.where(models.c.name == name)
-    row = run(db, query.order_by(*order).limit(1)).first()
-    return None if row is None else HEADS.read(row)
+    return HEADS.first(db, query.order_by(*order).limit(1))
 
 
 def versions(db: Transaction, name: str) -> list[ModelHead]:
@@ -103,8 +102,7 @@ def versions(db: Transaction, name: str) -> list[ModelHead]:
 
 def find_champion(db: Transaction, name: str) -> ModelHead | None:
     is_match = sa.and_(models.c.name == name, models.c.is_champion)
-    row = run(db, HEADS.query.where(is_match)).first()
-    return None if row is None else HEADS.read(row)
+    return HEADS.first(db, HEADS.query.where(is_match))
 
 
 def crown(db: Transaction, name: str, model_id: str | None) -> None:
@@ -117,8 +115,7 @@ def crown(db: Transaction, name: str, model_id: str | None) -> None:
 
 def find_version(db: Transaction, name: str, version: int) -> ModelHead | None:
     is_match = sa.and_(models.c.name == name, models.c.version == version)
-    row = run(db, HEADS.query.where(is_match)).first()
-    return None if row is None else HEADS.read(row)
+    return HEADS.first(db, HEADS.query.where(is_match))
 
 
 def find_head(db: Transaction, key: str) -> ModelHead | None:

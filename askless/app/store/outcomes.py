@@ -62,7 +62,6 @@ KNOWN_AT = sa.case(
 
 
 def find(db: Transaction, session_id: str) -> StoredOutcome | None:
-    """Return the outcome of a session."""
     is_of_session = sa.and_(outcomes.c.session_id == session_id, owned(outcomes))
     row = run(db, sa.select(*COLUMNS).where(is_of_session)).first()
     return None if row is None else StoredOutcome(*tuple(row))

@@ -9,7 +9,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from askless.app.store.database.rows import StoredRows
 from askless.app.store.database.sql_types import Id, UtcDateTime
 from askless.app.store.database.tables import metadata, tenant_key
-from askless.app.store.database.tenancy import owner_values, run
+from askless.app.store.database.tenancy import owner_values
 from askless.app.store.database.transactions import Transaction
 
 # Amounts never change once they are written, since open sessions use them.
@@ -45,12 +45,10 @@ make_id, get = ROWS.make_id, ROWS.get
 
 
 def find_same(db: Transaction, model_id: str, digest: str) -> StoredPriceList | None:
-    """Return the price list of a model with the same digest."""
     is_same = sa.and_(
         price_lists.c.model_id == model_id, price_lists.c.digest == digest
     )
-    row = run(db, ROWS.query.where(is_same)).first()
-    return None if row is None else ROWS.read(row)
+    return ROWS.first(db, ROWS.query.where(is_same))
 
 
 def insert_once(db: Transaction, prices: StoredPriceList) -> StoredPriceList:

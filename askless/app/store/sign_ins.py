@@ -41,10 +41,8 @@ def remove(db: Transaction, digest: str) -> None:
 
 
 def remove_of(db: Transaction, key_id: str) -> None:
-    """Remove all sign-ins of a key."""
     db.execute(sign_ins.delete().where(sign_ins.c.key_id == key_id))
 
 
 def remove_before(db: Transaction, time: datetime) -> None:
-    """Remove sign-ins that ended before a time."""
     db.execute(sign_ins.delete().where(sign_ins.c.expires_at <= time))

@@ -12,8 +12,8 @@ from askless.app.documents.files import load_spec
 from askless.app.terminal.show import (
     curve_bars,
     curve_table,
+    draw_cells,
     model_summary,
-    price_table,
     run_with_bar,
     sessions_table,
 )
@@ -24,6 +24,7 @@ from askless.app.terminal.transcript import (
     print_standing,
 )
 from askless.app.uploads.streams import read_columns
+from askless.app.words.facts import list_features
 from askless.app.words.own_questions import N_PATIENTS, Picks, pick_cases
 from askless.app.words.wording import money
 from askless.core.arrays import FloatArray, IntArray
@@ -58,9 +59,11 @@ def run_demo(console: Console) -> Model:
         "The group discounts of blood draw and exercise electrocardiogram are quoted "
         "from memory, unverified. Not for clinical use.\n"
     )
-    console.print(price_table(dataset.catalogue))
+    read, unread = list_features(model)
+    cells = read[0], [*read[1], *unread[1]]
+    console.print(draw_cells("Features, most asked first", cells, (0, 1, 3)))
     console.print(escape(model_summary(model)) + "\n")
-    states = [play_row(model.ensemble, dataset.values[row]) for row in rows]
+    states = [play(model.ensemble, dataset.values[row], None) for row in rows]
     counts = [len(asked) for asked in questions_asked(model.ensemble, states)]
     mean, most = money(AIM.mean_budget or 0, unit), money(BUDGET, unit)
     console.print(
@@ -73,7 +76,7 @@ def run_demo(console: Console) -> Model:
             continue
         row = int(rows[place])
         console.print(f"\n[bold]{word}[/bold], patient {place + 1} of {len(rows)}:")
-        play(console, model.ensemble, dataset.values[row])
+        play(model.ensemble, dataset.values[row], console)
         truth = dataset.classes[int(dataset.targets[row])].display
         console.print(f"The diagnosis in the data: {escape(truth)}")
     console.print()
@@ -159,25 +162,24 @@ def answer_from(question: Question, values: FloatArray) -> list[Answer]:
     ]
 
 
-def play_row(ensemble: Ensemble, values: FloatArray) -> State:
-    """Answer a session's questions from a row of a dataset."""
+def play(ensemble: Ensemble, values: FloatArray, console: Console | None) -> State:
+    """Answer a session's questions from a row of a dataset; print it, if told where."""
     state = machine.start(ensemble, BUDGET, aim=AIM)
     while (question := find_next(ensemble, state)) is not None:
-        state = machine.observe(ensemble, state, answer_from(question, values))
+        answers = answer_from(question, values)
+        if console is not None:
+            print_question(console, ensemble, state, question)
+            for answer in answers:
+                console.print(f"   answer: {escape(describe_given(ensemble, answer))}")
+        state = machine.observe(ensemble, state, answers)
+        if console is not None:
+            print_standing(console, ensemble, state)
+    if console is not None:
+        print_end(console, ensemble, state)
     return state
 
 
-def play(console: Console, ensemble: Ensemble, values: FloatArray) -> None:
-    """Print a session whose questions are answered from a row of a dataset."""
-    state = machine.start(ensemble, BUDGET, aim=AIM)
-    while (question := find_next(ensemble, state)) is not None:
-        print_question(console, ensemble, state, question)
-        answers = answer_from(question, values)
-        for answer in answers:
-            words = "not available"
-            if answer.value is not None:
-                words = describe_value(ensemble, answer.feature_idx, answer.value)
-            console.print(f"   answer: {escape(words)}")
-        state = machine.observe(ensemble, state, answers)
-        print_standing(console, ensemble, state)
-    print_end(console, ensemble, state)
+def describe_given(ensemble: Ensemble, answer: Answer) -> str:
+    if answer.value is None:
+        return "not available"
+    return describe_value(ensemble, answer.feature_idx, answer.value)

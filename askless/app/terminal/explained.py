@@ -2,32 +2,41 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Column, Table
+from rich.table import Table
 
-from askless.app.terminal.show import figure_column, titled_table
+from askless.app.terminal.show import draw_cells
 from askless.app.terminal.transcript import describe_value
-from askless.app.words.facts import describe_commonest
-from askless.app.words.figures import describe_betters, estimate_cell, name_figure
+from askless.app.words.facts import describe_commonest, in_brackets
+from askless.app.words.figures import (
+    describe_betters,
+    estimate_cell,
+    name_figure,
+    tenths,
+)
+from askless.app.words.outlines import outline_cells
 from askless.app.words.wording import money, percent
 from askless.core.catalogue.prices import from_micros, total_cost
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve, Model
 from askless.core.model.values import list_cuts, typical_values
 from askless.core.session.plans.outline import outline
+from askless.core.session.state import Question
 from askless.core.session.steps import choose_class
 from askless.core.simulation.effects import Effects, FeatureEffect
 
 # A feature with more values shows so many, unless it is named.
 MAX_VALUES = 10
 
-# Figures of the chances beside the error, and how they are headed.
-CHANCES = {measure: name_figure(measure) for measure in ("auroc", "log_loss")}
+# Figures of the chances beside the error.
+CHANCES = ("auroc", "log_loss")
+ERRORS_NOTE = (
+    "Error of sessions on held-out rows under a budget of what is spent by then."
+)
 # Budgets tried where a model has no curve.
 N_TRIED = 8
 
@@ -45,12 +54,10 @@ TYPICAL = (
 )
 
 
-@dataclass(frozen=True)
-class Purchase:
-    """A purchase, the total spent after it, and the error before and after it."""
+class Purchase(NamedTuple):
+    """A question, the total spent after it, and the error before and after it."""
 
-    feature_idxs: tuple[int, ...]
-    price: int
+    question: Question
     spent: int
     #: on held-out rows, under a budget of what was spent; None: the model has no curve
     error_before: float | None
@@ -63,8 +70,7 @@ def list_purchases(model: Model, budget: int | None) -> list[Purchase]:
     for question in outline(model.ensemble, budget):
         before, spent = error_within(model.curve, spent), spent + question.price
         after = error_within(model.curve, spent)
-        pair = question.feature_idxs, question.price
-        purchases.append(Purchase(*pair, spent, before, after))
+        purchases.append(Purchase(question, spent, before, after))
     return purchases
 
 
@@ -73,74 +79,52 @@ def error_within(curve: Curve | None, spent: int) -> float | None:
     return None if curve is None else curve.errors_calibrated[curve.place_at(spent)]
 
 
-def purchase_table(model: Model, purchases: Sequence[Purchase]) -> Table:
+def purchase_table(
+    model: Model, budget: int | None, purchases: Sequence[Purchase]
+) -> Table:
     """Return a table of what a budget buys, in order, and the error it saves."""
-    catalogue = model.ensemble.catalogue
-    table = titled_table(
-        "What is bought, if every answer comes",
-        figure_column("#"),
-        Column("feature"),
-        figure_column(
-            f"price{f' ({catalogue.cost_unit})' if catalogue.cost_unit else ''}"
-        ),
-        figure_column("spent"),
-        figure_column("error before"),
-        figure_column("error after"),
+    head, outlined = outline_cells(model, budget)
+    # What a price is made of would take the width of the rest.
+    head, rows = head[:3], [row[:3] for row in outlined]
+    notes = []
+    if model.curve is not None:
+        head = *head, "Error before", "Error after"
+        notes = [ERRORS_NOTE]
+        for place, purchase in enumerate(purchases):
+            errors = purchase.error_before, purchase.error_after
+            rows[place] += tuple(tenths(error or 0.0) for error in errors)
+    return draw_cells(
+        "What is bought, if every answer comes", (head, rows), (0,), notes
     )
-    for number, purchase in enumerate(purchases, 1):
-        titles = ", ".join(
-            catalogue.features[idx].title for idx in purchase.feature_idxs
-        )
-        errors = (
-            "" if error is None else f"{100 * error:.1f} %"
-            for error in (purchase.error_before, purchase.error_after)
-        )
-        row = (
-            str(number),
-            escape(titles),
-            money(purchase.price),
-            money(purchase.spent),
-        )
-        table.add_row(*row, *errors)
-    table.caption = (
-        "Error of sessions on held-out rows under a budget of what is spent by then."
-    )
-    table.caption_justify = "left"
-    return table
 
 
 def budget_table(model: Model) -> Table:
     """Return a table of budgets from which on more is bought, with their errors."""
     catalogue, curve = model.ensemble.catalogue, model.curve
     figures = None if curve is None else curve.predictive
-    table = titled_table(
-        "What a budget buys, if every answer comes",
-        figure_column(
-            f"from{f' ({catalogue.cost_unit})' if catalogue.cost_unit else ''}"
-        ),
-        Column("buys"),
-        figure_column("error"),
-        *map(figure_column, CHANCES.values() if figures else ()),
-    )
-    known: list[set[int]] = []
+    head = [f"from {in_brackets(catalogue.cost_unit)}".strip(), "buys"]
+    head += [] if curve is None else ["error"]
+    head += map(name_figure, CHANCES) if figures else ()
+    rows: list[tuple[str, ...]] = []
+    known: set[int] = set()
     for budget in list_limits(model):
-        bought = [
-            idx for step in outline(model.ensemble, budget) for idx in step.feature_idxs
-        ]
-        if known and set(bought) == known[-1]:
+        questions = outline(model.ensemble, budget)
+        bought = [idx for question in questions for idx in question.feature_idxs]
+        if rows and set(bought) == known:
             continue
-        known.append(set(bought))
+        known = set(bought)
         names = ", ".join(catalogue.features[idx].title for idx in bought)
-        error = error_within(curve, budget)
-        shown = [] if error is None else [f"{100 * error:.1f} %"]
-        if curve is not None and figures:
-            figure = figures[curve.place_at(budget)]
-            shown += [estimate_cell(getattr(figure, measure)) for measure in CHANCES]
-        table.add_row(money(budget), escape(names or "nothing"), *shown)
-    betters = [] if curve is None else describe_betters(curve, catalogue.cost_unit)
-    table.caption = "\n".join([*betters, *describe_commonest(model)])
-    table.caption_justify = "left"
-    return table
+        cells = [money(budget), names or "nothing"]
+        if curve is not None:
+            place = curve.place_at(budget)
+            cells.append(tenths(curve.errors_calibrated[place]))
+            if figures:
+                chances = (getattr(figures[place], measure) for measure in CHANCES)
+                cells += map(estimate_cell, chances)
+        rows.append(tuple(cells))
+    notes = [] if curve is None else describe_betters(curve, catalogue.cost_unit)
+    title = "What a budget buys, if every answer comes"
+    return draw_cells(title, (head, rows), (1,), [*notes, *describe_commonest(model)])
 
 
 def list_limits(model: Model) -> list[int]:
@@ -193,24 +177,19 @@ def effect_table(
     """Return a table of what each value does to the chance of a class."""
     feature = ensemble.catalogue.features[effect.feature_idx]
     name = ensemble.classes[class_idx].display
-    columns = [
-        Column(escape(feature.unit or "answer")),
-        figure_column(f"chance of {name}"),
+    head = [feature.unit or "answer", f"chance of {name}"]
+    head += [] if effect.points is None else ["points"]
+    labelled, notes = label_rows(ensemble, effect, class_idx), []
+    if len(labelled) > MAX_VALUES and not is_whole:
+        places = np.linspace(0, len(labelled) - 1, MAX_VALUES).round().astype(int)
+        notes = [f"{MAX_VALUES} of {len(labelled)}; all: --feature {feature.name}"]
+        labelled = [labelled[place] for place in places]
+    cells = [
+        (label, percent(chance), "" if math.isnan(points) else f"{points:+.2f}")
+        for label, chance, points in labelled
     ]
-    columns += [] if effect.points is None else [figure_column("points")]
-    table = titled_table(escape(feature.title), *columns)
-    rows = label_rows(ensemble, effect, class_idx)
-    if len(rows) > MAX_VALUES and not is_whole:
-        places = np.linspace(0, len(rows) - 1, MAX_VALUES).round().astype(int)
-        table.caption = f"{MAX_VALUES} of {len(rows)}; all: --feature {feature.name}"
-        table.caption_justify = "left"
-        rows = [rows[place] for place in places]
-    for label, chance, points in rows:
-        cells = [escape(label), percent(chance)]
-        if effect.points is not None:
-            cells.append("" if math.isnan(points) else f"{points:+.2f}")
-        table.add_row(*cells)
-    return table
+    rows = [row[: len(head)] for row in cells]
+    return draw_cells(feature.title, (head, rows), (0,), notes)
 
 
 def label_rows(
@@ -263,8 +242,8 @@ def explained_json(
     return {
         "purchases": [
             {
-                "features": [names[idx] for idx in purchase.feature_idxs],
-                "price": from_micros(purchase.price),
+                "features": [names[idx] for idx in purchase.question.feature_idxs],
+                "price": from_micros(purchase.question.price),
                 "spent": from_micros(purchase.spent),
                 "error_before": purchase.error_before,
                 "error_after": purchase.error_after,

@@ -6,7 +6,7 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Column, Table
 
-from askless.app.terminal.show import titled_table
+from askless.app.words.facts import in_brackets
 from askless.app.words.wording import money, percent, percents
 from askless.core.arrays import FloatArray
 from askless.core.catalogue.catalogue import Catalogue, Feature, Group
@@ -22,17 +22,18 @@ MAX_NAME, MAX_VALUES, MAX_GROUP = 22, 28, 12
 def feature_table(dataset: Dataset) -> Table:
     """Return a table of type, missing share, values and price of each feature."""
     catalogue = dataset.catalogue
-    unit = f" ({catalogue.cost_unit})" if catalogue.cost_unit else ""
-    table = titled_table(
-        "Features",
+    cost = f"cost {in_brackets(catalogue.cost_unit)}".strip()
+    table = Table(
         # Folded: cut names may be the same.
         Column("feature", max_width=MAX_NAME, overflow="fold"),
         Column("type", no_wrap=True),
         Column("missing", justify="right", no_wrap=True),
         # In a narrow terminal this one gives way.
         Column("values", max_width=MAX_VALUES),
-        Column(f"cost{unit}", justify="right", no_wrap=True),
+        Column(cost, justify="right", no_wrap=True),
         Column("group", max_width=MAX_GROUP, no_wrap=True),
+        title="Features",
+        title_justify="left",
     )
     for idx, feature in enumerate(catalogue.features):
         values = dataset.values[:, idx]

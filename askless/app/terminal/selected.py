@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from rich.markup import escape
-from rich.table import Column, Table
+from rich.table import Table
 
-from askless.app.terminal.show import figure_column, titled_table
+from askless.app.terminal.show import draw_cells
+from askless.app.words.facts import in_brackets
 from askless.app.words.wording import money
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.catalogue.prices import Paid, buy, from_micros
@@ -19,31 +19,27 @@ VALUES = {"sfs": "accuracy", "fs2boost": "Z", "ifs2boost": "Z'"}
 
 def path_table(catalogue: Catalogue, selection: Selection) -> Table:
     """Return a table of the best feature of each step, and whether it was taken."""
-    figures = [
-        figure_column(word) for word in (VALUES[selection.method], "gain", "needed")
-    ]
-    best, taken = Column("best feature"), Column("taken")
-    table = titled_table("Steps", figure_column("step"), best, *figures, taken)
-    table.add_row("", "none", f"{selection.empty_value:.4f}", "", "", "")
-    for step in selection.steps:
-        table.add_row(
+    figures = VALUES[selection.method], "gain", "needed"
+    rows = [("", "none", f"{selection.empty_value:.4f}", "", "", "")] + [
+        (
             str(step.number),
-            escape(catalogue.features[step.feature_idx].name),
-            f"{step.value:.4f}",
-            f"{step.gain:.4f}",
-            f"{step.needed:.4f}",
+            catalogue.features[step.feature_idx].name,
+            *(f"{figure:.4f}" for figure in (step.value, step.gain, step.needed)),
             "yes" if step.is_taken else "no",
         )
-    return table
+        for step in selection.steps
+    ]
+    head = "step", "best feature", *figures, "taken"
+    return draw_cells("Steps", (head, rows), (1, 5))
 
 
 def subset_table(catalogue: Catalogue, selection: Selection) -> Table:
     """Return a table of the selected features with prices, fees included."""
-    unit = f" ({catalogue.cost_unit})" if catalogue.cost_unit else ""
-    table = titled_table("Selected", Column("feature"), figure_column(f"price{unit}"))
-    for name, amount in prices(catalogue, selection):
-        table.add_row(escape(name), money(amount))
-    return table
+    head = "feature", f"price {in_brackets(catalogue.cost_unit)}".strip()
+    rows: list[tuple[str, ...]] = [
+        (name, money(amount)) for name, amount in prices(catalogue, selection)
+    ]
+    return draw_cells("Selected", (head, rows), (0,))
 
 
 def summary(catalogue: Catalogue, selection: Selection) -> str:

@@ -1,8 +1,7 @@
-"""Table, bar and progres in the terminal."""
+"""Draw the tables, bars and progress of the commands."""
 
 import sys
-from collections.abc import Generator, Sequence
-from itertools import zip_longest
+from collections.abc import Collection, Generator, Iterable, Sequence
 from typing import Any, TypeVar
 
 from rich import box
@@ -12,17 +11,23 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
+from askless.app.words.facts import in_brackets
 from askless.app.words.figures import (
     VOTE_ERROR,
     VOTE_NOTE,
+    Cells,
     curve_cells,
     describe_betters,
+    explain,
+    figure_cells,
+    shown_figures,
+    tenths,
 )
 from askless.app.words.own_questions import describe_own_questions
 from askless.app.words.savings import describe_knee
 from askless.app.words.sessions import describe_note, session_cells
 from askless.app.words.wording import LACKS, money, percent
-from askless.core.catalogue.catalogue import Catalogue
+from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve, Model
 from askless.core.simulation.early import EarlyPoint
 
@@ -31,32 +36,69 @@ T = TypeVar("T")
 BAR_WIDTH = 48
 
 
-def titled_table(title: str, *columns: Column) -> Table:
-    return Table(*columns, title=title, title_justify="left")
+def draw_cells(
+    title: str,
+    cells: Cells,
+    words: Collection[int] = (),
+    notes: Iterable[str] = (),
+    *,
+    is_dense: bool = False,
+) -> Table:
+    """Draw a table: figures to the right, columns named in `words` to the left.
+
+    In a dense one, a budget and seven figures fit 80 letters.
+    """
+    head, rows = cells
+    table = Table(title=escape(title), title_justify="left", caption_justify="left")
+    for place, heading in enumerate(head):
+        table.add_column(
+            escape(heading),
+            justify="left" if place in words else "right",
+            # A budget, or an aim.
+            no_wrap=is_dense and place == 0,
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*map(escape, row))
+    if is_dense:
+        table.box, table.padding = box.SIMPLE_HEAD, (0, 1, 0, 0)
+    table.caption = escape("\n".join(notes)) or None
+    return table
 
 
-def figure_column(heading: str) -> Column:
-    """Return a column of figures."""
-    return Column(heading, justify="right")
+def name_rows(cells: Cells, aims: Sequence[str]) -> Cells:
+    """Return a table by budget as one by aim, if there are aims."""
+    head, rows = cells
+    if not aims:
+        return cells
+    named = zip(aims, rows, strict=True)
+    return ("aim", *head[1:]), [(aim, *row[1:]) for aim, row in named]
 
 
 def curve_table(
     curve: Curve, unit: str, aims: Sequence[str] = (), notes: Sequence[str] = ()
 ) -> Table:
     """Return error, chances and spend by budget, or by aim, above some notes."""
-    (budget, *head), rows = curve_cells(curve, unit)
-    first = Column("aim", no_wrap=True) if aims else figure_column(budget)
-    table = titled_table("Error against budget", first, *map(figure_column, head))
-    for row, aim in zip_longest(rows, aims):
-        table.add_row(aim or row[0], *row[1:])
-    # A budget and six figures are to fit 80 letters.
-    table.box, table.padding = box.SIMPLE_HEAD, (0, 1, 0, 0)
+    cells = name_rows(curve_cells(curve, unit), aims)
     # With an aim, a budget is a limit and not what sessions are to reach.
     betters = [] if aims else describe_betters(curve, unit)
-    lines = [VOTE_NOTE] if VOTE_ERROR in head else []
-    table.caption = "\n".join([*lines, *betters, *notes])
-    table.caption_justify = "left"
-    return table
+    vote = [VOTE_NOTE] if VOTE_ERROR in cells[0] else []
+    lines = [*vote, *betters, *notes]
+    return draw_cells("Error against budget", cells, notes=lines, is_dense=True)
+
+
+def figures_table(
+    curve: Curve, ensemble: Ensemble, threshold: float | None, aims: Sequence[str]
+) -> Table:
+    """Return the figures by budget, or by aim, each above its 95 % interval."""
+    return draw_cells(
+        "Chances and labels, each with its 95 % interval",
+        name_rows(
+            figure_cells(curve, ensemble.catalogue.cost_unit, is_high=True), aims
+        ),
+        notes=[explain(shown_figures(curve), ensemble, threshold)],
+        is_dense=True,
+    )
 
 
 def sessions_table(model: Model) -> Table | None:
@@ -64,69 +106,50 @@ def sessions_table(model: Model) -> Table | None:
     cells = session_cells(model)
     if cells is None:
         return None
-    (budget, words), rows = cells
-    table = titled_table("How cases go", figure_column(budget), Column(words))
-    for amount, sentences in rows:
-        table.add_row(amount, escape(sentences))
-    table.caption, table.caption_justify = describe_note(model), "left"
-    return table
+    return draw_cells("How cases go", cells, (1,), [describe_note(model)])
 
 
 def early_table(points: Sequence[EarlyPoint], unit: str) -> Table:
     """Return a table of early stops by certificate, or why there are none."""
-    table = titled_table(
-        "With early stops",
-        figure_column(f"budget{f' ({unit})' if unit else ''}"),
-        figure_column("stop from"),
-        figure_column("differ from the end"),
-        figure_column("error"),
-        figure_column("mean spend"),
-        figure_column("else"),
+    head = (
+        f"budget {in_brackets(unit)}".strip(),
+        "stop from",
+        "differ from the end",
+        "error",
+        "mean spend",
+        "else",
     )
+    rows: list[tuple[str, ...]] = []
     for point in points:
         threshold, lack = point.certificate.threshold, point.certificate.lack
-        table.add_row(
-            "unlimited" if point.budget is None else money(point.budget),
-            LACKS[lack] if threshold is None else percent(threshold),
-            f"{100 * point.differing:.1f} %",
-            f"{100 * point.error:.1f} %",
-            money(round(point.mean_spend, -4)),
-            money(round(point.mean_spend_whole, -4)),
+        stops = LACKS[lack] if threshold is None else percent(threshold)
+        spends = (point.mean_spend, point.mean_spend_whole)
+        rows.append(
+            (
+                "unlimited" if point.budget is None else money(point.budget),
+                stops,
+                tenths(point.differing),
+                tenths(point.error),
+                *(money(round(spend, -4)) for spend in spends),
+            )
         )
-    return table
+    return draw_cells("With early stops", (head, rows))
 
 
 def curve_bars(curve: Curve, unit: str) -> Table:
     """Return error against mean spend as a bar for each budget."""
-    table = titled_table(
-        "Error against mean spend per case",
-        figure_column(f"mean spend{f' ({unit})' if unit else ''}"),
-        Column("error"),
-        figure_column(""),
+    table = Table(
+        Column(f"mean spend {in_brackets(unit)}".strip(), justify="right"),
+        "error",
+        Column(justify="right"),
+        title="Error against mean spend per case",
+        title_justify="left",
+        box=None,
     )
-    table.box = None
     most = max(curve.errors_calibrated) or 1.0
     for spend, error in zip(curve.mean_spends, curve.errors_calibrated, strict=True):
         bar = Bar(most, 0.0, error, width=BAR_WIDTH)
-        table.add_row(money(round(spend, -4)), bar, f"{100 * error:.1f} %")
-    return table
-
-
-def price_table(catalogue: Catalogue) -> Table:
-    table = titled_table(
-        f"Prices ({catalogue.cost_unit})",
-        Column("feature"),
-        figure_column("cost"),
-        Column("group and its fee, paid once"),
-    )
-    groups = {group.name: group for group in catalogue.groups}
-    for feature in catalogue.features:
-        group = groups.get(feature.group or "")
-        shared = ""
-        if group is not None:
-            amount = group.fee if group.price is None else group.price
-            shared = f"{group.label or group.name}: {money(amount)}"
-        table.add_row(escape(feature.title), money(feature.cost), escape(shared))
+        table.add_row(money(round(spend, -4)), bar, tenths(error))
     return table
 
 

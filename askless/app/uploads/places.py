@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.fs
 import pyarrow.parquet
 
-from askless.app.uploads import MAGIC
+from askless.app.uploads import MAGIC, first_line
 from askless.app.uploads.unpacking import COMPRESSIONS
 from askless.core.errors import Refusal, RefusedError
 
@@ -76,10 +76,8 @@ def file_error(name: str, error: Exception) -> Exception:
     """Return the exception for a file that can't be read as Parquet."""
     if isinstance(error, MemoryError):
         return error
-    line = (str(error).splitlines() or [type(error).__name__])[0][:200]
-    return RefusedError(
-        [Refusal(f"table {name}", "must be a whole Parquet file", line)]
-    )
+    rule = "must be a whole Parquet file"
+    return RefusedError([Refusal(f"table {name}", rule, first_line(error))])
 
 
 def is_parquet_at(source: Path) -> bool:
@@ -204,6 +202,5 @@ def as_table_file(system: Any, info: Any) -> TableFile:
 
 def place_error(where: str, error: Exception) -> RefusedError:
     """Return the exception for a place that can't be read."""
-    line = (str(error).splitlines() or [type(error).__name__])[0][:200]
     rule = "must be a place that can be read"
-    return RefusedError([Refusal("table", rule, f"{where!r}: {line}")])
+    return RefusedError([Refusal("table", rule, f"{where!r}: {first_line(error)}")])

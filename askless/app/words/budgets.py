@@ -35,13 +35,21 @@ def budget_words(model: Model) -> list[BudgetWords]:
     return rows
 
 
+def place_knee(model: Model) -> int | None:
+    """Return the position in a model's curve where sessions end by themselves.
+
+    None without a curve, or without a limited budget.
+    """
+    curve = model.curve
+    return None if curve is None else find_knee(curve, model.ensemble.knees)
+
+
 def pick_budgets(model: Model) -> list[BudgetWords]:
     """Return the knee, half of the spend and the last budget in words."""
     curve = model.curve
     if curve is None:
         return []
-    knee = find_knee(curve, model.ensemble.knees)
-    places = {knee, find_half(curve), len(curve.budgets) - 1} - {None}
+    places = {place_knee(model), find_half(curve), len(curve.budgets) - 1} - {None}
     rows, picked = budget_words(model), []
     for place in sorted(position for position in places if position is not None):
         row, error = rows[place], percent(curve.errors_calibrated[place])
@@ -99,7 +107,7 @@ def noise_words(model: Model) -> str:
 def beyond_words(model: Model) -> str:
     """Return the error without a limit, where every limit errs more than by chance."""
     curve = model.curve
-    knee = None if curve is None else find_knee(curve, model.ensemble.knees)
+    knee = place_knee(model)
     if curve is None or knee is None or curve.budgets[-1] is not None:
         return ""
     error = curve.errors_calibrated[-1]

@@ -6,12 +6,7 @@ from askless.app.documents.model.card import read_learnt
 from askless.app.words.figures import Cells
 from askless.app.words.own_questions import describe_own_questions
 from askless.app.words.savings import describe_knee
-from askless.app.words.wording import (
-    money,
-    percent,
-    percent_range,
-    value_words,
-)
+from askless.app.words.wording import money, percent, percent_range, value_words
 from askless.core.catalogue.catalogue import Feature
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model

@@ -57,10 +57,8 @@ def shown_figures(curve: Curve) -> list[str]:
     ]
 
 
-def describe_estimate(
-    estimate: Estimate | None, is_share: bool, layout: str = "{}\n{}"
-) -> str:
-    """Return a figure with its interval, by default on the next line."""
+def describe_estimate(estimate: Estimate | None, is_share: bool, layout: str) -> str:
+    """Return a figure with its interval."""
     if estimate is None:
         return "-"
     value = percent(estimate.value) if is_share else f"{estimate.value:.3f}"
@@ -153,10 +151,14 @@ def tenths(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def figure_cells(curve: Curve, unit: str) -> Cells:
-    """Return the table of predictive figures by budget."""
+def figure_cells(curve: Curve, unit: str, *, is_high: bool = False) -> Cells:
+    """Return the table of predictive figures by budget.
+
+    In a high one, names and figures take several lines and little width.
+    """
     shown = shown_figures(curve)
-    layout = "{} ({})"
+    gap, layout = ("\n", "{}\n{}") if is_high else (" ", "{} ({})")
+    names = (MEANINGS[name][0] if is_high else name_figure(name) for name in shown)
     rows = [
         (
             named,
@@ -169,10 +171,7 @@ def figure_cells(curve: Curve, unit: str) -> Cells:
             describe_budgets(curve), curve.predictive or (), strict=True
         )
     ]
-    return (
-        f"budget {unit}".strip(),
-        *(name_figure(measure) for measure in shown),
-    ), rows
+    return (f"budget{gap}{unit}".strip(), *names), rows
 
 
 def rank_purchases(curve: Curve) -> tuple[FloatArray, list[int]]:

@@ -14,11 +14,10 @@ import sqlalchemy as sa
 from askless.app.logs import LOGGER, log
 from askless.app.processes.child import FORK, Child
 from askless.app.records import Moment
-from askless.app.service import datasets, keys, operations, retries
+from askless.app.service import datasets, keys, operations, retries, sessions
 from askless.app.service.jobs import table_jobs
 from askless.app.service.loaded import LoadedModels
 from askless.app.service.loop import challenges
-from askless.app.service.sessions import retention
 from askless.app.settings.settings import Settings
 from askless.app.store.blobs import Blobs
 from askless.app.store.database.engine import create_engine, empty_log, transaction
@@ -124,7 +123,7 @@ class Errands:
             kept, at = keys.retentions(db), self.read_moment(db)
         for tenant_id, days in kept.items():
             with transaction(self.engine, tenant_id) as db:
-                n_erased = retention.erase_old(db, at, timedelta(days=days))
+                n_erased = sessions.erase_old(db, at, timedelta(days=days))
             if n_erased:
                 log("sessions.erased", tenant_id=tenant_id, sessions=n_erased)
 

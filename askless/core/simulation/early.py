@@ -18,7 +18,6 @@ from askless.core.session.rows.walks import SimulatedRows
 from askless.core.session.state import StopRule
 from askless.core.simulation.blocks import Block
 from askless.core.simulation.exact import sum_weighted
-from askless.core.table.dataset import Dataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,23 +102,3 @@ def summarise_early(
     """Return the means that sums over rows of a total `weight` make."""
     means = (float(total / weight) for total in sums)
     return EarlyPoint(plan.budget, plan.certificate, *means)
-
-
-def evaluate_early(
-    ensemble: Ensemble,
-    dataset: Dataset,
-    budgets: Sequence[int | None],
-    stop: StopRule,
-    policy: str | None = None,
-    seed: int = 0,
-) -> list[EarlyPoint]:
-    """Simulate the rows of a dataset with the early stops of a rule.
-
-    `stop` has a `disagreement`; all else is as in `evaluate`.
-    """
-    block = Block(dataset.values, dataset.targets, range(dataset.n_samples))
-    (weight,) = sum_weighted(dataset.weights, np.ones((dataset.n_samples, 1)))
-    return [
-        summarise_early(plan, sum_early(ensemble, plan, block, dataset.weights), weight)
-        for plan in plan_early(ensemble, budgets, stop, policy, seed)
-    ]

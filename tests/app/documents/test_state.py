@@ -6,13 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.app.documents.files import load_model
-from askless.app.documents.session.state import (
-    has_pending,
-    parse_state,
-    state_from_json,
-    state_to_json,
-    write_state,
-)
+from askless.app.documents.session.state import has_pending, parse_state, write_state
 from askless.core.errors import RefusedError
 from askless.core.model.model import Model
 from askless.core.session import machine
@@ -20,7 +14,7 @@ from askless.core.session.state import StopRule
 from askless.core.session.steps import remember
 from tests import strategies
 from tests.cascades import answer, cascades
-from tests.documents import through_json
+from tests.documents import state_from_json, state_to_json, through_json
 from tests.sessions import NEVER, observe
 
 

@@ -20,8 +20,10 @@ from askless.core.pipeline.certificates import (
 from askless.core.session import machine
 from askless.core.session.certificates import find_certificate
 from askless.core.session.state import StopRule
+from askless.core.simulation.blocks import Block
 from askless.core.simulation.curves import evaluate
-from askless.core.simulation.early import evaluate_early
+from askless.core.simulation.early import plan_early, sum_early, summarise_early
+from askless.core.simulation.exact import sum_weighted
 from askless.core.training.params import BoostParams
 from askless.core.work import end_of
 from tests.panels import make_ladder
@@ -131,6 +133,16 @@ def test_sessions_of_the_rows_set_aside_stop_as_was_counted(model):
     assert certificate.lack is None
     assert sum(spends) // 36 == certificate.mean_spend < certificate.mean_spend_whole
     assert differing == sum(one.n_differing for one in certificate.strata)
+
+
+def evaluate_early(ensemble, dataset, budgets, stop):
+    """Return what early stops make of the rows, under each budget."""
+    block = Block(dataset.values, dataset.targets, range(dataset.n_samples))
+    (weight,) = sum_weighted(dataset.weights, np.ones((dataset.n_samples, 1)))
+    return [
+        summarise_early(plan, sum_early(ensemble, plan, block, dataset.weights), weight)
+        for plan in plan_early(ensemble, budgets, stop, None, 0)
+    ]
 
 
 def test_early_stops_are_evaluated_as_they_were_counted(model):

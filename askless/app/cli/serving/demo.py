@@ -3,8 +3,7 @@
 If a start is killed, the next one finishes it; a further one changes nothing.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from askless.app.cli.serving import patients
+from askless.app.cli.serving.keys import connected
 from askless.app.documents.http.sessions import PredictRequest
 from askless.app.documents.text import parse_spec
 from askless.app.errors import UnknownKeyError
@@ -24,7 +24,7 @@ from askless.app.service.sessions import lists
 from askless.app.settings.home import DEMO_KEY
 from askless.app.settings.settings import Settings
 from askless.app.store.blobs import Blobs
-from askless.app.store.database.engine import create_engine, transaction
+from askless.app.store.database.engine import transaction
 from askless.app.store.database.transactions import Transaction
 from askless.app.terminal.demo import DATA, read_trained_rows
 from askless.app.uploads.parsing import (
@@ -123,19 +123,15 @@ def enqueue_tables(settings: Settings, engine: sa.Engine, tenant_id: str) -> lis
 
     Returns the names of the models to come.
     """
-    blobs, usual = Blobs(settings.blobs_url), reader_of(settings)
-    reader = DemoReader(usual.limits, usual.bounds)
     begun = []
     for table in TABLES:
         raw = parse_spec((DATA / f"{table}.json").read_bytes())
         with transaction(engine, tenant_id, is_read=True) as db:
             if has_training_or_model(db, raw["name"]):
                 continue
-        stream = read_trained_rows(table)
-        order, facts = trainings.check(reader, raw, stream)
-        upload = datasets.make_upload(f"{table}.csv", stream, facts)
+        order, upload = order_training(settings, table)
         with transaction(engine, tenant_id) as db:
-            enqueue(db, blobs, order, upload)
+            enqueue(db, Blobs(settings.blobs_url), order, upload)
         begun.append(order.table.spec.name)
     return begun
 
@@ -147,14 +143,20 @@ def store_trained(
 
     With its rows it can be refreshed. Nothing is stored where its name is taken.
     """
-    blobs, usual = Blobs(settings.blobs_url), reader_of(settings)
-    reader = DemoReader(usual.limits, usual.bounds)
-    raw = parse_spec((DATA / f"{HEART}.json").read_bytes())
-    stream = read_trained_rows(HEART)
-    order, facts = trainings.check(reader, raw, stream)
-    upload = datasets.make_upload(f"{HEART}.csv", stream, facts)
+    order, upload = order_training(settings, HEART)
     with transaction(engine, tenant_id) as db:
-        enqueue(db, blobs, order, upload, model)
+        enqueue(db, Blobs(settings.blobs_url), order, upload, model)
+
+
+def order_training(
+    settings: Settings, table: str
+) -> tuple[trainings.Order, datasets.Upload]:
+    """Check a table of the demo with its spec, without the patients."""
+    usual, stream = reader_of(settings), read_trained_rows(table)
+    reader = DemoReader(usual.limits, usual.bounds)
+    raw = parse_spec((DATA / f"{table}.json").read_bytes())
+    order, facts = trainings.check(reader, raw, stream)
+    return order, datasets.make_upload(f"{table}.csv", stream, facts)
 
 
 def enqueue(
@@ -180,15 +182,6 @@ def enqueue(
 def has_training_or_model(db: Transaction, name: str) -> bool:
     """Return whether a name has a model, or a training that did not fail."""
     return models.is_name_taken(db, name) or trainings.is_begun(db, name)
-
-
-@contextmanager
-def connected(settings: Settings) -> Iterator[sa.Engine]:
-    engine = create_engine(settings.url)
-    try:
-        yield engine
-    finally:
-        engine.dispose()
 
 
 def prepare_case(settings: Settings, engine: sa.Engine, tenant_id: str) -> str | None:

@@ -13,6 +13,7 @@ from askless.app.cli.options import errors, output
 from askless.app.service import keys as service
 from askless.app.settings.environment import read_settings
 from askless.app.settings.home import private_files
+from askless.app.settings.settings import Settings
 from askless.app.store.database.engine import create_engine, transaction
 from askless.app.store.database.transactions import Transaction
 from askless.core.errors import Refusal, RefusedError
@@ -141,11 +142,17 @@ def database() -> Iterator[sa.Engine]:
     with private_files(settings):
         if settings.is_embedded:
             operations.migrate(settings.url)
-        engine = create_engine(settings.url)
-        try:
+        with connected(settings) as engine:
             yield engine
-        finally:
-            engine.dispose()
+
+
+@contextmanager
+def connected(settings: Settings) -> Iterator[sa.Engine]:
+    engine = create_engine(settings.url)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
 
 
 def require_tenant_id(engine: sa.Engine, name: str) -> str:

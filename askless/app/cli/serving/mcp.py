@@ -6,9 +6,8 @@ from importlib.util import find_spec
 
 from askless.app import logs
 from askless.app.cli import options
-from askless.app.cli.serving.keys import FIRST, Tenant, require_tenant_id
+from askless.app.cli.serving.keys import FIRST, Tenant, connected, require_tenant_id
 from askless.app.cli.serving.service import migrate_database, opened
-from askless.app.store.database.engine import create_engine
 from askless.core.errors import Refusal, RefusedError
 
 RULE = "needs its extra: pip install 'askless[server,mcp]'"
@@ -25,9 +24,8 @@ def serve_agent(tenant: Tenant = FIRST) -> None:
     with opened() as settings:
         if settings.is_embedded:
             migrate_database(settings)
-        engine = create_engine(settings.url)
-        tenant_id = require_tenant_id(engine, tenant)
-        engine.dispose()
+        with connected(settings) as engine:
+            tenant_id = require_tenant_id(engine, tenant)
         if sys.stdin.isatty():
             options.errors.print("An agent's program is to start this. End: Ctrl+D")
         # Standard output is the protocol's; the log goes to standard error.

@@ -21,13 +21,7 @@ from askless.app.store import outcomes as stored_outcomes
 from askless.app.store import sessions as stored_sessions
 from askless.app.store.database.engine import transaction
 from askless.app.store.database.transactions import Transaction
-from askless.app.terminal.demo import (
-    AIM,
-    BUDGET,
-    DATA,
-    find_next,
-    read_trained_rows,
-)
+from askless.app.terminal.demo import AIM, BUDGET, DATA, find_next, read_trained_rows
 from askless.app.uploads.streams import read_columns
 from askless.app.words.own_questions import N_PATIENTS, REFS
 from askless.core.catalogue.prices import from_micros
@@ -121,7 +115,6 @@ def choose_terms(model: Model, table: str) -> dict[str, Any] | None:
 
 
 def list_patients(table: str) -> Iterator[Patient]:
-    """Yield the patients of a table, in its order."""
     spec = load_spec(DATA / f"{table}.json")
     columns = read_columns(DATA / f"{table}.csv", spec.table.text_columns)
     dataset = check_training(columns, spec).dataset

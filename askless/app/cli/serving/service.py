@@ -6,21 +6,27 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from multiprocessing.connection import Connection
 from typing import Annotated
 
 import typer
+from sqlalchemy.exc import OperationalError
 
 from askless.app import logs
 from askless.app.cli.options import Host, Port, output
 from askless.app.cli.serving import demo
+from askless.app.cli.serving.keys import connected
+from askless.app.processes.child import Child, forkserver
 from askless.app.processes.ports import USUAL, listen, listen_at_free, say_taken
-from askless.app.processes.warming import compiling_beside
 from askless.app.records import DEFAULT_TENANT
+from askless.app.service import keys
 from askless.app.settings.environment import installed_doors, read_settings
 from askless.app.settings.home import private_files
 from askless.app.settings.hosts import is_loopback
 from askless.app.settings.settings import DEMO_NOTE, Settings
+from askless.app.store.database.engine import transaction
 from askless.app.terminal.demo import run_demo
+from askless.core import kernels
 from askless.core.errors import Refusal, RefusedError
 from askless.core.warm import warm_up
 
@@ -40,7 +46,7 @@ def show_demo(
         # The worker compiles the kernels that only trainings on many rows use.
         with compiling_beside(many_rows=False):
             model = run_demo(output)
-        with demo.connected(settings) as engine:
+        with connected(settings) as engine:
             demo.store_trained(settings, engine, DEFAULT_TENANT, model)
         if bound is not None:
             enqueue_others(settings)
@@ -54,7 +60,7 @@ def show_demo(
 
 def enqueue_others(settings: Settings) -> None:
     """Enqueue the other trainings of the demo."""
-    with demo.connected(settings) as engine:
+    with connected(settings) as engine:
         begun = demo.enqueue_tables(settings, engine, DEFAULT_TENANT)
         if begun:
             output.print(f"The service now trains {' and '.join(begun)}, too.")
@@ -135,8 +141,6 @@ def prepare_database(settings: Settings) -> None:
 
 
 def migrate_database(settings: Settings) -> None:
-    from sqlalchemy.exc import OperationalError
-
     from askless.app.service import operations
 
     try:
@@ -152,17 +156,10 @@ def migrate_database(settings: Settings) -> None:
 
 def check_database(settings: Settings) -> None:
     """Refuse a schema that is unknown. A database that is away comes back later."""
-    from sqlalchemy.exc import OperationalError
-
     from askless.app.service import operations
-    from askless.app.store.database.engine import create_engine
 
-    engine = create_engine(settings.url)
-    try:
-        with suppress(OperationalError):
-            operations.refuse_other_schema(engine)
-    finally:
-        engine.dispose()
+    with connected(settings) as engine, suppress(OperationalError):
+        operations.refuse_other_schema(engine)
 
 
 def run_server(
@@ -186,7 +183,7 @@ def run_server(
     if settings.demo:
         lines += demo.list_demo_lines(settings, address)
     elif with_case:
-        with demo.connected(settings) as engine:
+        with connected(settings) as engine:
             lines += demo.list_case_lines(settings, engine, DEFAULT_TENANT, address)
 
     def tell() -> None:
@@ -206,13 +203,37 @@ def address_of(bound: socket.socket) -> str:
 
 def show_first_key(settings: Settings) -> None:
     """Make and print a key at the first start of a database that has none."""
-    from askless.app.service import keys
-    from askless.app.store.database.engine import create_engine, transaction
-
-    engine = create_engine(settings.url)
-    with transaction(engine, DEFAULT_TENANT) as db:
+    with connected(settings) as engine, transaction(engine, DEFAULT_TENANT) as db:
         made = keys.bootstrap(db, datetime.now(UTC))
-    engine.dispose()
     if made is not None:
         output.print("The first key, shown this once; askless keys create makes more:")
         typer.echo(made.token)
+
+
+@contextmanager
+def compiling_beside(*, many_rows: bool) -> Iterator[None]:
+    """Let a child compile all kernels, once the block has to compile one.
+
+    A first start spends most of its time compiling, which takes one core. What either
+    process has compiled, the other one loads. The block's end waits for the child.
+    `many_rows` as in `askless.core.warm.warm_up`.
+    """
+    children: list[Child] = []
+
+    def start_child() -> None:
+        children.append(Child.start(forkserver(warm), warm, many_rows))
+
+    with kernels.watch_compiling(start_child):
+        try:
+            yield
+            for child in children:
+                child.process.join()
+        finally:
+            for child in children:
+                child.end()
+
+
+def warm(channel: Connection, many_rows: bool) -> None:
+    """Compile or load every kernel in the child, those of boosting first."""
+    del channel
+    warm_up(many_rows=many_rows)

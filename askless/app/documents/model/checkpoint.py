@@ -5,10 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from askless.app.documents.model.hypotheses import (
-    StoredHypothesis,
-    hypothesis_shape,
-)
+from askless.app.documents.model.hypotheses import StoredHypothesis, hypothesis_shape
 from askless.app.documents.shape import Many, read_shape
 from askless.app.documents.stored import StoredShape
 from askless.core.catalogue.catalogue import Catalogue

@@ -14,10 +14,7 @@ from annotated_types import Len
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from askless.app.documents.fields import ErrorCost, Name, Policy, Unit
-from askless.app.documents.model.hypotheses import (
-    StoredHypothesis,
-    hypothesis_shape,
-)
+from askless.app.documents.model.hypotheses import StoredHypothesis, hypothesis_shape
 from askless.app.documents.model.learning import (
     LearningShape,
     build_learning,
@@ -31,12 +28,7 @@ from askless.app.documents.model.panels import (
     build_panels,
     panels_to_json,
 )
-from askless.app.documents.shape import (
-    MAX_REFUSALS,
-    Many,
-    check_version,
-    read_shape,
-)
+from askless.app.documents.shape import MAX_REFUSALS, Many, check_version, read_shape
 from askless.app.documents.sizes import check_sizes
 from askless.app.documents.stored import Stored, StoredShape, write
 from askless.core.catalogue.catalogue import (

@@ -120,13 +120,6 @@ class StateDocument(StoredShape):
     )
 
 
-def state_to_json(
-    state: State, catalogue: Catalogue, texts: Texts | None = None
-) -> dict[str, Any]:
-    """Return a state, and texts without a code, as JSON-able values."""
-    return build_document(state, catalogue, texts or {}).model_dump()
-
-
 def build_document(state: State, catalogue: Catalogue, texts: Texts) -> StateDocument:
     """Build the document of a state, and of category texts without a code."""
     names = [feature.name for feature in catalogue.features]
@@ -172,11 +165,6 @@ def name_of(names: Sequence[str], feature_idx: int | None) -> str | None:
 
 def none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-def state_from_json(raw: object, catalogue: Catalogue) -> State:
-    """Read a session's state; raise RefusedError if it does not fit the catalogue."""
-    return build_state(read_state(raw), catalogue)
 
 
 def read_state(raw: object) -> StateDocument:

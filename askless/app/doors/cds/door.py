@@ -1,31 +1,155 @@
 """Routes of CDS Hooks: discovery, the two hooks of each model, and feedback."""
 
+import heapq
+import json
 import re
-from typing import Annotated, Any
+import time
+from hashlib import sha256
+from threading import Lock
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.concurrency import run_in_threadpool
 
 from askless.app.doors.cds.bodies import UUID, FeedbackRequest, HookRequest
 from askless.app.doors.cds.calls import HookContext, answer, take_feedback
-from askless.app.doors.cds.clients import ClientGuard, base_of, enter
 from askless.app.doors.records.observations import map_codes
 from askless.app.doors.records.patients import tells_of_patient
-from askless.app.errors import NotFoundError
+from askless.app.doors.sign_in.tokens import LEEWAY_S, Issuer, named_issuer
+from askless.app.errors import ForbiddenError, NotFoundError, UnknownKeyError
+from askless.app.http.plumbing.auth import CALLER, READING, authenticate
 from askless.app.http.plumbing.deps import (
     At,
     Db,
     Loaded,
     OurSettings,
     ReadDb,
+    reading,
     require_distinct,
 )
-from askless.app.records import ModelHead
-from askless.app.service import models
+from askless.app.records import Caller, Limits, ModelHead
+from askless.app.service import keys, models
+from askless.app.settings.doors import CdsClient
 from askless.app.store.database.transactions import Transaction
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.catalogue.code_systems import SYSTEMS
 from askless.core.errors import Refusal, RefusedError
+
+
+class Replays:
+    """The tokens that this process has taken and that have not expired.
+
+    At most `most` are remembered, each in some hundred bytes. Beyond that the one that
+    expires first is forgotten, and could be used again until then.
+    """
+
+    def __init__(self, most: int = 100_000) -> None:
+        self.most = most
+        self.lock = Lock()
+        self.used: set[bytes] = set()
+        #: the same tokens by when they expire, in seconds since 1970
+        self.by_expiry: list[tuple[float, bytes]] = []
+
+    def use(self, issuer: str, jti: Any, expiry: float, now: float) -> bool:
+        """Use a token; return whether it was not used before.
+
+        A token is known by its issuer and its `jti`, which may be any JSON. `expiry` is
+        the last moment at which it would be taken, a leeway included.
+        """
+        token = sha256(json.dumps([issuer, jti], sort_keys=True).encode()).digest()
+        with self.lock:
+            while self.by_expiry and self.by_expiry[0][0] < now:
+                self.forget_first()
+            if token in self.used:
+                return False
+            self.used.add(token)
+            heapq.heappush(self.by_expiry, (expiry, token))
+            if len(self.used) > self.most:
+                self.forget_first()
+        return True
+
+    def forget_first(self) -> None:
+        """Forget the token that expires first."""
+        _, token = heapq.heappop(self.by_expiry)
+        self.used.remove(token)
+
+
+CLAIMS = ["iat", "jti"]
+SCOPES = frozenset(("predict:read", "predict:write"))
+KEY_START = "askl_"
+bearer = HTTPBearer(auto_error=False)
+
+
+class KnownClient(NamedTuple):
+    """A client, and the tenant whose models it may ask."""
+
+    tenant: str
+    issuer: Issuer
+
+
+class ClientGuard:
+    """Checks the tokens of the clients that the settings name."""
+
+    def __init__(self, clients: dict[str, CdsClient]) -> None:
+        self.clients = {
+            name: KnownClient(client.tenant, Issuer(name, client.jwks))
+            for name, client in clients.items()
+        }
+        self.replays = Replays()
+
+    def verify(self, token: str, audience: str) -> str:
+        """Return the name of the tenant of a token's client.
+
+        Raises UnknownKeyError, also for a token that was used before, or HTTPException
+        (503) as `Issuer.read` does.
+        """
+        name = named_issuer(token)
+        client = self.clients.get(name)
+        if client is None:
+            raise UnknownKeyError
+        claims = client.issuer.read(token, audience, CLAIMS)
+        expiry = float(claims["exp"]) + LEEWAY_S
+        if not self.replays.use(name, claims["jti"], expiry, time.time()):
+            raise UnknownKeyError
+        return client.tenant
+
+
+async def enter(
+    request: Request,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+) -> None:
+    """Identify the caller by a client's token, or by a key as the API does."""
+    state = request.app.state
+    token = None if credentials is None else credentials.credentials
+    if token is None or token.startswith(KEY_START):
+        caller = await authenticate(request, credentials)
+        kind = "read" if request.method in READING else "write"
+        if f"predict:{kind}" not in caller.scopes:
+            raise ForbiddenError(f"predict:{kind}")
+    else:
+        audience = f"{base_of(request)}{request.url.path}"
+        tenant = await run_in_threadpool(state.cds_guard.verify, token, audience)
+        caller = await run_in_threadpool(find_caller, request, tenant)
+    request.scope[CALLER] = caller
+
+
+def find_caller(request: Request, tenant: str) -> Caller:
+    state = request.app.state
+    limits: Limits = state.settings.limits
+    with reading(state.engine, None) as db:
+        tenant_id = keys.find_tenant(db, tenant)
+    if tenant_id is None:
+        raise UnknownKeyError
+    return Caller(tenant_id, None, SCOPES, limits)
+
+
+def base_of(request: Request) -> str:
+    """Return the address of the service, as clients know it."""
+    address: str = request.app.state.settings.address or str(request.base_url)
+    return address.rstrip("/")
+
 
 Json = dict[str, Any]
 LOINC = SYSTEMS["loinc"]
@@ -43,16 +167,17 @@ router = APIRouter(prefix="/cds-services", include_in_schema=False)
 
 
 def add_to(app: FastAPI) -> None:
-    """Add the door to an application."""
     app.state.cds_guard = ClientGuard(app.state.settings.cds_clients)
     app.include_router(router, dependencies=[Depends(enter)])
 
 
-async def get_base(request: Request) -> str:
-    return base_of(request)
+async def get_context(
+    request: Request, loaded: Loaded, settings: OurSettings, at: At
+) -> HookContext:
+    return HookContext(loaded, settings, at, base_of(request))
 
 
-Base = Annotated[str, Depends(get_base)]
+Using = Annotated[HookContext, Depends(get_context)]
 
 
 @router.get("")
@@ -119,37 +244,20 @@ def split(service: str) -> tuple[str, str]:
 
 
 @router.post("/{service}", dependencies=[TakesJson])
-def call_service(
-    service: str,
-    body: HookRequest,
-    db: Db,
-    loaded: Loaded,
-    settings: OurSettings,
-    at: At,
-    base: Base,
-) -> Json:
+def call_service(service: str, body: HookRequest, db: Db, using: Using) -> Json:
     """Prepare a session with what is known, and say on cards what it says."""
     name, hook = split(service)
     if body.hook != hook:
         raise RefusedError([Refusal("hook", f"must be {hook}")])
-    using = HookContext(loaded, settings, at, base)
     return {"cards": answer(db, using, name, body)}
 
 
 @router.post("/{service}/feedback", dependencies=[TakesJson])
-def feedback(
-    service: str,
-    body: FeedbackRequest,
-    db: Db,
-    loaded: Loaded,
-    settings: OurSettings,
-    at: At,
-    base: Base,
-) -> Json:
+def feedback(service: str, body: FeedbackRequest, db: Db, using: Using) -> Json:
     """Write into the cases what became of their cards."""
     name, _ = split(service)
     for place, feedback_item in enumerate(body.feedback):
         if not UUID.fullmatch(feedback_item.card.lower()):
             raise RefusedError([Refusal(f"feedback[{place}].card", "must be a UUID")])
-    take_feedback(db, HookContext(loaded, settings, at, base), name, body)
+    take_feedback(db, using, name, body)
     return {}

@@ -18,17 +18,12 @@ from askless.app.service import models
 from askless.app.service import sessions as service
 from askless.app.service.loaded import LoadedModels
 from askless.app.service.sessions import answering
-from askless.app.service.sessions.opened import (
-    ErasedSession,
-    OpenSession,
-    SessionCall,
-    find,
-)
+from askless.app.service.sessions.opened import OpenSession, SessionCall, find_open
 from askless.app.service.sessions.views import answers_of
 from askless.app.store.database.transactions import Transaction
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.catalogue.prices import from_micros
-from askless.core.errors import ClosedError, Refusal, RefusedError
+from askless.core.errors import Refusal, RefusedError
 
 
 class Turn(NamedTuple):
@@ -45,6 +40,8 @@ class FormContext(NamedTuple):
 
     loaded: LoadedModels
     at: Moment
+    #: the address of the door, as callers know it
+    base: str
 
 
 def answer_call(
@@ -59,9 +56,7 @@ def answer_call(
         return begin(db, using, key, sent)
     versions = None if sent.version is None else frozenset((sent.version,))
     call = SessionCall(sent.session_id, using.loaded, using.at, versions)
-    opened = find(db, call)
-    if isinstance(opened, ErasedSession):
-        raise ClosedError("the session was erased")
+    opened = find_open(db, call)
     check_same(db, opened, key, sent)
     new_answers = list_new(opened, sent.answers)
     if new_answers:
@@ -200,13 +195,6 @@ def give_answers(
     except RefusedError as error:
         raise renamed(error.refusals, paths) from None
     return Turn(opened, len(new_answers), charged)
-
-
-def find_open(db: Transaction, call: SessionCall) -> OpenSession:
-    opened = find(db, call)
-    if isinstance(opened, ErasedSession):
-        raise ClosedError("the session was erased")
-    return opened
 
 
 def check_units(catalogue: Catalogue, answers: list[ItemAnswer]) -> None:

@@ -25,13 +25,7 @@ from askless.app.doors.fhir.vocabulary import (
 )
 from askless.app.errors import NotFoundError
 from askless.app.http.plumbing.auth import needs
-from askless.app.http.plumbing.deps import (
-    At,
-    Changes,
-    Loaded,
-    ReadDb,
-    require_json,
-)
+from askless.app.http.plumbing.deps import At, Changes, Loaded, ReadDb, require_json
 from askless.app.http.plumbing.layers.translating import Translation
 from askless.app.http.plumbing.retries import RetriedRoute
 from askless.app.service import models
@@ -155,20 +149,18 @@ open_router = APIRouter(prefix="/fhir", include_in_schema=False)
 
 
 def add_to(app: FastAPI) -> None:
-    """Add the door to an application."""
     app.state.fhir_shapes = ShapeCheck()
     app.include_router(open_router)
     app.include_router(router, dependencies=[needs("predict")])
     app.state.translations.append(TRANSLATION)
 
 
-async def get_base(request: Request) -> str:
-    """Return the address of the door, as callers know it."""
+async def get_context(request: Request, loaded: Loaded, at: At) -> FormContext:
     address = request.app.state.settings.address or str(request.base_url)
-    return f"{address.rstrip('/')}/fhir"
+    return FormContext(loaded, at, f"{address.rstrip('/')}/fhir")
 
 
-Base = Annotated[str, Depends(get_base)]
+Using = Annotated[FormContext, Depends(get_context)]
 
 
 def resource(content: dict[str, Any], **headers: str) -> Response:
@@ -176,9 +168,9 @@ def resource(content: dict[str, Any], **headers: str) -> Response:
 
 
 @open_router.get("/metadata")
-async def metadata(base: Base) -> Response:
+async def metadata(using: Using) -> Response:
     """Say what the door can do; anybody may know."""
-    return resource(capability_statement(base, version("askless")))
+    return resource(capability_statement(using.base, version("askless")))
 
 
 @open_router.get("/StructureDefinition/{name}")
@@ -187,47 +179,31 @@ async def definition(name: str) -> Response:
 
 
 @router.get("/Questionnaire/{model}")
-def get_form(model: str, db: ReadDb, base: Base) -> Response:
+def get_form(model: str, db: ReadDb, using: Using) -> Response:
     """Show a model's form, which has no question before a session has begun."""
     head = models.get_head(db, to_model_key(model))
-    return resource(template_of(head, base))
+    return resource(template_of(head, using.base))
 
 
 @router.post("/Questionnaire/$next-question")
-async def next_question(
-    request: Request,
-    change: Changes,
-    loaded: Loaded,
-    at: At,
-    base: Base,
-) -> Response:
+async def next_question(request: Request, change: Changes, using: Using) -> Response:
     """Take the answers so far, and give the form with the next question.
 
     The model is the one of the contained form, or of the session.
     """
-    return await answer(request, change, FormContext(loaded, at), base)
+    return await answer(request, change, using)
 
 
 @router.post("/Questionnaire/{model}/$next-question")
 async def next_question_of(
-    model: str,
-    request: Request,
-    change: Changes,
-    loaded: Loaded,
-    at: At,
-    base: Base,
+    model: str, request: Request, change: Changes, using: Using
 ) -> Response:
     """Do the same for the model of the address."""
-    using = FormContext(loaded, at)
-    return await answer(request, change, using, base, to_model_key(model))
+    return await answer(request, change, using, to_model_key(model))
 
 
 async def answer(
-    request: Request,
-    change: Changes,
-    using: FormContext,
-    base: str,
-    key: str | None = None,
+    request: Request, change: Changes, using: FormContext, key: str | None = None
 ) -> Response:
     await require_json(request)
     body = await request.body()
@@ -238,7 +214,7 @@ async def answer(
         sent = await run_in_threadpool(read_response, body, shapes)
 
     def tell(turn: Turn) -> Response:
-        response, view = show(turn.opened, sent.raw, base)
+        response, view = show(turn.opened, sent.raw, using.base)
         change.fields.update(
             session=view.id,
             model=view.model.id,

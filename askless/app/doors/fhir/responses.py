@@ -9,6 +9,7 @@ from askless.app.doors.fhir.shapes import other_contained
 from askless.app.doors.fhir.vocabulary import extension
 from askless.app.service.sessions.opened import OpenSession
 from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.catalogue.code_systems import SYSTEMS
 
 Json = dict[str, Any]
 FORM_ID = "form"
@@ -135,7 +136,7 @@ def item_of(feature: Feature) -> Json:
         item["extension"] = extensions
     if feature.code is not None and feature.system is not None:
         # Without a display: a code system has its own words for a code.
-        system = words.system_of(feature.system)
+        system = SYSTEMS.get(feature.system, feature.system)
         item["code"] = [{"system": system, "code": feature.code}]
     item |= {"text": feature.text, "type": type_of(feature), "required": False}
     if feature.type == "category":

@@ -8,7 +8,6 @@ import re
 from typing import Any, NamedTuple
 
 from askless.app.documents.words import Outcome
-from askless.core.catalogue.code_systems import SYSTEMS
 
 MEDIA_TYPE = "application/fhir+json"
 FHIR_VERSION = "4.3.0"
@@ -116,11 +115,6 @@ def url_of(name: str) -> str:
 
 def extension(name: str, **value: Any) -> dict[str, Any]:
     return {"url": url_of(name), **value}
-
-
-def system_of(system: str) -> str:
-    """Return the address of a spec's code system."""
-    return SYSTEMS.get(system, system)
 
 
 def to_fhir_id(model_id: str) -> str:

@@ -84,7 +84,6 @@ def is_matrix(inputs: Sequence[InputTensor], names: dict[str, Any]) -> bool:
 def split_matrix(
     values: InputValues, features: Sequence[Any]
 ) -> dict[str, TensorColumn]:
-    """Return the columns of a matrix of numbers."""
     names = [feature.name for feature in features]
     if any(feature.type == "category" for feature in features):
         rule = "must be a feature of the model: some are texts, so each has an input"
@@ -156,7 +155,10 @@ def infer_rows(
         "label": (played.labels, {}),
         "probabilities": (played.chances, encode_classes(model.ensemble.classes)),
         "spend": (played.spent, {}),
-        "asked": (list(map(encode_names, played.asked)), {}),
+        "asked": (
+            [json.dumps(names, ensure_ascii=False) for names in played.asked],
+            {},
+        ),
     }
     outputs = [
         (OutputTensor(wish.name, *values[wish.name]), is_sent_binary(wish, asked))
@@ -243,7 +245,3 @@ def name_inputs(refusals: tuple[Refusal, ...]) -> Iterator[Refusal]:
 def is_sent_binary(wish: OutputWish, asked: InferenceRequest) -> bool:
     own = wish.parameters.binary_data
     return asked.parameters.binary_data_output if own is None else own
-
-
-def encode_names(names: list[str]) -> str:
-    return json.dumps(names, ensure_ascii=False)

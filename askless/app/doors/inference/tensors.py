@@ -98,7 +98,6 @@ def flatten(place: int, tensor: InputTensor) -> list[Any]:
 
 
 def read_json_cells(place: int, datatype: str, cells: list[Any]) -> TensorColumn:
-    """Return values of JSON as a column."""
     if datatype in NUMBERS:
         return read_numbers(place, datatype, cells)
     kind, rule = (bool, "true or false") if datatype == BOOL else (str, "strings")

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, FastAPI
 from mcp.server.auth.handlers.metadata import ProtectedResourceMetadataHandler
 from mcp.server.auth.middleware.bearer_auth import (
     AuthenticatedUser,
@@ -24,7 +24,7 @@ from starlette.types import Receive, Scope, Send
 from askless.app.doors.mcp.calls import Host
 from askless.app.doors.mcp.server import make_server
 from askless.app.errors import UnknownKeyError
-from askless.app.http.plumbing.auth import ANYBODY, CALLER, caller_of
+from askless.app.http.plumbing.auth import ANYBODY, CALLER, get_caller
 from askless.app.records import Caller
 from askless.app.service.keys import MARK
 
@@ -102,10 +102,6 @@ class Door:
         await manager.handle_request(scope, receive, send)
 
 
-async def identify(request: Request) -> Caller:
-    return caller_of(request)
-
-
 def security_of(settings: Any, *, is_local: bool) -> TransportSecuritySettings:
     """Return the host names and origins to answer to: those of the settings.
 
@@ -150,7 +146,7 @@ def add_to(app: FastAPI) -> None:
     @asynccontextmanager
     async def live(_: FastAPI) -> AsyncIterator[None]:
         state.mcp = StreamableHTTPSessionManager(
-            make_server(Host(app, identify)),
+            make_server(Host(app, get_caller)),
             json_response=True,
             stateless=True,
             security_settings=security_of(state.settings, is_local=state.is_local),

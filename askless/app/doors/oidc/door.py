@@ -14,9 +14,7 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.responses import Response
 from pydantic import AnyHttpUrl
-from starlette.concurrency import run_in_threadpool
 
-from askless.app.doors.oidc.grants import NoGrantError, entitle, find_claim
 from askless.app.doors.sign_in.auth_servers import (
     AWAY_S,
     AuthServer,
@@ -27,19 +25,64 @@ from askless.app.doors.sign_in.entering import (
     Entitled,
     find_key,
     let_in,
+    name_of,
     open_page,
     show_failures,
 )
 from askless.app.doors.sign_in.flows import Flow
 from askless.app.doors.sign_in.tokens import Issuer, named_issuer
 from askless.app.errors import UnknownKeyError
-from askless.app.http.plumbing.auth import RECHECK_S, CachedKey, Guard, keep_recent
+from askless.app.http.plumbing.auth import Guard
 from askless.app.pages.accounts.sign_in import OtherSignIn, our_path
 from askless.app.pages.plumbing.frame import see_other
 from askless.app.records import Caller, StoredKey
 from askless.app.service import keys
+from askless.app.service.keys import ROLES
+from askless.app.service.people import Person
 from askless.app.service.sign_ins import LASTS
+from askless.app.settings.doors import Grant
 from askless.core.errors import RefusedError
+
+Json = dict[str, Any]
+
+
+class NoGrantError(Exception):
+    """None of a person's groups may do anything here."""
+
+
+def find_claim(claims: Json, name: str) -> Any:
+    """Return a claim; dots lead into nested ones unless one has the whole name."""
+    if name in claims:
+        return claims[name]
+    value: Any = claims
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def list_groups(claims: Json, claim: str) -> list[str]:
+    """Return the groups that a claim names: a list of texts, or one."""
+    claimed = find_claim(claims, claim)
+    names = claimed if isinstance(claimed, list) else [claimed]
+    return [name for name in names if isinstance(name, str)]
+
+
+def entitle(claims: Json, claim: str, grants: dict[str, Grant]) -> Entitled:
+    """Return a person with all rights of their groups within one tenant.
+
+    The tenant is that of the group which the settings name first. Raises NoGrantError.
+    """
+    groups = set(list_groups(claims, claim))
+    granted = [grant for group, grant in grants.items() if group in groups]
+    if not granted:
+        raise NoGrantError
+    tenant = granted[0].tenant
+    roles = [ROLES[grant.role] for grant in granted if grant.tenant == tenant]
+    scopes = tuple(dict.fromkeys(scope for role in roles for scope in role))
+    name = name_of(claims)
+    person = Person(str(claims.get("iss")), str(claims.get("sub")), name, scopes)
+    return Entitled(tenant, person)
+
 
 NO_GROUP = "You are in no group that may do anything here."
 # Tokens that are checked at a time. One may wait for the provider's keys.
@@ -116,16 +159,10 @@ class Provider:
         return self.issuer
 
     async def find_key(self, token: str, entitled: Entitled) -> StoredKey:
-        """Return the person's key, read again after `RECHECK_S`."""
         guard: Guard = self.state.guard
         # Not as keys are kept, which open the API as well.
         name = sha256(b"person " + token.encode()).digest()
-        cached = guard.cached_keys.get(name)
-        if cached is None or time.monotonic() - cached.at > RECHECK_S:
-            key = await run_in_threadpool(find_key, self.state.engine, entitled)
-            cached = CachedKey(key, time.monotonic())
-            keep_recent(guard.cached_keys, name, cached)
-        return cached.key
+        return await guard.recheck(name, lambda: find_key(self.state.engine, entitled))
 
 
 router = APIRouter(prefix="/ui/sign-in/oidc", include_in_schema=False)

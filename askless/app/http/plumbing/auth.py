@@ -97,14 +97,17 @@ class Guard:
         return caller
 
     async def find_key(self, engine: Callable[[], sa.Engine], token: str) -> StoredKey:
-        """Return the key of a token, read again after `RECHECK_S`."""
         # Those of pages and of people are kept under other names.
         digest = sha256(b"key " + token.encode()).digest()
-        cached = self.cached_keys.get(digest)
+        return await self.recheck(digest, lambda: self.read_key(engine(), token))
+
+    async def recheck(self, name: bytes, read: Callable[[], StoredKey]) -> StoredKey:
+        """Return the key that is kept under a name, read again after `RECHECK_S`."""
+        cached = self.cached_keys.get(name)
         if cached is None or time.monotonic() - cached.at > RECHECK_S:
-            key = await run_in_threadpool(self.read_key, engine(), token)
+            key = await run_in_threadpool(read)
             cached = CachedKey(key, time.monotonic())
-            keep_recent(self.cached_keys, digest, cached)
+            keep_recent(self.cached_keys, name, cached)
         return cached.key
 
     def read_key(self, engine: sa.Engine, token: str) -> StoredKey:
@@ -168,6 +171,12 @@ async def authenticate(
     return caller
 
 
+def require_scope(caller: Caller, scope: str) -> None:
+    """Raise ForbiddenError for a caller without a scope."""
+    if scope not in caller.scopes:
+        raise ForbiddenError(scope)
+
+
 def needs(noun: str) -> Any:
     """Depend on a caller that may read a noun, or write it if the method does."""
     scopes = {True: f"{noun}:read", False: f"{noun}:write"}
@@ -177,9 +186,7 @@ def needs(noun: str) -> Any:
         credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
     ) -> None:
         caller = await authenticate(request, credentials)
-        scope = scopes[request.method in READING]
-        if scope not in caller.scopes:
-            raise ForbiddenError(scope)
+        require_scope(caller, scopes[request.method in READING])
         request.scope[CALLER] = caller
 
     return Depends(check)

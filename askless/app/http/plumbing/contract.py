@@ -92,7 +92,7 @@ def complete(
             operation.setdefault("parameters", []).append(RETRY)
         answered = [*operation.pop(OWN, ()), *common_kinds(path, method, operation)]
         for status, kinds in group_by_status(answered).items():
-            name = "Or".join(map(component_name, kinds))
+            name = "Or".join(kind.title().replace("-", "") for kind in kinds)
             shared[name] = build_response(kinds) | build_headers(status)
             ref = {"$ref": f"{COMPONENTS}responses/{name}"}
             operation["responses"][status] = ref
@@ -168,10 +168,6 @@ def group_by_status(kinds: Iterable[str]) -> dict[str, list[str]]:
     for kind in dict.fromkeys(kinds):
         grouped.setdefault(str(KINDS[kind].status), []).append(kind)
     return grouped
-
-
-def component_name(kind: str) -> str:
-    return "".join(word.capitalize() for word in kind.split("-"))
 
 
 def build_response(kinds: Iterable[str]) -> Json:

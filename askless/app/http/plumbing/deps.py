@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 from anyio import CancelScope, CapacityLimiter, to_thread
 from fastapi import Depends, HTTPException, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from askless.app.documents.text import distinct
 from askless.app.http.plumbing.auth import Called, caller_of
@@ -96,6 +97,18 @@ async def get_read_db(request: Request, caller: Called) -> AsyncIterator[Transac
     context = reading(request.app.state.engine, caller.tenant_id)
     async with closed_in_a_thread(context) as db:
         yield db
+
+
+async def read_again(
+    request: Request, tenant_id: str, show: Callable[[Transaction], Made]
+) -> Made:
+    """Return what `show` makes of the database as it is now, read in a thread."""
+
+    def read() -> Made:
+        with reading(request.app.state.engine, tenant_id) as db:
+            return show(db)
+
+    return await run_in_threadpool(read)
 
 
 class Changer(NamedTuple):

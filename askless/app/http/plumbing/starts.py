@@ -7,8 +7,8 @@ from fastapi import APIRouter, Depends, Response
 from starlette.datastructures import UploadFile
 
 from askless.app.documents.http import jobs as schemas
-from askless.app.documents.learnt_rows import rows_to_csv
 from askless.app.documents.shape import read_shape
+from askless.app.documents.sheets import rows_to_csv
 from askless.app.documents.text import parse_json
 from askless.app.errors import ForbiddenError
 from askless.app.http.plumbing.auth import Called

@@ -14,8 +14,8 @@ from starlette.datastructures import FormData
 
 from askless.app.documents.http.keys import MAX_DAYS, KeyRequest
 from askless.app.documents.shape import read_shape
-from askless.app.errors import ConflictError, ForbiddenError, ReplayedError
-from askless.app.http.plumbing.auth import Called, needs
+from askless.app.errors import ConflictError, ReplayedError
+from askless.app.http.plumbing.auth import Called, needs, require_scope
 from askless.app.http.plumbing.deps import After, Changes, Now, ReadDb
 from askless.app.pages.plumbing.callers import FOREIGN, Typed
 from askless.app.pages.plumbing.frame import errors_of, render, see_other
@@ -108,14 +108,8 @@ def provider_of(key: StoredKey) -> str | None:
 @router.get("/new", dependencies=[needs("keys")])
 def show_new_key(request: Request, caller: Called) -> HTMLResponse:
     """Show the form of a new key; a random number makes sending it twice harmless."""
-    require_write(caller)
+    require_scope(caller, WRITE)
     return show_form(request, caller, secrets.token_hex(16))
-
-
-def require_write(caller: Caller) -> None:
-    """Refuse callers who may only read, before they fill in the form."""
-    if WRITE not in caller.scopes:
-        raise ForbiddenError(WRITE)
 
 
 def show_form(
@@ -233,7 +227,7 @@ def create_once(
 def show_revocation(
     request: Request, id: str, db: ReadDb, caller: Called, now: Now
 ) -> HTMLResponse:
-    require_write(caller)
+    require_scope(caller, WRITE)
     key: StoredKey = service.get(db, id)
     return render(
         request,

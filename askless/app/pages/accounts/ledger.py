@@ -12,9 +12,8 @@ from starlette.concurrency import run_in_threadpool
 
 from askless.app.documents.http.ledger import LedgerEntry, LedgerSum, ReversalRequest
 from askless.app.documents.shape import read_shape
-from askless.app.errors import ForbiddenError
 from askless.app.http.ledger import CSV, write_csv
-from askless.app.http.plumbing.auth import Called, needs
+from askless.app.http.plumbing.auth import Called, needs, require_scope
 from askless.app.http.plumbing.days import day_end, day_start
 from askless.app.http.plumbing.deps import At, Changes, Engine, Loaded, ReadDb
 from askless.app.pages.plumbing.callers import Typed
@@ -25,8 +24,8 @@ from askless.app.pages.plumbing.frame import (
     see_other,
 )
 from askless.app.pages.plumbing.inputs import read_days, read_filters, text_in
-from askless.app.records import Caller, LedgerFilter
 from askless.app.records import LedgerEntry as Entry
+from askless.app.records import LedgerFilter
 from askless.app.records import LedgerSum as Sum
 from askless.app.service import ledger, models
 from askless.app.service.loaded import LoadedModels
@@ -218,7 +217,7 @@ def show_reversal(
     request: Request, id: str, db: ReadDb, caller: Called
 ) -> HTMLResponse:
     """Show the charge to reverse, with a form for the reason."""
-    require_write(caller)
+    require_scope(caller, WRITE)
     return render_charge(request, db, id)
 
 
@@ -255,12 +254,6 @@ async def reverse_entry(
             f"{ADDRESS}?{urlencode({'session': made.session_id, 'reversed': id})}"
         ),
     )
-
-
-def require_write(caller: Caller) -> None:
-    """Refuse callers who may only read, before they fill in the form."""
-    if WRITE not in caller.scopes:
-        raise ForbiddenError(WRITE)
 
 
 def render_charge(

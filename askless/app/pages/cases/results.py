@@ -16,7 +16,7 @@ from askless.app.http.plumbing.auth import Called, needs
 from askless.app.http.plumbing.deps import At, Changes, Loaded, ReadDb
 from askless.app.pages.cases.start import read_money
 from askless.app.pages.plumbing.callers import Typed
-from askless.app.pages.plumbing.frame import errors_of, render, see_other
+from askless.app.pages.plumbing.frame import download, errors_of, render, see_other
 from askless.app.pages.plumbing.inputs import text_in
 from askless.app.service import ledger
 from askless.app.service import sessions as service
@@ -136,17 +136,10 @@ def find_outcome(db: Transaction, call: SessionCall) -> Any:
 
 
 @router.get("/{id}/session.json", dependencies=[READS])
-def download(id: str, db: ReadDb, loaded: Loaded, at: At) -> Response:
+def download_session(id: str, db: ReadDb, loaded: Loaded, at: At) -> Response:
     """Return the document of `GET /predict/{id}` as a download."""
     view = service.get(db, SessionCall(id, loaded, at))
-    return Response(
-        view.model_dump_json(indent=1),
-        media_type="application/json",
-        headers={
-            "Content-Disposition": f'attachment; filename="{view.id}.json"',
-            "Cache-Control": "no-store",
-        },
-    )
+    return download(f"{view.id}.json", view.model_dump_json(indent=1))
 
 
 @router.post("/{id}/more", dependencies=[READS])

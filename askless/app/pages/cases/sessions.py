@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
 from askless.app.documents.http.doubts import Doubt
@@ -13,7 +12,14 @@ from askless.app.documents.http.sessions import AnswersRequest, GivenAnswer
 from askless.app.documents.http.terms import TermsRequest
 from askless.app.errors import ConflictError, NotFoundError
 from askless.app.http.plumbing.auth import needs
-from askless.app.http.plumbing.deps import At, Changer, Changes, Loaded, ReadDb, reading
+from askless.app.http.plumbing.deps import (
+    At,
+    Changer,
+    Changes,
+    Loaded,
+    ReadDb,
+    read_again,
+)
 from askless.app.pages.cases.asking import describe_session
 from askless.app.pages.cases.start import read_money
 from askless.app.pages.plumbing.callers import Typed
@@ -26,6 +32,7 @@ from askless.app.service.sessions.opened import (
     OpenSession,
     SessionCall,
     find,
+    find_open,
 )
 from askless.app.store.database.transactions import Transaction
 from askless.app.words.stops import describe_stop
@@ -54,9 +61,7 @@ def read_answers(
     NotFoundError for an unknown feature or outcome, and RefusedError with every value
     that can't be read.
     """
-    opened = find(db, call)
-    if isinstance(opened, ErasedSession):
-        raise ClosedError("the session takes no more answers")
+    opened = find_open(db, call)
     catalogue = opened.model.ensemble.catalogue
     asked = first_feature(form)
     outcome = text_in(form, "insist") or text_in(form, "outcome")
@@ -266,36 +271,38 @@ async def change_or_show_refusal(
         if error.kind != "version-mismatch":
             raise
         caught = error
-    tenant_id = changes.caller.tenant_id
-    return await run_in_threadpool(show_refusal, request, tenant_id, call, form, caught)
+    return await read_again(
+        request,
+        changes.caller.tenant_id,
+        lambda db: show_refusal(request, db, call, form, caught),
+    )
 
 
 def show_refusal(
     request: Request,
-    tenant_id: str,
+    db: Transaction,
     call: SessionCall,
     form: FormData,
     error: Exception,
 ) -> Response:
     """Show the session as it is now, with the reason why nothing was changed."""
-    with reading(request.app.state.engine, tenant_id) as db:
-        opened = find(db, call)
-        if isinstance(opened, ErasedSession):
-            return render(request, "erased.html", 409, view=opened.view)
-        if isinstance(error, ConflictError | ClosedError):
-            notice = STALE if isinstance(error, ConflictError) else CLOSED
-            return show_case(request, opened, None, 409, said=notice)
-        feature = first_feature(form)
-        is_known = feature in opened.model.ensemble.catalogue.feature_idxs
-        return show_case(
-            request,
-            opened,
-            feature if is_known else None,
-            422,
-            typed=form,
-            is_going_on=bool(text_in(form, "on")),
-            **describe_refusal(error, form, opened),
-        )
+    opened = find(db, call)
+    if isinstance(opened, ErasedSession):
+        return render(request, "erased.html", 409, view=opened.view)
+    if isinstance(error, ConflictError | ClosedError):
+        notice = STALE if isinstance(error, ConflictError) else CLOSED
+        return show_case(request, opened, None, 409, said=notice)
+    feature = first_feature(form)
+    is_known = feature in opened.model.ensemble.catalogue.feature_idxs
+    return show_case(
+        request,
+        opened,
+        feature if is_known else None,
+        422,
+        typed=form,
+        is_going_on=bool(text_in(form, "on")),
+        **describe_refusal(error, form, opened),
+    )
 
 
 def describe_refusal(

@@ -5,7 +5,6 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
 from askless.app.documents.http.sessions import PredictRequest
@@ -17,21 +16,21 @@ from askless.app.http.plumbing.deps import (
     Changes,
     Loaded,
     ReadDb,
-    reading,
+    read_again,
 )
 from askless.app.pages.plumbing.callers import Typed
 from askless.app.pages.plumbing.frame import errors_of, render, see_other
 from askless.app.pages.plumbing.inputs import hint, options, read_typed, text_in
 from askless.app.service import models
 from askless.app.service import sessions as service
-from askless.app.service.loaded import LoadedModels
 from askless.app.words.budgets import (
     beyond_words,
     budget_chart,
     budget_words,
     noise_words,
+    place_knee,
 )
-from askless.app.words.savings import describe_knee, find_knee
+from askless.app.words.savings import describe_knee
 from askless.app.words.stops import to_sentence
 from askless.core.catalogue.catalogue import Feature
 from askless.core.catalogue.prices import to_micros
@@ -76,8 +75,6 @@ def show_form(
     """Show the form to start a session; `more` is added to its context."""
     rows = budget_words(model)
     finite = [row.amount for row in rows if row.amount]
-    knees, curve = model.ensemble.knees, model.curve
-    knee = None if curve is None else find_knee(curve, knees)
     features = sort_by_use(model)
     return render(
         request,
@@ -92,7 +89,7 @@ def show_form(
         noise=noise_words(model),
         beyond=beyond_words(model),
         # Limited budgets come first in a curve.
-        knee=knee,
+        knee=place_knee(model),
         beyond_knee=to_sentence(describe_knee(model)),
         chart=budget_chart(model),
         mean_field=MEAN,
@@ -163,9 +160,10 @@ async def start_session(
             begin, lambda made: see_other(f"/ui/sessions/{made.session.id}")
         )
     except RefusedError as error:
-        tenant_id = changes.caller.tenant_id
-        model = await run_in_threadpool(
-            reload_model, request, tenant_id, loaded, model_id
+        model = await read_again(
+            request,
+            changes.caller.tenant_id,
+            lambda db: models.find(db, loaded, model_id),
         )
         errors = dict(errors_of(error))
         if "aim" in errors:
@@ -173,13 +171,6 @@ async def start_session(
             errors["limit"] = errors.pop("aim")
         more = {"typed": form, "errors": errors}
         return show_form(request, model_id, model, 422, **more)
-
-
-def reload_model(
-    request: Request, tenant_id: str, loaded: LoadedModels, model_id: str
-) -> Model:
-    with reading(request.app.state.engine, tenant_id) as db:
-        return models.find(db, loaded, model_id)
 
 
 def read_start_request(form: FormData, model_id: str, model: Model) -> PredictRequest:

@@ -20,7 +20,8 @@ from askless.app.service.sessions import answering, checks
 from askless.app.service.sessions.opened import SessionCall
 from askless.app.service.sessions.played import Patients, find_patients
 from askless.app.store.database.transactions import Transaction
-from askless.app.words.savings import Saving, find_knee, find_saving
+from askless.app.words.budgets import place_knee
+from askless.app.words.savings import Saving, find_saving
 from askless.core.catalogue.catalogue import Feature
 from askless.core.catalogue.price_lists import FEATURE_RULE
 from askless.core.catalogue.prices import from_micros
@@ -108,8 +109,7 @@ def offer_question(
 
 def usual_budget(model: Model) -> int | None:
     """Return the budget at the knee of a model's curve, in micro-units."""
-    knees, curve = model.ensemble.knees, model.curve
-    knee = None if curve is None else find_knee(curve, knees)
+    knee = place_knee(model)
     return None if knee is None or model.curve is None else model.curve.budgets[knee]
 
 

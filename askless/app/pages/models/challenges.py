@@ -6,14 +6,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
-from starlette.concurrency import run_in_threadpool
 
 from askless.app.documents.http.challenges import Challenge
 from askless.app.documents.http.models import ModelHead as ModelBody
 from askless.app.errors import ConflictError, NotFoundError
 from askless.app.http.challenges import REFRESH_SCOPES, Workplace, join
 from askless.app.http.plumbing.auth import Called, needs
-from askless.app.http.plumbing.deps import At, Changes, Loaded, Now, ReadDb, reading
+from askless.app.http.plumbing.deps import At, Changes, Loaded, Now, ReadDb, read_again
 from askless.app.http.plumbing.turns import read_in_turn
 from askless.app.pages.plumbing.callers import Typed
 from askless.app.pages.plumbing.frame import errors_of, render, see_other
@@ -118,20 +117,17 @@ async def begin_challenge(
             lambda _: see_other(f"/ui/models/{id}/challenge?done=begun"),
         )
     except (ConflictError, RefusedError) as error:
-        return await run_in_threadpool(show_refusal, request, id, loaded, caller, error)
-
-
-def show_refusal(
-    request: Request, id: str, loaded: LoadedModels, caller: Any, error: Exception
-) -> HTMLResponse:
-    with reading(request.app.state.engine, caller.tenant_id) as db:
-        page = find_page(db, loaded, id, caller.scopes)
-    page["refusal"] = str(error)
-    if isinstance(error, RefusedError):
-        rules = errors_of(error).items()
-        page["refusal"] = " ".join(f"{name}: {rule}." for name, rule in rules)
-    status = 422 if isinstance(error, RefusedError) else 409
-    return render(request, "challenge.html", status, **page)
+        refusal, status = str(error), 409
+        if isinstance(error, RefusedError):
+            rules = errors_of(error).items()
+            refusal, status = " ".join(f"{name}: {rule}." for name, rule in rules), 422
+        page = await read_again(
+            request,
+            caller.tenant_id,
+            lambda db: find_page(db, loaded, id, caller.scopes),
+        )
+        page["refusal"] = refusal
+        return render(request, "challenge.html", status, **page)
 
 
 @router.get("/{id}/challenge/end", dependencies=[needs("models")])

@@ -4,25 +4,30 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
-from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData, UploadFile
 
 from askless.app.errors import ConflictError, LimitError, NotFoundError
 from askless.app.http.plumbing.auth import needs
-from askless.app.http.plumbing.deps import Changes, Loaded, Now, ReadDb, Uploads
+from askless.app.http.plumbing.deps import (
+    Changes,
+    Loaded,
+    Now,
+    ReadDb,
+    Uploads,
+    read_again,
+)
 from askless.app.http.plumbing.orders import Desk, TableOrder
 from askless.app.pages.plumbing.callers import Typed
 from askless.app.pages.plumbing.frame import render, see_other
+from askless.app.pages.plumbing.inputs import uploaded_table
 from askless.app.records import FINAL_STATES, ModelHead
 from askless.app.service import models
 from askless.app.service.jobs import table_jobs
 from askless.app.words.facts import describe_learnt
-from askless.core.errors import Refusal, RefusedError
+from askless.core.errors import RefusedError
 from askless.core.pipeline.online.learning_state import find_learning
 
 router = APIRouter(prefix="/ui/models", include_in_schema=False)
 FIELD = "dataset"
-NO_FILE = "must be chosen, or dropped here"
 # State -> its words.
 STATES = {
     "queued": "The rows wait for a worker.",
@@ -62,13 +67,6 @@ def render_form(
     return render(request, "learn.html", status, **context)
 
 
-def uploaded_file(form: FormData) -> UploadFile:
-    part = form.get(FIELD)
-    if isinstance(part, UploadFile) and part.filename:
-        return part
-    raise RefusedError([Refusal("The table", NO_FILE)])
-
-
 @router.post("/{id}/learn", dependencies=[needs("train")])
 async def learn(
     request: Request,
@@ -82,7 +80,7 @@ async def learn(
 ) -> Response:
     """Check a table and start the job that learns it; show refusals at the field."""
     try:
-        sent = TableOrder(b"", uploaded_file(form))
+        sent = TableOrder(b"", uploaded_table(form, "The table"))
         prepared = await desk.read_job(
             sent,
             {},
@@ -103,12 +101,10 @@ async def learn(
     except (LimitError, ConflictError) as error:
         reason, status = str(error), 409
 
-    def refuse() -> HTMLResponse:
-        with desk.open_db() as db:
-            head = table_jobs.find_head(db, id)
-            return render_form(request, head, None, status, errors={FIELD: reason})
-
-    return await run_in_threadpool(refuse)
+    head = await read_again(
+        request, desk.tenant_id, lambda db: table_jobs.find_head(db, id)
+    )
+    return render_form(request, head, None, status, errors={FIELD: reason})
 
 
 @router.get("/{id}/learn/{job_id}", dependencies=[needs("train")])

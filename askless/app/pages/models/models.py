@@ -1,7 +1,6 @@
 """Models: the list, the card, downloads, which one is the champion, deletion."""
 
 import json
-import re
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -13,7 +12,7 @@ from askless.app.http.plumbing.auth import Called, needs
 from askless.app.http.plumbing.deps import After, At, Changes, Loaded, Now, ReadDb
 from askless.app.pages.models.model_view import view_of
 from askless.app.pages.plumbing.callers import Typed
-from askless.app.pages.plumbing.frame import render, see_other
+from askless.app.pages.plumbing.frame import download, render, see_other
 from askless.app.service import models
 from askless.app.service.jobs import trainings
 from askless.app.store.database.transactions import Transaction
@@ -26,8 +25,6 @@ NOTICES = {
     "dethroned": "It is no champion any more: its name means the newest version.",
     "deleted": "The model is deleted. Its sessions and charges stay.",
 }
-# Characters of a name that can't be in a file's name.
-UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 Done = Annotated[str | None, Query()]
 
 
@@ -90,16 +87,6 @@ def export_spec(id: str, db: ReadDb) -> Response:
     spec = trainings.get(db, head.training_id).spec
     text = json.dumps(spec, indent=2, ensure_ascii=False) + "\n"
     return download(f"{head.name}-{head.version}.spec.json", text)
-
-
-def download(named: str, text: str, media_type: str = "application/json") -> Response:
-    """Return a download, under a file name that every system accepts."""
-    plain = UNSAFE_CHARACTERS.sub("-", named)[-100:].lstrip(".-")
-    headers = {
-        "Content-Disposition": f'attachment; filename="{plain}"',
-        "Cache-Control": "no-store",
-    }
-    return Response(text, headers=headers, media_type=media_type)
 
 
 @router.post("/{id}/champion", dependencies=[needs("models")])

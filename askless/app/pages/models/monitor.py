@@ -16,7 +16,7 @@ from askless.app.http.models import DAYS
 from askless.app.http.plumbing.auth import needs
 from askless.app.http.plumbing.days import day_end, day_start, days_before
 from askless.app.http.plumbing.deps import At, Loaded, ReadDb
-from askless.app.pages.plumbing.frame import download_headers, errors_of, render
+from askless.app.pages.plumbing.frame import download, errors_of, render
 from askless.app.pages.plumbing.inputs import read_days, read_filters
 from askless.app.records import Moment
 from askless.app.service import models
@@ -159,12 +159,14 @@ def estimates_of(
 
 
 @router.get("/{id}/monitor.csv", dependencies=[needs("models")])
-def download(request: Request, id: str, db: ReadDb, loaded: Loaded, at: At) -> Response:
+def download_figures(
+    request: Request, id: str, db: ReadDb, loaded: Loaded, at: At
+) -> Response:
     """Return every figure of each time span as a line of CSV."""
     span = read_span(read_filters(request.query_params, ASKED), at)
     monitored = monitor.monitor(db, loaded, id, span, at)
     text = write_lines([COLUMNS, *figure_lines(monitored.buckets)])
-    return Response(text, headers=download_headers("monitor.csv"), media_type=CSV)
+    return download("monitor.csv", text, CSV)
 
 
 def figure_lines(parts: Iterable[MonitorBucket]) -> Iterator[list[str]]:

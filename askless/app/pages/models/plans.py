@@ -10,8 +10,7 @@ from askless.app.http.plumbing.auth import needs
 from askless.app.http.plumbing.deps import Loaded, ReadDb
 from askless.app.pages.cases.start import read_money
 from askless.app.pages.models.model_view import isolate
-from askless.app.pages.models.models import download
-from askless.app.pages.plumbing.frame import errors_of, render
+from askless.app.pages.plumbing.frame import download, errors_of, render
 from askless.app.records import ModelHead
 from askless.app.service import models
 from askless.app.words.budgets import budget_words
@@ -20,6 +19,7 @@ from askless.app.words.charts.svg import stand_alone
 from askless.app.words.figures import Cells
 from askless.app.words.outlines import outline_cells
 from askless.app.words.plan_words import PlanNode, describe_plan
+from askless.app.words.trust import error_under
 from askless.app.words.wording import money, percent
 from askless.core.catalogue.prices import to_micros
 from askless.core.errors import Refusal, RefusedError
@@ -127,24 +127,13 @@ def build_plan_view(head: ModelHead, model: Model, wish: PlanRequest) -> PlanVie
     limit = find_limit(ensemble, wish.budget, None, "worthwhile")
     flow = find_flow(ensemble, wish.budget, FlowBounds(depth=wish.depth))
     root = describe_plan(ensemble, flow)
+    error = error_under(model, limit)
     label = f"Plan of {head.name}, {budget_name}; the list below says the same"
     return PlanView(
         root=root,
         svg=draw_layout(compute_layout(root), label),
         outline=isolate(outline_cells(model, wish.budget)),
         budget=budget_name,
-        error=error_under(model, limit),
+        error=None if error is None else percent(error),
         is_drawn=ensemble.policy_at(limit) == "sample",
     )
-
-
-def error_under(model: Model, budget: int | None) -> str | None:
-    """Return the error on held-out cases under the nearest smaller budget."""
-    curve = model.curve
-    if curve is None:
-        return None
-    if budget is not None and all(
-        limit is None or limit > budget for limit in curve.budgets
-    ):
-        return None
-    return percent(curve.errors_calibrated[curve.place_at(budget)])

@@ -6,6 +6,7 @@ import numpy as np
 
 from askless.app.pages.models.model_view import PlannedBudget, isolate, view_of
 from askless.app.pages.plumbing.environment import render_file
+from askless.app.words.budgets import place_knee
 from askless.app.words.charts.charts import NamedCurve, curve_chart
 from askless.app.words.charts.effects import show_effects
 from askless.app.words.comparison import (
@@ -14,7 +15,6 @@ from askless.app.words.comparison import (
     explain_comparison,
 )
 from askless.app.words.outlines import outline_cells
-from askless.app.words.savings import find_knee
 from askless.app.words.wording import money, percent
 from askless.core.catalogue.prices import total_cost
 from askless.core.model.model import Model
@@ -45,8 +45,7 @@ def report_page(
 
 def plan_knee(model: Model) -> PlannedBudget | None:
     """Return what is asked, in order, under the budget at the knee of the curve."""
-    knees, curve = model.ensemble.knees, model.curve
-    place = None if curve is None else find_knee(curve, knees)
+    place = place_knee(model)
     if model.curve is None or place is None:
         return None
     budget = model.curve.budgets[place]

@@ -1,7 +1,6 @@
 """Identify a page's caller by cookie, and check forms for forgery."""
 
 import secrets
-import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -12,20 +11,11 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 from fastapi import Depends, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from askless.app.errors import ConflictError, UnknownKeyError
-from askless.app.http.plumbing.auth import (
-    ANYBODY,
-    PAGE_CALLER,
-    READING,
-    RECHECK_S,
-    CachedKey,
-    Guard,
-    keep_recent,
-)
+from askless.app.http.plumbing.auth import ANYBODY, PAGE_CALLER, READING, Guard
 from askless.app.http.plumbing.deps import reading
 from askless.app.pages.plumbing.environment import TOKEN
 from askless.app.records import Caller, StoredKey
@@ -121,16 +111,16 @@ async def enter(request: Request) -> None:
 
 
 async def find_caller(guard: Guard, engine: sa.Engine, cookie: str) -> Caller | None:
-    """Return the caller of a cookie, read again after `RECHECK_S`; None: unknown."""
+    """Return the caller of a cookie; None: unknown."""
     name = cookie_name(cookie)
     now = datetime.now(UTC)
-    cached = guard.cached_keys.get(name)
+
+    def read() -> StoredKey:
+        with reading(engine, None) as db:
+            return sign_ins.find_signed_in_key(db, cookie, now)
+
     try:
-        if cached is None or time.monotonic() - cached.at > RECHECK_S:
-            key = await run_in_threadpool(read_signed_in_key, engine, cookie, now)
-            cached = CachedKey(key, time.monotonic())
-            keep_recent(guard.cached_keys, name, cached)
-        return keys.caller_of(cached.key, guard.limits, now)
+        return keys.caller_of(await guard.recheck(name, read), guard.limits, now)
     except UnknownKeyError:
         guard.cached_keys.pop(name, None)
         return None
@@ -139,11 +129,6 @@ async def find_caller(guard: Guard, engine: sa.Engine, cookie: str) -> Caller | 
 def cookie_name(cookie: str) -> bytes:
     """Return the name under which the caller of a cookie is cached."""
     return sha256(b"cookie " + cookie.encode()).digest()
-
-
-def read_signed_in_key(engine: sa.Engine, cookie: str, now: datetime) -> StoredKey:
-    with reading(engine, None) as db:
-        return sign_ins.find_signed_in_key(db, cookie, now)
 
 
 def sign_in_address(request: Request) -> str:

@@ -1,10 +1,11 @@
 """Render the pages of the site, with their context and headers."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from fastapi import Request
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from askless.app.http.plumbing.auth import PAGE_CALLER
 from askless.app.pages.plumbing.callers import (
@@ -28,6 +29,8 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
+# Characters of a name that can't be in a file's name.
+UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 #: Name, address and required scope of the main pages; callers see those that they may
 #: open.
 NAVIGATION = (
@@ -89,12 +92,17 @@ def see_other(address: str) -> RedirectResponse:
 
 
 def download_headers(name: str) -> dict[str, str]:
-    """Return the headers of a download that no cache may keep."""
-    disposition = f'attachment; filename="{name}"'
-    return {"Content-Disposition": disposition} | {
-        header: HEADERS[header]
-        for header in ("Cache-Control", "X-Content-Type-Options")
-    }
+    """Return the headers of a download, under a name that every system accepts.
+
+    No cache may keep it.
+    """
+    plain = UNSAFE_CHARACTERS.sub("-", name)[-100:].lstrip(".-")
+    disposition = f'attachment; filename="{plain}"'
+    return {"Content-Disposition": disposition, "Cache-Control": "no-store"}
+
+
+def download(name: str, text: str, media_type: str = "application/json") -> Response:
+    return Response(text, headers=download_headers(name), media_type=media_type)
 
 
 def errors_of(error: RefusedError) -> Mapping[str, str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
-from starlette.datastructures import FormData, QueryParams
+from starlette.datastructures import FormData, QueryParams, UploadFile
 
 from askless.app.documents.fields import Value, read_value
 from askless.app.http.plumbing.days import read_day
@@ -19,6 +19,14 @@ def text_in(form: FormData, field: str) -> str:
     """Return the text of a field, stripped; "" for a file."""
     content = form.get(field)
     return content.strip() if isinstance(content, str) else ""
+
+
+def uploaded_table(form: FormData, field: str) -> UploadFile:
+    """Return the table of a form; a refusal of none is one of the field."""
+    part = form.get("dataset")
+    if isinstance(part, UploadFile) and part.filename:
+        return part
+    raise RefusedError([Refusal(field, "must be chosen, or dropped here")])
 
 
 def read_filters(params: QueryParams, names: Iterable[str]) -> dict[str, str]:

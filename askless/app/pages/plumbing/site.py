@@ -50,7 +50,6 @@ HANDLERS: dict[int | type[Exception], Any] = {SignInError: on_sign_in}
 
 
 def add_pages(app: FastAPI) -> None:
-    """Add the pages to an application."""
     for page in SIGNED_IN:
         app.include_router(
             page.router, dependencies=[Depends(enter), Depends(check_form)]

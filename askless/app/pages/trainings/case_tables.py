@@ -5,7 +5,6 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
-from starlette.concurrency import run_in_threadpool
 
 from askless.app.documents.http.datasets import CasesRequest
 from askless.app.documents.shape import read_shape
@@ -20,7 +19,7 @@ from askless.app.http.plumbing.deps import (
     Now,
     ReadDb,
     Uploads,
-    reading,
+    read_again,
 )
 from askless.app.http.plumbing.turns import read_in_turn
 from askless.app.pages.plumbing.callers import Typed
@@ -105,8 +104,12 @@ async def make_table(
         errors, status = {"of": "There is no such model any more."}, 404
     except LimitError as error:
         errors, status = {"of": str(error)}, 409
-    show = partial(show_refusal, request, caller, status, typed=typed, errors=errors)
-    return await run_in_threadpool(show)
+    more = {"typed": typed, "errors": errors}
+    return await read_again(
+        request,
+        caller.tenant_id,
+        lambda db: render_form(request, db, caller, status, **more),
+    )
 
 
 def rename(error: RefusedError) -> RefusedError:
@@ -117,10 +120,3 @@ def rename(error: RefusedError) -> RefusedError:
             for refusal in error.refusals
         ]
     )
-
-
-def show_refusal(
-    request: Request, caller: Caller, status: int, **more: Any
-) -> HTMLResponse:
-    with reading(request.app.state.engine, caller.tenant_id) as db:
-        return render_form(request, db, caller, status, **more)

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData, UploadFile
 
 from askless.app.errors import ConflictError, LimitError
 from askless.app.http.plumbing.auth import Called, needs
@@ -19,11 +18,12 @@ from askless.app.http.plumbing.deps import (
     ReadDb,
     Reader,
     Uploads,
-    reading,
+    read_again,
 )
 from askless.app.http.plumbing.turns import read_in_turn
 from askless.app.pages.plumbing.callers import Typed
 from askless.app.pages.plumbing.frame import render, see_other
+from askless.app.pages.plumbing.inputs import uploaded_table
 from askless.app.records import Caller, StoredDataset
 from askless.app.service import datasets
 from askless.core.errors import Refusal, RefusedError
@@ -81,7 +81,7 @@ async def upload(
 ) -> Response:
     """Store a table; show a refusal at its field."""
     try:
-        part = uploaded_file(form)
+        part = uploaded_table(form, "table")
         act = partial(datasets.read, reader, part.filename, part.file)
         table = await read_in_turn(request, act)
         return await changes(
@@ -89,23 +89,18 @@ async def upload(
             lambda made: see_other(f"/ui/datasets/{made.id}?done=stored"),
         )
     except RefusedError as error:
-        sentences, status = refusal_sentences(error.refusals), 422
+        errors, status = {FIELD: refusal_sentences(error.refusals)}, 422
     except LimitError as error:
-        sentences, status = str(error), 409
-    return await run_in_threadpool(
-        show_refusal, request, changes.caller, sentences, status
+        errors, status = {FIELD: str(error)}, 409
+    caller = changes.caller
+    return await read_again(
+        request,
+        caller.tenant_id,
+        lambda db: render_list(request, db, caller, status=status, errors=errors),
     )
 
 
-def uploaded_file(form: FormData) -> UploadFile:
-    part = form.get(FIELD)
-    if isinstance(part, UploadFile) and part.filename:
-        return part
-    raise RefusedError([Refusal("table", "must be chosen, or dropped here")])
-
-
 def refusal_sentences(refusals: Sequence[Refusal]) -> str:
-    """Return refusals of a table as sentences."""
     sentences = [refusal_sentence(refusal) for refusal in refusals[:MOST_RULES]]
     n_more = len(refusals) - len(sentences)
     sentences += [f"And {n_more} more."] if n_more > 0 else []
@@ -118,15 +113,6 @@ def refusal_sentence(refusal: Refusal) -> str:
         start = "The table " if refusal.told.startswith("must ") else ""
     text = f"{start}{refusal.told}."
     return text[0].upper() + text[1:]
-
-
-def show_refusal(
-    request: Request, caller: Caller, sentences: str, status: int
-) -> HTMLResponse:
-    with reading(request.app.state.engine, caller.tenant_id) as db:
-        return render_list(
-            request, db, caller, status=status, errors={FIELD: sentences}
-        )
 
 
 @router.get("/{id}", dependencies=[needs("datasets")])

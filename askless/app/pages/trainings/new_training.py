@@ -1,45 +1,38 @@
 """Ordering a training: choose a table and a target, set prices, check, start."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from io import BytesIO
 from pathlib import PurePath
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from starlette.concurrency import run_in_threadpool
 
 from askless.app.documents.text import parse_spec
-from askless.app.errors import ConflictError, ForbiddenError, LimitError
-from askless.app.http.plumbing.auth import needs
-from askless.app.http.plumbing.deps import After, Changer, Changes, Now
+from askless.app.errors import ConflictError, LimitError
+from askless.app.http.plumbing.auth import needs, require_scope
+from askless.app.http.plumbing.deps import After, Changer, Changes, Now, read_again
 from askless.app.http.plumbing.orders import Desk, OrderDesk, TableOrder
 from askless.app.http.plumbing.retries import Retry
 from askless.app.http.plumbing.turns import read_in_turn
 from askless.app.pages.plumbing.callers import Typed
 from askless.app.pages.plumbing.environment import TOKEN
-from askless.app.pages.plumbing.frame import errors_of, render, see_other
-from askless.app.pages.trainings.spec_forms import (
-    begin_form,
-    fill_prices,
-    read_form,
-)
+from askless.app.pages.plumbing.frame import download, errors_of, render, see_other
+from askless.app.pages.trainings.spec_forms import begin_form, fill_prices, read_form
 from askless.app.pages.trainings.training_form import ask_target, plain_text, show_form
 from askless.app.records import StoredDataset
 from askless.app.service import datasets
 from askless.app.service.datasets import IsWanted
 from askless.app.service.jobs import trainings
-from askless.app.store.database.transactions import Transaction
 from askless.app.uploads.parsing import DraftedTable, TableSource
 from askless.app.uploads.price_tables import read_prices
 from askless.core.errors import Refusal, RefusedError
 
 router = APIRouter(prefix="/ui/train/new", include_in_schema=False)
 MOST = 50
-Found = TypeVar("Found")
 DEFAULT_NAME = "model"
 # The form shows what a table holds, so callers need this scope.
 SEES = "datasets:read"
@@ -57,11 +50,13 @@ async def show_page(
 ) -> Response:
     """Show the tables, the columns to predict of one of them, or the whole form."""
     if not dataset:
-        page = await read_in_transaction(
-            desk, lambda db: datasets.page(db, MOST, after)
+        page = await read_again(
+            request, desk.tenant_id, lambda db: datasets.page(db, MOST, after)
         )
         return render(request, "train_tables.html", found=page)
-    table = await read_in_transaction(desk, lambda db: datasets.get(db, dataset))
+    table = await read_again(
+        request, desk.tenant_id, lambda db: datasets.get(db, dataset)
+    )
     if not target:
         return ask_target(request, table)
     try:
@@ -70,18 +65,6 @@ async def show_page(
         return ask_target(request, table, error)
     typed = begin_form(drafted, table.columns)
     return show_form(request, table, drafted, typed)
-
-
-async def read_in_transaction(
-    desk: OrderDesk, read: Callable[[Transaction], Found]
-) -> Found:
-    """Read rows in a transaction that ends before a table is parsed."""
-
-    def read_rows() -> Found:
-        with desk.open_db() as db:
-            return read(db)
-
-    return await run_in_threadpool(read_rows)
 
 
 async def draft_table(
@@ -105,12 +88,10 @@ async def act_on_form(
     request: Request, form: Typed, desk: Desk, changes: Changes, now: Now
 ) -> Response:
     """Do the pressed button's action; show the form again, or redirect."""
-    if SEES not in changes.caller.scopes:
-        raise ForbiddenError(SEES)
+    require_scope(changes.caller, SEES)
     typed = {name: text for name, text in form.items() if isinstance(text, str)}
-    table = await read_in_transaction(
-        desk, lambda db: datasets.get(db, typed.get("dataset", ""))
-    )
+    key = typed.get("dataset", "")
+    table = await read_again(request, desk.tenant_id, lambda db: datasets.get(db, key))
     is_text = typed.get("action", "") in AS_TEXT
     change_once = changes._replace(retry=form_retry(request, typed))
     more: dict[str, Any] = {}
@@ -154,7 +135,7 @@ async def act_on_fields(
     read = read_form(typed, table.columns)
     try:
         if action == "save" and not read.refusals:
-            return download_spec(read.spec)
+            return download("spec.json", plain_text(read.spec))
         order = await check_order(desk, table, read.spec)
         if read.refusals:
             # The `except` clause below adds the refusals of unreadable fields.
@@ -204,15 +185,6 @@ def fill_form_fields(typed: dict[str, str], table: StoredDataset) -> None:
     except RefusedError as error:
         raise RefusedError([Refusal("prices", words_of(error))]) from None
     fill_prices(typed, table.columns, prices)
-
-
-def download_spec(spec: Mapping[str, Any]) -> Response:
-    """Return a spec as a download."""
-    headers = {
-        "Content-Disposition": 'attachment; filename="spec.json"',
-        "Cache-Control": "no-store",
-    }
-    return Response(plain_text(spec), 200, headers, "application/json")
 
 
 async def check_order(

@@ -2,21 +2,22 @@
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
-from starlette.concurrency import run_in_threadpool
 
 from askless.app.errors import ConflictError
 from askless.app.http.plumbing.auth import Called, needs
-from askless.app.http.plumbing.deps import After, Changes, Now, ReadDb, reading
+from askless.app.http.plumbing.deps import After, Changes, Now, ReadDb, read_again
 from askless.app.http.plumbing.following import LastEvent, require_unfinished, stream
 from askless.app.pages.plumbing.frame import render, see_other
 from askless.app.records import FINAL_STATES, Caller
 from askless.app.service import datasets, operations
 from askless.app.service.jobs import trainings
+from askless.app.store.database.transactions import Transaction
 from askless.app.words.charts.charts import NamedCurve, curve_chart
 from askless.app.words.wording import left_words
 from askless.core.catalogue.prices import MICROS_PER_UNIT
@@ -138,10 +139,9 @@ async def cancel_training(
 ) -> Response:
     caller = changes.caller
 
-    def explain(refusal: str) -> HTMLResponse:
-        with reading(request.app.state.engine, caller.tenant_id) as db:
-            training = trainings.show(db, id, now)
-            return show_training(request, db, training, now, caller, refusal)
+    def explain(db: Transaction, refusal: str) -> HTMLResponse:
+        training = trainings.show(db, id, now)
+        return show_training(request, db, training, now, caller, refusal)
 
     try:
         return await changes(
@@ -149,4 +149,5 @@ async def cancel_training(
             lambda _: see_other(f"/ui/train/{id}"),
         )
     except ConflictError as error:
-        return await run_in_threadpool(explain, str(error))
+        show = partial(explain, refusal=str(error))
+        return await read_again(request, caller.tenant_id, show)

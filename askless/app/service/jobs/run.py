@@ -11,7 +11,14 @@ from askless.app.settings.places import ClusterPlace
 from askless.app.store import models
 from askless.app.store.blobs import Blobs
 from askless.app.store.database.transactions import Transaction
-from askless.app.uploads.parsing import TableReader
+from askless.app.uploads.parsing import TableReader, open_bounded
+from askless.app.uploads.places import as_arrow, find_file, is_parquet
+from askless.app.uploads.references import (
+    TableReference,
+    open_reference,
+    unlimited_rows,
+)
+from askless.app.uploads.streams import StreamedTable
 from askless.core.errors import Refusal, RefusedError
 
 MODEL_GONE = "must be there still: it was deleted"
@@ -66,3 +73,21 @@ def find_source(db: Transaction, job: StoredJob) -> JobSource:
         return JobSource(cells, models.get(db, job.asked_model).document)
     except NotFoundError:
         raise RefusedError([Refusal("model", MODEL_GONE)]) from None
+
+
+def open_cells(
+    workshop: Workshop, cells: CellSource, text: frozenset[str]
+) -> StreamedTable:
+    """Open a job's table; cells of the columns `text` are read as they are written.
+
+    Raises BlobGoneError if an upload is gone, RefusedError if a table can't be used.
+    """
+    reader, blobs = workshop.reader, workshop.blobs
+    if isinstance(cells, TableReference):
+        most = unlimited_rows(reader.bounds)
+        return open_reference(cells, reader.places, text, most)
+    with blobs.open(cells) as stream:
+        if not is_parquet(stream):
+            return open_bounded(stream, reader.bounds).with_text(text)
+    file = find_file(as_arrow(blobs.system), f"{blobs.root}/{cells}")
+    return StreamedTable([file], text, reader.bounds)

@@ -1,7 +1,7 @@
 """Compute jobs that apply a model to a table, from the rows to the result's blobs."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,29 +13,17 @@ from askless.app.batch.sources import RowSource
 from askless.app.documents.files import model_text
 from askless.app.records import StoredJob
 from askless.app.service.jobs import queue
-from askless.app.service.jobs.run import JobSource, Workshop
+from askless.app.service.jobs.run import JobSource, Workshop, open_cells
 from askless.app.service.loaded import parse_model
-from askless.app.service.sources import CellSource
 from askless.app.store import models
 from askless.app.store.blobs import Blobs
 from askless.app.store.database.transactions import Transaction
-from askless.app.uploads.parsing import TableReader, open_bounded
-from askless.app.uploads.places import as_arrow, find_file, is_parquet
-from askless.app.uploads.references import (
-    TableReference,
-    open_reference,
-    unlimited_rows,
-)
-from askless.app.uploads.streams import StreamedTable
 from askless.core.errors import Refusal, RefusedError
-from askless.core.model.model import Model
 
 NEWER = (
     "must still be the newest of its name: version {} came while the rows were learnt; "
     "send them again, to go on from that one"
 )
-#: Opens a table; its argument names columns whose cells are read as text.
-Opening = Callable[[frozenset[str]], RowSource]
 
 
 @dataclass(frozen=True)
@@ -129,29 +117,9 @@ def open_table_job(
     workshop: Workshop, source: JobSource, job: StoredJob
 ) -> Iterator[TableRun]:
     """Open a job's table and model; the job is computed from its first row."""
-    opening = table_opener(workshop.reader, workshop.blobs, source.cells)
     assert source.model is not None, "it applies a model"
-    computing = compute_job(job, parse_model(source.model), opening)
-    yield TableRun(job, workshop.blobs, computing)
-
-
-def compute_job(job: StoredJob, model: Model, opening: Opening) -> Computing:
-    """Yield the progress of a job, and return its output."""
-    kind = TABLE_KINDS[job.kind]
+    kind, model = TABLE_KINDS[job.kind], parse_model(source.model)
     order = kind.read(job.spec, model)
-    rows = opening(kind.text_columns(model, order))
-    return (yield from kind.compute(model, rows, order))
-
-
-def table_opener(reader: TableReader, blobs: Blobs, cells: CellSource) -> Opening:
-    """Return a function that opens a table: by its row groups."""
-    bounds = reader.bounds
-    if isinstance(cells, TableReference):
-        most = unlimited_rows(bounds)
-        return lambda text: RowSource(open_reference(cells, reader.places, text, most))
-    with blobs.open(cells) as stream:
-        if not is_parquet(stream):
-            table = open_bounded(stream, bounds)
-            return lambda text: RowSource(table.with_text(text))
-    file = find_file(as_arrow(blobs.system), f"{blobs.root}/{cells}")
-    return lambda text: RowSource(StreamedTable([file], text, bounds))
+    table = open_cells(workshop, source.cells, kind.text_columns(model, order))
+    computing = kind.compute(model, RowSource(table), order)
+    yield TableRun(job, workshop.blobs, computing)

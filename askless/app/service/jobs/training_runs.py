@@ -16,19 +16,10 @@ from askless.app.documents.spec.spec import read_spec
 from askless.app.processes.parts import choose_runner
 from askless.app.records import StoredJob
 from askless.app.service.jobs import queue
-from askless.app.service.jobs.run import JobSource, Workshop
+from askless.app.service.jobs.run import JobSource, Workshop, open_cells
 from askless.app.store import jobs, models
-from askless.app.store.blobs import Blobs
 from askless.app.store.database.transactions import Transaction
 from askless.app.uploads.checking import prepare_streamed
-from askless.app.uploads.parsing import TableReader, open_bounded
-from askless.app.uploads.places import as_arrow, find_file, is_parquet
-from askless.app.uploads.references import (
-    TableReference,
-    open_reference,
-    unlimited_rows,
-)
-from askless.app.uploads.streams import StreamedTable
 from askless.core.model.model import Curve
 from askless.core.pipeline.preparing import PreparedTable
 from askless.core.pipeline.progress import Training
@@ -117,31 +108,14 @@ def open_training(
     the block ends. Raises RefusedError if the table can't be used, BlobGoneError if it
     is gone.
     """
-    spec, reader, cells = read_spec(job.spec), workshop.reader, source.cells
-    if not isinstance(cells, TableReference):
-        yield TrainingWork(spec, read_upload(reader, workshop.blobs, cells, spec))
-        return
-    text, bounds = spec.table.text_columns, unlimited_rows(reader.bounds)
-    table = open_reference(cells, reader.places, text, bounds)
-    if workshop.place is None or ALGORITHMS[spec.boost.algorithm].needs_values:
+    spec, is_upload = read_spec(job.spec), isinstance(source.cells, str)
+    table = open_cells(workshop, source.cells, spec.table.text_columns)
+    needs_values = ALGORITHMS[spec.boost.algorithm].needs_values
+    if workshop.place is None or is_upload or needs_values:
         yield TrainingWork(spec, prepare_streamed(table, spec))
         return
     with on_cluster(table, spec, workshop.place, None) as prepared:
         yield TrainingWork(spec, prepared)
-
-
-def read_upload(
-    reader: TableReader, blobs: Blobs, source: str, spec: TrainingSpec
-) -> PreparedTable:
-    """Read an uploaded dataset; raise as `open_training` does."""
-    bounds, text = reader.bounds, spec.table.text_columns
-    with blobs.open(source) as stream:
-        if not is_parquet(stream):
-            table = open_bounded(stream, bounds).with_text(text)
-            return prepare_streamed(table, spec)
-    file = find_file(as_arrow(blobs.system), f"{blobs.root}/{source}")
-    table = StreamedTable([file], text, bounds)
-    return prepare_streamed(table, spec)
 
 
 def resume(db: Transaction, job: StoredJob, work: TrainingWork) -> TrainingRun:

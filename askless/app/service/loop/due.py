@@ -10,12 +10,7 @@ import numpy as np
 
 from askless.app.documents.http import outcomes as bodies
 from askless.app.records import ModelHead, Moment, PredictSession
-from askless.app.service.loop.cases import (
-    MOST_CASES,
-    CaseQuery,
-    CaseSpan,
-    find_rows,
-)
+from askless.app.service.loop.cases import MOST_CASES, CaseQuery, CaseSpan, find_rows
 from askless.app.service.loop.origins import find_trained_on
 from askless.app.store import challenges
 from askless.app.store.database.transactions import Transaction

@@ -124,7 +124,10 @@ def prepare(
         sources = [NamedSource(name, old), NamedSource("cases", stream)]
         table, content = join_sources(place.reader, sources, origin.spec, is_wanted)
     if len(rows) == MOST_CASES:
-        table = replace(table, warnings=(*table.warnings, say_most(champion.name)))
+        word = (
+            f"only the newest {MOST_CASES:,} cases of {champion.name} are in the table"
+        )
+        table = replace(table, warnings=(*table.warnings, word))
     named = f"{champion.name} and cases to {at.now:%Y-%m-%d}"
     upload = datasets.make_upload(named, BytesIO(content), table.facts)
     return PreparedRefresh(
@@ -164,10 +167,6 @@ def say_no_cases(name: str, trained_on: CaseSpan, since: datetime | None) -> str
         "is nothing new to learn. A case is known once its session is closed and its "
         "outcome is told."
     )
-
-
-def say_most(name: str) -> str:
-    return f"only the newest {MOST_CASES:,} cases of {name} are in the table"
 
 
 def begin(

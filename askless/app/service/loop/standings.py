@@ -16,6 +16,7 @@ from askless.app.store.database.transactions import Transaction
 from askless.app.words.challenges import GapSoFar, say_ending, say_gap
 from askless.core.arrays import FloatArray
 from askless.core.catalogue.catalogue import Catalogue
+from askless.core.catalogue.prices import total_cost
 from askless.core.simulation.sequences import bound_gaps, find_crossing
 
 MOST_LOOKS = 60
@@ -120,7 +121,7 @@ def compare_spends(
     if not pairs:
         return None
     spends = np.array(pairs, np.int64)
-    most = max(1, *(total_of(catalogue) for catalogue in catalogues))
+    most = max(1, *map(total_cost, catalogues))
     gaps = (spends[:, 0] - spends[:, 1]) / most
     ((low, high),) = most * bound_gaps(gaps, np.array([len(gaps)]), alpha)
     first, other = np.rint(spends.mean(axis=0)).astype(np.int64).tolist()
@@ -133,11 +134,6 @@ def compare_spends(
         challenger=other,
         difference=bodies.UnitGap(value=middle, interval=interval),
     )
-
-
-def total_of(catalogue: Catalogue) -> int:
-    """Return what everything costs together, in micro-units."""
-    return int(catalogue.costs.sum() + catalogue.fees.sum())
 
 
 def list_looks(gaps: BoundedGaps) -> list[bodies.ChallengeLook]:

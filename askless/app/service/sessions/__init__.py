@@ -2,14 +2,18 @@
 
 import secrets
 from dataclasses import replace
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import NamedTuple
 
 from askless.app.documents.http import sessions as bodies
+from askless.app.documents.http.sessions import PredictRequest
 from askless.app.documents.http.terms import TermsRequest
+from askless.app.documents.prices import write_prices
 from askless.app.documents.session.state import write_state
-from askless.app.records import Moment, PredictSession
+from askless.app.records import ModelHead, Moment, PredictSession
 from askless.app.service import limits
 from askless.app.service.loaded import LoadedModels
-from askless.app.service.sessions.choice import choose_model
 from askless.app.service.sessions.expiry import apply_expiry
 from askless.app.service.sessions.opened import (
     ErasedSession,
@@ -23,13 +27,63 @@ from askless.app.service.sessions.opened import (
 )
 from askless.app.service.sessions.requests import check_known
 from askless.app.service.sessions.terms import change_state, requested_aim
-from askless.app.store import retries, sessions
+from askless.app.store import models, price_lists, retries, sessions
 from askless.app.store.database.transactions import Transaction
+from askless.app.store.price_lists import StoredPriceList
+from askless.core.catalogue.catalogue import Catalogue
 from askless.core.errors import ClosedError
 from askless.core.session import machine
 from askless.core.session.policies import check_policy
 from askless.core.session.state import StopRule
 from askless.core.session.steps import remember
+
+
+class ChosenModel(NamedTuple):
+    """A model locked against deletion, and its price list; None: its own prices."""
+
+    model_id: str
+    price_list_id: str | None
+
+
+def choose_model(
+    db: Transaction,
+    loaded: LoadedModels,
+    request: PredictRequest,
+    now: datetime,
+) -> ChosenModel:
+    """Find the model of a new session, and store the requested price list."""
+    head = lock_model(db, loaded, request.model)
+    if request.prices is None:
+        return ChosenModel(head.id, None)
+    ensemble = loaded.get(db, head.id).ensemble
+    repriced = ensemble.at_prices(request.prices.build("prices"), "prices").catalogue
+    return ChosenModel(head.id, store_prices(db, head, repriced, now).id)
+
+
+def lock_model(db: Transaction, loaded: LoadedModels, key: str) -> ModelHead:
+    """Find a model by id, name or version, and lock it against deletion.
+
+    Look it up again if it had to be parsed first, or was deleted just now. Raises
+    NotFoundError if there is none.
+    """
+    while True:
+        head = models.get_head(db, key)
+        # `load` returns True if it parsed the model, and then the transaction has
+        # ended.
+        if not loaded.load(db, head.id) and models.lock(db, head.id, is_shared=True):
+            return head
+
+
+def store_prices(
+    db: Transaction, head: ModelHead, repriced: Catalogue, now: datetime
+) -> StoredPriceList:
+    """Store a price list; sessions with the same prices share one."""
+    document = write_prices(repriced)
+    digest = sha256(document.encode()).hexdigest()
+    key = price_lists.make_id()
+    prices = StoredPriceList(key, head.id, digest, document, now)
+    stored = price_lists.find_same(db, head.id, digest)
+    return stored or price_lists.insert_once(db, prices)
 
 
 def start(
@@ -122,3 +176,25 @@ def erase(db: Transaction, call: SessionCall) -> None:
         require_version(current, call.versions)
         sessions.erase(db, current, call.at.now)
         retries.remove_of_session(db, call.id)
+
+
+SOME = 200
+
+
+def erase_old(db: Transaction, at: Moment, kept: timedelta) -> int:
+    """Erase the tenant's sessions closed for longer than `kept`; return how many.
+
+    They are read oldest first, `SOME` at a time; an expired one was closed then.
+    """
+    before, after, n_erased = at.now - kept, None, 0
+    while True:
+        batch = sessions.unchanged_since(db, before, after, SOME)
+        for session in batch:
+            current = apply_expiry(session, at)
+            if current.state == "closed" and current.updated_at < before:
+                sessions.erase(db, current, at.now)
+                retries.remove_of_session(db, session.id)
+                n_erased += 1
+        if len(batch) < SOME:
+            return n_erased
+        after = batch[-1]

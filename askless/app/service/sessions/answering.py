@@ -1,6 +1,5 @@
 """Take and charge the answers of a request: all of them or none."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from askless.app.documents.http.sessions import AnswersRequest
@@ -15,7 +14,6 @@ from askless.app.service.sessions.requests import check_answers
 from askless.app.store.database.transactions import Transaction
 from askless.core.errors import ClosedError
 from askless.core.session import machine
-from askless.core.session.state import Charge
 
 
 def answer(
@@ -34,14 +32,10 @@ def answer(
     if after is opened:
         return opened, 0
     require_version(opened.session, call.versions)
-    charges = new_charges(opened, after)
+    charges = after.state.charges[len(opened.state.charges) :]
     return save(db, after, call.at.now, charges), sum(
         charge.amount for charge in charges
     )
-
-
-def new_charges(before: OpenSession, after: OpenSession) -> Sequence[Charge]:
-    return after.state.charges[len(before.state.charges) :]
 
 
 def take_new(opened: OpenSession, request: AnswersRequest) -> OpenSession:

@@ -3,20 +3,16 @@
 from askless.app.documents.http import doubts
 from askless.app.documents.http import sessions as bodies
 from askless.app.service.sessions.answering import take_new
-from askless.app.service.sessions.opened import SessionCall, open_session
+from askless.app.service.sessions.opened import SessionCall, find_open
 from askless.app.service.sessions.views import doubts_of
-from askless.app.store import sessions
 from askless.app.store.database.transactions import Transaction
-from askless.core.errors import ClosedError
 
 
 def check(
     db: Transaction, call: SessionCall, request: bodies.AnswersRequest
 ) -> doubts.AnswersCheck:
     """Return charges and doubts of answers; refuse them as `answer` would."""
-    opened = open_session(db, sessions.get(db, call.id), call)
-    if opened is None:
-        raise ClosedError("the session takes no more answers")
+    opened = find_open(db, call)
     ensemble = opened.model.ensemble
     features = ensemble.catalogue.features
     after = take_new(opened, request)

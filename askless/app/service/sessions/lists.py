@@ -89,7 +89,6 @@ def cases(
 
 
 def summaries(db: Transaction, ids: Iterable[str]) -> dict[str, bodies.SessionSummary]:
-    """Return summaries of sessions by id."""
     listed = sessions.of_ids(db, ids)
     names = models.names(db, {session.model_id for session in listed})
     return {

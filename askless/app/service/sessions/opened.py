@@ -21,7 +21,7 @@ from askless.app.service.sessions.views import erased_view, view_of
 from askless.app.store import ledger, sessions
 from askless.app.store.database.transactions import Transaction
 from askless.core.catalogue.catalogue import Catalogue
-from askless.core.errors import OverBudgetError
+from askless.core.errors import ClosedError, OverBudgetError
 from askless.core.model.model import Model
 from askless.core.session import machine
 from askless.core.session.state import Charge, State
@@ -109,6 +109,14 @@ def find(db: Transaction, call: SessionCall) -> OpenSession | ErasedSession:
     opened = open_session(db, session, call)
     if opened is None:
         return ErasedSession(session, call.loaded.get(db, session.model_id).name)
+    return opened
+
+
+def find_open(db: Transaction, call: SessionCall) -> OpenSession:
+    """Return a session; raise ClosedError if its answers were erased."""
+    opened = open_session(db, sessions.get(db, call.id), call)
+    if opened is None:
+        raise ClosedError("the session was erased")
     return opened
 
 

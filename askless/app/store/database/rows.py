@@ -98,7 +98,9 @@ class StoredRows(Generic[T]):
         last = rows[limit - 1] if len(rows) > limit else None
         return Page(items, last and write_cursor(last.created_at, last.id))
 
-    def first(self, db: Transaction, query: sa.Select[Any], key: str) -> T | None:
+    def first(
+        self, db: Transaction, query: sa.Select[Any], key: str | None = None
+    ) -> T | None:
         row = run(db, query, {"key": key}).first()
         return None if row is None else self.read(row)
 

@@ -117,7 +117,6 @@ def draw_layout(layout: Layout, label: str) -> str:
 
 
 def draw_line(parent: Box, box: Box) -> str:
-    """Draw the line from one box to the next."""
     x, y = parent.x + WIDTH, parent.y + parent.height / 2
     x_end, y_end = box.x, box.y + box.height / 2
     middle = (x + x_end) / 2

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 from fastapi.testclient import TestClient
 
-from askless.app.doors.cds.cards import CardPlace, read_id, write_id
+from askless.app.doors.cds.calls import CardPlace, read_id, write_id
 from tests.app.clinic import Put
 from tests.app.doors.fhir.hooks import (
     CODES,

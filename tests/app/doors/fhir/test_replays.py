@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from askless.app.doors.cds.clients import Replays
+from askless.app.doors.cds.door import Replays
 
 EHR, OTHER = "https://ehr.example", "https://other.example"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from askless.app.doors.oidc.grants import NoGrantError, entitle
+from askless.app.doors.oidc.door import NoGrantError, entitle
 from askless.app.service.keys import ROLES
 from askless.app.settings.doors import Grant
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from askless.app.doors.smart.results import Records, is_recent
+from askless.app.doors.smart.door import Records, is_recent
 
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 

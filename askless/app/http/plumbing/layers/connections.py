@@ -52,7 +52,6 @@ class BoundedProtocol(H11Protocol):
             self.timer = self.loop.call_later(within_s, self.transport.close)
 
     def stop(self) -> None:
-        """Stop the timer."""
         if self.timer is not None:
             self.timer.cancel()
             self.timer = None

@@ -2,14 +2,11 @@
 
 import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from fastapi.testclient import TestClient
 
-from askless.app.settings.settings import Settings
 from tests.app.clinic import Json, Make, Put, many
 from tests.app.doors.openings import (
     INFER,
@@ -21,12 +18,8 @@ from tests.app.doors.openings import (
 )
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
+DOORS = ["inference"]
 HEADER = "Inference-Header-Content-Length"
-
-
-@pytest.fixture
-def settings(database_url: str, tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path, database_url=database_url, doors=["inference"])
 
 
 WRONG: list[tuple[Json, str]] = [

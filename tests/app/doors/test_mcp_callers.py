@@ -15,18 +15,15 @@ from askless.app.service import models
 from askless.app.settings.settings import Settings
 from askless.core.model.model import Model
 from tests.app.clinic import Json, Make, Start, clinic
-from tests.app.doors.agents import OLDER_VERSION, VERSION, Agent, with_door
+from tests.app.doors.agents import OLDER_VERSION, VERSION, Agent
 from tests.app.tenants import transaction
+from tests.kept import Applications
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
+DOORS = ["mcp"]
 
 both_versions = pytest.mark.parametrize("version", [VERSION, OLDER_VERSION])
 GIVEN = [{"feature": "age", "value": 63}]
-
-
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    return with_door(settings)
 
 
 @pytest.fixture
@@ -35,17 +32,19 @@ def agent(client: TestClient) -> Agent:
 
 
 @pytest.fixture
-def asking(settings: Settings, engine: sa.Engine) -> FastAPI:
+def asking(
+    settings: Settings, engine: sa.Engine, applications: Applications
+) -> FastAPI:
     """The application where keys are asked for, with a model of the first tenant."""
     with transaction(engine) as db:
         models.store_if_new(db, Model("clinic", clinic(), "disease"), datetime.now(UTC))
     more = {"authentication": True}
-    return create_app(settings.model_copy(update=more), is_local=True)
+    return applications.find(settings.model_copy(update=more), is_local=True)
 
 
 @pytest.fixture
-def guarded(asking: FastAPI) -> Any:
-    with TestClient(asking, base_url="http://127.0.0.1") as made:
+def guarded(asking: FastAPI, applications: Applications) -> Any:
+    with applications.client(asking, "http://127.0.0.1") as made:
         yield made
 
 

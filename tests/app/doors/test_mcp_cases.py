@@ -9,21 +9,16 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from askless.app.settings.settings import Settings
 from askless.app.terminal.demo import DATA
 from tests.app.clinic import Json, Put, Start
-from tests.app.doors.agents import OLDER_VERSION, VERSION, Agent, with_door
+from tests.app.doors.agents import OLDER_VERSION, VERSION, Agent
 from tests.pages import site
 
 pytest_plugins = ["tests.app.conftest_http"]
+DOORS = ["mcp"]
 
 TIMES = ("created_at", "updated_at", "at")
 PATIENTS = (0, 3, 17, 40, 96, 250)
-
-
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    return with_door(settings)
 
 
 @pytest.fixture

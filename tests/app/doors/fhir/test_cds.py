@@ -23,6 +23,7 @@ from tests.app.doors.fhir.hooks import (
 )
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
+DOORS = ["fhir", "cds"]
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ from tests.app.doors.fhir.hooks import (
 from tests.app.tenants import transaction
 
 pytest_plugins = ["tests.app.conftest_http"]
+DOORS = ["fhir", "cds"]
 
 
 @pytest.fixture

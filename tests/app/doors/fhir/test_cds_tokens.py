@@ -17,13 +17,15 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from fastapi.testclient import TestClient
 
-from askless.app.main import create_app
+from askless.app.doors.cds.clients import ClientGuard
 from askless.app.settings.doors import CdsClient
 from askless.app.settings.settings import Settings
 from tests.app.clinic import Json, Make
 from tests.app.doors.fhir.hooks import PATH, coded, hook
+from tests.kept import Applications
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
+DOORS = ["cds"]
 
 ISSUER = "https://ehr.example"
 KEY = ec.generate_private_key(ec.SECP384R1())
@@ -98,12 +100,9 @@ class JwkServer:
         self.status, self.body = 200, json.dumps({"keys": [jwk()]}).encode()
 
 
-@pytest.fixture
-def served(request: pytest.FixtureRequest) -> Iterator[tuple[JwkServer, str]]:
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[JwkServer, str]]:
     content = JwkServer()
-    if hasattr(request, "param"):
-        yield content, "http://127.0.0.1:1/jwks.json"
-        return
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -125,14 +124,22 @@ def served(request: pytest.FixtureRequest) -> Iterator[tuple[JwkServer, str]]:
 
 
 @pytest.fixture
+def jwks(served: tuple[JwkServer, str]) -> str:
+    """The address of the right JWK Set."""
+    served[0].__init__()  # type: ignore[misc]  # what a test has changed
+    return served[1]
+
+
+@pytest.fixture
 def guarded(
-    settings: Settings, served: tuple[JwkServer, str], monkeypatch: Any
+    settings: Settings, jwks: str, applications: Applications, monkeypatch: Any
 ) -> Iterator[TestClient]:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    clients = {ISSUER: CdsClient(jwks=served[1], tenant="clinic")}
-    change = {"doors": ["cds"], "cds_clients": clients}
-    app = create_app(settings.model_copy(update=change), is_local=False)
-    with TestClient(app, "http://askless.test", raise_server_exceptions=False) as made:
+    clients = {ISSUER: CdsClient(jwks=jwks, tenant="clinic")}
+    change = {"cds_clients": clients}
+    app = applications.find(settings.model_copy(update=change), is_local=False)
+    app.state.cds_guard = ClientGuard(clients)
+    with applications.client(app, "http://askless.test") as made:
         yield made
 
 
@@ -277,7 +284,7 @@ def test_call_without_a_token_or_a_tenant_is_refused(guarded: TestClient) -> Non
     assert guarded.post(PATH, json=hook(), headers=bearer(PATH)).status_code == 401
 
 
-@pytest.mark.parametrize("served", [None], indirect=True)
+@pytest.mark.parametrize("jwks", ["http://127.0.0.1:1/jwks.json"])
 def test_jwk_set_that_is_away_is_said_to_be_for_now(guarded: TestClient) -> None:
     response = ask(guarded, token())
 

@@ -26,6 +26,7 @@ from tests.app.doors.fhir.filler import (
 )
 
 pytest_plugins = ["tests.app.conftest_http"]
+DOORS = ["fhir", "cds"]
 
 ROOT = Path(__file__).resolve().parents[4]
 HEART = ROOT / "tests/pages/heart.json"

@@ -7,21 +7,21 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from askless.app.main import create_app
 from askless.app.settings.settings import Settings
 from askless.app.store import keys
 from askless.app.store.database.engine import transaction
 from tests.app.clinic import Make, clinic, model_json
 from tests.app.doors.fhir.filler import asked, first, post, said, validated, with_answer
+from tests.kept import Applications
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
+DOORS = ["fhir"]
 
 
 @pytest.fixture
-def client(settings: Settings) -> Iterator[TestClient]:
-    opened = settings.model_copy(update={"doors": ["fhir"]})
-    app = create_app(opened, is_local=False)
-    with TestClient(app, "http://askless.test", raise_server_exceptions=False) as made:
+def client(settings: Settings, applications: Applications) -> Iterator[TestClient]:
+    app = applications.find(settings, is_local=False)
+    with applications.client(app, "http://askless.test") as made:
         yield made
 
 

@@ -8,8 +8,6 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from askless.app.main import create_app
-from askless.app.settings.settings import Settings
 from tests.app.clinic import Put, ageless
 from tests.app.doors.fhir.filler import (
     MEDIA_TYPE,
@@ -26,6 +24,7 @@ from tests.app.doors.fhir.filler import (
 )
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
+DOORS = ["fhir", "cds"]
 
 
 def refused(response: Any, status: int, code: str, field: str | None = None) -> Json:
@@ -397,15 +396,6 @@ def test_too_large_body_is_refused(client: TestClient) -> None:
     )
 
     refused(response, 413, "too-long")
-
-
-def test_door_is_closed_unless_it_is_named(settings: Settings) -> None:
-    app = create_app(settings, is_local=True)
-    with TestClient(app, "http://127.0.0.1") as client:
-        response = client.get("/fhir/metadata")
-
-    assert response.status_code == 404
-    assert response.headers["content-type"] == "application/problem+json"
 
 
 def test_same_key_repeats_the_first_call(client: TestClient, put: Put) -> None:

@@ -35,6 +35,7 @@ from tests.app.doors.fhir.hooks import (
 )
 
 pytest_plugins = ["tests.app.conftest_http"]
+DOORS = ["fhir", "cds"]
 
 # `make test-fuzz` sends more.
 N_EXAMPLES = int(os.environ.get("FUZZ", 2 * settings.default.max_examples))

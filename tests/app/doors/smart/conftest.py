@@ -6,7 +6,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from askless.app.main import create_app
+from askless.app.doors.smart.door import make_ehr
 from askless.app.settings.doors import SmartServer
 from askless.app.settings.settings import Settings
 from tests.app.clinic import Make
@@ -18,6 +18,7 @@ from tests.app.doors.smart.ehr import (
     running,
 )
 from tests.app.doors.smart.launches import SITE
+from tests.kept import Applications
 
 
 @pytest.fixture
@@ -38,18 +39,21 @@ def ehr(record_system: Ehr) -> Ehr:
 
 
 @pytest.fixture
-def app(settings: Settings, ehr: Ehr) -> FastAPI:
+def app(settings: Settings, ehr: Ehr, applications: Applications) -> FastAPI:
     """An application that the record system may launch."""
     known = {"client_id": CLIENT, "client_secret": SECRET, "tenant": "clinic"}
     server = SmartServer(fhir=ehr.base, budget=60, **known)
     change = {"address": SITE, "smart_servers": {"ehr": server}}
-    return create_app(settings.model_copy(update=change), is_local=False)
+    made = applications.find(settings.model_copy(update=change), is_local=False)
+    # What was learnt of the record system is forgotten.
+    made.state.ehrs = {"ehr": make_ehr("ehr", server, SITE)}
+    return made
 
 
 @pytest.fixture
-def client(app: FastAPI, key: Make) -> Iterator[TestClient]:
+def client(app: FastAPI, applications: Applications, key: Make) -> Iterator[TestClient]:
     """A browser; the clinic has a model with codes."""
-    with TestClient(app, SITE, follow_redirects=False) as made:
+    with applications.client(app, SITE, follow_redirects=False) as made:
         headers = key(tenant="clinic")
         made.post("/models", json=coded(), headers=headers).raise_for_status()
         yield made

@@ -6,6 +6,7 @@ skipped.
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,17 +15,15 @@ from fastapi.testclient import TestClient
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 from askless.app.documents.model.model import model_from_json
-from askless.app.main import create_app
 from askless.app.settings.settings import Settings
 from askless.core.model.model import Model
 from tests.app.conftest import (  # noqa: F401  # fixtures
-    database_url,
     read_here,
-    settings,
     sqlite_template,
     warm_kernels,
 )
 from tests.app.servers import Server
+from tests.kept import Applications
 from tests.pages.site import BROWSER, Site, fill, heart
 from tests.pages.visitors import Visitor
 
@@ -45,17 +44,33 @@ def is_local() -> bool:
     return True
 
 
-@pytest.fixture
-def app(settings: Settings, is_local: bool) -> FastAPI:  # noqa: F811  # a fixture
-    return create_app(settings, is_local=is_local)
+@pytest.fixture(scope="session")
+def applications(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Applications]:
+    made = Applications(tmp_path_factory.mktemp("kept"))
+    with made.stack:
+        yield made
 
 
 @pytest.fixture
-def client(app: FastAPI, is_local: bool) -> Iterator[TestClient]:
+def settings(applications: Applications, sqlite_template: Path) -> Settings:  # noqa: F811
+    url = applications.renew_database(sqlite_template)
+    return Settings(home=applications.home, database_url=url)
+
+
+@pytest.fixture
+def app(settings: Settings, is_local: bool, applications: Applications) -> FastAPI:
+    return applications.find(settings, is_local=is_local)
+
+
+@pytest.fixture
+def client(
+    app: FastAPI, is_local: bool, applications: Applications
+) -> Iterator[TestClient]:
     """A client that follows no redirect; without keys it prefers pages."""
     url = "http://127.0.0.1" if is_local else "http://askless.test"
     headers = BROWSER if is_local else {}
-    with TestClient(app, url, headers=headers, follow_redirects=False) as made:
+    more = {"headers": headers, "follow_redirects": False}
+    with applications.client(app, url, **more) as made:
         yield made
 
 

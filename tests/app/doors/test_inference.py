@@ -14,6 +14,7 @@ from fastapi.testclient import TestClient
 from askless.core.model.hypotheses import Stump
 from tests.app.clinic import Answer, Json, Put, Start, clinic, many
 from tests.app.doors.openings import (
+    HEADER,
     INFER,
     ROWS,
     infer,
@@ -28,7 +29,6 @@ from tests.small import ensemble_of
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
 DOORS = ["inference"]
-HEADER = "Inference-Header-Content-Length"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -52,35 +52,10 @@ def kind(told: str) -> str:
     return str(json.loads(told)["type"]).removeprefix("/problems/")
 
 
-@both_versions
-def test_no_key_or_a_wrong_one_is_refused_at_the_door(
-    guarded: TestClient, version: str
-) -> None:
-    for headers in (
-        {},
-        {"Authorization": "Bearer askl_1_x"},
-        {"Authorization": "Basic eA=="},
-    ):
-        response = Agent(guarded.post, version, headers).send("tools/list")
-
-        assert response.status_code == 401
-        assert response.headers["www-authenticate"].startswith("Bearer error=")
-        assert response.json()["error"] == "invalid_token"
-
-
 def test_a_wrong_key_is_refused_where_none_is_needed(client: TestClient) -> None:
     headers = {"Authorization": "Bearer askl_1_x"}
 
     assert Agent(client.post, headers=headers).send("tools/list").status_code == 401
-
-
-def test_a_key_that_has_expired_is_refused(guarded: TestClient, key: Make) -> None:
-    soon = datetime.now(UTC) + timedelta(seconds=0.3)
-    agent = Agent(guarded.post, headers=key(expires_at=soon))
-    while datetime.now(UTC) < soon:
-        agent.send("tools/list")
-
-    assert agent.send("tools/list").status_code == 401
 
 
 @both_versions
@@ -141,17 +116,6 @@ def test_nothing_of_another_tenant_is_shown_or_changed(
     assert ours.do("answer", case=case, answers=GIVEN)["version"] == 2
 
 
-def test_too_many_requests_wait(guarded: TestClient, key: Make) -> None:
-    headers = key(limits={"requests_per_minute": 2})
-    agent = Agent(guarded.post, headers=headers)
-
-    statuses = [agent.send("tools/list").status_code for _ in range(3)]
-
-    assert statuses == [200, 200, 429]
-    refused = agent.send("tools/list")
-    assert int(refused.headers["retry-after"]) > 0
-
-
 def test_sessions_of_a_key_are_counted(guarded: TestClient, key: Make) -> None:
     agent = Agent(guarded.post, headers=key(limits={"sessions": 1}))
     agent.do("start_case", model="clinic", budget=9)
@@ -200,16 +164,6 @@ def test_named_hosts_and_origins_are_answered(settings: Settings) -> None:
 
     assert preflight.status_code == 200
     assert preflight.headers["access-control-allow-origin"] == headers["Origin"]
-
-
-def test_larger_body_than_allowed_is_refused(agent: Agent) -> None:
-    facts = "x" * 2_000_001
-
-    refused = agent.send(
-        "tools/call", {"name": "start_case", "arguments": {"f": facts}}
-    )
-
-    assert refused.status_code == 413
 
 
 def test_there_are_neither_streams_nor_sessions_to_end(client: TestClient) -> None:

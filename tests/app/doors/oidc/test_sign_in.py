@@ -204,6 +204,8 @@ def test_only_a_page_of_ours_opens_after_it(
         assert done.headers["location"] == "/ui"
 
 
+# It starts a provider.
+@pytest.mark.full
 def test_the_cookie_is_safe_where_browsers_come_by_https(
     settings: Settings, provider_folder: Path
 ) -> None:

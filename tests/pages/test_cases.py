@@ -162,16 +162,6 @@ def test_what_costs_too_much_is_said_and_the_budget_is_raised(
     assert state_of(client, session)["budget"]["spent"] == 100.9
 
 
-def test_what_is_not_there_is_no_page(client: TestClient, model_id: str) -> None:
-    session = start(client, model_id)
-    here = f"/ui/sessions/{session['id']}"
-
-    assert client.get("/ui/sessions/ses_0").status_code == 404
-    assert client.get(here, params={"feature": HOSTILE}).status_code == 404
-    assert answer(client, session, feature=HOSTILE).status_code == 404
-    assert client.get("/ui/sessions/new?model=none").status_code == 404
-
-
 def bundled() -> dict[str, Any]:
     """Return the model with its blood draw sold whole."""
     made = copy.deepcopy(heart())

@@ -122,19 +122,6 @@ def test_a_key_that_may_only_read_gets_no_form(settings: Settings) -> None:
     assert "button primary" not in trainings
 
 
-def test_a_table_in_use_is_kept(client: TestClient) -> None:
-    rows = b"".join(b"%d,%d\n" % (one, one % 2) for one in range(40))
-    made = upload(client, b"a,label\n" + rows)
-    page = made.headers["location"].partition("?")[0]
-    order = {"dataset_id": page.rpartition("/")[2], "target": "label", "name": "n"}
-    made = client.post("/train", json=order)
-    refused = client.post(f"{page}/delete", data=token(client))
-
-    assert made.status_code == 202, made.text
-    assert refused.status_code == 409
-    assert "It is not deleted. A training that is queued or running" in refused.text
-
-
 def test_a_file_is_dropped_and_not_sent_where_it_is_too_large(page: Page) -> None:
     page.goto("/ui/datasets")
     page.evaluate("document.querySelector('[data-most]').dataset.most = '9'")

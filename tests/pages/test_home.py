@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from playwright.sync_api import Page, expect
 
 from askless.app.documents.model.model import model_to_json
 from askless.app.main import create_app
 from askless.app.pages.cases.trying import make_offer
 from askless.app.settings.settings import Settings
 from askless.core.model.model import Model
-from tests.pages.site import BROWSER, Site, token_of
+from tests.pages.site import BROWSER, token_of
 
 
 def with_saving(model: Model) -> Model:
@@ -81,15 +80,6 @@ def test_a_model_without_a_curve_is_neither_praised_nor_offered(
     assert "its error under a budget is not known" in page
     assert "/ui/try" not in page
     assert "Start a session" in page
-
-
-def test_a_case_is_tried_by_one_click(any_page: Page, site: Site) -> None:
-    any_page.goto("/ui")
-    any_page.get_by_role("button", name="Try a case").click()
-
-    expect(any_page).to_have_url(re.compile("/ui/sessions/ses_"))
-    assert any_page.locator("main form").count() > 0
-    assert site.call("GET", "/predict")["items"][0]["budget"]["spent"] == 0
 
 
 def test_a_first_answer_is_taken_and_charged(client: TestClient, model: Model) -> None:

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from askless.app.words.wording import MOST_NAMED, describe_useless
 from tests.app.clinic import ageless, clinic, many, model_json
 from tests.pages.test_cases import answer, client, start, state_of  # noqa: F401
-from tests.pages.test_forms import Form, Forms
+from tests.pages.visits import Form, Html
 
 USELESS = (
     "This answer can&#39;t be used: nothing that the model asks depends on it. It was "
@@ -42,7 +42,12 @@ def offered(text: str) -> list[str]:
 
 
 def answers_form(text: str) -> Form:
-    return next(one for one in Forms(text).found if one.action.endswith("/answers"))
+    """Return the form that answers, as if each of its buttons were a field."""
+    forms = Html(text).forms
+    form = next(each for each in forms if each.action.endswith("/answers"))
+    for name, value in form.buttons.values():
+        form.fields.setdefault(name, value)
+    return form
 
 
 def press_again(client: TestClient, page: Any, **typed: str) -> Any:  # noqa: F811
@@ -74,17 +79,6 @@ def test_second_button_charges_it(client: TestClient, session: dict[str, Any]) -
     assert USELESS not in done.text
     after = state_of(client, session)
     assert (after["budget"]["spent"], after["answers"][0]["value"]) == (1.0, 63)
-
-
-def test_second_button_orders_it_where_it_was_ordered(
-    client: TestClient,  # noqa: F811
-    session: dict[str, Any],
-) -> None:
-    page = answer(client, session, feature="age", outcome="ordered")
-
-    press_again(client, page)
-
-    assert state_of(client, session)["pending"] == ["age"]
 
 
 def test_odd_useless_answer_is_charged_once_both_are_confirmed(
@@ -199,36 +193,3 @@ def test_volunteered_answer_is_taken_where_nothing_is_asked(
 def stuck(client: TestClient) -> dict[str, Any]:  # noqa: F811
     """A session whose next vote is too dear, with another that could be paid."""
     return begin(client, clinic(), budget=0.6)
-
-
-def test_go_on_is_offered_where_something_is_asked(client: TestClient) -> None:  # noqa: F811
-    session = begin(client, clinic(), stop={"max_questions": 0})
-
-    text, result = (show(client, session, more) for more in ("", "/result"))
-
-    assert session["should_stop"]
-    for page in (text, result):
-        assert GO_ON in page
-        assert OTHER in page
-
-
-def test_outcomes_say_what_they_mean(
-    client: TestClient,  # noqa: F811
-    session: dict[str, Any],
-) -> None:
-    text = show(client, session)
-
-    assert "Cannot be done here: there is no such value" in text
-    assert "Refused and Result not known say nothing about it." in text
-
-
-def test_closed_case_offers_nothing(
-    client: TestClient,  # noqa: F811
-    session: dict[str, Any],
-) -> None:
-    client.post(f"/predict/{session['id']}/stop")
-
-    text, result = (show(client, session, more) for more in ("", "/result"))
-
-    assert OTHER not in text + result
-    assert GO_ON not in text + result

@@ -12,40 +12,14 @@ from tests.pages.site import Site
 VALUES = {"number": 60, "boolean": True}
 
 
-def answer(site: Site, session: dict[str, Any], outcome: str = "value") -> Any:
-    """Answer what is asked; return the session then."""
-    asked = session["question"]
-    given = {"feature": asked["feature"], "outcome": outcome}
-    if outcome == "value":
-        known = asked["categories"]
-        given["value"] = known[0] if known else VALUES[asked["type"]]
-    path = f"/predict/{session['id']}/answers"
-    return site.call("POST", path, {"answers": [given]})
-
-
 @pytest.fixture
 def played(site: Site) -> Any:
     """A case with a value, a refusal and a pending result, which goes on."""
     session = site.start(120, client_ref="visit-4711", stop={"certain": False})
     for outcome in ("value", "refused", "ordered", "value"):
         if session["question"] is not None:
-            session = answer(site, session, outcome)
+            session = site.answer(session, outcome)
     return session
-
-
-def test_a_result_tells_decision_reasons_and_bill(any_page: Page, played: Any) -> None:
-    any_page.goto(f"/ui/sessions/{played['id']}/result")
-
-    predicted = played["prediction"]
-    expect(any_page.get_by_role("heading", level=1)).to_have_text(predicted["display"])
-    main = any_page.locator("main")
-    expect(main).to_contain_text(re.compile(r"Of 100 cases with these answers, about"))
-    expect(main).to_contain_text("It was refused.")
-    expect(main).to_contain_text("Ordered; its result is still to come.")
-    total = f"Total: {played['budget']['spent']:.2f} CAD"
-    expect(main).to_contain_text(total)
-    for one in predicted["steps"]:
-        expect(main).to_contain_text(one["words"])
 
 
 def test_a_result_is_printed_on_one_page(page: Page, site: Site, played: Any) -> None:
@@ -80,27 +54,6 @@ def test_the_fee_of_a_reversed_charge_is_in_the_next_one(
     bill = page.get_by_role("region", name="Each charge, oldest first")
     expect(bill.get_by_text("with 2.10 CAD for")).to_have_count(2)
     expect(bill.get_by_text("given back")).to_have_count(1)
-
-
-def test_what_came_of_a_case_is_told_and_corrected(
-    any_page: Page, site: Site, played: Any
-) -> None:
-    any_page.goto(f"/ui/sessions/{played['id']}/result")
-    for button, label in (("Record it", "0"), ("Correct it", "1")):
-        any_page.get_by_label("Confirmed class").select_option(label)
-        any_page.get_by_role("button", name=button).click()
-        told = site.call("GET", f"/predict/{played['id']}/outcome")
-
-        assert told["label"] == label
-
-
-def test_a_larger_budget_goes_on(page: Page, site: Site) -> None:
-    session = site.start(10)
-    page.goto(f"/ui/sessions/{session['id']}/result")
-    page.get_by_role("button", name="Raise the budget").first.click()
-
-    after = site.call("GET", f"/predict/{session['id']}")
-    assert after["budget"]["limit"] > 10
 
 
 def test_a_case_is_downloaded_as_the_api_tells_it(page: Page, site: Site) -> None:

@@ -4,7 +4,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.pages.site import Site
-from tests.pages.test_result import answer
 
 FOCUSED = """() => {
   const one = document.activeElement, box = one.getBoundingClientRect();
@@ -79,7 +78,7 @@ def test_a_case_is_played_by_keys_alone(page: Page, site: Site) -> None:
 def test_on_paper_nothing_is_cut_off(page: Page, site: Site, page_of: str) -> None:
     session = site.start(300, stop={"certain": False})
     for outcome in ("value", "refused", "value"):
-        session = answer(site, session, outcome)
+        session = site.answer(session, outcome)
     model = f"models/{site.model_id}"
     result = f"sessions/{session['id']}/result"
     addresses = {"model": model, "plan": f"{model}/plan", "result": result}

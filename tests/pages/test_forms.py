@@ -7,14 +7,13 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from tests.pages.hostile import MARKUP
-from tests.pages.test_cases import client  # noqa: F401  # fixtures
 from tests.pages.test_walls import ROUTES, address
 from tests.pages.visits import Form, Html
 
 ODD = ("", MARKUP, "1e999", "x" * 5000, "\0", "-1", "\u202e ١٢")
 
 
-def forms(client: TestClient, things: dict[str, str]) -> Iterator[Form]:  # noqa: F811
+def forms(client: TestClient, things: dict[str, str]) -> Iterator[Form]:
     for method, path in ROUTES:
         if method == "GET" and "." not in path:
             model, data = things["models"], things["datasets"]
@@ -33,7 +32,8 @@ def sent(form: Form) -> Iterator[dict[str, Any]]:
         yield form.fields | dict.fromkeys(names, odd)
 
 
-def test_no_form_fails_whatever_is_typed(client: TestClient, model_id: str) -> None:  # noqa: F811
+def test_no_form_fails_whatever_is_typed(client: TestClient, model_id: str) -> None:
+    client.follow_redirects = True
     wish = {"model": model_id, "budget": 60}
     session = client.post("/predict", json=wish).json()["id"]
     table = {"dataset": ("table.csv", b"a,b\n1,2\n")}

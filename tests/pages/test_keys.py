@@ -60,15 +60,11 @@ def test_a_key_is_made_once_and_its_secret_shown_once(
 @pytest.mark.parametrize(
     ("field", "text"),
     [
-        ("name", ""),
         ("name", "a\x00b"),
-        ("name", "x" * 201),
         ("days", "0"),
         ("days", "1.5"),
-        ("days", "9" * 30),
         ("scopes", "all"),
         ("limits.rows", "many"),
-        ("limits.rows", "0"),
         ("limits.rows", "9" * 18),
     ],
 )

@@ -88,9 +88,6 @@ def test_mean_that_was_not_chosen_is_refused_and_an_empty_one_is_none(
     ("typed", "rule"),
     [
         ("", "must be an amount such as 12.50"),
-        ("plenty", "must be an amount such as 12.50"),
-        ("-1", "must"),
-        ("1,234", "may be two numbers"),
         ("2000000000000", "must"),
     ],
 )

@@ -138,7 +138,9 @@ class ClientVisit:
         self.text, self.status = response.text, response.status_code
         assert self.status < 500, (self.path, self.text)
         assert response.headers["cache-control"] == "no-store"
-        assert "unsafe" not in response.headers["content-security-policy"]
+        policy = response.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none';")
+        assert "unsafe" not in policy
         self.check()
 
     def open(self, path: str) -> None:

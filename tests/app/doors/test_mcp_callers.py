@@ -116,15 +116,6 @@ def test_nothing_of_another_tenant_is_shown_or_changed(
     assert ours.do("answer", case=case, answers=GIVEN)["version"] == 2
 
 
-def test_sessions_of_a_key_are_counted(guarded: TestClient, key: Make) -> None:
-    agent = Agent(guarded.post, headers=key(limits={"sessions": 1}))
-    agent.do("start_case", model="clinic", budget=9)
-
-    told = agent.refusal("start_case", model="clinic", budget=9)
-
-    assert kind(told) == "limit-reached"
-
-
 @both_versions
 @pytest.mark.parametrize(
     ("headers", "status"),

@@ -1,11 +1,9 @@
 """Bad input at the door of FHIR: an OperationOutcome, and nothing charged."""
 
 import json
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from tests.app.clinic import Put, ageless
@@ -264,19 +262,6 @@ def test_closed_and_erased_sessions_take_no_answer(
 
     refused(post(client, sent), 409, "expired")
     refused(post(client, form), 409, "expired")
-
-
-def test_session_that_has_expired_takes_no_answer(
-    app: FastAPI, client: TestClient, form: Json
-) -> None:
-    sent = with_answer(form, asked(form) or {}, 63)
-    now = app.state.clock()
-    app.state.clock = lambda: now + timedelta(days=3650)
-
-    refused(post(client, sent), 409, "expired")
-
-    assert spent(client, form)[0] == 0
-    assert call(client, form)["status"] == "completed"
 
 
 def test_answer_that_was_corrected_too_often_is_refused_by_its_path(

@@ -1,7 +1,12 @@
 """The server that pages are tried on: what it holds, and how it is called."""
 
 import json
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -71,6 +76,21 @@ def heart() -> dict[str, Any]:
 
 def fill(url: str) -> Site:
     return Site(url, "").bring(heart())
+
+
+@contextmanager
+def working(home: Path) -> Iterator[None]:
+    """Have a worker, which ends with the block."""
+    command = [sys.executable, "-m", "askless.app.cli", "worker", "--with-parent"]
+    environment = os.environ | {"ASKLESS_HOME": str(home)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment):
+        yield
+
+
+def post(client: Any, path: str, **fields: Any) -> Any:
+    """Send a form as a browser does, with the token of a page."""
+    token = token_of(client.get("/ui/sign-in").text)
+    return client.post(path, data={"form_token": token, **fields})
 
 
 def token_of(page: str) -> str:

@@ -13,7 +13,7 @@ from askless.app.pages.accounts.ledger import sum_by_month
 from askless.app.records import LedgerSum
 from tests.app.clinic import Answer, Put, Start
 from tests.app.test_doubts import ranged
-from tests.pages.site import token_of
+from tests.pages.site import post
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -51,9 +51,7 @@ def cells(page: str, caption: str) -> list[list[str]]:
 
 
 def reverse(client: TestClient, number: str, reason: str) -> Any:
-    address = f"/ui/ledger/{number}/reverse"
-    form = {"form_token": token_of(client.get(address).text), "reason": reason}
-    return client.post(address, data=form, follow_redirects=False)
+    return post(client, f"/ui/ledger/{number}/reverse", reason=reason)
 
 
 def test_the_ledger_says_what_was_spent_by_day_model_and_feature(
@@ -104,8 +102,7 @@ def test_a_charge_is_taken_back_once_with_a_reason(client: TestClient) -> None:
     blank = reverse(client, charge, " ")
     done = reverse(client, charge, "The sample was <lost>.")
     after = client.get(done.headers["location"]).text
-    form = {"form_token": token_of(blank.text), "reason": "again"}
-    again = client.post(f"/ui/ledger/{charge}/reverse", data=form)
+    again = reverse(client, charge, "again")
     shown = client.get(f"/ui/ledger/{charge}/reverse").text
 
     assert blank.status_code == 422

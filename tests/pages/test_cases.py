@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from askless.app.documents.files import read_model
 from askless.app.pages.cases.asking import list_alternatives
 from askless.app.pages.plumbing import filters
-from tests.pages.site import Site, heart, token_of
+from tests.pages.site import Site, heart, post
 
 HOSTILE = "<script>alert(1)</script> \"q\" 'q' مستوى " + "x" * 100
 
@@ -21,12 +21,6 @@ HOSTILE = "<script>alert(1)</script> \"q\" 'q' مستوى " + "x" * 100
 def client(client: TestClient) -> TestClient:
     client.follow_redirects = True
     return client
-
-
-def send(client: TestClient, address: str, **fields: Any) -> Any:
-    """Send a form as a browser does, with the token of a page."""
-    token = token_of(client.get("/ui/sign-in").text)
-    return client.post(address, data={"form_token": token, **fields})
 
 
 def start(client: TestClient, model_id: str, **more: Any) -> dict[str, Any]:
@@ -42,14 +36,14 @@ def state_of(client: TestClient, session: dict[str, Any]) -> dict[str, Any]:
 
 def answer(client: TestClient, session: dict[str, Any], **fields: Any) -> Any:
     form = {"version": session["version"], "outcome": "value", **fields}
-    return send(client, f"/ui/sessions/{session['id']}/answers", **form)
+    return post(client, f"/ui/sessions/{session['id']}/answers", **form)
 
 
 def test_a_session_is_started_with_what_is_known(
     client: TestClient, model_id: str
 ) -> None:
     form = {"model": model_id, "limit": "some", "budget": "60.5", "known.age": "63"}
-    page = send(client, "/ui/sessions/new", **form, client_ref=HOSTILE)
+    page = post(client, "/ui/sessions/new", **form, client_ref=HOSTILE)
 
     found = client.get(f"/predict/{str(page.url).rpartition('/')[2]}").json()
     assert found["budget"]["limit"] == 60.5
@@ -83,7 +77,7 @@ def test_a_wrong_field_is_named_and_what_was_typed_stays(
     client: TestClient, model_id: str, field: str, typed: str
 ) -> None:
     form = {"model": model_id, "limit": "some", "budget": "60", "known.sex": "male"}
-    page = send(client, "/ui/sessions/new", **{**form, field: typed})
+    page = post(client, "/ui/sessions/new", **{**form, field: typed})
 
     assert page.status_code == 422
     assert f'href="#f-{filters.identifier(field)}"' in page.text
@@ -144,10 +138,10 @@ def test_what_costs_too_much_is_said_and_the_budget_is_raised(
     refused = answer(client, session, **dear)
     address = f"/ui/sessions/{session['id']}/terms"
     wrong = [
-        send(client, address, version=session["version"], budget=typed).status_code
+        post(client, address, version=session["version"], budget=typed).status_code
         for typed in ("many", "nan", "")
     ]
-    send(client, address, version=session["version"], budget="200")
+    post(client, address, version=session["version"], budget="200")
 
     assert [refused.status_code, *wrong] == [422] * 4
     assert "100.90 CAD, and 60.00 CAD" in refused.text

@@ -39,12 +39,16 @@ def test_no_form_fails_whatever_is_typed(client: TestClient, model_id: str) -> N
     table = {"dataset": ("table.csv", b"a,b\n1,2\n")}
     data = client.post("/datasets", files=table).json()["id"]
     things = {"models": model_id, "sessions": session, "datasets": data}
-    n_forms = 0
+    sent_to = set[tuple[str, ...]]()
     for form in forms(client, things):
-        n_forms += 1
+        # Many pages have the same form.
+        what = (form.method, form.action, *form.fields)
+        if what in sent_to:
+            continue
+        sent_to.add(what)
         for fields in sent(form):
             key = "data" if form.method == "post" else "params"
             got = client.request(form.method, form.action, **{key: fields})  # type: ignore[arg-type]
             assert got.status_code < 500, (form.action, fields)
             assert "<script>alert" not in got.text, (form.action, fields)
-    assert n_forms > 5
+    assert len(sent_to) > 5

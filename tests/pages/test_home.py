@@ -12,7 +12,7 @@ from askless.app.main import create_app
 from askless.app.pages.cases.trying import make_offer
 from askless.app.settings.settings import Settings
 from askless.core.model.model import Model
-from tests.pages.site import BROWSER, token_of
+from tests.pages.site import BROWSER, post
 
 
 def with_saving(model: Model) -> Model:
@@ -26,11 +26,6 @@ def with_saving(model: Model) -> Model:
 def put(client: TestClient, model: Model) -> str:
     made = client.post("/models?as_version=true", json=model_to_json(model))
     return str(made.json()["id"])
-
-
-def try_case(client: TestClient, **form: str) -> Any:
-    token = token_of(client.get("/ui").text)
-    return client.post("/ui/try", data={"form_token": token, **form})
 
 
 def test_a_saving_is_told_only_where_it_was_measured(
@@ -87,7 +82,7 @@ def test_a_first_answer_is_taken_and_charged(client: TestClient, model: Model) -
     first = make_offer({id: model})
     assert first is not None
     value = first.answers[0][0]
-    made = try_case(client, model=id, feature=first.feature.name, value=value)
+    made = post(client, "/ui/try", model=id, feature=first.feature.name, value=value)
     session = client.get(f"/predict/{made.headers['location'].split('/')[-1]}").json()
 
     assert made.status_code == 303
@@ -100,7 +95,7 @@ def test_an_odd_first_answer_is_asked_again_and_not_charged(
     client: TestClient, model: Model, typed: str
 ) -> None:
     id = put(client, model)
-    made = try_case(client, model=id, feature="age", value=typed)
+    made = post(client, "/ui/try", model=id, feature="age", value=typed)
     session = client.get(f"/predict/{made.headers['location'].split('/')[-1]}").json()
 
     assert (session["answers"], session["budget"]["spent"]) == ([], 0)
@@ -109,8 +104,8 @@ def test_an_odd_first_answer_is_asked_again_and_not_charged(
 def test_a_feature_that_is_none_is_refused(client: TestClient, model: Model) -> None:
     id = put(client, model)
 
-    assert try_case(client, model=id, feature="x", value="1").status_code == 422
-    assert try_case(client, model="mdl_x").status_code == 404
+    assert post(client, "/ui/try", model=id, feature="x", value="1").status_code == 422
+    assert post(client, "/ui/try", model="mdl_x").status_code == 404
 
 
 def test_the_foot_has_the_operators_note_and_no_other(settings: Settings) -> None:

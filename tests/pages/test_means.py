@@ -16,7 +16,7 @@ from tests.app.clinic import model_json
 from tests.app.servers import Server
 from tests.pages.audit import audit
 from tests.pages.conftest import open_page
-from tests.pages.site import Site, token_of
+from tests.pages.site import Site, post
 from tests.panels import make_aimed
 
 FIELD = "aim.mean_budget"
@@ -34,9 +34,8 @@ def form_of(client: TestClient, model_id: str) -> str:
 
 
 def send(client: TestClient, model_id: str, **fields: str) -> Any:
-    token = token_of(form_of(client, model_id))
-    form = {"form_token": token, "model": model_id, "certain": "yes"} | fields
-    return client.post("/ui/sessions/new", data=form)
+    form = {"model": model_id, "certain": "yes"} | fields
+    return post(client, "/ui/sessions/new", **form)
 
 
 def sessions_of(client: TestClient) -> list[dict[str, Any]]:

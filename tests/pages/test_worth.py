@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from askless.app.documents.model.model import model_to_json
-from tests.pages.site import token_of
+from tests.pages.site import post
 from tests.worthwhile import WORTH, model_of
 
 
@@ -82,8 +82,7 @@ def test_form_says_what_a_case_spends(
     client: TestClient, model_id: str, spend: str, most: str
 ) -> None:
     form = {"model": model_id, "limit": "some", "budget": "3", "spend": spend}
-    token = token_of(client.get(f"/ui/sessions/new?model={model_id}").text)
-    made = client.post("/ui/sessions/new", data=form | {"form_token": token})
+    made = post(client, "/ui/sessions/new", **form)
 
     page = text_of(client, made.headers["location"])
 

@@ -141,11 +141,3 @@ def open_page(browser: Browser, site: Site, **more: Any) -> Iterator[Page]:
 def page(browser: Browser, site: Site) -> Iterator[Page]:
     """A page with JavaScript."""
     yield from open_page(browser, site)
-
-
-@pytest.fixture(params=[True, False], ids=["script", "no-script"])
-def any_page(
-    request: pytest.FixtureRequest, browser: Browser, site: Site
-) -> Iterator[Page]:
-    """A page with JavaScript, and once more without."""
-    yield from open_page(browser, site, java_script_enabled=request.param)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -153,6 +152,7 @@ def form(settings: Settings, browser: Browser) -> Iterator[Page]:
 
 
 def test_who_types_a_mean_has_chosen_it(form: Page) -> None:
+    audit(form)
     was_chosen = form.get_by_label("At most the budget below").is_checked()
 
     form.get_by_label("On average", exact=True).fill("2.5")
@@ -163,41 +163,3 @@ def test_who_types_a_mean_has_chosen_it(form: Page) -> None:
     form.get_by_role("button", name="Start").click()
     form.wait_for_url("**/ui/sessions/ses_*")
     assert "With a mean budget of 2.50" in form.locator("main").inner_text()
-
-
-def test_form_with_a_mean_is_accessible(form: Page) -> None:
-    audit(form)
-
-
-@pytest.mark.parametrize(
-    ("aim", "words"),
-    [
-        ({"mean_budget": 5}, "With a mean budget of 5.00 cases cost 5.00 on average"),
-        ({"wanted_error": 0.1}, "With this aim cases cost 5.00 on average"),
-        (None, ""),
-    ],
-)
-def test_case_says_what_its_aim_comes_to(
-    client: TestClient, aimed_id: str, aim: Any, words: str
-) -> None:
-    wish = {"model": aimed_id, "budget": None, "aim": aim}
-    made = client.post("/predict", json=wish).json()
-
-    page = client.get(f"/ui/sessions/{made['id']}").text
-
-    assert words in page
-    assert ("10 of 100 are wrong" in page) == (aim is not None)
-
-
-def test_errors_of_an_aim_are_costs_where_errors_have_costs(
-    client: TestClient,
-) -> None:
-    costly = replace(make_aimed(), error_costs=((0.0, 1.0), (20.0, 0.0)))
-    made = client.post("/models", json=model_json(costly, "costly")).json()
-    wish = {"model": made["id"], "budget": None, "aim": {"mean_budget": 5}}
-    session = client.post("/predict", json=wish).json()
-
-    page = client.get(f"/ui/sessions/{session['id']}").text
-
-    assert "on average, and their errors 0.1 a case." in page
-    assert "of 100 are wrong" not in page

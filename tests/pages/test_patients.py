@@ -12,11 +12,10 @@ import pytest
 from fastapi.testclient import TestClient
 from playwright.sync_api import Browser, Page
 
-from askless.app.cli.serving import demo, patients
+from askless.app.cli.serving import demo
 from askless.app.documents.model.model import model_to_json
 from askless.app.records import DEFAULT_TENANT
-from askless.app.service import keys, models
-from askless.app.service.loaded import LoadedModels
+from askless.app.service import keys
 from askless.app.settings.settings import Settings
 from askless.app.store.database.engine import transaction
 from askless.app.words.own_questions import N_PATIENTS
@@ -27,7 +26,7 @@ from tests.pages.audit import audit
 from tests.pages.conftest import open_page
 from tests.pages.site import Site, token_of
 from tests.pages.visitors import Visitor
-from tests.patients import OWN_BUDGET, train_heart, with_own_questions
+from tests.patients import train_heart
 
 HEADING = "Patients who part ways"
 NAME = re.compile(r"Demo patient \d+")
@@ -38,15 +37,6 @@ def play(settings: Settings, model: Model, tenant_id: str = DEFAULT_TENANT) -> N
     with demo.connected(settings) as engine:
         demo.store_trained(settings, engine, tenant_id, model)
         demo.list_case_lines(settings, engine, tenant_id, "")
-
-
-def play_named(settings: Settings, model: Model) -> None:
-    """Import another model, and play the patients with it."""
-    at = settings.moment_at(datetime.now(UTC))
-    with demo.connected(settings) as engine, transaction(engine, DEFAULT_TENANT) as db:
-        models.store_if_new(db, model, at.now)
-        head = models.page(db, 1, None).items[0]
-        patients.play_table(db, LoadedModels(), at, "heart", head.id)
 
 
 def section_of(client: TestClient) -> str:
@@ -197,21 +187,6 @@ def test_an_erased_patient_is_gone_and_without_any_there_is_no_section(
     assert first not in NAME.findall(without)
     assert f"Of the {N_PATIENTS - 1} there are" in without
     assert section_of(client) == ""
-
-
-def test_own_questions_come_before_an_aim(
-    client: TestClient, settings: Settings, section: str
-) -> None:
-    own = replace(with_own_questions(train_heart()), name="own")
-    play_named(settings, own)
-
-    words = words_of(section_of(client))
-
-    assert "by an aim" in words_of(section)
-    assert "Patients who part ways, with own" in words
-    assert f"With at most {OWN_BUDGET:.2f} CAD a case each is asked what" in words
-    assert "The model asks each case its own questions at 200 CAD" in words
-    assert "by an aim" not in words
 
 
 @pytest.mark.parametrize("is_local", [False])

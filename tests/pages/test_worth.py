@@ -40,11 +40,6 @@ def test_start_page_proposes_the_worthwhile_part(
 
     assert re.search('name="budget"[^>]* value="1"', page)
     assert WORTH[1:] in text_of(client, path)
-
-
-def test_model_page_says_from_where_on_it_does_not_pay(
-    client: TestClient, model_id: str
-) -> None:
     assert WORTH in text_of(client, f"/ui/models/{model_id}")
 
 
@@ -70,13 +65,6 @@ def test_pages_of_a_case_name_the_step_and_its_price(
     assert "Up to one more question." in text_of(client, f"{here}?on=1")
 
 
-def test_case_that_spends_all_is_not_stopped(client: TestClient, model_id: str) -> None:
-    here = begin(client, model_id, spend="all")
-
-    assert "not worth it" not in text_of(client, here)
-    assert "Up to one more question." in text_of(client, here)
-
-
 @pytest.mark.parametrize(("spend", "most"), [("worthwhile", "one"), ("all", "2")])
 def test_form_says_what_a_case_spends(
     client: TestClient, model_id: str, spend: str, most: str
@@ -88,3 +76,4 @@ def test_form_says_what_a_case_spends(
 
     nouns = "question" if most == "one" else "questions"
     assert f"Up to {most} more {nouns}." in page
+    assert "not worth it" not in page

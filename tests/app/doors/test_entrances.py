@@ -12,14 +12,22 @@ from fastapi.testclient import TestClient
 from askless.app.settings.settings import Settings
 from askless.app.store import keys
 from askless.app.store.database.engine import transaction
-from tests.app.clinic import Make, clinic, model_json
+from tests.app.clinic import Json, Make, clinic, model_json
 from tests.app.doors.agents import Agent
-from tests.app.doors.fhir.filler import MEDIA_TYPE, validated
-from tests.app.doors.openings import INFER
+from tests.app.doors.fhir.filler import (
+    MEDIA_TYPE,
+    first,
+    said,
+    validated,
+    with_answer,
+)
+from tests.app.doors.openings import INFER, inputs
 from tests.kept import Applications
 
 pytest_plugins = ["tests.app.conftest_keys"]
 DOORS = ["inference", "mcp", "fhir", "cds"]
+NEXT = "/fhir/Questionnaire/$next-question"
+AGE = {"linkId": "age", "type": "decimal"}
 
 
 class Entrance(NamedTuple):
@@ -65,7 +73,7 @@ ENTRANCES = {
     "fhir": Entrance(
         "GET",
         "/fhir/Questionnaire/clinic",
-        "/fhir/Questionnaire/$next-question",
+        NEXT,
         check_fhir,
         headers={"content-type": MEDIA_TYPE},
     ),
@@ -73,10 +81,8 @@ ENTRANCES = {
         "GET", "/cds-services", "/cds-services/clinic.patient-view", check_cds
     ),
 }
-pytestmark = [
-    pytest.mark.parametrize("engine_name", ["sqlite"]),
-    pytest.mark.parametrize("door", ENTRANCES.values(), ids=ENTRANCES),
-]
+each_door = pytest.mark.parametrize("door", ENTRANCES.values(), ids=ENTRANCES)
+pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"])
 
 
 @pytest.fixture
@@ -88,6 +94,7 @@ def client(settings: Settings, applications: Applications) -> Any:
         yield made
 
 
+@each_door
 def test_call_without_a_valid_key_is_refused(
     client: TestClient, door: Entrance, key: Make, engine: sa.Engine
 ) -> None:
@@ -109,6 +116,7 @@ def test_call_without_a_valid_key_is_refused(
         assert response.headers["www-authenticate"].startswith("Bearer")
 
 
+@each_door
 def test_too_many_requests_wait(client: TestClient, door: Entrance, key: Make) -> None:
     headers = key(limits={"requests_per_minute": 1})
     client.post("/models", json=model_json(clinic(), "clinic"), headers=key())
@@ -120,6 +128,7 @@ def test_too_many_requests_wait(client: TestClient, door: Entrance, key: Make) -
     assert int(second.headers["retry-after"]) > 0
 
 
+@each_door
 def test_what_outer_layers_refuse_has_the_doors_form(
     client: TestClient, door: Entrance, key: Make
 ) -> None:
@@ -133,3 +142,54 @@ def test_what_outer_layers_refuse_has_the_doors_form(
     assert statuses == [413, 421, 405]
     for response in (large, foreign, wrong):
         door.check(response)
+
+
+class Call(NamedTuple):
+    """A call that needs a scope, and its path and body; `form` is of a session."""
+
+    door: str
+    scope: str
+    path: str
+    body: Callable[[Json], Json | None]
+
+
+CALLS = [
+    Call("inference", "models:read", "/v2/models/clinic", lambda _: None),
+    Call(
+        *("inference", "predict:write", INFER),
+        lambda _: {"parameters": {"budget": 20}, "inputs": inputs()},
+    ),
+    Call("fhir", "predict:read", "/fhir/Questionnaire/clinic", lambda _: None),
+    Call("fhir", "predict:write", NEXT, lambda _: first("clinic")),
+    Call("fhir", "predict:write", NEXT, lambda form: form),
+    Call("fhir", "predict:write", NEXT, lambda form: with_answer(form, AGE, 63)),
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_call_needs_its_scope_and_finds_what_is_its_tenants(
+    client: TestClient, key: Make, call: Call
+) -> None:
+    """Agents are refused by results of their calls: see test_mcp_callers."""
+    door, ours = ENTRANCES[call.door], key()
+    client.post("/models", json=model_json(clinic(), "clinic"), headers=ours)
+    headers = {"content-type": MEDIA_TYPE}
+    form = client.post(NEXT, json=first("clinic", 60), headers=headers | ours).json()
+    body = call.body(form)
+    method = "GET" if body is None else "POST"
+
+    def send(caller: dict[str, str]) -> Any:
+        more = door.headers | caller
+        return client.request(method, call.path, json=body, headers=more)
+
+    poor, foreign = send(key("ledger:read")), send(key(tenant="other"))
+    untouched = client.get(f"/predict/{said(form, 'session')}", headers=ours).json()
+    allowed = send(key(call.scope))
+
+    statuses = poor.status_code, foreign.status_code, allowed.status_code
+    assert statuses == (403, 404, 200)
+    for refused in (poor, foreign):
+        door.check(refused)
+    assert (untouched["version"], untouched["budget"]["spent"]) == (1, 0)
+    assert client.get("/fhir/metadata").status_code == 200
+    assert client.get("/v2/health/live").status_code == 200

@@ -1,12 +1,11 @@
 """The Open Inference Protocol: what it refuses, in its own form of errors."""
 
 import json
-from typing import Any
 
 import numpy as np
 from fastapi.testclient import TestClient
 
-from tests.app.clinic import Json, Make, Put, many
+from tests.app.clinic import Json, Put, many
 from tests.app.doors.openings import (
     HEADER,
     INFER,
@@ -176,23 +175,3 @@ def test_what_is_not_there_has_the_protocols_error(
         # Browsers are told in the same form.
         headers = {"Accept": "text/html"}
         assert said_wrong(client.request(method, path, headers=headers), status)
-
-
-def test_keys_and_scopes_are_those_of_the_api(
-    client: TestClient, app: Any, put: Put, key: Make
-) -> None:
-    put()
-    app.state.guard.must_ask = True
-    body = {"parameters": {"budget": 20}, "inputs": inputs()}
-
-    def send(headers: dict[str, str] | None) -> tuple[int, int]:
-        read = client.get("/v2/models/clinic", headers=headers)
-        played = client.post(INFER, content=json.dumps(body), headers=headers)
-        for one in (read, played):
-            assert one.status_code == 200 or said_wrong(one, one.status_code)
-        return read.status_code, played.status_code
-
-    assert send(key("models:read")) == (200, 403)
-    assert send(key("predict:write")) == (403, 200)
-    assert send(key(tenant="other")) == (404, 404)
-    assert client.get("/v2/health/live").status_code == 200

@@ -215,3 +215,26 @@ def test_the_words_follow_the_slider(page: Page, site: Site) -> None:
     expect(page.get_by_label("Budget", exact=True)).to_have_value("0")
     expect(page.get_by_role("status")).to_contain_text("At 0 CAD: 46 % error, 0 tests")
     expect(page.locator(".here")).to_have_attribute("data-place", "0")
+
+
+def test_the_fee_of_a_reversed_charge_is_in_the_next_one(
+    client: TestClient, model_id: str
+) -> None:
+    session = start(client, model_id, stop={"certain": False})
+    here = f"/predict/{session['id']}"
+    for feature, value in (("chol", 240), ("fbs", False)):
+        given = {"feature": feature, "outcome": "value", "value": value}
+        # The model has no use for fbs.
+        body = {"answers": [given], "insist": True}
+        client.post(f"{here}/answers", json=body)
+        if feature == "chol":
+            entry = client.get(f"{here}/ledger").json()["items"][0]["id"]
+            client.post(f"/ledger/{entry}/reverse", json={"reason": "spilt"})
+
+    page = client.get(f"/ui/sessions/{session['id']}/result").text
+
+    bill = page.split("oldest first</caption>")[1].partition("</table>")[0]
+    assert bill.count("with 2.10 CAD for") == 2
+    assert bill.count("given back") == 1
+    address = re.findall(r'href="(/ui/[^"]+)">Download as JSON', page)[0]
+    assert client.get(address).json() == state_of(client, session)

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
@@ -69,6 +70,16 @@ class Applications:
         else:
             with client:
                 yield client
+
+
+@pytest.fixture(scope="session", name="applications")
+def kept_applications(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Applications]:
+    """Those of a run; a fixture of the folders whose conftest names it."""
+    made = Applications(tmp_path_factory.mktemp("kept"))
+    with made.stack:
+        yield made
 
 
 def renew_state(kept: KeptApp) -> None:

@@ -23,7 +23,7 @@ from tests.app.conftest import (  # noqa: F401  # fixtures
     warm_kernels,
 )
 from tests.app.servers import Server
-from tests.kept import Applications
+from tests.kept import Applications, kept_applications  # noqa: F401  # a fixture
 from tests.pages.site import BROWSER, Site, fill, heart
 from tests.pages.visitors import Visitor
 
@@ -42,13 +42,6 @@ def engine_name() -> str:
 def is_local() -> bool:
     """Whether the server asks for no keys; files about keys say no."""
     return True
-
-
-@pytest.fixture(scope="session")
-def applications(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Applications]:
-    made = Applications(tmp_path_factory.mktemp("kept"))
-    with made.stack:
-        yield made
 
 
 @pytest.fixture

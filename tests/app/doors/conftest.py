@@ -11,14 +11,7 @@ from fastapi.testclient import TestClient
 
 from askless.app.main import create_app
 from askless.app.settings.settings import Settings
-from tests.kept import Applications
-
-
-@pytest.fixture(scope="session")
-def applications(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Applications]:
-    made = Applications(tmp_path_factory.mktemp("kept"))
-    with made.stack:
-        yield made
+from tests.kept import Applications, kept_applications  # noqa: F401  # a fixture
 
 
 @pytest.fixture

@@ -280,7 +280,7 @@ def prepare_hooks(client: TestClient) -> list[Right]:
     reason = {"reason": card["overrideReasons"][0]}
     accepted = {"outcome": "accepted", "acceptedSuggestions": [{"id": card["uuid"]}]}
     overridden = {"outcome": "overridden", "overrideReason": reason}
-    feedback = [{"card": card["uuid"], **said} for said in (accepted, overridden)]
+    feedback = [{"card": card["uuid"], **answer} for answer in (accepted, overridden)]
     born = {"resourceType": "Patient", "birthDate": "1963-01-01", "gender": "male"}
     return [
         Right(PATH, hook(prefetch={"observations": KNOWN, "patient": born})),

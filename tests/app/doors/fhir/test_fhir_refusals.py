@@ -124,8 +124,8 @@ def wrong_forms(form: Json, other: Json) -> Iterator[tuple[Json, str | None]]:
     deep = nested(12, {"linkId": "x"}, lambda part: {"linkId": "x", "item": [part]})
     yield form | {"item": [deep]}, None
     begun = form["extension"]
-    dearer = [one for one in begun if one["url"] != url_of("budget")]
-    yield form | {"extension": [*dearer, budget(1000, unit="CAD")]}, "extension"
+    others = [part for part in begun if part["url"] != url_of("budget")]
+    yield form | {"extension": [*others, budget(1000, unit="CAD")]}, "extension"
     # The path counts what stands before.
     version = {"url": url_of("version"), "valueInteger": "x"}
     path = f"extension[{len(begun)}].valueInteger"

@@ -32,6 +32,8 @@ class Right(NamedTuple):
     body: Any
     #: bytes behind the JSON
     tail: bytes = b""
+    #: where most changes are made
+    within: tuple[str, ...] = ()
 
 
 class Message(NamedTuple):
@@ -91,24 +93,29 @@ def messages_to(door: Door, right: list[Right]) -> st.SearchStrategy[Message]:
         max_leaves=10,
     )
     ways = st.lists(st.integers(0, 30), min_size=1, max_size=7)
-    changes = st.lists(st.tuples(ways, values, names), min_size=1, max_size=4)
+    changes = st.lists(st.tuples(ways, values, names), min_size=1, max_size=3)
+    more = st.sampled_from((True, True, False)).flatmap(
+        lambda is_usual: st.just(door.usual) if is_usual else door.more
+    )
 
     @st.composite
     def messages(draw: Any) -> Message:
-        path, body, tail = draw(st.sampled_from(right))
+        path, body, tail, within = draw(st.sampled_from(right))
         kind = draw(st.sampled_from(("right", *["changed"] * 7, "any", "raw", "cut")))
         if kind == "raw":
-            return Message(path, None, draw(RAW), tail, draw(door.more))
+            return Message(path, None, draw(RAW), tail, draw(more))
         if kind == "any":
             body = draw(values)
         elif kind == "changed":
-            body = copy.deepcopy(body)
+            body = changed = copy.deepcopy(body)
+            for key in within if draw(st.integers(0, 3)) else ():
+                changed = changed[key]
             for way, value, name in draw(changes):
-                change(body, way, value, name)
+                change(changed, way, value, name)
         content = json.dumps(body).encode()
         if kind == "cut":
             content = content[: -draw(st.integers(1, 40))]
-        return Message(path, body, content, tail, draw(door.more))
+        return Message(path, body, content, tail, draw(more))
 
     return messages()
 
@@ -132,7 +139,7 @@ def fuzz(
 ) -> None:
     """Send messages: none fails the door, and none that is refused is charged."""
     right = door.prepare(client)
-    for path, body, tail in right:
+    for path, body, tail, _ in right:
         whole = Message(path, body, json.dumps(body).encode(), tail, door.usual)
         answer, _ = door.send(client, whole)
         # One after the other they may conflict; each is in a right form.

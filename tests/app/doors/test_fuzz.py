@@ -82,6 +82,7 @@ def prepare_mcp(client: TestClient) -> list[Right]:
             "/mcp",
             {"jsonrpc": "2.0", "id": 1, "method": method}
             | {"params": given | {"_meta": META}},
+            within=("params", "arguments") if "arguments" in given else ("params",),
         )
         for method, given in params
     ]
@@ -174,11 +175,16 @@ def prepare_inference(client: TestClient) -> list[Right]:
     age = {"name": "age", "shape": [1], "datatype": "FP64", **size}
     return [
         Right(INFER, {"parameters": {"budget": 20}, "inputs": inputs()}),
-        Right(INFER, {"parameters": order, "inputs": inputs(), "outputs": outputs}),
+        Right(
+            INFER,
+            {"parameters": order, "inputs": inputs(), "outputs": outputs},
+            within=("parameters",),
+        ),
         Right(
             INFER,
             {"parameters": {"budget": "inf"}, "inputs": [age, *short[1:]]},
-            bytes(8),
+            tail=bytes(8),
+            within=("inputs",),
         ),
     ]
 

@@ -78,12 +78,16 @@ def places(value: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def damages(value: Any) -> Iterator[Any]:
-    """Values to put in the place of one."""
-    yield from (None, -1, "x")
+    """Values to put in the place of one: null, and others of its own type."""
+    yield None
     if isinstance(value, list):
         yield from (value[:-1], [*value, *value[-1:]], value[::-1])
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield from (value + 1, 10**6)
+    elif isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int | float):
+        yield from (-1, value + 1, 10**6)
+    elif isinstance(value, str):
+        yield "x"
 
 
 def damage_each(document: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], Any]]:

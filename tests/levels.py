@@ -38,6 +38,7 @@ FULL_FILES = frozenset(
         "tests/app/test_parts.py",
         "tests/app/test_readme.py",
         "tests/app/test_shutdown.py",
+        "tests/app/test_telemetry.py",
         "tests/app/test_tutorial.py",
         "tests/app/test_worker.py",
         "tests/askless/test_estimator_page.py",

@@ -62,7 +62,7 @@ def refused(work):
     return str(caught.value)
 
 
-@pytest.mark.parametrize("group", [1, 2, 4, 6])
+@pytest.mark.parametrize("group", [1, 4])
 @pytest.mark.parametrize("name", KINDS)
 def test_column_is_what_the_whole_table_has(name, group, tmp_path):
     path = write(tmp_path / "t.parquet", group=group)
@@ -255,15 +255,6 @@ def test_cells_are_had_as_the_file_has_them(tmp_path):
         found = streamed.read_cells(1, 5, name)
         assert repr(found.to_pylist()) == repr(cells[1:5].to_pylist())
     assert len(streamed.read_cells(0, 0, "whole")) == 0
-
-
-def test_column_that_no_text_can_be_made_of_is_refused(tmp_path):
-    table = pa.table({"list": pa.array([[1], [2], []])})
-    streamed = open_table(write(tmp_path / "t.parquet", table))
-
-    assert "column list: must hold" in refused(
-        lambda: streamed.read_rows(0, 2, ["list"])
-    )
 
 
 CELLS = st.sampled_from(["1", " 2.5 ", "nan", "-nan", "-", "n/a", "inf", "x", None])

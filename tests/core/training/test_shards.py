@@ -120,9 +120,15 @@ def test_rows_without_weight_change_nothing(case, params):
     assert repr(rounds) == repr(rounds_of(whole_of(dataset), dataset, params))
 
 
-@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 3])
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("search", SEARCHES)
+# Each learner with each search, in pairs; any of them is drawn above for small tables.
+@pytest.mark.parametrize(
+    ("n_classes", "learner", "search"),
+    [
+        (2 + (number + idx) % 2, learner, search)
+        for number, learner in enumerate(LEARNERS)
+        for idx, search in enumerate(SEARCHES)
+    ],
+)
 def test_rounds_of_large_tables_are_the_same(n_classes, learner, search, monkeypatch):
     monkeypatch.setattr("askless.core.training.shards.weights.MOST_SUMS", 9)
     dataset = random_dataset(6, n_classes, n_samples=120, n_features=9)

@@ -7,6 +7,7 @@ yardsticks, so that the speed of a machine does not matter.
 from time import perf_counter
 
 import pytest
+from hypothesis import settings
 
 # Seconds of wall time per yardstick of a plain loop of this many additions.
 N_ADDITIONS = 20_000_000
@@ -77,3 +78,11 @@ def measure_yardstick(n_parts: int = 5) -> float:
             total += number
         times.append((perf_counter() - started) * 20)
     return sorted(times)[n_parts // 2]
+
+
+def at_most(n_examples: int) -> settings:
+    """Return how to run a property test whose examples take long: fewer than others.
+
+    No more than the level takes of each.
+    """
+    return settings(max_examples=min(n_examples, settings.default.max_examples))

@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.app.uploads import Bounds, read_table
 from askless.app.uploads.streams import HeldTable, open_table
 from askless.core.errors import RefusedError
+from tests.levels import at_most
 
 DAY = datetime.date(2026, 11, 23)
 KINDS = {
@@ -81,7 +82,7 @@ def test_cells_wanted_as_written_are_so(tmp_path):
     assert column.tolist() == ["1", " 2 ", None, "n/a", "-", "3.5"]
 
 
-@settings(max_examples=40, deadline=None)
+@at_most(40)
 @given(st.data())
 def test_rows_are_those_of_the_whole_column(tmp_path_factory, data):
     group = data.draw(st.integers(1, 6))
@@ -260,7 +261,6 @@ def test_cells_are_had_as_the_file_has_them(tmp_path):
 CELLS = st.sampled_from(["1", " 2.5 ", "nan", "-nan", "-", "n/a", "inf", "x", None])
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(CELLS, min_size=1, max_size=6), st.integers(1, 3), st.booleans())
 def test_groups_of_texts_are_numbers_where_the_whole_is(
     tmp_path_factory, cells, group, is_text

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.core.training.boosting import LocalTables, boost
@@ -10,6 +10,7 @@ from askless.core.training.params import BoostParams
 from askless.core.training.shards.questions import ShardAnswer, ShardQuestion, Sides
 from askless.core.training.shards.shards import Shard
 from askless.core.training.shards.trimming import restore_sums, trim_sums
+from tests.levels import at_most
 from tests.shards import (
     LEARNERS,
     PARAMS,
@@ -98,7 +99,7 @@ def test_any_parting_of_the_rows_makes_the_same_rounds_to_the_bit(case, params):
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@at_most(30)
 @given(boosted_tables(), PARAMS, st.integers(0, 5))
 def test_lost_shards_follow_from_their_rows_and_the_steps(case, params, n_done):
     dataset, parts = case

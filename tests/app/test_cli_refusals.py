@@ -48,13 +48,6 @@ def test_damaged_model_is_refused(place, model, run, damage):
     assert "refused" in finished.err
 
 
-@pytest.mark.parametrize("name", ["nothing.json", "data.csv"])
-def test_missing_or_foreign_model_is_refused(place, run, name):
-    finished = run("ask", place / name, "--budget", "5")
-
-    assert finished.code == 2
-
-
 def test_refused_training_writes_nothing(place, run):
     out = place / "never.json"
     (place / "bad.csv").write_text("n,c,b,y\nx,red,2,sick\n1,blue,0,well\n")

@@ -69,16 +69,6 @@ def test_bad_cell_of_a_later_file_is_refused_with_its_row(run, place):
     assert not out.exists()
 
 
-@pytest.mark.parametrize("source", ["nowhere.parquet", "s3x://nowhere/t.parquet"])
-def test_table_that_is_not_there_is_refused(run, place, source):
-    refused = run(
-        *("train", source, "--spec", place / "spec.json", "-o", place / "model.json")
-    )
-
-    assert refused.code == 2
-    assert "table: must be" in refused.err
-
-
 def test_worker_reads_an_upload_in_parquet_a_column_at_a_time(jobs, place, monkeypatch):
     read = []
     monkeypatch.setattr(

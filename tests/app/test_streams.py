@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askless.app.uploads import Bounds, read_table
+from askless.app.uploads import read_table
 from askless.app.uploads.streams import HeldTable, open_table
 from askless.core.errors import RefusedError
 from tests.levels import at_most
@@ -230,13 +230,6 @@ def test_names_are_tidied_and_never_stand_twice(tmp_path):
     twice = write(tmp_path / "u.parquet", pa.table([[1], [2]], names=["a", "a "]))
 
     assert "column 'a': names must be unique" in refused(lambda: open_table(twice))
-
-
-@pytest.mark.parametrize("bounds", [Bounds(columns=3), Bounds(rows=5)])
-def test_more_than_may_be_is_refused_by_the_footer(tmp_path, bounds):
-    path = write(tmp_path / "t.parquet")
-
-    assert "at most" in refused(lambda: open_table(path, bounds=bounds))
 
 
 def test_table_is_sent_to_another_process(tmp_path):

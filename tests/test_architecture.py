@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.trees import tree_of
+from tests.trees import nodes_of, tree_of
 
 ROOT = Path(__file__).resolve().parents[1]
 BELOW = ("core", "app", "migrations", "client")
@@ -333,7 +333,7 @@ def imported(
     A string that is the dotted name of a module of ours counts as an import: it names
     what is imported later, what children preload, or what ``python -m`` runs.
     """
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -432,7 +432,7 @@ def dotted(node: ast.AST, module: str, imports: dict[str, str]) -> str:
 def imports_of(tree: ast.Module) -> dict[str, str]:
     return {
         alias.asname or alias.name: shorten(f"{node.module}.{alias.name}")
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
@@ -460,7 +460,7 @@ def find_changed(
 ) -> Iterator[str]:
     """Yield the tables of which a module inserts, updates or deletes rows."""
     imports = imports_of(tree)
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         name = ""
         if isinstance(node, ast.Attribute) and node.attr in CHANGES:
             name = dotted(node.value, module, imports)

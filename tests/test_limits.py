@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.trees import tree_of
+from tests.trees import nodes_of, tree_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "askless"
@@ -167,7 +167,7 @@ def small_modules_of_one_reader() -> list[str]:
     }
     readers: dict[str, set[str]] = defaultdict(set)
     for path, tree in trees().items():
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if isinstance(node, ast.ImportFrom):
                 for alias in node.names:
                     readers[f"{node.module}.{alias.name}"].add(path)
@@ -216,13 +216,13 @@ def empty_names() -> Iterator[str]:
     for path, tree in trees().items():
         fields = {
             node
-            for owner in ast.walk(tree)
+            for owner in nodes_of(tree)
             if isinstance(owner, ast.ClassDef)
             for field in owner.body
             if isinstance(field, ast.AnnAssign)
             for node in ast.walk(field)
         }
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             names = (
                 {node.arg} & {"one", *SAY_NOTHING}
                 if isinstance(node, ast.arg)

@@ -84,8 +84,10 @@ def damages(value: Any) -> Iterator[Any]:
         yield from (value[:-1], [*value, *value[-1:]], value[::-1])
     elif isinstance(value, bool):
         yield not value
-    elif isinstance(value, int | float):
+    elif isinstance(value, int):
         yield from (-1, value + 1, 10**6)
+    elif isinstance(value, float):
+        yield from (-1.0, 1e6)
     elif isinstance(value, str):
         yield "x"
 

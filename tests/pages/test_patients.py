@@ -22,6 +22,7 @@ from askless.app.store.database.engine import transaction
 from askless.app.words.own_questions import N_PATIENTS
 from askless.core.model.model import Model
 from tests.app.servers import Server
+from tests.app.tenants import store_model
 from tests.pages.audit import audit
 from tests.pages.conftest import open_page
 from tests.pages.site import Site, token_of
@@ -43,7 +44,7 @@ def play_named(settings: Settings, model: Model) -> None:
     """Import another model, and play the patients with it."""
     at = settings.moment_at(datetime.now(UTC))
     with demo.connected(settings) as engine, transaction(engine, DEFAULT_TENANT) as db:
-        models.store_if_new(db, model, at.now)
+        store_model(db, model, at.now)
         head = models.page(db, 1, None).items[0]
         patients.play_table(db, LoadedModels(), at, "heart", head.id)
 

@@ -98,7 +98,7 @@ def fit_ladder(
     dataset = filled
     load_solver()
     with threadpool_limits(limits=1, user_api="blas"):
-        few = pick_search_rows(settings, PanelRows(dataset, seed))
+        few = PanelRows(thin_rows(dataset, settings.search_rows), seed)
         limits = choose_limits(few, few.hold_out(SEARCH_FOLDS, settings.search_judges))
         few = replace(few, limits=limits)
         rungs, orders = yield from choose_orders(few, named, settings)
@@ -240,11 +240,6 @@ def list_beginning_sizes(most: int, growth: float) -> list[int]:
     return sizes[:-1]
 
 
-def pick_search_rows(effort: Effort, rows: PanelRows) -> PanelRows:
-    """Return the rows that sets are chosen by: at most `effort.search_rows`."""
-    return replace(rows, dataset=thin_rows(rows.dataset, effort.search_rows))
-
-
 def thin_rows(dataset: Dataset, most: int) -> Dataset:
     """Return at most `most` of the rows, evenly spaced."""
     n_few = min(dataset.n_samples, most)
@@ -369,11 +364,8 @@ def space_out(budgets: Iterable[float], others: Sequence[int] = ()) -> list[int]
     kept: list[int] = []
     for budget in sorted(map(int, budgets)):
         is_apart = not kept or budget > APART * kept[-1]
-        if is_apart and all(are_apart(budget, other) for other in others):
+        if is_apart and all(
+            max(budget, other) > APART * min(budget, other) for other in others
+        ):
             kept.append(budget)
     return kept
-
-
-def are_apart(budget: int, other: int) -> bool:
-    """Return whether neither budget is within the factor `APART` of the other."""
-    return max(budget, other) > APART * min(budget, other)

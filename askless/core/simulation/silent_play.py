@@ -117,7 +117,10 @@ def play_silently(rivals: Rivals, case: ClosedCase) -> SilentPlay:
     the two ask alike. There are none for a case with an aim or a certified stop, which
     a model must be certified for.
     """
-    known = [by_catalogue(case, rival.catalogue) for rival in rivals]
+    log = log_case(case.state)
+    known = [
+        match_case(log, case.catalogue, rival.catalogue, case.texts) for rival in rivals
+    ]
     forecasts = [
         forecast_known(ensemble, logged_case, case.state)
         for ensemble, logged_case in zip(rivals, known, strict=True)
@@ -127,11 +130,6 @@ def play_silently(rivals: Rivals, case: ClosedCase) -> SilentPlay:
         for ensemble, forecast in zip(rivals, forecasts, strict=True)
     )
     return SilentPlay((first, other), compare_spends(rivals, known, case.state))
-
-
-def by_catalogue(case: ClosedCase, catalogue: Catalogue) -> AnswerLog:
-    """Return what is known of a case by the features of a model."""
-    return match_case(log_case(case.state), case.catalogue, catalogue, case.texts)
 
 
 def forecast_known(ensemble: Ensemble, case: AnswerLog, state: State) -> Forecast:

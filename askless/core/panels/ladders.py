@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from askless.core.arrays import FloatArray
+from askless.core.arrays import FloatArray, spread_evenly
 from askless.core.catalogue.catalogue import NO_GROUP
 from askless.core.catalogue.prices import total_cost
 from askless.core.codes.binning import bin_values
@@ -108,8 +108,7 @@ def fit_ladder(
         worth = learn_asking(tables, rungs) if rungs else None
         blended = yield from fit_panels(rows, orders, settings, tables)
         judges = blended.held_out.row_idxs
-        some = np.linspace(0, judges.size - 1, min(judges.size, MOST_STOPPED))
-        some = some.round().astype(np.int64)
+        some = spread_evenly(judges.size, MOST_STOPPED)
         logits = blended.logits[:, some]
         stopped = PanelRows(dataset.take(judges[some]), seed)
         stopping = fit_stopping(stopped, blended.panels, logits, error_costs)
@@ -242,9 +241,8 @@ def list_beginning_sizes(most: int, growth: float) -> list[int]:
 
 def thin_rows(dataset: Dataset, most: int) -> Dataset:
     """Return at most `most` of the rows, evenly spaced."""
-    n_few = min(dataset.n_samples, most)
-    few = np.linspace(0, dataset.n_samples - 1, n_few).round().astype(np.int64)
-    return dataset.take(few) if n_few < dataset.n_samples else dataset
+    few = spread_evenly(dataset.n_samples, most)
+    return dataset.take(few) if few.size < dataset.n_samples else dataset
 
 
 def order_by_rule(dataset: Dataset, rule: str, rounds: int) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from askless.core.arrays import FloatArray, IntArray
+from askless.core.arrays import FloatArray, IntArray, spread_evenly
 from askless.core.catalogue.catalogue import UNSEEN
 from askless.core.catalogue.prices import Paid, buy
 from askless.core.codes.folds import make_folds
@@ -77,9 +77,7 @@ def make_pruned_tree(
     )
     steps = np.maximum(path.ccp_alphas, 0.0)
     alphas = np.unique(np.append(np.sqrt(steps[:-1] * steps[1:]), steps[-1]))
-    if alphas.size > MAX_ALPHAS:
-        picks = np.linspace(0, alphas.size - 1, MAX_ALPHAS).round().astype(int)
-        alphas = alphas[picks]
+    alphas = alphas[spread_evenly(alphas.size, MAX_ALPHAS)]
     errors = np.zeros(alphas.size)
     for unseen in folds:
         seen = np.setdiff1d(np.arange(dataset.n_samples), unseen)

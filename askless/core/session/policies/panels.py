@@ -77,9 +77,7 @@ class PanelPolicy(OddsPolicy):
         is_open = position.case.status == kernels.OPEN
         if not (is_open & position.ensemble.is_used).any():
             return Step(None, "all_known")
-        if position.is_more_affordable:
-            return Step(None, "plan_complete")
-        return Step(None, "budget_exhausted")
+        return Step(None, position.reason_to_stop)
 
     def could_ask(self, position: Position) -> list[int]:
         """Return the features of the panel to buy that have no answer yet."""

@@ -6,10 +6,15 @@ between two is in their state.
 """
 
 from dataclasses import replace
+from functools import cache
+from tempfile import gettempdir
 from types import SimpleNamespace
 from typing import Any
 
 from fastapi import routing
+
+from askless.app.main import create_app
+from askless.app.settings.settings import Settings
 
 MADE = "_made_for_tests"
 # What stands in for a dependency in all applications, as long as a test says so.
@@ -34,3 +39,12 @@ def share_routes() -> None:
 
     setattr(make_once, MADE, True)
     kind.from_api_route = make_once  # type: ignore[method-assign,assignment]
+
+
+@cache
+def openapi_document() -> dict[str, Any]:
+    """Return the OpenAPI document, which takes a second to make, to be read only.
+
+    No setting changes it; doors, which do, are not documented.
+    """
+    return create_app(Settings(home=gettempdir())).openapi()

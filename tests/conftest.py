@@ -44,7 +44,7 @@ settings.register_profile(
 settings.register_profile(
     "quick",
     settings.get_profile("askless"),
-    max_examples=20 if IS_COMPILED else 12,
+    max_examples=12,
 )
 settings.register_profile(
     "random", settings.get_profile("askless"), derandomize=False, max_examples=100

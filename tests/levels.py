@@ -7,6 +7,7 @@ yardsticks, so that the speed of a machine does not matter.
 from time import perf_counter
 
 import pytest
+from hypothesis import settings
 
 # Seconds of wall time per yardstick of a plain loop of this many additions.
 N_ADDITIONS = 20_000_000
@@ -38,6 +39,7 @@ FULL_FILES = frozenset(
         "tests/app/test_parts.py",
         "tests/app/test_readme.py",
         "tests/app/test_shutdown.py",
+        "tests/app/test_telemetry.py",
         "tests/app/test_tutorial.py",
         "tests/app/test_worker.py",
         "tests/askless/test_estimator_page.py",
@@ -76,3 +78,13 @@ def measure_yardstick(n_parts: int = 5) -> float:
             total += number
         times.append((perf_counter() - started) * 20)
     return sorted(times)[n_parts // 2]
+
+
+def at_most(n_examples: int) -> settings:
+    """Return how to run a property test whose examples take long: fewer than others.
+
+    Level quick takes no more than it does of each test.
+    """
+    if settings.get_current_profile_name() == "quick":
+        n_examples = min(n_examples, settings.default.max_examples)
+    return settings(max_examples=n_examples)

@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+from tests.trees import nodes_of, tree_of
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "askless"
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# What blocks are made of.
+STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
 BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match)
 # Layers in which functions of one noun have one name: http/models.get asks
 # service/models.get, which asks store/models.get. Each door has `add_to`.
@@ -89,7 +93,7 @@ ALL = sources(PACKAGE, "") | sources(ROOT, "tests", "benchmarks")
 @cache
 def trees() -> dict[str, ast.Module]:
     """The syntax trees of what is shipped."""
-    return {path: ast.parse(source) for path, source in SHIPPED.items()}
+    return {path: tree_of(PACKAGE / path) for path in SHIPPED}
 
 
 def functions(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:
@@ -101,8 +105,18 @@ def functions(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.Functio
         elif isinstance(node, FUNCTIONS):
             yield name, node  # type: ignore[misc]
             yield from functions(node, f"{name}.")
-        else:
+        elif not isinstance(node, ast.expr):
             yield from functions(node, owner)
+
+
+@cache
+def all_functions() -> list[tuple[str, str, ast.FunctionDef]]:
+    """Return each function of what is shipped, with its path and name."""
+    return [
+        (path, name, node)
+        for path, tree in trees().items()
+        for name, node in functions(tree)
+    ]
 
 
 def length(node: ast.FunctionDef) -> int:
@@ -125,7 +139,7 @@ def depth(node: ast.AST) -> int:
     deepest = 0
     for name, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
-            if not isinstance(child, ast.AST) or isinstance(child, FUNCTIONS):
+            if not isinstance(child, STATEMENTS) or isinstance(child, FUNCTIONS):
                 continue
             is_elif = name == "orelse" and isinstance(child, ast.If)
             is_block = isinstance(child, BLOCKS) and not is_elif
@@ -153,7 +167,7 @@ def small_modules_of_one_reader() -> list[str]:
     }
     readers: dict[str, set[str]] = defaultdict(set)
     for path, tree in trees().items():
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if isinstance(node, ast.ImportFrom):
                 for alias in node.names:
                     readers[f"{node.module}.{alias.name}"].add(path)
@@ -173,10 +187,9 @@ def small_modules_of_one_reader() -> list[str]:
 
 
 def beyond(measure: Callable[[ast.FunctionDef], int], limit: int) -> Iterator[str]:
-    for path, tree in trees().items():
-        for name, node in functions(tree):
-            if measure(node) > limit:
-                yield f"{path} {name}"
+    for path, name, node in all_functions():
+        if measure(node) > limit:
+            yield f"{path} {name}"
 
 
 def shared_names() -> Iterator[str]:
@@ -203,13 +216,13 @@ def empty_names() -> Iterator[str]:
     for path, tree in trees().items():
         fields = {
             node
-            for owner in ast.walk(tree)
+            for owner in nodes_of(tree)
             if isinstance(owner, ast.ClassDef)
             for field in owner.body
             if isinstance(field, ast.AnnAssign)
             for node in ast.walk(field)
         }
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             names = (
                 {node.arg} & {"one", *SAY_NOTHING}
                 if isinstance(node, ast.arg)

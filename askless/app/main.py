@@ -225,10 +225,15 @@ async def live(app: FastAPI) -> AsyncIterator[None]:
         state.engine.dispose()
 
 
+# Of several applications in a process one makes the kernels warm, for all of them.
+WARMING = threading.Lock()
+
+
 def make_ready(is_warm: threading.Event) -> None:
     """Compile the kernels, or load them, before a request has to wait for it."""
     try:
-        warm_up(many_rows=False)
+        with WARMING:
+            warm_up(many_rows=False)
     except RuntimeError:
         # A process that ends lets nobody start threads; then nobody waits for kernels.
         if threading.main_thread().is_alive():

@@ -1,5 +1,6 @@
 """Compile, or load from the cache, every kernel before a request needs it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -38,12 +39,12 @@ PARAMS = (
 LARGE = 2600, 70
 
 
-@cache
 def warm_up(*, panels_first: bool = False, many_rows: bool = True) -> None:
     """Train on a few rows of two and of three classes, and play their sessions.
 
     The real path, so that each kernel is compiled for the types it is used with. A
-    second call in the same process finds all of it compiled, and does nothing.
+    second call in the same process finds compiled what the first one has done, and
+    does the rest.
 
     Parameters
     ----------
@@ -60,7 +61,13 @@ def warm_up(*, panels_first: bool = False, many_rows: bool = True) -> None:
         else [warm_boosting, warm_panels, warm_panel_sessions, warm_learning, *large]
     )
     for step in steps:
-        step()
+        run_once(step)
+
+
+@cache
+def run_once(step: Callable[[], None]) -> None:
+    """Run a step that no earlier call in this process has run."""
+    step()
 
 
 def warm_boosting() -> None:

@@ -1,69 +1,21 @@
 """A small trained model, its cases and their outcomes, and a challenge, as fixtures."""
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
-from pathlib import Path
-from shutil import copytree
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from askless.app.settings.settings import Settings
 from askless.app.worker.errands import Errands
 from tests.app.clinic import Train
+from tests.app.conftest_http import Once
 from tests.app.jobs import Jobs
 from tests.app.signs import NAME, SPEC, TABLE, Refresh, Work
 
-#: Calls a function once a process; later copies what it wrote, and returns the same.
-Once = Callable[[Callable[[], str]], str]
-# By function: the folder with all that was written, and what was returned.
-KEPT: dict[str, tuple[Path, str]] = {}
-
 
 @pytest.fixture
-def once(
-    settings: Settings, engine: sa.Engine, tmp_path_factory: pytest.TempPathFactory
-) -> Once:
-    def build_once(build: Callable[[], str]) -> str:
-        if engine.dialect.name != "sqlite":
-            return build()
-        name, home = build.__qualname__, settings.home_dir
-        if name not in KEPT:
-            result, kept = build(), tmp_path_factory.mktemp("kept")
-            copy_database(home, kept)
-            copy_uploads(home, kept)
-            KEPT[name] = kept, result
-        else:
-            kept, result = KEPT[name]
-            copy_database(kept, home)
-            copy_uploads(kept, home)
-        return result
-
-    return build_once
-
-
-def copy_database(source: Path, target: Path) -> None:
-    """Copy a database that others are connected to."""
-    with (
-        closing(sqlite3.connect(source / "askless.db")) as reader,
-        closing(sqlite3.connect(target / "askless.db")) as writer,
-    ):
-        reader.backup(writer)
-
-
-def copy_uploads(source: Path, target: Path) -> None:
-    copytree(source / "uploads", target / "uploads", dirs_exist_ok=True)
-
-
-@pytest.fixture
-def champion(train: Train, once: Once) -> str:
-    def build_champion() -> str:
-        return train(TABLE, SPEC)
-
-    return once(build_champion)
+def champion(train: Train) -> str:
+    return train(TABLE, SPEC)
 
 
 @pytest.fixture
@@ -138,4 +90,4 @@ def challenger(
         assert ended["state"] == "succeeded", ended
         return str(ended["model_id"])
 
-    return once(build_challenger)
+    return once(build_challenger, "challenger")

@@ -5,17 +5,23 @@ A plugin of the tests that name it: `pytest_plugins = ["tests.app.conftest_http"
 
 import inspect
 import os
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import cycle
 from json import dumps
+from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from askless.app.main import create_app
 from askless.app.settings.settings import Settings
+from askless.app.store.database.tables import metadata
 from askless.core.model.ensemble import Ensemble
 from tests.app.clinic import (
     Answer,
@@ -29,6 +35,14 @@ from tests.app.clinic import (
     said,
 )
 from tests.app.jobs import Jobs
+
+#: Calls a function once a process and key; later copies what it wrote, and returns
+#: the same.
+Once = Callable[..., str]
+# By key: the folder with all that was written, and what was returned.
+KEPT: dict[tuple[str, ...], tuple[Path, str]] = {}
+# Tables that have rows in a database without any history.
+AT_FIRST = {"tenants", "schema_state"}
 
 
 @pytest.fixture
@@ -91,17 +105,63 @@ def start(client: TestClient, put: Put) -> Start:
 
 
 @pytest.fixture
-def train(client: TestClient, jobs: Jobs) -> Train:
-    """Upload a table, train on it by a spec and give the model's id."""
+def once(
+    settings: Settings, engine: sa.Engine, tmp_path_factory: pytest.TempPathFactory
+) -> Once:
+    def build_once(build: Callable[[], str], *key: str) -> str:
+        if engine.dialect.name != "sqlite":
+            return build()
+        home = settings.home_dir
+        if key not in KEPT:
+            result, kept = build(), tmp_path_factory.mktemp("kept")
+            copy_state(home, kept)
+            KEPT[key] = kept, result
+        else:
+            kept, result = KEPT[key]
+            copy_state(kept, home)
+        return result
+
+    return build_once
+
+
+def copy_state(source: Path, target: Path) -> None:
+    """Copy a database that others are connected to, and the uploads beside it."""
+    with (
+        closing(sqlite3.connect(source / "askless.db")) as reader,
+        closing(sqlite3.connect(target / "askless.db")) as writer,
+    ):
+        reader.backup(writer)
+    copytree(source / "uploads", target / "uploads", dirs_exist_ok=True)
+
+
+def is_untouched(engine: sa.Engine) -> bool:
+    """Whether nothing is in the database but what each new one has."""
+    tables = [one for one in metadata.sorted_tables if one.name not in AT_FIRST]
+    has_rows = sa.or_(*(sa.exists(sa.select(table)) for table in tables))
+    with engine.connect() as connection:
+        return not connection.scalar(sa.select(has_rows))
+
+
+@pytest.fixture
+def train(client: TestClient, jobs: Jobs, once: Once) -> Train:
+    """Upload a table, train on it by a spec and give the model's id.
+
+    What comes first in a test is trained once a process, and copied from then on.
+    """
 
     def upload_and_train(table: bytes, spec: Json) -> str:
-        form = {"files": {"dataset": ("t.csv", table)}, "data": {"spec": dumps(spec)}}
-        started = client.post("/train", **form)
-        assert started.status_code == 202, started.text
-        jobs.worker().work()
-        ended = client.get(f"/train/{started.json()['id']}").json()
-        assert ended["state"] == "succeeded", ended
-        return str(ended["model_id"])
+        def build() -> str:
+            sent = {"files": {"dataset": ("t.csv", table)}}
+            started = client.post("/train", **sent, data={"spec": dumps(spec)})
+            assert started.status_code == 202, started.text
+            jobs.worker().work()
+            ended = client.get(f"/train/{started.json()['id']}").json()
+            assert ended["state"] == "succeeded", ended
+            return str(ended["model_id"])
+
+        if not is_untouched(jobs.engine):
+            return build()
+        return once(build, table.decode(), dumps(spec))
 
     return upload_and_train
 

@@ -69,7 +69,7 @@ def test_a_rule_promotes_by_itself_once_the_difference_is_beyond_chance(
     play_silently: Play,
 ) -> None:
     for other in (0, 1):
-        for _ in range(30):
+        for _ in range(10):
             work(str(other), a=1.0 - 2 * other, b=float(other))
     refresh(rule={"promote": "by_rule", "alpha": 0.05})
     jobs.worker().work()

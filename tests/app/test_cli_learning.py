@@ -95,29 +95,8 @@ def test_refused_rows_are_named_and_nothing_is_written(home: Path, run: Any) -> 
         assert not (home / "n.json").exists()
 
 
-def test_model_that_cannot_learn_is_told_what_to_do(home: Path, run: Any) -> None:
-    document = json.loads((home / "m.json").read_text())
-    del document["learning"]
-    (home / "old.json").write_text(json.dumps(document))
-
-    done = run("learn", home / "old.json", home / "t.csv", "-o", home / "n.json")
-
-    assert done.code == 2
-    assert 'train it with the algorithm "online"' in done.err
-
-
 def test_out_must_be_given(home: Path, run: Any) -> None:
     done = run("learn", home / "m.json", home / "t.csv")
 
     assert done.code == 2
     assert "--out" in done.err
-
-
-def test_cut_off_model_is_refused(home: Path, run: Any) -> None:
-    text = (home / "m.json").read_text()
-    (home / "cut.json").write_text(text[: len(text) // 2])
-
-    done = run("learn", home / "cut.json", home / "t.csv", "-o", home / "n.json")
-
-    assert done.code == 2
-    assert not (home / "n.json").exists()

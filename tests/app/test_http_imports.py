@@ -10,10 +10,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from askless.app.documents.files import model_text
-from askless.app.documents.spec.spec import read_spec
 from askless.app.service.loaded import LoadedModels
 from askless.app.store.database.tables import datasets as dataset_rows
-from askless.core.errors import RefusedError
 from askless.core.model.model import Model
 from tests.app.clinic import (
     Answer,
@@ -145,18 +143,6 @@ def test_a_model_without_a_single_stump_predicts_the_majority(
 
     assert (session["question"], session["stop_reason"]) == (None, "all_known")
     assert session["prediction"]["label"] == "1"
-
-
-@only_sqlite
-def test_name_that_training_refuses_is_refused(client: TestClient) -> None:
-    for name in ("a\nb", "a\u200b", "n" * 201, ""):
-        raw = model_json(clinic(), "m") | {"name": name}
-
-        response = client.post("/models", json=raw)
-
-        assert [one["field"] for one in response.json()["errors"]] == ["model.name"]
-        with pytest.raises(RefusedError, match="name: must have 1 to 200 characters"):
-            read_spec({"target": "y", "name": name})
 
 
 def test_an_import_takes_over_no_name_silently(client: TestClient) -> None:

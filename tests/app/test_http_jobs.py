@@ -183,22 +183,6 @@ def test_wrong_order_is_refused_by_field(
         assert client.get("/jobs").json()["items"] == []
 
 
-@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
-def test_cell_that_is_no_budget_is_named(client: TestClient, model: str) -> None:
-    files = {"dataset": ("t.csv", b"age,chol,most\n30,5,1\n40,6,lots\n")}
-    order = '{"budget_from": "most"}'
-
-    answer = client.post(
-        f"/models/{model}/predict",
-        files=files,
-        data={"order": order},
-    )
-
-    (error,) = answer.json()["errors"]
-    assert error["field"] == "column most"
-    assert "row" in error["rule"]
-
-
 def test_job_is_no_training_and_has_a_life_of_its_own(
     client: TestClient, jobs: Jobs, order: Order, model: str
 ) -> None:

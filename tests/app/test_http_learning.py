@@ -154,17 +154,6 @@ def test_wrong_body_is_refused_by_field(client: TestClient, model: str) -> None:
 
 
 @ON_SQLITE
-def test_cut_off_file_is_refused(client: TestClient, model: str) -> None:
-    cut = as_csv(make_rows(5))[:-9]
-    files = {"dataset": ("t.csv", cut)}
-
-    answer = client.post(f"/models/{model}/learn", files=files, data={"order": "{}"})
-
-    assert answer.status_code == 422, answer.text
-    assert client.get("/jobs").json()["items"] == []
-
-
-@ON_SQLITE
 def test_model_that_cannot_learn_is_refused_with_what_to_do(
     client: TestClient, train: Train
 ) -> None:

@@ -4,24 +4,22 @@ import json
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from tests.app.clinic import Start
+from tests.applications import openapi_document
 
 pytest_plugins = ["tests.app.conftest_http"]
 pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 
 
-def routes(app: FastAPI) -> dict[str, Any]:
-    paths: dict[str, Any] = app.openapi()["paths"]
+def routes() -> dict[str, Any]:
+    paths: dict[str, Any] = openapi_document()["paths"]
     return paths
 
 
-def test_each_address_says_which_methods_it_has(
-    app: FastAPI, client: TestClient
-) -> None:
-    for path, methods in routes(app).items():
+def test_each_address_says_which_methods_it_has(client: TestClient) -> None:
+    for path, methods in routes().items():
         address = path.replace("{id}", "x")
         has = {one.upper() for one in methods}
         has |= {"OPTIONS"} | ({"HEAD"} if "GET" in has else set())
@@ -44,7 +42,7 @@ def test_files_of_the_documentation_are_only_read(client: TestClient) -> None:
 
 
 def test_head_answers_as_get_without_a_body(
-    app: FastAPI, client: TestClient, start: Start, table: bytes, spec: Any
+    client: TestClient, start: Start, table: bytes, spec: Any
 ) -> None:
     session = start(60.0)
     training = client.post(
@@ -52,7 +50,7 @@ def test_head_answers_as_get_without_a_body(
     ).json()["id"]
     ids = {"predict": session["id"], "models": session["model"]["id"]}
     ids["train"] = training
-    for path, methods in routes(app).items():
+    for path, methods in routes().items():
         if "get" not in methods or path == "/metrics":
             continue
         address = path.replace("{id}", ids.get(path.split("/")[1], "x"))
@@ -67,10 +65,8 @@ def test_head_answers_as_get_without_a_body(
                 assert head.headers.get(name) == got.headers.get(name), path
 
 
-def test_a_field_that_stands_twice_is_refused_in_every_body(
-    app: FastAPI, client: TestClient
-) -> None:
-    for path, methods in routes(app).items():
+def test_a_field_that_stands_twice_is_refused_in_every_body(client: TestClient) -> None:
+    for path, methods in routes().items():
         for method, operation in methods.items():
             content = operation.get("requestBody", {}).get("content", {})
             if "application/json" not in content:

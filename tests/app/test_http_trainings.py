@@ -208,29 +208,6 @@ def test_wrong_body_is_refused(client: TestClient) -> None:
         assert response.headers["content-type"] == "application/problem+json"
 
 
-def test_dataset_that_is_no_table_is_refused(client: TestClient) -> None:
-    response = client.post("/datasets", files={"dataset": ("a.csv", b"a,a\n1,2\n")})
-
-    assert response.status_code == 422
-    assert client.post("/datasets", json={}).status_code == 422
-    assert client.post("/datasets", content=b"a").status_code == 415
-    assert client.get("/datasets").json()["items"] == []
-
-
-def test_what_is_not_there_is_404(client: TestClient) -> None:
-    for method, path in [
-        ("GET", "/train/trn_none"),
-        ("GET", "/train/trn_none/events"),
-        ("POST", "/train/trn_none/cancel"),
-        ("GET", "/datasets/dat_none"),
-        ("DELETE", "/datasets/dat_none"),
-    ]:
-        response = client.request(method, path)
-
-        assert response.status_code == 404
-        assert response.json()["type"] == "/problems/not-found"
-
-
 def test_training_is_cancelled_once(
     client: TestClient, table: bytes, spec: Spec
 ) -> None:

@@ -125,6 +125,7 @@ SIGNED = "fee;rate;y\n" + "".join(
 )
 
 
+@pytest.mark.usefixtures("short_panels")
 def test_table_with_signs_is_drafted_trained_and_predicted_as_it_is(tmp_path, run):
     data, spec, model = (tmp_path / one for one in ("t.csv", "s.json", "m.json"))
     data.write_text(SIGNED.replace(";", "\t"))
@@ -289,6 +290,7 @@ def test_empty_file_is_refused_as_such(tmp_path, run, content):
     assert finished.err == "refused table: must have a header; the file is empty\n"
 
 
+@pytest.mark.usefixtures("short_panels")
 def test_bad_rows_are_skipped_on_request_and_counted(tmp_path, run):
     data, spec, model = (tmp_path / one for one in ("t.csv", "s.json", "m.json"))
     rows = [f"{k % 7},{k % 5},{k % 2}" for k in range(60)]

@@ -13,6 +13,7 @@ from askless.app.main import OPEN, create_app
 from askless.app.service import keys
 from askless.app.settings.settings import Settings
 from tests.app.clinic import Make, clinic, model_json
+from tests.applications import openapi_document
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
 
@@ -24,10 +25,9 @@ def app(settings: Settings) -> FastAPI:
 
 
 @pytest.fixture(scope="module")
-def routes(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str]]:
+def routes() -> list[tuple[str, str]]:
     """Every method and address of the API."""
-    home = tmp_path_factory.mktemp("routes")
-    paths = create_app(Settings(home=home)).openapi()["paths"]
+    paths = openapi_document()["paths"]
     return [
         (method.upper(), path)
         for path, operations in paths.items()
@@ -59,20 +59,20 @@ def test_no_scope_opens_what_another_is_for(
     client: TestClient, key: Make, routes: list[tuple[str, str]]
 ) -> None:
     """Each route is opened by the one scope that the document names for it."""
-    headers = {scope: key(scope) for scope in keys.SCOPES}
-    paths = client.get("/openapi.json").json()["paths"]
+    with_scope = {scope: key(scope) for scope in keys.SCOPES}
+    with_others = {scope: key(*{*keys.SCOPES} - {scope}) for scope in keys.SCOPES}
+    paths = openapi_document()["paths"]
     for method, path in scoped(routes):
         address = path.replace("{id}", "mdl_1")
-        opening = [
-            scope
-            for scope, header in headers.items()
-            if client.request(method, address, headers=header).status_code != 403
-        ]
-        right = "read" if method == "GET" else "write"
+        ((scope,),) = (one["key"] for one in paths[path][method.lower()]["security"])
+        is_open, is_closed = (
+            client.request(method, address, headers=headers[scope]).status_code
+            for headers in (with_scope, with_others)
+        )
 
-        assert len(opening) == 1, (method, path, opening)
-        assert opening[0].endswith(right)
-        assert paths[path][method.lower()]["security"] == [{"key": opening}]
+        assert scope.endswith("read" if method == "GET" else "write")
+        assert is_open != 403, (method, path, scope)
+        assert is_closed == 403, (method, path, scope)
 
 
 @pytest.mark.parametrize(

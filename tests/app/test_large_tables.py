@@ -40,9 +40,7 @@ def trained(run, place, source, *options):
     [
         "data.parquet",
         "parts",
-        "file://{}/parts",
         "file://{}/parts/*.parquet",
-        "file://{}/data.parquet",
     ],
 )
 def test_every_way_to_keep_a_table_trains_the_same_model(run, place, source):
@@ -57,10 +55,9 @@ def test_processes_train_the_same_model(run, place):
     assert trained(run, place, place / "data.parquet", "--processes", 2) == alone
 
 
-@pytest.mark.parametrize("cell", [b"inf", b"-inf"])
-def test_bad_cell_of_a_later_file_is_refused_with_its_row(run, place, cell):
+def test_bad_cell_of_a_later_file_is_refused_with_its_row(run, place):
     lines = noisy_table().split(b"\n")
-    lines[111] = cell + lines[111][lines[111].index(b",") :]
+    lines[111] = b"-inf" + lines[111][lines[111].index(b",") :]
     table = pyarrow.csv.read_csv(BytesIO(b"\n".join(lines)))
     write(place / "parts" / "2.parquet", table.slice(50))
     out = place / "model.json"
@@ -68,20 +65,8 @@ def test_bad_cell_of_a_later_file_is_refused_with_its_row(run, place, cell):
     refused = run("train", place / "parts", "--spec", place / "spec.json", "-o", out)
 
     assert refused.code == 2
-    assert (
-        f"column a: must be finite; found {cell.decode()!r} in row 111" in refused.err
-    )
+    assert "column a: must be finite; found '-inf' in row 111" in refused.err
     assert not out.exists()
-
-
-@pytest.mark.parametrize("source", ["nowhere.parquet", "s3x://nowhere/t.parquet"])
-def test_table_that_is_not_there_is_refused(run, place, source):
-    refused = run(
-        *("train", source, "--spec", place / "spec.json", "-o", place / "model.json")
-    )
-
-    assert refused.code == 2
-    assert "table: must be" in refused.err
 
 
 def test_worker_reads_an_upload_in_parquet_a_column_at_a_time(jobs, place, monkeypatch):
@@ -106,11 +91,10 @@ def note(method, read):
     return noted
 
 
-@pytest.mark.parametrize("shards", [2, 3])
-def test_shards_train_the_same_model(run, place, shards):
+def test_shards_train_the_same_model(run, place):
     alone = trained(run, place, place / "data.parquet")
 
-    assert trained(run, place, place / "data.parquet", "--shards", shards) == alone
+    assert trained(run, place, place / "data.parquet", "--shards", 3) == alone
 
 
 def test_shards_of_what_does_not_boost_are_refused(run, place):

@@ -23,6 +23,7 @@ from askless.app.store.retries import idempotency_keys, lock
 from askless.app.worker.errands import Errands
 from tests.app.clinic import Answer, Json, Put, Start, clinic, form, model_json, said
 from tests.app.jobs import Jobs
+from tests.applications import openapi_document
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -83,12 +84,11 @@ def posts(
 
 
 def test_each_post_is_done_once_and_answered_again(
-    app: FastAPI,
     client: TestClient,
     engine: sa.Engine,
     posts: dict[str, tuple[str, Json]],
 ) -> None:
-    paths = app.openapi()["paths"]
+    paths = openapi_document()["paths"]
     found = {one for one in paths if "post" in paths[one]}
     assert found - UNCHANGING - TRIED_ELSEWHERE == set(posts)
 

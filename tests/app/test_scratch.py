@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.app.documents.spec.spec import read_spec
@@ -118,7 +118,6 @@ def test_commas_that_a_late_block_explains_are_read_as_in_the_whole(
 CELL = st.sampled_from(["1", "2,5", "-", "", "NA", "x", " y ", '"q\n"', "é", "1;2"])
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.lists(CELL, min_size=1, max_size=3), min_size=1, max_size=12),
     st.sampled_from([",", ";", "\t"]),

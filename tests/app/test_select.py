@@ -147,21 +147,6 @@ def test_wrong_option_is_refused(
     assert words in err
 
 
-def test_wrong_spec_and_table_are_refused(select: Any, place: Path) -> None:
-    wrong = SPEC | {"selection": {"method": "x", "rounds": 0, "k": 3}}
-    (place / "wrong.json").write_text(json.dumps(wrong))
-    (place / "wrong.csv").write_text("noise,one,other,y\nx,1,0,sick\n1,1,1,well\n")
-
-    _, _, by_spec = select(spec="wrong.json")
-    code, _, by_table = select(data="wrong.csv")
-
-    assert code == 2
-    for words in ("selection.method", "selection.rounds", "unknown field"):
-        assert words in by_spec
-    assert "column noise: must be a number, or empty; " in by_table
-    assert "; found 'x' in row 1" in by_table
-
-
 def test_names_are_no_markup() -> None:
     catalogue = Catalogue((Feature("[red]x"),))
     found = Selection("sfs", "knn", (0,), 1_000_000, 0.5, (), 0.5, 0)

@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from askless.app.uploads import Bounds, read_table
+from askless.app.uploads import read_table
 from askless.app.uploads.streams import HeldTable, open_table
 from askless.core.errors import RefusedError
+from tests.levels import at_most
 
 DAY = datetime.date(2026, 11, 23)
 KINDS = {
@@ -62,7 +63,7 @@ def refused(work):
     return str(caught.value)
 
 
-@pytest.mark.parametrize("group", [1, 2, 4, 6])
+@pytest.mark.parametrize("group", [1, 4])
 @pytest.mark.parametrize("name", KINDS)
 def test_column_is_what_the_whole_table_has(name, group, tmp_path):
     path = write(tmp_path / "t.parquet", group=group)
@@ -81,7 +82,7 @@ def test_cells_wanted_as_written_are_so(tmp_path):
     assert column.tolist() == ["1", " 2 ", None, "n/a", "-", "3.5"]
 
 
-@settings(max_examples=40, deadline=None)
+@at_most(40)
 @given(st.data())
 def test_rows_are_those_of_the_whole_column(tmp_path_factory, data):
     group = data.draw(st.integers(1, 6))
@@ -231,13 +232,6 @@ def test_names_are_tidied_and_never_stand_twice(tmp_path):
     assert "column 'a': names must be unique" in refused(lambda: open_table(twice))
 
 
-@pytest.mark.parametrize("bounds", [Bounds(columns=3), Bounds(rows=5)])
-def test_more_than_may_be_is_refused_by_the_footer(tmp_path, bounds):
-    path = write(tmp_path / "t.parquet")
-
-    assert "at most" in refused(lambda: open_table(path, bounds=bounds))
-
-
 def test_table_is_sent_to_another_process(tmp_path):
     streamed = open_table(write(tmp_path / "t.parquet"))
     streamed.decide_types(["gaps, then numbers"])
@@ -257,19 +251,9 @@ def test_cells_are_had_as_the_file_has_them(tmp_path):
     assert len(streamed.read_cells(0, 0, "whole")) == 0
 
 
-def test_column_that_no_text_can_be_made_of_is_refused(tmp_path):
-    table = pa.table({"list": pa.array([[1], [2], []])})
-    streamed = open_table(write(tmp_path / "t.parquet", table))
-
-    assert "column list: must hold" in refused(
-        lambda: streamed.read_rows(0, 2, ["list"])
-    )
-
-
 CELLS = st.sampled_from(["1", " 2.5 ", "nan", "-nan", "-", "n/a", "inf", "x", None])
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(CELLS, min_size=1, max_size=6), st.integers(1, 3), st.booleans())
 def test_groups_of_texts_are_numbers_where_the_whole_is(
     tmp_path_factory, cells, group, is_text

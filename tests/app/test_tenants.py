@@ -18,6 +18,7 @@ from askless.app.store.database.engine import transaction
 from askless.app.store.schema import all_tables
 from tests.app.clinic import clinic, form, model_json, said
 from tests.app.jobs import Jobs
+from tests.applications import openapi_document
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -99,8 +100,8 @@ def things(
     }
 
 
-def routes(app: FastAPI) -> list[tuple[str, str]]:
-    paths = app.openapi()["paths"]
+def routes() -> list[tuple[str, str]]:
+    paths = openapi_document()["paths"]
     return [(method.upper(), path) for path in paths for method in paths[path]]
 
 
@@ -110,7 +111,6 @@ def address_of(path: str, things: dict[str, str]) -> str:
 
 
 def test_another_tenants_ids_are_not_found(
-    app: FastAPI,
     client: TestClient,
     headers: list[dict[str, str]],
     things: dict[str, str],
@@ -121,7 +121,7 @@ def test_another_tenants_ids_are_not_found(
         "/predict/{id}": {"budget": 9},
     }
     walked = 0
-    for method, path in routes(app):
+    for method, path in routes():
         if "{id}" not in path or path.startswith("/problems"):
             continue
         address, body = address_of(path, things), bodies.get(path, {})
@@ -217,14 +217,13 @@ def test_ids_of_charges_count_no_other_tenants(
 
 
 def test_every_statement_on_a_tenants_tables_has_a_tenant(
-    app: FastAPI,
     client: TestClient,
     headers: list[dict[str, str]],
     statements: list[str],
     things: dict[str, str],
 ) -> None:
     """A walk over every route; the exceptions are named above."""
-    for method, path in routes(app):
+    for method, path in routes():
         client.request(method, address_of(path, things), headers=headers[0])
     tables = "|".join(OWNED)
     about = re.compile(rf"(FROM|UPDATE|INTO|JOIN) ({tables})\b")

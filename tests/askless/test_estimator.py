@@ -24,7 +24,7 @@ from tests.small import finish
 
 COSTS = {"age": 1, "dose": 2.5, "sex": 0.5}
 GROUPS = [{"name": "form", "members": ["sex", "smokes"], "fee": 2}]
-ALGORITHMS = ["auto", "adaboost_bt_smoothed", "random_forest"]
+ALGORITHMS = ["auto", "adaboost_bt_smoothed"]
 BUDGETS = [0, 2.5, 4, None]
 
 

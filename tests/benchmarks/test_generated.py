@@ -95,6 +95,7 @@ def test_regime_of_cube_nm_12_says_which_features_tell():
     assert math.isnan(reference(5))
 
 
+@pytest.mark.full
 def test_rows_have_errors_of_fixed_sets_and_of_own_questions():
     rows = generated.make_rows("indicator", 1000, "fast", 2)
 
@@ -141,6 +142,7 @@ def test_shuffled_labels_are_the_same_labels_elsewhere():
     np.testing.assert_array_equal(other.values, dataset.values)
 
 
+@pytest.mark.full
 def test_own_questions_are_in_force_as_labels_are_and_nowhere_when_shuffled():
     random = np.random.default_rng(0)
     dataset = shuffled.load_rows("multiplexer", 1000, random)

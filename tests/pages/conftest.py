@@ -6,6 +6,7 @@ skipped.
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,17 +15,15 @@ from fastapi.testclient import TestClient
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 from askless.app.documents.model.model import model_from_json
-from askless.app.main import create_app
 from askless.app.settings.settings import Settings
 from askless.core.model.model import Model
 from tests.app.conftest import (  # noqa: F401  # fixtures
-    database_url,
     read_here,
-    settings,
     sqlite_template,
     warm_kernels,
 )
 from tests.app.servers import Server
+from tests.kept import Applications, kept_applications  # noqa: F401  # a fixture
 from tests.pages.site import BROWSER, Site, fill, heart
 from tests.pages.visitors import Visitor
 
@@ -46,16 +45,25 @@ def is_local() -> bool:
 
 
 @pytest.fixture
-def app(settings: Settings, is_local: bool) -> FastAPI:  # noqa: F811  # a fixture
-    return create_app(settings, is_local=is_local)
+def settings(applications: Applications, sqlite_template: Path) -> Settings:  # noqa: F811
+    url = applications.renew_database(sqlite_template)
+    return Settings(home=applications.home, database_url=url)
 
 
 @pytest.fixture
-def client(app: FastAPI, is_local: bool) -> Iterator[TestClient]:
+def app(settings: Settings, is_local: bool, applications: Applications) -> FastAPI:
+    return applications.find(settings, is_local=is_local)
+
+
+@pytest.fixture
+def client(
+    app: FastAPI, is_local: bool, applications: Applications
+) -> Iterator[TestClient]:
     """A client that follows no redirect; without keys it prefers pages."""
     url = "http://127.0.0.1" if is_local else "http://askless.test"
     headers = BROWSER if is_local else {}
-    with TestClient(app, url, headers=headers, follow_redirects=False) as made:
+    more = {"headers": headers, "follow_redirects": False}
+    with applications.client(app, url, **more) as made:
         yield made
 
 
@@ -126,11 +134,3 @@ def open_page(browser: Browser, site: Site, **more: Any) -> Iterator[Page]:
 def page(browser: Browser, site: Site) -> Iterator[Page]:
     """A page with JavaScript."""
     yield from open_page(browser, site)
-
-
-@pytest.fixture(params=[True, False], ids=["script", "no-script"])
-def any_page(
-    request: pytest.FixtureRequest, browser: Browser, site: Site
-) -> Iterator[Page]:
-    """A page with JavaScript, and once more without."""
-    yield from open_page(browser, site, java_script_enabled=request.param)

@@ -5,7 +5,6 @@ writes a page adds its states to SHOTS.
 """
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -37,7 +36,7 @@ from askless.core.table.check import CheckedTable
 from askless.core.training.params import BoostParams
 from tests.app.servers import Server
 from tests.pages.conftest import launch
-from tests.pages.site import Site, fill
+from tests.pages.site import Site, fill, working
 from tests.small import pull
 
 IMAGES = Path(__file__).parents[2] / "docs" / "img"
@@ -58,38 +57,30 @@ class Shot(NamedTuple):
     play: Callable[[Page, Site], None]
 
 
+def at(path: str) -> Callable[[Page, Site], None]:
+    """Open an address, in which `{}` is the model."""
+
+    def play(page: Page, site: Site) -> None:
+        page.goto(path.format(site.model_id))
+
+    return play
+
+
 def play_home(page: Page, site: Site) -> None:
     site.start(client_ref=next(VISITS))
     page.goto("/ui")
 
 
-def play_sign_in(page: Page, site: Site) -> None:
+def play_wrong_key(page: Page, site: Site) -> None:
     del site
     page.goto("/ui/sign-in")
-
-
-def play_wrong_key(page: Page, site: Site) -> None:
-    play_sign_in(page, site)
     page.get_by_label("Key").fill("askl_1_2")
     page.get_by_role("button", name="Sign in").click()
-
-
-def play_models(page: Page, site: Site) -> None:
-    del site
-    page.goto("/ui/models")
-
-
-def play_model(page: Page, site: Site) -> None:
-    page.goto(f"/ui/models/{site.model_id}")
 
 
 def play_sessions(page: Page, site: Site) -> None:
     site.start(client_ref=next(VISITS))
     page.goto("/ui/sessions")
-
-
-def play_start(page: Page, site: Site) -> None:
-    page.goto(f"/ui/sessions/new?model={site.model_id}")
 
 
 def play_question(page: Page, site: Site) -> None:
@@ -123,10 +114,6 @@ def play_result(page: Page, site: Site) -> None:
     page.goto(f"/ui/sessions/{session['id']}/result")
 
 
-def play_plan(page: Page, site: Site) -> None:
-    page.goto(f"/ui/models/{site.model_id}/plan?budget=60")
-
-
 def play_comparison(page: Page, site: Site) -> None:
     spec = json.loads((DATA / "heart.json").read_text(encoding="utf-8"))
     with TemporaryDirectory() as place:
@@ -156,13 +143,9 @@ def play_keys(page: Page, site: Site) -> None:
     page.goto("/ui/keys")
 
 
-def play_new_key(page: Page, site: Site) -> None:
+def play_made_key(page: Page, site: Site) -> None:
     del site
     page.goto("/ui/keys/new")
-
-
-def play_made_key(page: Page, site: Site) -> None:
-    play_new_key(page, site)
     page.get_by_label("Name").fill("night clinic")
     page.get_by_label("Clinician").check()
     page.get_by_role("button", name="Make the key").click()
@@ -236,11 +219,6 @@ def play_training(page: Page, site: Site) -> None:
     page.goto(f"/ui{address}")
 
 
-def play_trainings(page: Page, site: Site) -> None:
-    del site
-    page.goto("/ui/train")
-
-
 def upload(site: Site, table: str) -> str:
     """Upload a table of the demo, and return its id."""
     text = (DATA / f"{table}.csv").read_text(encoding="utf-8")
@@ -249,16 +227,16 @@ def upload(site: Site, table: str) -> str:
 
 # The first ones see three models, and few cases.
 SHOTS = (
-    Shot("sign-in", play_sign_in),
+    Shot("sign-in", at("/ui/sign-in")),
     Shot("sign-in-wrong", play_wrong_key),
     Shot("home", play_home),
-    Shot("models", play_models),
-    Shot("model", play_model),
-    Shot("start", play_start),
+    Shot("models", at("/ui/models")),
+    Shot("model", at("/ui/models/{}")),
+    Shot("start", at("/ui/sessions/new?model={}")),
     Shot("question", play_question),
     Shot("result", play_result),
     Shot("sessions", play_sessions),
-    Shot("plan", play_plan),
+    Shot("plan", at("/ui/models/{}/plan?budget=60")),
     Shot("comparison", play_comparison),
     Shot("ledger", play_ledger),
     Shot("reversal", play_reversal),
@@ -268,9 +246,9 @@ SHOTS = (
     Shot("dataset", play_dataset),
     Shot("training-new", play_new_training),
     Shot("training", play_training),
-    Shot("trainings", play_trainings),
+    Shot("trainings", at("/ui/train")),
     Shot("keys", play_keys),
-    Shot("key-new", play_new_key),
+    Shot("key-new", at("/ui/keys/new")),
     Shot("key-made", play_made_key),
 )
 
@@ -308,15 +286,6 @@ def take(browser: Browser, site: Site, shot: Shot) -> None:
         context.close()
 
 
-@contextmanager
-def working(home: str) -> Iterator[None]:
-    """Have a worker, which ends with the block."""
-    command = [sys.executable, "-m", "askless.app.cli", "worker", "--with-parent"]
-    environment = os.environ | {"ASKLESS_HOME": home}
-    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment):
-        yield
-
-
 def play_demo(settings: Settings, url: str) -> Site:
     """Do what `make demo` does before it serves: train, and play the patients."""
     _, _, model = train_apart()
@@ -340,7 +309,7 @@ def served(
         server = Server(settings)
         stack.callback(server.close)
         if has_worker:
-            stack.enter_context(working(home))
+            stack.enter_context(working(Path(home)))
         browser = launch(playwright)
         yield (
             play_demo(settings, server.url) if has_patients else fill(server.url),

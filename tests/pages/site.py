@@ -1,7 +1,12 @@
 """The server that pages are tried on: what it holds, and how it is called."""
 
 import json
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +15,7 @@ import httpx
 
 # What a browser sends, which gets pages where a program gets documents.
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+VALUES = {"number": 60, "boolean": True}
 HEART = Path(__file__).parent / "heart.json"
 
 
@@ -18,22 +24,41 @@ class Site(NamedTuple):
 
     url: str
     model_id: str
+    #: calls an application of this process in place of the server
+    client: Any = None
 
-    def call(self, method: str, path: str, body: Any = None) -> Any:
-        """Call the API, which is the short way to a state that a page shows."""
-        url = self.url + path
-        response = httpx.request(method, url, json=body, trust_env=False, timeout=60)
+    def send(self, method: str, path: str, **more: Any) -> Any:
+        if self.client is not None:
+            headers = {"Accept": "application/json"}
+            response = self.client.request(method, path, headers=headers, **more)
+        else:
+            more |= {"trust_env": False, "timeout": 60}
+            response = httpx.request(method, self.url + path, **more)
         response.raise_for_status()
         return response.json() if response.content else None
 
-    def upload(self, name: str, table: str) -> dict[str, Any]:
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """Call the API, which is the short way to a state that a page shows."""
+        return self.send(method, path, json=body)
+
+    def upload(self, name: str, table: str) -> Any:
         """Upload a table and return it."""
-        files = {"dataset": (name, table)}
-        url = f"{self.url}/datasets"
-        response = httpx.post(url, files=files, trust_env=False, timeout=60)
-        response.raise_for_status()
-        made: dict[str, Any] = response.json()
-        return made
+        return self.send("POST", "/datasets", files={"dataset": (name, table)})
+
+    def bring(self, document: dict[str, Any]) -> "Site":
+        """Import a model as a version; return the site as that of this model."""
+        made = self.call("POST", "/models?as_version=true", document)
+        return self._replace(model_id=made["id"])
+
+    def answer(self, session: Any, outcome: str = "value") -> Any:
+        """Answer what is asked; return the session then."""
+        asked = session["question"]
+        given = {"feature": asked["feature"], "outcome": outcome}
+        if outcome == "value":
+            known = asked["categories"]
+            given["value"] = known[0] if known else VALUES[asked["type"]]
+        path = f"/predict/{session['id']}/answers"
+        return self.call("POST", path, {"answers": [given]})
 
     def start(self, budget: float | None = 60.0, **more: Any) -> dict[str, Any]:
         """Start a session and return it."""
@@ -50,8 +75,22 @@ def heart() -> dict[str, Any]:
 
 
 def fill(url: str) -> Site:
-    made = Site(url, "").call("POST", "/models?as_version=true", heart())
-    return Site(url, made["id"])
+    return Site(url, "").bring(heart())
+
+
+@contextmanager
+def working(home: Path) -> Iterator[None]:
+    """Have a worker, which ends with the block."""
+    command = [sys.executable, "-m", "askless.app.cli", "worker", "--with-parent"]
+    environment = os.environ | {"ASKLESS_HOME": str(home)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment):
+        yield
+
+
+def post(client: Any, path: str, **fields: Any) -> Any:
+    """Send a form as a browser does, with the token of a page."""
+    token = token_of(client.get("/ui/sign-in").text)
+    return client.post(path, data={"form_token": token, **fields})
 
 
 def token_of(page: str) -> str:

@@ -11,7 +11,8 @@ from playwright.sync_api import Page, expect
 
 from askless.app.documents.files import read_model
 from askless.app.pages.cases.asking import list_alternatives
-from tests.pages.site import Site, heart, token_of
+from askless.app.pages.plumbing import filters
+from tests.pages.site import Site, heart, post
 
 HOSTILE = "<script>alert(1)</script> \"q\" 'q' مستوى " + "x" * 100
 
@@ -20,12 +21,6 @@ HOSTILE = "<script>alert(1)</script> \"q\" 'q' مستوى " + "x" * 100
 def client(client: TestClient) -> TestClient:
     client.follow_redirects = True
     return client
-
-
-def send(client: TestClient, address: str, **fields: Any) -> Any:
-    """Send a form as a browser does, with the token of a page."""
-    token = token_of(client.get("/ui/sign-in").text)
-    return client.post(address, data={"form_token": token, **fields})
 
 
 def start(client: TestClient, model_id: str, **more: Any) -> dict[str, Any]:
@@ -41,14 +36,14 @@ def state_of(client: TestClient, session: dict[str, Any]) -> dict[str, Any]:
 
 def answer(client: TestClient, session: dict[str, Any], **fields: Any) -> Any:
     form = {"version": session["version"], "outcome": "value", **fields}
-    return send(client, f"/ui/sessions/{session['id']}/answers", **form)
+    return post(client, f"/ui/sessions/{session['id']}/answers", **form)
 
 
 def test_a_session_is_started_with_what_is_known(
     client: TestClient, model_id: str
 ) -> None:
     form = {"model": model_id, "limit": "some", "budget": "60.5", "known.age": "63"}
-    page = send(client, "/ui/sessions/new", **form, client_ref=HOSTILE)
+    page = post(client, "/ui/sessions/new", **form, client_ref=HOSTILE)
 
     found = client.get(f"/predict/{str(page.url).rpartition('/')[2]}").json()
     assert found["budget"]["limit"] == 60.5
@@ -72,27 +67,20 @@ def test_the_list_says_why_it_is_empty(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("field", "typed"),
     [
-        ("budget", "-1"),
-        ("budget", ""),
         ("known.age", "old"),
-        ("known.fbs", "perhaps"),
         ("client_ref", "x" * 201),
         ("confidence", "101"),
-        ("max_questions", "1.5"),
         ("explore", "51"),
-        ("explore", "often"),
     ],
 )
 def test_a_wrong_field_is_named_and_what_was_typed_stays(
     client: TestClient, model_id: str, field: str, typed: str
 ) -> None:
     form = {"model": model_id, "limit": "some", "budget": "60", "known.sex": "male"}
-    page = send(client, "/ui/sessions/new", **{**form, field: typed})
+    page = post(client, "/ui/sessions/new", **{**form, field: typed})
 
     assert page.status_code == 422
-    assert f'href="#f-{field.replace(".", "_2e_").replace("_r", "_5f_r")}"' in (
-        page.text.replace("max_5f_questions", "max_questions")
-    )
+    assert f'href="#f-{filters.identifier(field)}"' in page.text
     assert '<option value="male" selected>' in page.text
     assert client.get("/predict").json()["items"] == []
 
@@ -116,7 +104,7 @@ def test_an_odd_value_is_asked_about_before_it_is_charged(
     assert state_of(client, session)["budget"]["spent"] == 7.27
 
 
-@pytest.mark.parametrize("text", ["", "many", "NaN", "1e999"])
+@pytest.mark.parametrize("text", ["many", "1e999"])
 def test_a_wrong_answer_is_refused_at_its_field(
     client: TestClient, model_id: str, text: str
 ) -> None:
@@ -150,26 +138,16 @@ def test_what_costs_too_much_is_said_and_the_budget_is_raised(
     refused = answer(client, session, **dear)
     address = f"/ui/sessions/{session['id']}/terms"
     wrong = [
-        send(client, address, version=session["version"], budget=typed).status_code
+        post(client, address, version=session["version"], budget=typed).status_code
         for typed in ("many", "nan", "")
     ]
-    send(client, address, version=session["version"], budget="200")
+    post(client, address, version=session["version"], budget="200")
 
     assert [refused.status_code, *wrong] == [422] * 4
     assert "100.90 CAD, and 60.00 CAD" in refused.text
     assert state_of(client, session)["budget"]["limit"] == 200
     answer(client, state_of(client, session), **dear)
     assert state_of(client, session)["budget"]["spent"] == 100.9
-
-
-def test_what_is_not_there_is_no_page(client: TestClient, model_id: str) -> None:
-    session = start(client, model_id)
-    here = f"/ui/sessions/{session['id']}"
-
-    assert client.get("/ui/sessions/ses_0").status_code == 404
-    assert client.get(here, params={"feature": HOSTILE}).status_code == 404
-    assert answer(client, session, feature=HOSTILE).status_code == 404
-    assert client.get("/ui/sessions/new?model=none").status_code == 404
 
 
 def bundled() -> dict[str, Any]:
@@ -237,3 +215,26 @@ def test_the_words_follow_the_slider(page: Page, site: Site) -> None:
     expect(page.get_by_label("Budget", exact=True)).to_have_value("0")
     expect(page.get_by_role("status")).to_contain_text("At 0 CAD: 46 % error, 0 tests")
     expect(page.locator(".here")).to_have_attribute("data-place", "0")
+
+
+def test_the_fee_of_a_reversed_charge_is_in_the_next_one(
+    client: TestClient, model_id: str
+) -> None:
+    session = start(client, model_id, stop={"certain": False})
+    here = f"/predict/{session['id']}"
+    for feature, value in (("chol", 240), ("fbs", False)):
+        given = {"feature": feature, "outcome": "value", "value": value}
+        # The model has no use for fbs.
+        body = {"answers": [given], "insist": True}
+        client.post(f"{here}/answers", json=body)
+        if feature == "chol":
+            entry = client.get(f"{here}/ledger").json()["items"][0]["id"]
+            client.post(f"/ledger/{entry}/reverse", json={"reason": "spilt"})
+
+    page = client.get(f"/ui/sessions/{session['id']}/result").text
+
+    bill = page.split("oldest first</caption>")[1].partition("</table>")[0]
+    assert bill.count("with 2.10 CAD for") == 2
+    assert bill.count("given back") == 1
+    address = re.findall(r'href="(/ui/[^"]+)">Download as JSON', page)[0]
+    assert client.get(address).json() == state_of(client, session)

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from playwright.sync_api import Page, expect
 
 from askless.app.documents.model.model import model_to_json
 from askless.app.main import create_app
 from askless.app.pages.cases.trying import make_offer
 from askless.app.settings.settings import Settings
 from askless.core.model.model import Model
-from tests.pages.site import BROWSER, Site, token_of
+from tests.pages.site import BROWSER, post
 
 
 def with_saving(model: Model) -> Model:
@@ -27,11 +26,6 @@ def with_saving(model: Model) -> Model:
 def put(client: TestClient, model: Model) -> str:
     made = client.post("/models?as_version=true", json=model_to_json(model))
     return str(made.json()["id"])
-
-
-def try_case(client: TestClient, **form: str) -> Any:
-    token = token_of(client.get("/ui").text)
-    return client.post("/ui/try", data={"form_token": token, **form})
 
 
 def test_a_saving_is_told_only_where_it_was_measured(
@@ -83,21 +77,12 @@ def test_a_model_without_a_curve_is_neither_praised_nor_offered(
     assert "Start a session" in page
 
 
-def test_a_case_is_tried_by_one_click(any_page: Page, site: Site) -> None:
-    any_page.goto("/ui")
-    any_page.get_by_role("button", name="Try a case").click()
-
-    expect(any_page).to_have_url(re.compile("/ui/sessions/ses_"))
-    assert any_page.locator("main form").count() > 0
-    assert site.call("GET", "/predict")["items"][0]["budget"]["spent"] == 0
-
-
 def test_a_first_answer_is_taken_and_charged(client: TestClient, model: Model) -> None:
     id = put(client, model)
     first = make_offer({id: model})
     assert first is not None
     value = first.answers[0][0]
-    made = try_case(client, model=id, feature=first.feature.name, value=value)
+    made = post(client, "/ui/try", model=id, feature=first.feature.name, value=value)
     session = client.get(f"/predict/{made.headers['location'].split('/')[-1]}").json()
 
     assert made.status_code == 303
@@ -110,7 +95,7 @@ def test_an_odd_first_answer_is_asked_again_and_not_charged(
     client: TestClient, model: Model, typed: str
 ) -> None:
     id = put(client, model)
-    made = try_case(client, model=id, feature="age", value=typed)
+    made = post(client, "/ui/try", model=id, feature="age", value=typed)
     session = client.get(f"/predict/{made.headers['location'].split('/')[-1]}").json()
 
     assert (session["answers"], session["budget"]["spent"]) == ([], 0)
@@ -119,8 +104,8 @@ def test_an_odd_first_answer_is_asked_again_and_not_charged(
 def test_a_feature_that_is_none_is_refused(client: TestClient, model: Model) -> None:
     id = put(client, model)
 
-    assert try_case(client, model=id, feature="x", value="1").status_code == 422
-    assert try_case(client, model="mdl_x").status_code == 404
+    assert post(client, "/ui/try", model=id, feature="x", value="1").status_code == 422
+    assert post(client, "/ui/try", model="mdl_x").status_code == 404
 
 
 def test_the_foot_has_the_operators_note_and_no_other(settings: Settings) -> None:

@@ -8,8 +8,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.pages.hostile import MARKUP, hostile_model
-from tests.pages.site import heart
-from tests.pages.test_cases import answer, send, state_of
+from tests.pages.site import heart, post
+from tests.pages.test_cases import answer, state_of
 
 ODD = {"script", "img", "b", "a", "foreignObject", "option"}
 
@@ -66,11 +66,11 @@ def test_no_log_holds_what_was_typed(
     }
     version = state_of(client, session)["version"]
     pages = [
-        send(client, f"{here}/terms", version=version, budget=secret),
-        send(client, f"{here}/stop", version=secret),
-        send(client, f"{here}/outcome", label=secret),
-        send(client, "/ui/sessions/new", model=model, limit=secret, budget=secret),
-        send(client, "/ui/sign-in", key=secret, next=secret),
+        post(client, f"{here}/terms", version=version, budget=secret),
+        post(client, f"{here}/stop", version=secret),
+        post(client, f"{here}/outcome", label=secret),
+        post(client, "/ui/sessions/new", model=model, limit=secret, budget=secret),
+        post(client, "/ui/sign-in", key=secret, next=secret),
         client.get("/ui/sessions", params={"client_ref": secret}),
     ]
 

@@ -57,31 +57,14 @@ def test_a_key_is_made_once_and_its_secret_shown_once(
     assert client.get("/predict", headers=head).status_code == 200
 
 
-def test_a_revoked_key_opens_nothing(client: TestClient, ours: Visitor) -> None:
-    ours.send("POST", "/ui/keys", wish(ours))
-    address = f"/ui/keys/{keys_of(client, ours)[0]['id']}/revoke"
-    asked = ours.ask("GET", address)[1]
-    done = ours.send("POST", address, {"form_token": ours.token})
-    listed = ours.ask("GET", done.headers["location"])[1]
-
-    assert "&lt;script&gt;alert(1)" in asked
-    assert "The key is revoked." in listed
-    assert keys_of(client, ours)[0]["revoked_at"] is not None
-    assert 'class="danger"' not in ours.ask("GET", address)[1]
-
-
 @pytest.mark.parametrize(
     ("field", "text"),
     [
-        ("name", ""),
         ("name", "a\x00b"),
-        ("name", "x" * 201),
         ("days", "0"),
         ("days", "1.5"),
-        ("days", "9" * 30),
         ("scopes", "all"),
         ("limits.rows", "many"),
-        ("limits.rows", "0"),
         ("limits.rows", "9" * 18),
     ],
 )
@@ -96,16 +79,6 @@ def test_a_wrong_field_is_named_and_what_was_typed_stays(
     # The box of a scope, and that no role was chosen.
     assert refused.text.count(" checked") == (field != "scopes") + 1
     assert len(keys_of(client, ours)) == 1
-
-
-def test_without_a_scope_chosen_the_rule_is_said(ours: Visitor) -> None:
-    form = wish(ours)
-    del form["scopes"]
-
-    refused = ours.send("POST", "/ui/keys", form)
-
-    assert refused.status_code == 422
-    assert 'id="f-scopes-error"' in refused.text
 
 
 def test_a_role_is_a_set_of_scopes(client: TestClient, ours: Visitor) -> None:

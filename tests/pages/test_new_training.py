@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.pages.test_forms import Forms
+from tests.pages.visits import Html
 
 TABLE = "age,chol,kind,ill\n" + "".join(
     f"{30 + row % 9},{200 + row % 11},{'abc'[row % 3]},{row % 2}\n" for row in range(40)
@@ -16,7 +16,7 @@ HOSTILE = '<script>alert(1)</script>, "' + "x" * 300
 
 def fields_of(page: str) -> dict[str, str]:
     """Return what the form that orders a training holds."""
-    orders = (form for form in Forms(page).found if form.action == "/ui/train/new")
+    orders = (form for form in Html(page).forms if form.action == "/ui/train/new")
     return next(form.fields for form in orders if form.method == "post")
 
 
@@ -116,7 +116,7 @@ def test_each_wrong_field_is_told_and_all_that_was_typed_is_kept(
 def test_a_spec_may_be_pasted_instead(client: TestClient) -> None:
     address = put(client, TABLE)
     fields = fields_of(client.get(f"{address}&target=ill").text)
-    spec = send(client, fields, "save").text
+    spec = send(client, fields, "save", same_cost="yes").text
     few = {one: fields[one] for one in ("form_token", "dataset", "target", "once")}
 
     checked = send(client, few, "check-spec", spec=spec)

@@ -8,8 +8,8 @@ from fastapi.testclient import TestClient
 
 from askless.app.words.wording import MOST_NAMED, describe_useless
 from tests.app.clinic import ageless, clinic, many, model_json
-from tests.pages.test_cases import answer, client, start, state_of  # noqa: F401
-from tests.pages.test_forms import Form, Forms
+from tests.pages.test_cases import answer, start, state_of
+from tests.pages.visits import Form, Html
 
 USELESS = (
     "This answer can&#39;t be used: nothing that the model asks depends on it. It was "
@@ -21,17 +21,23 @@ GO_ON = "Go on all the same"
 
 
 @pytest.fixture
-def session(client: TestClient) -> dict[str, Any]:  # noqa: F811
+def client(client: TestClient) -> TestClient:
+    client.follow_redirects = True
+    return client
+
+
+@pytest.fixture
+def session(client: TestClient) -> dict[str, Any]:
     """A session that asks for sex and could use cholesterol, and nothing else."""
     return begin(client, ageless())
 
 
-def begin(client: TestClient, ensemble: Any, **more: Any) -> dict[str, Any]:  # noqa: F811
+def begin(client: TestClient, ensemble: Any, **more: Any) -> dict[str, Any]:
     model = client.post("/models", json=model_json(ensemble, "m")).json()
     return start(client, model["id"], **{"stop": {"certain": False}, **more})
 
 
-def show(client: TestClient, session: dict[str, Any], more: str = "") -> str:  # noqa: F811
+def show(client: TestClient, session: dict[str, Any], more: str = "") -> str:
     return str(client.get(f"/ui/sessions/{session['id']}{more}").text)
 
 
@@ -42,10 +48,15 @@ def offered(text: str) -> list[str]:
 
 
 def answers_form(text: str) -> Form:
-    return next(one for one in Forms(text).found if one.action.endswith("/answers"))
+    """Return the form that answers, as if each of its buttons were a field."""
+    forms = Html(text).forms
+    form = next(each for each in forms if each.action.endswith("/answers"))
+    for name, value in form.buttons.values():
+        form.fields.setdefault(name, value)
+    return form
 
 
-def press_again(client: TestClient, page: Any, **typed: str) -> Any:  # noqa: F811
+def press_again(client: TestClient, page: Any, **typed: str) -> Any:
     """Press the second button as a browser without JavaScript does."""
     form = answers_form(page.text)
     fields = {**form.fields, **typed}
@@ -53,8 +64,7 @@ def press_again(client: TestClient, page: Any, **typed: str) -> Any:  # noqa: F8
 
 
 def test_useless_answer_is_said_to_be_one_and_not_charged(
-    client: TestClient,  # noqa: F811
-    session: dict[str, Any],
+    client: TestClient, session: dict[str, Any]
 ) -> None:
     page = answer(client, session, **{"feature": "age", "value.age": "63"})
 
@@ -65,7 +75,7 @@ def test_useless_answer_is_said_to_be_one_and_not_charged(
     assert state_of(client, session) == session
 
 
-def test_second_button_charges_it(client: TestClient, session: dict[str, Any]) -> None:  # noqa: F811
+def test_second_button_charges_it(client: TestClient, session: dict[str, Any]) -> None:
     page = answer(client, session, **{"feature": "age", "value.age": "63"})
 
     done = press_again(client, page)
@@ -76,19 +86,8 @@ def test_second_button_charges_it(client: TestClient, session: dict[str, Any]) -
     assert (after["budget"]["spent"], after["answers"][0]["value"]) == (1.0, 63)
 
 
-def test_second_button_orders_it_where_it_was_ordered(
-    client: TestClient,  # noqa: F811
-    session: dict[str, Any],
-) -> None:
-    page = answer(client, session, feature="age", outcome="ordered")
-
-    press_again(client, page)
-
-    assert state_of(client, session)["pending"] == ["age"]
-
-
 def test_odd_useless_answer_is_charged_once_both_are_confirmed(
-    client: TestClient,  # noqa: F811
+    client: TestClient,
 ) -> None:
     ensemble = ageless()
     raw = model_json(ensemble, "m")
@@ -107,8 +106,7 @@ def test_odd_useless_answer_is_charged_once_both_are_confirmed(
 
 
 def test_answer_that_is_of_use_has_no_second_button(
-    client: TestClient,  # noqa: F811
-    session: dict[str, Any],
+    client: TestClient, session: dict[str, Any]
 ) -> None:
     dear = answer(client, session, **{"feature": "chol", "value.chol": "many"})
     taken = answer(client, session, **{"feature": "chol", "value.chol": "240"})
@@ -118,8 +116,7 @@ def test_answer_that_is_of_use_has_no_second_button(
 
 
 def test_only_what_is_of_use_is_offered_and_the_rest_is_said(
-    client: TestClient,  # noqa: F811
-    session: dict[str, Any],
+    client: TestClient, session: dict[str, Any]
 ) -> None:
     text = show(client, session)
 
@@ -137,7 +134,7 @@ def test_of_many_useless_features_the_number_is_said() -> None:
     assert "on Age, so it can't" in describe_useless(features[:1])
 
 
-def test_nothing_is_offered_where_nothing_is_affordable(client: TestClient) -> None:  # noqa: F811
+def test_nothing_is_offered_where_nothing_is_affordable(client: TestClient) -> None:
     session = begin(client, many(2), budget=1)
     answer(client, session, **{"feature": "f0", "value.f0": "1"})
 
@@ -151,7 +148,7 @@ def test_nothing_is_offered_where_nothing_is_affordable(client: TestClient) -> N
 
 
 def test_too_dear_answer_leads_to_another_only_where_there_is_one(
-    client: TestClient,  # noqa: F811
+    client: TestClient,
 ) -> None:
     session = begin(client, clinic(), budget=0.6)
     dear = {"feature": "age", "value.age": "63"}
@@ -165,8 +162,7 @@ def test_too_dear_answer_leads_to_another_only_where_there_is_one(
 
 
 def test_chosen_feature_leads_back_to_what_is_asked_where_something_is(
-    client: TestClient,  # noqa: F811
-    session: dict[str, Any],
+    client: TestClient, session: dict[str, Any]
 ) -> None:
     asking = show(client, session, "?feature=chol")
     client.patch(f"/predict/{session['id']}", json={"budget": 0.1})
@@ -176,9 +172,7 @@ def test_chosen_feature_leads_back_to_what_is_asked_where_something_is(
     assert "Back to the case" in waiting
 
 
-def test_volunteered_answer_is_taken_where_nothing_is_asked(
-    client: TestClient,  # noqa: F811
-) -> None:
+def test_volunteered_answer_is_taken_where_nothing_is_asked(client: TestClient) -> None:
     session = stuck(client)
 
     text, result = (show(client, session, more) for more in ("", "/result"))
@@ -196,39 +190,6 @@ def test_volunteered_answer_is_taken_where_nothing_is_asked(
     assert state_of(client, session)["budget"]["spent"] == 0.5
 
 
-def stuck(client: TestClient) -> dict[str, Any]:  # noqa: F811
+def stuck(client: TestClient) -> dict[str, Any]:
     """A session whose next vote is too dear, with another that could be paid."""
     return begin(client, clinic(), budget=0.6)
-
-
-def test_go_on_is_offered_where_something_is_asked(client: TestClient) -> None:  # noqa: F811
-    session = begin(client, clinic(), stop={"max_questions": 0})
-
-    text, result = (show(client, session, more) for more in ("", "/result"))
-
-    assert session["should_stop"]
-    for page in (text, result):
-        assert GO_ON in page
-        assert OTHER in page
-
-
-def test_outcomes_say_what_they_mean(
-    client: TestClient,  # noqa: F811
-    session: dict[str, Any],
-) -> None:
-    text = show(client, session)
-
-    assert "Cannot be done here: there is no such value" in text
-    assert "Refused and Result not known say nothing about it." in text
-
-
-def test_closed_case_offers_nothing(
-    client: TestClient,  # noqa: F811
-    session: dict[str, Any],
-) -> None:
-    client.post(f"/predict/{session['id']}/stop")
-
-    text, result = (show(client, session, more) for more in ("", "/result"))
-
-    assert OTHER not in text + result
-    assert GO_ON not in text + result

@@ -74,6 +74,20 @@ def test_parts_keep_nobody_out_whatever_names_are(
     assert page.locator("h1").inner_text() == odd
 
 
+def test_the_audit_sees_what_keeps_people_out(page: Page) -> None:
+    page.goto("/ui/sign-in")
+    page.evaluate("document.querySelector('label').remove()")
+    page.evaluate("document.querySelector('main p').style.color = '#333'")
+    page.evaluate("document.querySelector('h1').style.width = '500px'")
+
+    with pytest.raises(AssertionError) as caught:
+        audit(page)
+
+    told = str(caught.value)
+    seen = ("light: label", "dark: color-contrast", "px wider")
+    assert all(one in told for one in seen)
+
+
 def test_an_error_is_tied_to_its_field(page: Page, show: Callable[[str], None]) -> None:
     show(HOSTILE[0])
     expect(page.get_by_role("alert")).to_be_focused()

@@ -1,33 +1,32 @@
 """Home's patients: shown by the rule, by whom they may be seen, gone when erased."""
 
 import re
+import shutil
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
 
 import pytest
-from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from playwright.sync_api import Browser, Page
 
-from askless.app.cli.serving import demo, patients
+from askless.app.cli.serving import demo
 from askless.app.documents.model.model import model_to_json
-from askless.app.main import create_app
 from askless.app.records import DEFAULT_TENANT
-from askless.app.service import keys, models
-from askless.app.service.loaded import LoadedModels
+from askless.app.service import keys
 from askless.app.settings.settings import Settings
 from askless.app.store.database.engine import transaction
 from askless.app.words.own_questions import N_PATIENTS
 from askless.core.model.model import Model
 from tests.app.servers import Server
-from tests.app.tenants import store_model
+from tests.kept import DATABASE, Applications
 from tests.pages.audit import audit
 from tests.pages.conftest import open_page
 from tests.pages.site import Site, token_of
 from tests.pages.visitors import Visitor
-from tests.patients import OWN_BUDGET, train_heart, with_own_questions
+from tests.patients import train_heart
 
 HEADING = "Patients who part ways"
 NAME = re.compile(r"Demo patient \d+")
@@ -38,15 +37,6 @@ def play(settings: Settings, model: Model, tenant_id: str = DEFAULT_TENANT) -> N
     with demo.connected(settings) as engine:
         demo.store_trained(settings, engine, tenant_id, model)
         demo.list_case_lines(settings, engine, tenant_id, "")
-
-
-def play_named(settings: Settings, model: Model) -> None:
-    """Import another model, and play the patients with it."""
-    at = settings.moment_at(datetime.now(UTC))
-    with demo.connected(settings) as engine, transaction(engine, DEFAULT_TENANT) as db:
-        store_model(db, model, at.now)
-        head = models.page(db, 1, None).items[0]
-        patients.play_table(db, LoadedModels(), at, "heart", head.id)
 
 
 def section_of(client: TestClient) -> str:
@@ -61,9 +51,22 @@ def words_of(html: str) -> str:
     return re.sub(r"\s+", " ", re.sub("<[^>]+>", "", html))
 
 
-@pytest.fixture
-def section(client: TestClient, settings: Settings) -> str:
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Path:
+    """A database in which the patients were played, of the tenant of the demo."""
+    home = tmp_path_factory.mktemp("played")
+    settings = Settings(home=home)
+    shutil.copy(sqlite_template, home / DATABASE)
     play(settings, train_heart())
+    with sqlite3.connect(home / DATABASE) as file:
+        file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    file.close()
+    return home / DATABASE
+
+
+@pytest.fixture
+def section(client: TestClient, applications: Applications, played: Path) -> str:
+    applications.renew_database(played)
     return section_of(client)
 
 
@@ -186,50 +189,25 @@ def test_an_erased_patient_is_gone_and_without_any_there_is_no_section(
     assert section_of(client) == ""
 
 
-def test_own_questions_come_before_an_aim(
-    client: TestClient, settings: Settings, section: str
-) -> None:
-    own = replace(with_own_questions(train_heart()), name="own")
-    play_named(settings, own)
-
-    words = words_of(section_of(client))
-
-    assert "by an aim" in words_of(section)
-    assert "Patients who part ways, with own" in words
-    assert f"With at most {OWN_BUDGET:.2f} CAD a case each is asked what" in words
-    assert "The model asks each case its own questions at 200 CAD" in words
-    assert "by an aim" not in words
-
-
-@pytest.fixture
-def keyed(settings: Settings) -> Iterator[TestClient]:
-    """A client of a service that asks for keys."""
-    app: FastAPI = create_app(settings, is_local=False)
-    with TestClient(app, "http://askless.test", follow_redirects=False) as made:
-        yield made
-
-
-@pytest.mark.parametrize(
-    ("scopes", "tenant", "is_shown"),
-    [
-        (("predict:read", "models:read"), "clinic", True),
-        (("predict:read",), "clinic", False),
-        (("models:read", "predict:write"), "clinic", False),
-        (("predict:read", "models:read"), "other", False),
-    ],
-)
+@pytest.mark.parametrize("is_local", [False])
 def test_who_may_not_read_cases_or_is_of_another_tenant_sees_none(
-    keyed: TestClient, settings: Settings, scopes: Any, tenant: str, is_shown: bool
+    client: TestClient, settings: Settings
 ) -> None:
-    engine = keyed.app.state.engine  # type: ignore[attr-defined]  # of FastAPI
+    engine = client.app.state.engine  # type: ignore[attr-defined]  # of FastAPI
     with transaction(engine, None) as db:
         tenant_id = keys.get_or_create_tenant(db, "clinic", datetime.now(UTC))
     play(settings, train_heart(), tenant_id)
 
-    page = Visitor(keyed, *scopes, tenant=tenant).ask("GET", "/ui")[1]
+    for scopes, tenant, is_shown in (
+        (("predict:read", "models:read"), "clinic", True),
+        (("predict:read",), "clinic", False),
+        (("models:read", "predict:write"), "clinic", False),
+        (("predict:read", "models:read"), "other", False),
+    ):
+        page = Visitor(client, *scopes, tenant=tenant).ask("GET", "/ui")[1]
 
-    assert (HEADING in page) == is_shown
-    assert ("/result" in page) == is_shown
+        assert (HEADING in page) == is_shown, (scopes, tenant)
+        assert ("/result" in page) == is_shown, (scopes, tenant)
 
 
 @pytest.fixture

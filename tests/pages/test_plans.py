@@ -70,32 +70,6 @@ def test_plan_is_told_as_a_drawing_and_as_a_list(client: TestClient) -> None:
     assert " style=" not in page
 
 
-def test_plan_is_there_for_any_budget_and_for_none(client: TestClient) -> None:
-    model = bring(client)
-
-    assert "without a limit" in client.get(f"/ui/models/{model}/plan?budget=").text
-    assert client.get(f"/ui/models/{model}/plan").status_code == 200
-    nothing = client.get(f"/ui/models/{model}/plan?budget=0").text
-    assert "It pays for nothing." in nothing
-    assert "Decide: no disease" in nothing
-    bare = bring(client, curve=None)
-    assert "without a limit" in client.get(f"/ui/models/{bare}/plan").text
-
-
-def test_odd_budgets_are_refused_at_their_field(client: TestClient) -> None:
-    model = bring(client)
-
-    for budget in ("x", "-1", "1e99", "0.00000001", "NaN", "<b>"):
-        query = {"budget": budget, "questions": "9"}
-        got = client.get(f"/ui/models/{model}/plan", params=query)
-        assert got.status_code == 422
-        assert 'id="f-budget-error"' in got.text
-        assert "must be one of 1 to 5" in got.text
-        assert "<b>" not in got.text
-    got = client.get(f"/ui/models/{model}/plan.svg", params=query)
-    assert got.status_code == 422
-
-
 def test_plan_is_kept_as_a_picture(client: TestClient) -> None:
     model = bring(client, name="<i>&")
 
@@ -105,3 +79,4 @@ def test_plan_is_kept_as_a_picture(client: TestClient) -> None:
     assert got.headers["content-disposition"].endswith('filename="i--1.plan.svg"')
     assert ElementTree.fromstring(got.text).tag.endswith("}svg")
     assert "prefers-color-scheme: dark" in got.text
+    assert client.get(f"/ui/models/{model}/plan.svg?budget=x").status_code == 422

@@ -3,7 +3,6 @@
 import re
 from datetime import timedelta
 
-import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
@@ -57,13 +56,6 @@ def test_pending_results_stand_on_top_once(client: TestClient, model_id: str) ->
     assert waiting not in only_open
 
 
-def test_erased_case_has_no_prediction(client: TestClient, model_id: str) -> None:
-    session = start(client, model_id)
-    client.delete(f"/predict/{session}")
-
-    assert "erased" in client.get("/ui/sessions").text
-
-
 def test_a_list_parses_a_model_once(
     client: TestClient, app: FastAPI, model_id: str
 ) -> None:
@@ -86,11 +78,3 @@ def test_age_is_in_its_largest_unit() -> None:
         "2 hours",
         "1 day",
     ]
-
-
-@pytest.mark.parametrize("name", ["model", "client_ref"])
-def test_a_filter_that_no_text_can_be_is_refused(client: TestClient, name: str) -> None:
-    page = client.get(f"/ui/sessions?{name}=%00")
-
-    assert page.status_code == 422
-    assert "must have neither U+0000 nor halves of characters" in page.text

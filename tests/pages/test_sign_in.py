@@ -11,7 +11,7 @@ from askless.app.pages.accounts.sign_in import our_path
 from askless.app.service import keys, sign_ins
 from askless.app.store.database.engine import transaction
 from tests.app.tenants import transaction as owned
-from tests.pages.site import BROWSER, token_of
+from tests.pages.site import token_of
 
 
 @pytest.fixture
@@ -153,17 +153,3 @@ def test_a_form_of_another_site_is_refused(
 def test_one_is_led_on_to_pages_of_ours_alone(text: str | None) -> None:
     assert our_path(text) == "/ui"
     assert our_path("/ui/models/mdl_1?a=1&b=%20") == "/ui/models/mdl_1?a=1&b=%20"
-
-
-def test_a_page_says_which_scope_is_wanting(app: FastAPI, client: TestClient) -> None:
-    sign_in(client, make_key(app, "ledger:read").token)
-
-    refused = client.get("/ui/models/mdl_1/curve.svg", headers=BROWSER)
-    home = client.get("/ui")
-
-    assert refused.status_code == 403
-    assert "models:read" in refused.text
-    assert "Sign out" in refused.text
-    assert home.status_code == 200
-    assert "models:read" in home.text
-    assert "predict:read" in home.text

@@ -128,11 +128,3 @@ def test_a_search_leaves_the_fields_with_its_words(page: Page, site: Site) -> No
 
     expect(page.get_by_label("Serum cholesterol")).to_be_visible()
     expect(page.get_by_label("Age")).to_be_hidden()
-
-
-def test_without_scripts_all_fields_are_listed(any_page: Page, site: Site) -> None:
-    any_page.goto(f"/ui/sessions/new?model={site.model_id}")
-    any_page.get_by_text("What is already known").click()
-
-    expect(any_page.get_by_label("Age")).to_be_visible()
-    expect(any_page.get_by_label("Serum cholesterol")).to_be_visible()

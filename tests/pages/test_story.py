@@ -1,12 +1,7 @@
 """A newcomer's whole story: from the key to the bill, with a worker that trains."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -16,7 +11,7 @@ from askless.app.settings.settings import Settings
 from askless.app.store.database.engine import create_engine, transaction
 from tests.app.servers import Server
 from tests.pages.conftest import open_page
-from tests.pages.site import Site
+from tests.pages.site import Site, working
 
 ROWS = 200
 
@@ -30,15 +25,6 @@ def case(at: int) -> str:
 
 TABLE = "\n".join(["age,sex,pressure,chol,scan,outcome", *map(case, range(ROWS)), ""])
 COSTS = {"age": "0", "sex": "0", "pressure": "1", "chol": "5.17", "scan": "80"}
-
-
-@contextmanager
-def working(home: Path) -> Iterator[None]:
-    """Have a worker, which ends with the block."""
-    command = [sys.executable, "-m", "askless.app.cli", "worker", "--with-parent"]
-    environment = os.environ | {"ASKLESS_HOME": str(home)}
-    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment):
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,11 @@
 """Pages without a mouse, on paper, in forced colours, and with motion reduced."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.pages.site import Site
-from tests.pages.test_result import answer
 
 FOCUSED = """() => {
   const one = document.activeElement, box = one.getBoundingClientRect();
@@ -79,7 +80,7 @@ def test_a_case_is_played_by_keys_alone(page: Page, site: Site) -> None:
 def test_on_paper_nothing_is_cut_off(page: Page, site: Site, page_of: str) -> None:
     session = site.start(300, stop={"certain": False})
     for outcome in ("value", "refused", "value"):
-        session = answer(site, session, outcome)
+        session = site.answer(session, outcome)
     model = f"models/{site.model_id}"
     result = f"sessions/{session['id']}/result"
     addresses = {"model": model, "plan": f"{model}/plan", "result": result}
@@ -92,6 +93,32 @@ def test_on_paper_nothing_is_cut_off(page: Page, site: Site, page_of: str) -> No
     assert page.locator(":is(form, nav[aria-label=Main]):visible").count() == 0
     ink = page.locator("h1").evaluate("one => getComputedStyle(one).color")
     assert ink == "rgb(27, 31, 36)"
+
+
+def test_a_result_is_printed_on_one_page(page: Page, site: Site) -> None:
+    session = site.start(120, stop={"certain": False})
+    for outcome in ("value", "refused", "ordered", "value"):
+        if session["question"] is not None:
+            session = site.answer(session, outcome)
+    for feature, value in (("chol", 240), ("sex", "male"), ("restecg", "normal")):
+        given = {"feature": feature, "outcome": "value", "value": value}
+        site.call("POST", f"/predict/{session['id']}/answers", {"answers": [given]})
+    page.goto(f"/ui/sessions/{session['id']}/result")
+
+    expect(page.locator("main")).to_contain_text("with 2.10 CAD for")
+    sheets = re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))
+    assert len(sheets) == 1
+    expect(page.locator(".signed")).to_be_hidden()
+    page.emulate_media(media="print")
+    expect(page.locator(".signed")).to_be_visible()
+
+
+def test_the_keyboard_skips_to_the_content(page: Page) -> None:
+    page.goto("/ui")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+
+    expect(page.locator("main")).to_be_focused()
 
 
 def test_who_wants_no_motion_sees_none(page: Page) -> None:

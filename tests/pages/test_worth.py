@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from askless.app.documents.model.model import model_to_json
-from tests.pages.site import token_of
+from tests.pages.site import post
 from tests.worthwhile import WORTH, model_of
 
 
@@ -40,11 +40,6 @@ def test_start_page_proposes_the_worthwhile_part(
 
     assert re.search('name="budget"[^>]* value="1"', page)
     assert WORTH[1:] in text_of(client, path)
-
-
-def test_model_page_says_from_where_on_it_does_not_pay(
-    client: TestClient, model_id: str
-) -> None:
     assert WORTH in text_of(client, f"/ui/models/{model_id}")
 
 
@@ -70,22 +65,15 @@ def test_pages_of_a_case_name_the_step_and_its_price(
     assert "Up to one more question." in text_of(client, f"{here}?on=1")
 
 
-def test_case_that_spends_all_is_not_stopped(client: TestClient, model_id: str) -> None:
-    here = begin(client, model_id, spend="all")
-
-    assert "not worth it" not in text_of(client, here)
-    assert "Up to one more question." in text_of(client, here)
-
-
 @pytest.mark.parametrize(("spend", "most"), [("worthwhile", "one"), ("all", "2")])
 def test_form_says_what_a_case_spends(
     client: TestClient, model_id: str, spend: str, most: str
 ) -> None:
     form = {"model": model_id, "limit": "some", "budget": "3", "spend": spend}
-    token = token_of(client.get(f"/ui/sessions/new?model={model_id}").text)
-    made = client.post("/ui/sessions/new", data=form | {"form_token": token})
+    made = post(client, "/ui/sessions/new", **form)
 
     page = text_of(client, made.headers["location"])
 
     nouns = "question" if most == "one" else "questions"
     assert f"Up to {most} more {nouns}." in page
+    assert "not worth it" not in page

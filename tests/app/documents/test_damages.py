@@ -15,24 +15,14 @@ from askless.core.errors import RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.asking import AskingTerms, Worth
 from askless.core.model.model import Model
-from askless.core.training.params import BoostParams
 from tests.app.documents.test_learning import trained
 from tests.app.documents.test_model import baseline, three_classes
 from tests.app.test_certificates import CERTIFICATION
+from tests.app.test_panel_documents import fitted
 from tests.cascades import two_stages
 from tests.documents import document_of
-from tests.panels import make_ladder, make_stopping, make_tables, shorten
+from tests.panels import make_ladder, make_stopping, make_tables
 from tests.sessions import small_ensemble
-from tests.small import finish, random_dataset, train
-
-
-def fitted() -> Model:
-    """Panels with trees, ridges and every kind of column, for three classes."""
-    dataset = random_dataset(7, 3, 40, 4, n_values=5)
-    with pytest.MonkeyPatch.context() as patch:
-        shorten(patch, rounds=3)
-        params = BoostParams("panels", rounds=2, seed=3)
-        return finish(train(dataset, params, name="m", target="y", folds=2))
 
 
 def adaptive() -> Model:
@@ -58,7 +48,7 @@ MODELS: dict[str, Callable[[], Model]] = {
     "cascade": lambda: Model("m", two_stages()),
     "baseline": baseline,
     "online": lambda: trained(folds=0),
-    "panels": fitted,
+    "panels": lambda: fitted(3),
     "adaptive": adaptive,
     "worth": asking_by_worth,
 }
@@ -66,11 +56,21 @@ MODELS: dict[str, Callable[[], Model]] = {
 FACTS = {"params", "card"}
 
 
+def some_of(values: list[Any]) -> dict[int, Any]:
+    """The first and the last item; of objects the last of each kind."""
+    if values and isinstance(values[0], dict):
+        kinds = [frozenset(k for k in one if one[k] is not None) for one in values]
+        idxs = {*{kind: idx for idx, kind in enumerate(kinds)}.values()}
+    else:
+        idxs = {0, len(values) - 1} if values else set()
+    return {idx: values[idx] for idx in sorted(idxs)}
+
+
 def places(value: Any) -> Iterator[tuple[Any, ...]]:
-    """The way to each value; of a list of several to the first and the last item."""
+    """The way to each value; of a list to some items."""
     items: Any = value.items() if isinstance(value, dict) else ()
     if isinstance(value, list):
-        items = [(idx, value[idx]) for idx in sorted({0, len(value) - 1}) if value]
+        items = some_of(value).items()
     for key, item in items:
         yield (key,)
         if key not in FACTS:
@@ -78,12 +78,18 @@ def places(value: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def damages(value: Any) -> Iterator[Any]:
-    """Values to put in the place of one."""
-    yield from (None, -1, "x")
+    """Values to put in the place of one: null, and others of its own type."""
+    yield None
     if isinstance(value, list):
         yield from (value[:-1], [*value, *value[-1:]], value[::-1])
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield from (value + 1, 10**6)
+    elif isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        yield from (-1, value + 1, 10**6)
+    elif isinstance(value, float):
+        yield from (-1.0, 1e6)
+    elif isinstance(value, str):
+        yield "x"
 
 
 def damage_each(document: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], Any]]:

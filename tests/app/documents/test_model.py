@@ -137,19 +137,9 @@ CHILDREN: list[Any] = [
     [[1, 2], [1, None], [None, None]],
     [[0, 1], [2, None], [None, None]],
     [[2, None], [None, None], [1, None]],
-    [[1, 3], [2, None], [None, None]],
-    [[1, -1], [2, None], [None, None]],
-    [[1, -2], [2, None], [None, None]],
     [[1, None], [None, None], [None, None]],
-    [[1, 2], [None, None]],
-    [[1, 2], [None, None], [None, None], [None, None]],
     [[1, 2, None], [None, None], [None, None]],
-    [[1], [2, None], [None, None]],
-    [[1, 2], None, [None, None]],
     [[1.0, 2], [None, None], [None, None]],
-    [["1", 2], [None, None], [None, None]],
-    [[True, 2], [None, None], [None, None]],
-    *([], None, {}),
 ]
 
 
@@ -159,13 +149,6 @@ def test_children_that_are_no_tree_are_refused(children):
     document["hypotheses"][0]["children"] = children
 
     with pytest.raises(RefusedError, match="hypotheses"):
-        model_from_json(document)
-
-
-def test_category_out_of_range_is_refused(document):
-    document["hypotheses"][0] |= {"feature": 1, "cut": 3}
-
-    with pytest.raises(RefusedError, match="cut"):
         model_from_json(document)
 
 
@@ -265,27 +248,6 @@ def test_number_that_no_double_holds_is_refused(document):
 
     with pytest.raises(RefusedError, match="cut"):
         model_from_json(document)
-
-
-@pytest.mark.parametrize(
-    "lengths",
-    [[1, 2], [2, 1], [3, 3], [1], [3, 1], []],
-    ids=lambda lengths: str(lengths),
-)
-def test_stages_that_do_not_part_the_hypotheses_are_refused(lengths):
-    raw = document_of(Model("m", two_stages()))
-    one = raw["cascade"]["stages"][0]
-    raw["cascade"]["stages"] = [one | {"length": length} for length in lengths]
-
-    with pytest.raises(RefusedError, match=r"cascade\.stages: must end"):
-        model_from_json(raw)
-
-
-def test_policy_cascade_without_a_cascade_is_refused():
-    raw = document_of(Model("m", two_stages()))
-
-    with pytest.raises(RefusedError, match="policy: must be one of ordered, sample"):
-        model_from_json(raw | {"cascade": None})
 
 
 def test_cascade_of_three_classes_is_refused():

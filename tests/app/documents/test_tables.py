@@ -2,7 +2,6 @@
 
 import copy
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,8 +16,6 @@ from askless.core.model.ladder.panels import PanelLadder
 from askless.core.panels.ladders import fit_ladder
 from tests.panels import shorten
 from tests.small import finish, random_dataset
-
-Damage = Callable[[dict[str, Any]], object]
 
 
 @pytest.fixture(scope="module")
@@ -49,44 +46,3 @@ def test_tables_are_read_as_they_were_written(
     assert read.tables == ladder.tables
     assert read.panels == ladder.panels
     assert any(panel.blend and panel.blend.tables for panel in ladder.panels)
-
-
-WHERE = "model.panels.tables"
-DAMAGES: list[tuple[Damage, str]] = [
-    (lambda tables: tables["cuts"][0].reverse(), f"{WHERE}.cuts[0]"),
-    (
-        lambda tables: tables["parts"][0]["log_chances"].pop(),
-        f"{WHERE}.parts[0].log_chances",
-    ),
-    (
-        lambda tables: tables["parts"][0].update(children=[0]),
-        f"{WHERE}.parts[0].children",
-    ),
-    (lambda tables: tables["parts"].append(tables["parts"][0]), f"{WHERE}.parts"),
-    (
-        lambda tables: tables["parts"][0].update(
-            gate={"features": [1], "kind": "largest", "points": []}, children=[-1]
-        ),
-        f"{WHERE}.parts[0].gate.kind",
-    ),
-    (
-        lambda tables: tables["parts"][0].update(
-            gate={"features": [1], "kind": "cuts", "points": [2.0, 1.0]},
-            children=[-1, -1, -1],
-        ),
-        f"{WHERE}.parts[0].gate.points",
-    ),
-]
-
-
-@pytest.mark.parametrize(("damage", "where"), DAMAGES)
-def test_damaged_tables_are_refused(
-    document: dict[str, Any], damage: Damage, where: str
-) -> None:
-    damage(document["tables"])
-    assert where in list_refused(document)
-
-
-def test_weight_of_tables_needs_tables(document: dict[str, Any]) -> None:
-    del document["tables"]
-    assert any(field.endswith("tables_weight") for field in list_refused(document))

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from askless.app.settings.settings import Settings
 from tests.app.clinic import Json
 
 VERSION, OLDER_VERSION = "2026-07-28", "2025-11-25"
@@ -14,10 +13,6 @@ META = {
 }
 # What a method names in the header `Mcp-Name`.
 NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-
-
-def with_door(settings: Settings) -> Settings:
-    return settings.model_copy(update={"doors": ["mcp"]})
 
 
 @dataclass

@@ -18,6 +18,7 @@ ROWS: dict[str, list[Any]] = {
     "echo2": [2, 4, 3, 1],
 }
 INFER = "/v2/models/clinic/infer"
+HEADER = "Inference-Header-Content-Length"
 DATATYPES = {"number": "FP64", "boolean": "BOOL", "category": "BYTES"}
 KIND_OF = {one.name: DATATYPES[one.type] for one in CLINIC.features}
 

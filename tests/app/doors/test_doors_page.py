@@ -6,7 +6,6 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -63,42 +62,6 @@ def test_inference_by_curl_works(folder: Path, address: str) -> None:
     assert [one["name"] for one in predicted["outputs"]] == [
         one["name"] for one in described["outputs"]
     ]
-
-
-def test_case_of_the_demo_is_that_of_a_session(folder: Path, address: str) -> None:
-    with (folder / "app/demo/heart.csv").open() as table:
-        (patient, *_) = csv.DictReader(table)
-    with httpx.Client(base_url=address, timeout=120, trust_env=False) as client:
-        kinds = client.get("/v2/models/heart-cleveland").json()["inputs"]
-        values = {one["name"]: read(patient[one["name"]], one) for one in kinds}
-        wish = {"model": "heart-cleveland", "budget": 60, "stop": {"certain": False}}
-        session = client.post("/predict", json=wish).json()
-        path = f"/predict/{session['id']}"
-        while session["question"] is not None:
-            name = session["question"]["feature"]
-            said = {"feature": name, "outcome": "value", "value": values[name]}
-            sent = {"answers": [said]}
-            session = client.post(f"{path}/answers", json=sent).json()
-        ledger = client.get(f"{path}/ledger").json()["items"]
-
-        inputs = [one | {"shape": [1], "data": [values[one["name"]]]} for one in kinds]
-        parameters = {"budget": 60, "exact_budget": True}
-        body = {"parameters": parameters, "inputs": inputs}
-        answer = client.post("/v2/models/heart-cleveland/infer", json=body).json()
-
-    found = {one["name"]: one["data"] for one in answer["outputs"]}
-    assert json.loads(found["asked"][0]) == [one["feature"] for one in ledger]
-    assert found["spend"][0] == session["budget"]["spent"]
-    assert sum(one["amount"] for one in ledger) == pytest.approx(found["spend"][0])
-    assert found["label"] == [session["prediction"]["label"]]
-    chance = session["prediction"]["probability"]
-    assert max(found["probabilities"]) == pytest.approx(chance)
-
-
-def read(cell: str, described: dict[str, Any]) -> Any:
-    if described["datatype"] == "FP64":
-        return float(cell)
-    return cell == "1" if described["datatype"] == "BOOL" else cell
 
 
 def test_inference_by_tritons_client_works(folder: Path, address: str) -> None:

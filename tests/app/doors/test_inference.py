@@ -3,7 +3,6 @@
 import json
 import struct
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,10 @@ import pyarrow.parquet
 import pytest
 from fastapi.testclient import TestClient
 
-from askless.app.main import create_app
-from askless.app.settings.settings import Settings
 from askless.core.model.hypotheses import Stump
-from tests.app.clinic import Answer, Json, Put, Start, clinic, local_client, many
+from tests.app.clinic import Answer, Json, Put, Start, clinic, many
 from tests.app.doors.openings import (
+    HEADER,
     INFER,
     ROWS,
     infer,
@@ -30,12 +28,7 @@ from tests.sessions import CLASSES
 from tests.small import ensemble_of
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
-HEADER = "Inference-Header-Content-Length"
-
-
-@pytest.fixture
-def settings(database_url: str, tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path, database_url=database_url, doors=["inference"])
+DOORS = ["inference"]
 
 
 @pytest.mark.parametrize(
@@ -264,11 +257,3 @@ def test_outputs_are_those_asked_for(client: TestClient, put: Put) -> None:
     told = json.loads(answer.content[: int(answer.headers[HEADER])])
     assert [one["name"] for one in told["outputs"]] == ["spend", "label"]
     assert ["data" in one for one in told["outputs"]] == [True, False]
-
-
-def test_door_that_is_off_has_no_address(tmp_path: Path) -> None:
-    with local_client(create_app(Settings(home=tmp_path), is_local=True)) as client:
-        response = client.get("/v2")
-
-    assert response.status_code == 404
-    assert response.headers["content-type"] == "application/problem+json"

@@ -1,17 +1,13 @@
 """The Open Inference Protocol: what it refuses, in its own form of errors."""
 
 import json
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pytest
 from fastapi.testclient import TestClient
 
-from askless.app.settings.settings import Settings
-from tests.app.clinic import Json, Make, Put, many
+from tests.app.clinic import Json, Put, many
 from tests.app.doors.openings import (
+    HEADER,
     INFER,
     ROWS,
     infer,
@@ -21,12 +17,7 @@ from tests.app.doors.openings import (
 )
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
-HEADER = "Inference-Header-Content-Length"
-
-
-@pytest.fixture
-def settings(database_url: str, tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path, database_url=database_url, doors=["inference"])
+DOORS = ["inference"]
 
 
 WRONG: list[tuple[Json, str]] = [
@@ -181,54 +172,6 @@ def test_what_is_not_there_has_the_protocols_error(
         ("GET", INFER, 405),
         ("DELETE", "/v2/models/clinic", 405),
     ]:
-        assert said_wrong(client.request(method, path), status)
-
-
-def test_errors_of_outer_layers_have_the_protocols_form(client: TestClient) -> None:
-    large = client.post(INFER, content=b" " * 2_000_001)
-    foreign = client.get("/v2", headers={"Host": "elsewhere.example"})
-    page = client.get("/v2/nothing", headers={"Accept": "text/html"})
-
-    assert "2000000 bytes" in said_wrong(large, 413)
-    assert said_wrong(foreign, 421)
-    assert said_wrong(page, 404)
-    assert large.headers["x-content-type-options"] == "nosniff"
-
-
-def test_keys_and_scopes_are_those_of_the_api(
-    client: TestClient, app: Any, put: Put, key: Make
-) -> None:
-    put()
-    app.state.guard.must_ask = True
-    body = {"parameters": {"budget": 20}, "inputs": inputs()}
-
-    def send(headers: dict[str, str] | None) -> tuple[int, int]:
-        read = client.get("/v2/models/clinic", headers=headers)
-        played = client.post(INFER, content=json.dumps(body), headers=headers)
-        for one in (read, played):
-            assert one.status_code == 200 or said_wrong(one, one.status_code)
-        return read.status_code, played.status_code
-
-    soon = datetime.now(UTC) + timedelta(milliseconds=300)
-    expiring = key(expires_at=soon)
-    while datetime.now(UTC) < soon:
-        pass
-    assert send(None) == (401, 401)
-    assert send({"Authorization": "Bearer askl_none"}) == (401, 401)
-    assert send(expiring) == (401, 401)
-    assert send(key("models:read")) == (200, 403)
-    assert send(key("predict:write")) == (403, 200)
-    assert send(key(tenant="other")) == (404, 404)
-    assert client.get("/v2/health/live").status_code == 200
-    assert "www-authenticate" in client.get("/v2/models/clinic").headers
-
-
-def test_too_many_requests_are_refused(client: TestClient, put: Put, key: Make) -> None:
-    put()
-    headers = key(limits={"requests_per_minute": 1})
-
-    client.get("/v2/models/clinic", headers=headers)
-    response = client.get("/v2/models/clinic", headers=headers)
-
-    assert "1 requests a minute" in said_wrong(response, 429)
-    assert int(response.headers["retry-after"]) > 0
+        # Browsers are told in the same form.
+        headers = {"Accept": "text/html"}
+        assert said_wrong(client.request(method, path, headers=headers), status)

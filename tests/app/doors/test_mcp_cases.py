@@ -9,21 +9,15 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from askless.app.settings.settings import Settings
 from askless.app.terminal.demo import DATA
 from tests.app.clinic import Json, Put, Start
-from tests.app.doors.agents import OLDER_VERSION, VERSION, Agent, with_door
+from tests.app.doors.agents import OLDER_VERSION, VERSION, Agent
 from tests.pages import site
 
 pytest_plugins = ["tests.app.conftest_http"]
+DOORS = ["mcp"]
 
 TIMES = ("created_at", "updated_at", "at")
-PATIENTS = (0, 3, 17, 40, 96, 250)
-
-
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    return with_door(settings)
 
 
 @pytest.fixture
@@ -123,13 +117,18 @@ class Twin:
 
 
 @pytest.mark.parametrize(
-    ("version", "budget"), [(VERSION, 60), (OLDER_VERSION, 250.5), (VERSION, None)]
+    ("version", "budget", "patients"),
+    [(VERSION, 60, (0, 96)), (OLDER_VERSION, 250.5, (3, 40)), (VERSION, None, (17,))],
 )
 def test_case_of_the_demo_is_as_over_predict(
-    client: TestClient, heart: str, version: str, budget: float | None
+    client: TestClient,
+    heart: str,
+    version: str,
+    budget: float | None,
+    patients: tuple[int, ...],
 ) -> None:
     agent = Agent(client.post, version)
-    for patient in PATIENTS:
+    for patient in patients:
         values = values_of(patient)
         wish = {"model": heart, "budget": budget, "known": {}, "seed": 7}
         twin = Twin(client, agent, **wish)

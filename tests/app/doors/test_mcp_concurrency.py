@@ -4,24 +4,18 @@ from collections import Counter
 from functools import partial
 
 import httpx
-import pytest
 import sqlalchemy as sa
 
-from askless.app.settings.settings import Settings
 from askless.app.store import ledger, sessions
 from tests.app.clinic import Json, many, model_json
-from tests.app.doors.agents import OLDER_VERSION, VERSION, Agent, with_door
+from tests.app.doors.agents import OLDER_VERSION, VERSION, Agent
 from tests.app.servers import at_once
 from tests.app.tenants import transaction
 
 pytest_plugins = ["tests.app.conftest_server"]
+DOORS = ["mcp"]
 
 N_CALLS = 50
-
-
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    return with_door(settings)
 
 
 def begin(caller: httpx.Client, budget: float | None) -> str:

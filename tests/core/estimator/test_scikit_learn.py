@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 from sklearn.exceptions import SkipTestWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from askless import BudgetedBoostingClassifier
 from askless.core.training.algorithms import ALGORITHMS
@@ -36,10 +36,10 @@ def make(algorithm, **settings):
     return BudgetedBoostingClassifier(algorithm, **plain | settings)
 
 
-# Of level quick; what learners and searches add is of level full.
-PLAIN = [
-    make(name, **SETTINGS.get(name, {})) for name in ("adaboost_bt_smoothed", "panels")
-]
+# Of one estimator all checks: most are about what is done before anything is grown.
+PLAIN = [make("adaboost_bt_smoothed", **SETTINGS["adaboost_bt_smoothed"])]
+# Of the others those whose result depends on what is grown.
+PANELS = [make("panels", **SETTINGS["panels"])]
 REST = [
     *(
         make(name, **SETTINGS.get(name, {}))
@@ -48,29 +48,58 @@ REST = [
     ),
     *(make("adaboost_bt_smoothed", **settings) for settings in OTHERS),
 ]
+ON_WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
+ON_GROWN = {
+    "check_classifiers_classes",
+    "check_classifiers_one_label_sample_weights",
+    "check_classifiers_train",
+    "check_dict_unchanged",
+    "check_estimators_pickle",
+    "check_fit2d_1feature",
+    "check_fit2d_1sample",
+    "check_fit_idempotent",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    ON_WEIGHTS,
+}
 
 
-def expected_failures(estimator):
-    """Where a row that counts twice is not the same as two rows: drawn or held out."""
+def counts_rows(estimator):
+    """Whether a row that counts twice is the same as two rows: none is drawn."""
     drawn = (*BASELINES, "cascade", "auto", "panels", "online")
-    if estimator.algorithm in drawn or estimator.folds:
-        reason = "rows are drawn, held out or learnt one by one"
-        return {"check_sample_weight_equivalence_on_dense_data": reason}
-    return {}
+    return estimator.algorithm not in drawn and not estimator.folds
 
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", SkipTestWarning)
-    plain, rest = (
-        parametrize_with_checks(estimators, expected_failed_checks=expected_failures)
-        for estimators in (PLAIN, REST)
-    )
+def checks_of(estimators, names=None):
+    """Return pytest's parameters for scikit-learn's checks: all, or each of some names.
+
+    Checks that come in several kinds of arrays are run on the first.
+    """
+    parameters = {}
+    for estimator in estimators:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SkipTestWarning)
+            pairs = list(estimator_checks_generator(estimator, legacy=True))
+        for number, (_, check) in enumerate(pairs):
+            name = check.func.__name__
+            if name == ON_WEIGHTS and not counts_rows(estimator):
+                continue
+            if names is None:
+                parameters[estimator, name, number] = check
+            elif name in names:
+                parameters.setdefault((estimator, name, 0), check)
+    return [
+        pytest.param(estimator, check, id=f"{estimator.algorithm}-{name}")
+        for (estimator, name, _), check in parameters.items()
+    ]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.usefixtures("short_panels")
 @pytest.mark.slow
-@plain
+@pytest.mark.parametrize(
+    ("estimator", "check"), [*checks_of(PLAIN), *checks_of(PANELS, ON_GROWN)]
+)
 def test_scikit_learn_conventions_hold(estimator, check):
     check(estimator)
 
@@ -79,6 +108,6 @@ def test_scikit_learn_conventions_hold(estimator, check):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.usefixtures("short_panels")
 @pytest.mark.slow
-@rest
+@pytest.mark.parametrize(("estimator", "check"), checks_of(REST, ON_GROWN))
 def test_scikit_learn_conventions_hold_whatever_is_grown(estimator, check):
     check(estimator)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.core import kernels
@@ -30,6 +30,7 @@ from askless.core.panels.gates import (
 from askless.core.panels.tables import CountedRows, share_classes
 from askless.core.table.dataset import ClassLabel, Dataset
 from tests import naive_tables as naive
+from tests.levels import at_most
 
 SEEDS = st.integers(0, 2**32 - 1)
 MICROS = 1_000_000
@@ -185,7 +186,7 @@ def describe(tables: PartTables, number: int) -> naive.Part:
     }
 
 
-@settings(deadline=None, max_examples=30)
+@at_most(30)
 @given(seed=SEEDS, power=st.sampled_from((0.0, 0.5, 1.0)))
 def test_next_question_is_that_of_the_twin(tables, seed: int, power: float) -> None:
     random = np.random.default_rng(seed)

@@ -183,15 +183,6 @@ def test_panels_read_useful_features_alone(fitted):
     assert all(is_useful[idx] for idx in read)
 
 
-@pytest.mark.slow
-def test_same_seed_gives_the_same_ladder():
-    with pytest.MonkeyPatch.context() as patch:
-        shorten(patch)
-        _, again = pull(fit_ladder(small(), 3))
-
-    assert again == fit("two classes").ladder
-
-
 def test_nothing_useful_is_the_class_shares_alone():
     ladder = fit("nothing useful").ladder
 

@@ -108,9 +108,7 @@ def test_card_tells_losses_and_spends_of_both_policies(trained):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("effort", "n_folds"), [("fast", 2), ("standard", 3), ("thorough", 5)]
-)
+@pytest.mark.parametrize(("effort", "n_folds"), [("fast", 2), ("standard", 3)])
 def test_more_effort_validates_on_more_folds(effort, n_folds, monkeypatch):
     let_suffice(monkeypatch, "fast", 15)
     let_suffice(monkeypatch, "standard", 24)

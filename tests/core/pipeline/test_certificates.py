@@ -174,11 +174,6 @@ def play_to_advice(ensemble, state, row):
     return state
 
 
-@pytest.mark.slow
-def test_same_seed_certifies_the_same(model):
-    assert trained(table(), certify_budgets=(2 * UNIT, UNIT, UNIT)) == model
-
-
 def test_without_folds_there_are_label_sets_only():
     model = trained(table(), folds=0)
 

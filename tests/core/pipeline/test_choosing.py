@@ -88,7 +88,6 @@ def test_rounds_are_the_fewest_of_least_held_out_error(n_classes):
     ("algorithm", "auto"),
     [
         ("adaboost_bt_smoothed", {"tau"}),
-        ("hybrid", {"switch"}),
         ("hybrid", {"tau", "switch"}),
     ],
 )
@@ -202,7 +201,8 @@ def test_interrupted_training_comes_out_the_same_and_tells_what_was_chosen():
     expected = json.dumps(model_to_json(whole))
     shares = [one.share for one in train(dataset, params, folds=2, auto=auto)]
 
-    for stop in range(0, n_yields, 7):
+    # While choosing, where that ends, and in each fold.
+    for stop in range(0, n_yields, n_yields // 6):
         done = {}
         running = train(dataset, params, folds=2, auto=auto)
         for _ in range(stop):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -45,12 +46,14 @@ CODED = {
 }
 
 
-# Two reach all of core that reads a sample: uncompiled, the others add nothing.
+# What a sample may differ in: who is left out or held out, what is chosen on it. Two
+# reach all of core that reads one: uncompiled, the others add nothing.
 SAMPLED = [
-    pytest.param(
-        wanted, id=name, marks=[pytest.mark.slow] * (name not in ("aside", "dropped"))
-    )
-    for name, wanted in CODED.items()
+    *("aside", "dropped"),
+    *(
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in ("row groups", "hashed", "no folds", "tuned", "selected", "values")
+    ),
 ]
 
 
@@ -147,17 +150,24 @@ def test_weights_and_groups_of_rows_are_read_once():
     assert prepared.table.dataset.mean_weight == pytest.approx(mean)
 
 
+@cache
+def text_of_checked(name):
+    """Return the document of the model that a table in memory makes."""
+    spec = spec_of({"missing_target": "drop"} | CODED[name])
+    return text_of(train(check_training(columns_of(), spec), spec))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("wanted", CODED.values(), ids=CODED)
-def test_column_by_column_makes_the_same_model(wanted):
-    wanted = {"missing_target": "drop"} | wanted
+@pytest.mark.parametrize("name", CODED)
+def test_column_by_column_makes_the_same_model(name):
+    wanted = {"missing_target": "drop"} | CODED[name]
     spec, columns = spec_of(wanted), columns_of()
     lazy = Once(columns)
 
     checked = check_training(columns, spec)
     prepared = prepare_columns(lazy, N_ROWS, spec)
 
-    assert text_of(train(prepared, spec)) == text_of(train(checked, spec))
+    assert text_of(train(prepared, spec)) == text_of_checked(name)
     assert (prepared.warnings, prepared.ignored) == (checked.warnings, checked.ignored)
     assert prepared.error_costs == checked.error_costs
     assert prepared.table.dataset.targets.dtype == np.int64
@@ -165,11 +175,11 @@ def test_column_by_column_makes_the_same_model(wanted):
     assert features == ["many", "few", "words", "flag", "empty", "constant"]
 
 
-@pytest.mark.parametrize("wanted", SAMPLED)
-def test_so_it_does_where_a_sample_is_kept(wanted, monkeypatch):
+@pytest.mark.parametrize("name", SAMPLED)
+def test_so_it_does_where_a_sample_is_kept(name, monkeypatch):
     for module in (binned_table, check, preparing):
         monkeypatch.setattr(module, "SAMPLE_ROWS", 70)
-    wanted = {"missing_target": "drop"} | wanted
+    wanted = {"missing_target": "drop"} | CODED[name]
     spec, columns = spec_of(wanted), columns_of()
 
     models = [
@@ -206,7 +216,13 @@ def lay_rows_elsewhere(prepared, columns):
     return replace(prepared, table=replace(table, lay_out=lay_out))
 
 
-@pytest.mark.parametrize("name", sorted(set(CODED) - {"values", "cascade"}))
+# Rules, and what selection says, are of the whole table.
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        set(CODED) - {"values", "cascade", "greedy", "no folds", "nothing selected"}
+    ),
+)
 def test_shards_that_code_their_own_rows_make_the_same_model(name):
     wanted = {"missing_target": "drop"} | CODED[name]
     spec, columns = spec_of(wanted), columns_of()
@@ -215,9 +231,7 @@ def test_shards_that_code_their_own_rows_make_the_same_model(name):
 
     assert prepared.table.binned.n_samples == 0
     apart = lay_rows_elsewhere(prepared, columns)
-    assert text_of(train(apart, spec)) == text_of(
-        train(check_training(columns, spec), spec)
-    )
+    assert text_of(train(apart, spec)) == text_of_checked(name)
 
 
 def test_what_is_wrong_is_refused_as_of_the_table_in_memory():

@@ -24,6 +24,10 @@ from tests.selections import LEARNERS, kinds_of, make_dataset, noisy, run, subse
 from tests.strategies import datasets
 
 METHODS = ("fs2boost", "ifs2boost", "sfs")
+# Each method and each learner; what is relevant is found by all of their pairs.
+some_pairs = pytest.mark.parametrize(
+    ("method", "learner"), [("fs2boost", "knn"), ("ifs2boost", "stump"), ("sfs", "knn")]
+)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -38,8 +42,7 @@ def test_relevant_features_are_selected_and_their_copies_are_not(method, learner
         assert 2 in found.feature_idxs
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("method", METHODS)
+@some_pairs
 def test_a_copy_of_the_only_feature_is_not_selected(method, learner):
     generator = np.random.default_rng(3)
     targets = generator.integers(0, 2, 200)
@@ -50,8 +53,7 @@ def test_a_copy_of_the_only_feature_is_not_selected(method, learner):
     assert found.feature_idxs == (0,)
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("method", METHODS)
+@some_pairs
 def test_nothing_that_improves_gives_the_empty_subset_with_its_value(method, learner):
     targets = [0, 0, 1, 1, 1] * 8
     dataset = make_dataset([[7.0] * 40, [0, 1] * 20], targets, ["number", "boolean"])
@@ -65,8 +67,7 @@ def test_nothing_that_improves_gives_the_empty_subset_with_its_value(method, lea
     assert [step.is_taken for step in found.steps] == [False]
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("method", METHODS)
+@some_pairs
 def test_one_row_per_class_teaches_nothing(method, learner):
     found = run(make_dataset([[0, 1]], [0, 1]), method=method, learner=learner)
 
@@ -80,8 +81,7 @@ def test_a_single_row_is_no_neighbour_of_itself(method):
     assert found.feature_idxs == ()
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("learner", LEARNERS)
+@some_pairs
 def test_a_table_without_features_gives_the_empty_subset(method, learner):
     found = run(make_dataset([], [0, 1, 1]), method=method, learner=learner)
 
@@ -97,8 +97,7 @@ def test_a_column_with_no_cell_at_all_is_passed_over(learner, kind):
     assert run(dataset, learner=learner).feature_idxs == (1,)
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("method", METHODS)
+@some_pairs
 def test_a_feature_that_tells_all_ends_the_selection(method, learner):
     targets = [0, 1, 1] * 20
     dataset = make_dataset([[0, 1, 2, 3] * 15, targets, range(60)], targets)
@@ -118,8 +117,7 @@ def test_selection_ends_when_every_feature_is_taken(learner):
     assert (found.feature_idxs, len(found.steps)) == ((0,), 1)
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("method", METHODS)
+@some_pairs
 def test_several_classes_are_told_apart(method, learner):
     generator = np.random.default_rng(5)
     targets = generator.integers(0, 3, 150)
@@ -191,8 +189,7 @@ def test_cost_counts_fees_and_bundles_once(groups, cost):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("method", METHODS)
+@some_pairs
 @settings(max_examples=10)
 @given(dataset=datasets(min_rows=3), data=st.data())
 def test_row_order_changes_nothing(method, learner, dataset, data):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -14,6 +14,7 @@ from askless.core.selection.neighbours import (
 )
 from askless.core.selection.params import SelectionParams
 from tests import naive_selection as naive
+from tests.levels import at_most
 from tests.selections import LEARNERS, kinds_of, make_dataset, noisy, subset_of
 from tests.strategies import datasets
 from tests.twins import rows_of
@@ -27,7 +28,7 @@ BOOSTED = [
 
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize(("method", "criterion"), BOOSTED)
-@settings(max_examples=30)
+@at_most(30)
 @given(dataset=datasets(), n_neighbours=st.integers(1, 4), data=st.data())
 def test_boosting_is_that_of_the_plain_twin(
     learner, method, criterion, dataset, n_neighbours, data

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.core.catalogue.price_lists import PriceList
@@ -14,6 +14,7 @@ from askless.core.session import machine
 from askless.core.session.policies import served_by
 from askless.core.simulation.simulate import walk
 from tests import strategies
+from tests.levels import at_most
 from tests.panels import make_ladder, with_panels
 from tests.sessions import BUNDLE, FEE, answer_from_row, small_ensemble
 from tests.small import MICROS
@@ -41,7 +42,7 @@ def priced(draw) -> tuple[Ensemble, PriceList]:
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@at_most(40)
 @given(priced(), st.data())
 def test_session_is_that_of_an_ensemble_which_always_had_these_prices(made, data):
     ensemble, prices = made

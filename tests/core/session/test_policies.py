@@ -220,13 +220,6 @@ def test_streams_of_other_keys_are_independent(other):
     assert abs(np.corrcoef(one, two)[0, 1]) < 0.06
 
 
-@pytest.mark.parametrize("key", [(0, 0), (2**64 - 1, 2**64 - 1)])
-def test_same_key_draws_the_same(key):
-    one, two = (sample.uniforms(*key).random(5).tolist() for _ in range(2))
-
-    assert one == two
-
-
 @pytest.mark.parametrize("key", [(0, 0), (3, 5), (2**64 - 1, 2**64 - 1)])
 def test_numbers_are_philoxs_own(key):
     philox = np.random.Philox(key=np.array(key, np.uint64))
@@ -247,16 +240,6 @@ def test_numbers_of_many_rows_are_those_of_each(seed):
     for row, stream in zip(numbers, streams, strict=True):
         its = sample.uniforms(seed, stream).random(row.size)
         assert row.tolist() == its.tolist()
-
-
-@given(strategies.stump_ensembles(policy="sample"), st.integers(0, 2**64 - 1))
-def test_same_seed_asks_the_same(ensemble, seed):
-    one, two = (
-        ask_all(ensemble, machine.start(ensemble, 5 * 10**6, seed=seed))
-        for _ in range(2)
-    )
-
-    assert one == two
 
 
 def test_first_feature_asked_is_that_of_the_first_draw():

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.core.errors import AnswerError, OverBudgetError
@@ -12,6 +12,7 @@ from askless.core.session.answers import MAX_TAKEN
 from askless.core.session.machine import reverse
 from askless.core.session.state import Answer, Charge
 from askless.core.session.steps import trace_answers
+from tests.levels import at_most
 from tests.panels import make_ladder
 from tests.sessions import BUNDLE, FEE, begun, observe, observe_all, small_ensemble
 
@@ -111,7 +112,7 @@ STEPS = st.lists(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["ordered", "sample", "panels"])
-@settings(max_examples=25)
+@at_most(25)
 @given(steps=STEPS)
 def test_accounts_hold_and_steps_can_be_told_whatever_is_reversed(policy, steps):
     ensemble = small_ensemble([1, 2, 3, 4], None, {0: FEE, 1: FEE})

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.core.catalogue.catalogue import Catalogue, Feature
@@ -22,6 +22,7 @@ from askless.core.session.steps import (
     to_log_odds,
     trace_answers,
 )
+from tests.levels import at_most
 from tests.panels import make_ladder
 from tests.sessions import BUNDLE, begun, observe, observe_all, small_ensemble
 from tests.small import ensemble_of
@@ -32,7 +33,7 @@ def chances(ensemble, state):
 
 
 @pytest.mark.parametrize("policy", ["ordered", "sample", "panels"])
-@settings(max_examples=20)
+@at_most(20)
 @given(answers=st.lists(st.sampled_from([0.0, 1.0, None]), min_size=1, max_size=4))
 def test_each_step_is_what_the_session_said_before_and_after(policy, answers):
     ensemble = small_ensemble([1, 2, 3, 4], [(0, 1.0), (2, 0.8), (1, -0.7), (3, 0.2)])
@@ -53,7 +54,7 @@ def test_each_step_is_what_the_session_said_before_and_after(policy, answers):
 
 
 @pytest.mark.parametrize("policy", ["ordered", "sample", "panels"])
-@settings(max_examples=20)
+@at_most(20)
 @given(
     outcomes=st.lists(
         st.sampled_from(["zero", "one", "ordered", "refused", "other", "both", "stop"]),

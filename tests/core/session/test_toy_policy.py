@@ -116,7 +116,7 @@ def test_larger_budget_extends_what_a_smaller_one_asks(ensemble, policy):
 
 @pytest.mark.slow
 @served
-@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("budget", [2_000_000, 9_000_000, None])
 def test_forecast_stands_at_every_step_and_certain_is_sound(ensemble, policy, budget):
     def walk_on(state):
         forecast = machine.forecast(ensemble, state)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from askless.core.model.certificates import EARLY_RULES, EarlyRule
@@ -17,6 +17,7 @@ from askless.core.session.rows.walks import SimulatedRows
 from askless.core.session.state import Answer
 from tests import strategies
 from tests.cascades import cascades
+from tests.levels import at_most
 from tests.panels import make_ladder, with_panels, with_rules
 from tests.sessions import NEVER
 
@@ -40,13 +41,13 @@ def steps_of(ensemble, state, row):
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@at_most(30)
 @given(strategies.ensembles() | cascades(), st.data())
 def test_traces_are_the_sessions_of_the_machine_step_by_step(ensemble, data):
     assert_traced(ensemble, data.draw(st.sampled_from(served_by(ensemble))), data)
 
 
-@settings(max_examples=30)
+@at_most(30)
 @given(with_rules(with_panels(strategies.stump_ensembles())), st.data())
 def test_traces_of_many_rows_are_their_sessions(ensemble, data):
     assert_traced(ensemble, data.draw(st.sampled_from(("panels", "adaptive"))), data)

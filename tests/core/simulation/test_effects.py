@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.core.catalogue.catalogue import Catalogue, Feature
@@ -14,6 +14,7 @@ from askless.core.model.ladder.blends import to_chances
 from askless.core.model.values import middle_values
 from askless.core.simulation.effects import compute_effects
 from askless.core.simulation.simulate import class_probabilities, walk
+from tests.levels import at_most
 from tests.panels import make_ladder
 from tests.sessions import BUNDLE, small_ensemble
 from tests.small import ensemble_of
@@ -37,7 +38,7 @@ def scored(**fields):
 @pytest.mark.slow
 @pytest.mark.parametrize("calibrations", [(), (("ordered", CURVED),)])
 @pytest.mark.parametrize("budget", [1_000_000, 2_000_000, None])
-@settings(max_examples=20)
+@at_most(20)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_points_add_up_to_the_chance_of_every_case(calibrations, budget, seed):
     ensemble = scored(calibrations=calibrations)

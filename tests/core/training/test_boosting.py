@@ -243,18 +243,6 @@ every_learner = pytest.mark.parametrize("learner", ["stump", "tree", "product"])
 @pytest.mark.slow
 @every_learner
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_rounds_after_an_interruption_are_the_same_to_the_bit(learner, n_classes):
-    whole = run_learner(learner, n_classes)
-
-    for n_done in (1, 7, 11):
-        rest = run_learner(learner, n_classes, done=whole[:n_done])
-
-        assert repr(rest) == repr(whole[n_done:])
-
-
-@pytest.mark.slow
-@every_learner
-@pytest.mark.parametrize("n_classes", [2, 3])
 def test_rounds_are_the_same_to_the_bit_whatever_the_number_of_threads(
     learner, n_classes, monkeypatch
 ):

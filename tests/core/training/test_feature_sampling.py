@@ -272,11 +272,12 @@ def test_run_resumed_after_any_round_goes_on_to_the_bit(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("n_classes", "learner", "search"), [p[:3] for p in PAIRS[::2]]
+    ("n_classes", "learner", "search"),
+    [(2, "stump", "all"), (3, "product", "lazy"), (2, "tree", "ucb")],
 )
 def test_long_run_resumed_late_goes_on_to_the_bit(n_classes, learner, search):
-    dataset = random_dataset(9, n_classes, n_samples=200, n_features=9)
-    params = params_of(learner, search, rounds=150)
+    dataset = random_dataset(9, n_classes, n_samples=100, n_features=9)
+    params = params_of(learner, search, rounds=100)
     whole = run(dataset, params)
 
     for n_done in (len(whole) // 2, len(whole) - 1):

@@ -194,12 +194,6 @@ def test_rule_learns_a_majority_that_no_stump_can(rule):
 
 @pytest.mark.slow
 @every_rule
-def test_same_input_gives_the_same_rounds(rule):
-    assert run(rule, mixed_table()) == run(rule, mixed_table())
-
-
-@pytest.mark.slow
-@every_rule
 def test_order_of_rows_changes_nothing(rule):
     dataset = mixed_table()
     order = np.random.default_rng(1).permutation(dataset.n_samples)
@@ -252,7 +246,7 @@ def test_without_any_cost_a_rule_is_adaboost(rule):
 
 @pytest.mark.slow
 @every_rule
-@pytest.mark.parametrize("n_done", [0, 1, 5, 11, 12])
+@pytest.mark.parametrize("n_done", [0, 5, 12])
 def test_interrupted_run_goes_on_with_the_same_bits(rule, n_done):
     dataset = mixed_table()
     whole = run(rule, dataset, switch=0.5)

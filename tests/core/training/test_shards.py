@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.core.training.boosting import LocalTables, boost
@@ -10,6 +10,7 @@ from askless.core.training.params import BoostParams
 from askless.core.training.shards.questions import ShardAnswer, ShardQuestion, Sides
 from askless.core.training.shards.shards import Shard
 from askless.core.training.shards.trimming import restore_sums, trim_sums
+from tests.levels import at_most
 from tests.shards import (
     LEARNERS,
     PARAMS,
@@ -98,7 +99,7 @@ def test_any_parting_of_the_rows_makes_the_same_rounds_to_the_bit(case, params):
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@at_most(30)
 @given(boosted_tables(), PARAMS, st.integers(0, 5))
 def test_lost_shards_follow_from_their_rows_and_the_steps(case, params, n_done):
     dataset, parts = case
@@ -120,9 +121,15 @@ def test_rows_without_weight_change_nothing(case, params):
     assert repr(rounds) == repr(rounds_of(whole_of(dataset), dataset, params))
 
 
-@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.slow), 3])
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("search", SEARCHES)
+# Each learner with each search, in pairs; any of them is drawn above for small tables.
+@pytest.mark.parametrize(
+    ("n_classes", "learner", "search"),
+    [
+        (2 + (number + idx) % 2, learner, search)
+        for number, learner in enumerate(LEARNERS)
+        for idx, search in enumerate(SEARCHES)
+    ],
+)
 def test_rounds_of_large_tables_are_the_same(n_classes, learner, search, monkeypatch):
     monkeypatch.setattr("askless.core.training.shards.weights.MOST_SUMS", 9)
     dataset = random_dataset(6, n_classes, n_samples=120, n_features=9)

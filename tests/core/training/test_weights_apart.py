@@ -3,25 +3,20 @@
 import numba
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from askless.core.codes.binning import bin_values
 from askless.core.model.hypotheses import Stump
 from askless.core.training.boosting import boost, initial_weights
 from askless.core.training.params import BoostParams
-from askless.core.training.rules import RULES
 from askless.core.training.shards import histograms, shards
-from tests import strategies
 from tests.conftest import IS_COMPILED
 from tests.core.training.test_weights import (
     all_features,
     bits,
     hold,
-    partings,
     varied_table,
 )
-from tests.small import make_dataset, random_dataset
+from tests.small import random_dataset
 from tests.ugly import table_of
 
 
@@ -96,31 +91,10 @@ def run_in_parts(dataset, params, parts):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", RULES)
-@given(data=st.data())
-def test_shards_of_rows_make_the_same_rounds_to_the_bit(rule, data):
-    dataset = data.draw(strategies.datasets())
-    if data.draw(st.booleans()):
-        targets = data.draw(st.permutations(range(dataset.n_samples)))
-        dataset = make_dataset(
-            dataset.values,
-            np.array(targets) % 3,
-            3,
-            dataset.weights,
-            dataset.catalogue,
-        )
-    params = BoostParams(rule, rounds=5, switch=0.5)
-    whole = run_in_parts(dataset, params, [np.arange(dataset.n_samples)])
-
-    parted = run_in_parts(dataset, params, data.draw(partings(dataset.n_samples)))
-
-    assert repr(parted) == repr(whole)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("search", ["all", "lazy", "ucb"])
-@pytest.mark.parametrize("learner", ["stump", "tree", "product"])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    ("n_classes", "learner", "search"),
+    [(2, "stump", "all"), (3, "tree", "lazy"), (2, "product", "ucb")],
+)
 def test_shards_make_the_same_rounds_whatever_the_learner(n_classes, learner, search):
     n_samples = 5000
     dataset = random_dataset(6, n_classes, n_samples=n_samples, n_features=9)

@@ -2,28 +2,29 @@
 
 import hmac
 import json
-import threading
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from askless.app.doors.cds.clients import ClientGuard
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from fastapi.testclient import TestClient
 
-from askless.app.main import create_app
 from askless.app.settings.doors import CdsClient
 from askless.app.settings.settings import Settings
 from tests.app.clinic import Json, Make
 from tests.app.doors.fhir.hooks import PATH, coded, hook
+from tests.app.doors.oidc.jwk_sets import JwkSet, serving_jwk_set
+from tests.kept import Applications
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
+DOORS = ["cds"]
 
 ISSUER = "https://ehr.example"
 KEY = ec.generate_private_key(ec.SECP384R1())
@@ -91,48 +92,29 @@ def unsigned(header: bytes, said: bytes) -> str:
 DEEP = b'{"iss": ' + b"[" * 5000 + b"]" * 5000 + b"}"
 
 
-class JwkServer:
-    """Serves what a test says is the JWK Set, on loopback."""
-
-    def __init__(self) -> None:
-        self.status, self.body = 200, json.dumps({"keys": [jwk()]}).encode()
+@pytest.fixture(scope="module")
+def served() -> Iterator[JwkSet]:
+    with serving_jwk_set(json.dumps({"keys": [jwk()]})) as made:
+        yield made
 
 
 @pytest.fixture
-def served(request: pytest.FixtureRequest) -> Iterator[tuple[JwkServer, str]]:
-    content = JwkServer()
-    if hasattr(request, "param"):
-        yield content, "http://127.0.0.1:1/jwks.json"
-        return
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(content.status)
-            self.send_header("Content-Length", str(len(content.body)))
-            self.end_headers()
-            self.wfile.write(content.body)
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield content, f"http://127.0.0.1:{server.server_port}/jwks.json"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def jwks(served: JwkSet) -> str:
+    """The address of the right JWK Set."""
+    served.renew()
+    return served.url
 
 
 @pytest.fixture
 def guarded(
-    settings: Settings, served: tuple[JwkServer, str], monkeypatch: Any
+    settings: Settings, jwks: str, applications: Applications, monkeypatch: Any
 ) -> Iterator[TestClient]:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    clients = {ISSUER: CdsClient(jwks=served[1], tenant="clinic")}
-    change = {"doors": ["cds"], "cds_clients": clients}
-    app = create_app(settings.model_copy(update=change), is_local=False)
-    with TestClient(app, "http://askless.test", raise_server_exceptions=False) as made:
+    clients = {ISSUER: CdsClient(jwks=jwks, tenant="clinic")}
+    change = {"cds_clients": clients}
+    app = applications.find(settings.model_copy(update=change), is_local=False)
+    app.state.cds_guard = ClientGuard(clients)
+    with applications.client(app, "http://askless.test") as made:
         yield made
 
 
@@ -171,6 +153,9 @@ FORGED = [
     pytest.param(lambda: token(said=claims(iss="\ud800")), id="issuer is half"),
     pytest.param(lambda: token(said=claims(exp="soon")), id="expiry is no time"),
     pytest.param(lambda: token(said=claims(exp=1)), id="expired"),
+    pytest.param(lambda: token(said=claims(exp=10**400)), id="expiry is no double"),
+    pytest.param(lambda: token(said=claims(iat=-(10**400))), id="issued never"),
+    pytest.param(lambda: token(said=claims(iat=2**40)), id="issued later"),
     pytest.param(lambda: token(said=claims(exp=None)), id="expiry is null"),
     pytest.param(lambda: token(said=claims(nbf=2**40)), id="not yet"),
     pytest.param(lambda: token(said=claims(aud="http://askless.test")), id="audience"),
@@ -207,6 +192,7 @@ BROKEN = [
     (404, b""),
     (200, b""),
     (200, b"<html>"),
+    (200, b"[" * 100_000),
     (200, b"\xff"),
     (200, b"[]"),
     (200, b"7"),
@@ -224,11 +210,11 @@ BROKEN = [
 def test_broken_jwk_set_opens_nothing(
     guarded: TestClient,
     sessions: Any,
-    served: tuple[JwkServer, str],
+    served: JwkSet,
     status: int,
     body: bytes,
 ) -> None:
-    served[0].status, served[0].body = status, body
+    served.status, served.content = status, body
 
     response = ask(guarded, token())
 
@@ -277,7 +263,7 @@ def test_call_without_a_token_or_a_tenant_is_refused(guarded: TestClient) -> Non
     assert guarded.post(PATH, json=hook(), headers=bearer(PATH)).status_code == 401
 
 
-@pytest.mark.parametrize("served", [None], indirect=True)
+@pytest.mark.parametrize("jwks", ["http://127.0.0.1:1/jwks.json"])
 def test_jwk_set_that_is_away_is_said_to_be_for_now(guarded: TestClient) -> None:
     response = ask(guarded, token())
 

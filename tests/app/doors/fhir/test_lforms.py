@@ -19,12 +19,12 @@ from askless.app.settings.settings import Settings
 from askless.app.store.database.migrate import migrate
 from tests.app.doors.fhir.filler import ABSENT, Json, said
 from tests.app.servers import Server
+from tests.pages.conftest import CHROMIUM, launch
 
 HERE = Path(__file__).resolve().parent
 HEART = HERE.parents[2] / "pages/heart.json"
 PACKAGE = "lforms@40.1.3"
 WITHIN_MS = 90_000
-CHROMIUM = shutil.which("chromium")
 # What is not here is refused.
 NUMBERS = {"age": "63", "trestbps": "150", "chol": "240", "ca": "1", "thalach": "120"}
 VALUES = {"cp": "asymptomatic"} | NUMBERS
@@ -71,8 +71,7 @@ def page(lforms: Path) -> Iterator[Page]:
         route.fulfill(path=lforms / name if name else HERE / "lforms.html")
 
     with sync_playwright() as playwright:
-        wanted = ["--no-sandbox", "--disable-gpu"]
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=wanted)
+        browser = launch(playwright)
         made = browser.new_page()
         made.set_default_timeout(WITHIN_MS)
         made.route("**/lforms/**", give)

@@ -62,6 +62,8 @@ QUANTITIES = [
     ({"value": "250", "unit": "mg/dL"}, False),
     ({"value": True, "unit": "mg/dL"}, False),
     ({"value": 10**400, "unit": "mg/dL"}, False),
+    ({"value": float("inf"), "unit": "mg/dL"}, False),
+    ({"value": float("nan"), "unit": "mg/dL"}, False),
     ({"value": 250, "code": ["mg/dL"]}, False),
     ({"value": 250, "unit": {}}, False),
 ]

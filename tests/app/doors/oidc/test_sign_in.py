@@ -145,22 +145,6 @@ def test_who_was_revoked_stays_out_until_restored(
     assert client.get("/ui").status_code == 200
 
 
-def test_what_one_browser_began_no_other_ends(
-    client: TestClient, elsewhere: TestClient, provider: Provider
-) -> None:
-    sent = client.get(BEGIN).headers["location"]
-    back = provider.sign_in(sent, "ada", SITE)
-
-    stolen = elsewhere.get(back)
-
-    assert stolen.status_code == 400
-    assert "began in another window" in stolen.text
-    assert elsewhere.get("/ui").status_code == 303
-    # The one whose it is may still end it, once.
-    assert client.get(back).status_code == 303
-    assert client.get(back).status_code == 400
-
-
 def test_another_replica_ends_what_one_began(
     client: TestClient, elsewhere: TestClient, provider: Provider
 ) -> None:
@@ -187,14 +171,6 @@ def test_a_cookie_that_is_not_ours_ends_nothing(client: TestClient) -> None:
         assert done.status_code == 400
 
 
-def test_whoever_was_not_sent_comes_back_to_nothing(client: TestClient) -> None:
-    for query in ["", "?code=x", "?state=x", "?error=a&error_description=b"]:
-        done = client.get(f"{CALLBACK}{query}")
-
-        assert done.status_code == 400
-        assert "Please sign in again." in done.text
-
-
 def test_only_a_page_of_ours_opens_after_it(
     client: TestClient, provider: Provider
 ) -> None:
@@ -204,6 +180,8 @@ def test_only_a_page_of_ours_opens_after_it(
         assert done.headers["location"] == "/ui"
 
 
+# It starts a provider.
+@pytest.mark.full
 def test_the_cookie_is_safe_where_browsers_come_by_https(
     settings: Settings, provider_folder: Path
 ) -> None:
@@ -250,18 +228,6 @@ def test_keys_are_asked_for_on_loopback_too(
     with TestClient(app, "http://127.0.0.1", follow_redirects=False) as client:
         assert client.get("/models").status_code == 401
         assert client.get("/ui").status_code == 303
-
-
-def test_a_provider_that_is_away_is_told_apart(
-    settings: Settings, provider: Provider
-) -> None:
-    more = {"oidc_issuer": "http://127.0.0.1:9"}
-    app = create_app(provider.settings_of(settings, **more), is_local=False)
-    with TestClient(app, SITE, follow_redirects=False) as client:
-        done = client.get(BEGIN)
-
-    assert done.status_code == 503
-    assert "127.0.0.1:9 can&#39;t be reached." in done.text
 
 
 def test_metadata_of_another_issuer_are_not_believed(

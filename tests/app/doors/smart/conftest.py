@@ -6,7 +6,6 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from askless.app.main import create_app
 from askless.app.settings.doors import SmartServer
 from askless.app.settings.settings import Settings
 from tests.app.clinic import Make
@@ -17,7 +16,8 @@ from tests.app.doors.smart.ehr import (
     Ehr,
     running,
 )
-from tests.app.doors.smart.launches import SITE
+from tests.app.doors.smart.launches import SITE, meet_anew
+from tests.kept import Applications
 
 
 @pytest.fixture
@@ -26,30 +26,28 @@ def engine_name() -> str:
 
 
 @pytest.fixture(scope="module")
-def record_system() -> Iterator[Ehr]:
+def ehr() -> Iterator[Ehr]:
+    """A record system, which each `client` meets anew."""
     with running(f"{SITE}/ui/smart/ehr/callback") as made:
         yield made
 
 
 @pytest.fixture
-def ehr(record_system: Ehr) -> Ehr:
-    record_system.forget()
-    return record_system
-
-
-@pytest.fixture
-def app(settings: Settings, ehr: Ehr) -> FastAPI:
+def app(settings: Settings, ehr: Ehr, applications: Applications) -> FastAPI:
     """An application that the record system may launch."""
     known = {"client_id": CLIENT, "client_secret": SECRET, "tenant": "clinic"}
     server = SmartServer(fhir=ehr.base, budget=60, **known)
     change = {"address": SITE, "smart_servers": {"ehr": server}}
-    return create_app(settings.model_copy(update=change), is_local=False)
+    return applications.find(settings.model_copy(update=change), is_local=False)
 
 
 @pytest.fixture
-def client(app: FastAPI, key: Make) -> Iterator[TestClient]:
+def client(
+    app: FastAPI, applications: Applications, ehr: Ehr, key: Make
+) -> Iterator[TestClient]:
     """A browser; the clinic has a model with codes."""
-    with TestClient(app, SITE, follow_redirects=False) as made:
+    with applications.client(app, SITE, follow_redirects=False) as made:
+        meet_anew(app, made, ehr)
         headers = key(tenant="clinic")
         made.post("/models", json=coded(), headers=headers).raise_for_status()
         yield made

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from askless.app.doors.smart.door import make_ehr
 from askless.app.store.database.engine import transaction
 from tests.app.clinic import Make
 from tests.app.doors.smart.ehr import (
@@ -32,6 +33,16 @@ def come_back(client: TestClient, ehr: Ehr) -> Any:
     there = httpx.get(sent.headers["location"], trust_env=False)
     assert there.status_code == 302, there.text
     return client.get(there.headers["location"])
+
+
+def meet_anew(app: FastAPI, client: TestClient, ehr: Ehr) -> None:
+    """Forget what a record system has said, and what the browser keeps of it."""
+    ehr.forget()
+    client.cookies.clear()
+    app.state.ehrs = {
+        name: make_ehr(name, server, SITE)
+        for name, server in app.state.settings.smart_servers.items()
+    }
 
 
 def sessions_of(app: FastAPI) -> int:

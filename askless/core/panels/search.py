@@ -140,7 +140,7 @@ def kernel_logits(
     # Loaded where it is needed: most commands fit nothing.
     from scipy.linalg.lapack import strtri
 
-    columns = rows.select_columns(tuple(feature_idxs)).standardise(
+    columns = rows.columns.take(tuple(feature_idxs)).standardise(
         rows.dataset.values[few]
     )
     squares = compute_squared_distances(columns)

@@ -260,11 +260,10 @@ ONLY_FROM = {
         "core.estimator.incremental",
         "core.selection",
         "core.training.baselines",
-        "core.training.foreign",
     ),
     # A learner is one class, its hypothesis another; trees of scikit-learn become ours.
     "core.model.hypotheses.Tree": (
-        *("core.training.learners.tree", "core.training.foreign"),
+        *("core.training.learners.tree", "core.training.baselines"),
         "app.documents.model.hypotheses",
     ),
     "core.model.hypotheses.Product": (

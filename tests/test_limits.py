@@ -44,7 +44,7 @@ LINES_OF_A_TEST_FILE = 600
 FILES_OF_A_FOLDER = 16
 # A module under so many lines that one file beside it reads could live inside it.
 LINES_OF_A_SMALL_MODULE = 110
-SMALL_MODULES_OF_ONE_READER = 10
+SMALL_MODULES_OF_ONE_READER = 3
 LINES_OF_THE_READING_PATH = 3000
 LINES_OF_A_FUNCTION = 60  # without its docstring
 PARAMETERS = 6

@@ -20,6 +20,12 @@ def make_finite(numbers: FloatArray) -> FloatArray:
     return numbers if np.isfinite(numbers).all() else np.nan_to_num(numbers)
 
 
+def spread_evenly(n_samples: int, most: int | None) -> IntArray:
+    """Return the positions of at most so many rows, evenly spaced; None: all."""
+    n_few = n_samples if most is None else min(n_samples, most)
+    return np.linspace(0, n_samples - 1, n_few).round().astype(np.int64)
+
+
 def round_digits(numbers: FloatArray, digits: int) -> FloatArray:
     """Return numbers rounded to `digits` significant digits."""
     # Zero has no logarithm, and stays zero at any power.

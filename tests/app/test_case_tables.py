@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from askless.app.documents.session.cases import answered_names, parse_case
+from askless.app.documents.session.cases import CaseDocument, answered_names
 from askless.app.service.loop import cases
 from tests.app.clinic import Answer, Json, Play, Put, Start, clinic, model_json
 
@@ -57,7 +57,7 @@ def test_a_case_is_a_row_with_the_answers_to_the_same_bits(
     client.put(f"/predict/{session['id']}/outcome", json={"label": "1"})
 
     (row,) = rows()
-    case = parse_case(row.pop("askless_case"))
+    case = CaseDocument.model_validate_json(row.pop("askless_case"))
 
     assert row == {
         **{"age": 0.1 + 0.2, "sex": "other", "chol": None, "fbs": True, "ecg": None},

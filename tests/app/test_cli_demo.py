@@ -22,6 +22,7 @@ from askless.app.store.database.engine import create_engine, transaction
 from askless.app.terminal.demo import describe_counts
 from askless.app.words.own_questions import pick_cases
 from tests.app.conftest import Finished
+from tests.app.tenants import store_model
 from tests.pages.site import heart
 from tests.patients import Killed, run_until
 
@@ -139,7 +140,7 @@ def test_a_first_case_is_ready_once_its_model_is(
             tenant_id = keys.find_tenant(db, demo.TENANT)
         with transaction(engine, tenant_id) as db:
             model = replace(model_from_json(heart()), name=demo.MODEL)
-            models.store_if_new(db, model, datetime.now(UTC))
+            store_model(db, model, datetime.now(UTC))
 
     told, again = (run("migrate").out for _ in range(2))
 

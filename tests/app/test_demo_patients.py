@@ -34,6 +34,7 @@ from askless.app.terminal.demo import (
 from askless.app.uploads.parsing import reader_of
 from askless.app.words.own_questions import N_PATIENTS, REFS
 from askless.core.model.model import Model
+from tests.app.tenants import store_model
 from tests.pages.site import heart
 from tests.patients import (
     OWN_BUDGET,
@@ -205,7 +206,7 @@ def enqueue_whole(settings: Settings, engine: sa.Engine, model: Model) -> None:
 def store_import(settings: Settings, engine: sa.Engine, model: Model) -> None:
     del settings
     with transaction(engine, DEFAULT_TENANT) as db:
-        models.store_if_new(db, model, datetime.now(UTC))
+        store_model(db, model, datetime.now(UTC))
 
 
 @pytest.mark.parametrize("bring", [enqueue_whole, store_import])
@@ -287,7 +288,7 @@ def play_own(settings: Settings, engine: sa.Engine) -> None:
     own = replace(with_own_questions(train_heart()), name="own")
     at = settings.moment_at(datetime.now(UTC))
     with transaction(engine, DEFAULT_TENANT) as db:
-        models.store_if_new(db, own, at.now)
+        store_model(db, own, at.now)
         (head, *_) = models.page(db, 9, None).items
         assert head.name == "own"
         patients.play_table(db, LoadedModels(), at, "heart", head.id)

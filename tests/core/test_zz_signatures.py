@@ -11,8 +11,7 @@ import pytest
 
 from askless.core import kernels, warm
 from askless.core.catalogue.catalogue import Catalogue, Feature, Group
-from askless.core.codes.binning import Binned, bin_values
-from askless.core.codes.packing import pack_features
+from askless.core.codes.binning import Binned, bin_values, pack_features
 from askless.core.model.hypotheses import Stump
 from askless.core.session.machine import start
 from askless.core.simulation.simulate import walk

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from askless.app.pages.trainings.new_training import ALGORITHM_WORDS, count_unpriced
 from askless.app.pages.trainings.spec_forms import (
     add_groups,
     begin_form,
@@ -14,7 +15,6 @@ from askless.app.pages.trainings.spec_forms import (
     read_form,
     split_marks,
 )
-from askless.app.pages.trainings.training_form import ALGORITHM_WORDS, count_unpriced
 from askless.app.uploads.parsing import DraftedTable
 from askless.app.uploads.price_tables import PriceTable
 from askless.core.table.draft import ColumnDraft

@@ -216,12 +216,6 @@ def is_name_taken(db: Transaction, name: str) -> bool:
     return models.find_by_name(db, name) is not None
 
 
-def store_if_new(db: Transaction, model: Model, now: datetime) -> None:
-    """Store a model unless its name is taken."""
-    if not is_name_taken(db, model.name):
-        models.insert(db, model.name, model_text(model), now)
-
-
 def crown(db: Transaction, model_id: str, now: datetime) -> ModelHead:
     """Make a model the champion, which its name means without a version.
 

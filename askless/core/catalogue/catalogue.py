@@ -72,11 +72,6 @@ class Feature:
         return self.question or self.title
 
     @property
-    def has_limits(self) -> bool:
-        """Whether not every number is possible."""
-        return self.least is not None or self.most is not None
-
-    @property
     def limit_rule(self) -> str:
         """The rule that a number breaks outside of its limits."""
         if self.least is None:

@@ -68,7 +68,8 @@ def apply_prices(
             for named in [groups.get(group.name, group)]
         ),
     )
-    if sum(all_amounts(repriced)) > MAX_TOTAL:
+    # Summed as Python integers, which do not overflow.
+    if sum([*repriced.costs.tolist(), *repriced.fees.tolist()]) > MAX_TOTAL:
         rule = f"must add up to at most {MAX_TOTAL // MICROS_PER_UNIT} units"
         raise RefusedError([Refusal(where, rule)])
     return repriced
@@ -109,8 +110,3 @@ def check_groups(
             kind = "a bundle" if own[group.name].is_bundle else "no bundle"
             yield Refusal(place, f"must have a {noun}: the group is {kind}")
         seen.add(group.name)
-
-
-def all_amounts(catalogue: Catalogue) -> list[int]:
-    """Return all costs, fees and prices of bundles as Python integers."""
-    return [*catalogue.costs.tolist(), *catalogue.fees.tolist()]

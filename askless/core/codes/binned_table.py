@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.arrays import BoolArray, FloatArray, IntArray, spread_evenly
 from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.codes.binning import (
     Binned,
@@ -130,12 +130,6 @@ def join_table(
         sample_idxs=sample_idxs,
         sample=sample,
     )
-
-
-def spread_evenly(n_samples: int, most: int | None) -> IntArray:
-    """Return the positions of at most so many rows, evenly spaced."""
-    n_few = n_samples if most is None else min(n_samples, most)
-    return np.linspace(0, n_samples - 1, n_few).round().astype(np.int64)
 
 
 def as_small(targets: IntArray) -> IntArray:

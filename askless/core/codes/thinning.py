@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from askless.core.arrays import IntArray
+from askless.core.arrays import IntArray, spread_evenly
 from askless.core.table.dataset import Dataset
 
 
@@ -32,7 +32,7 @@ def thin_classes(dataset: Dataset, most: int) -> Dataset:
         return dataset
     row_idxs = np.concatenate(
         [
-            idxs[np.linspace(0, idxs.size - 1, n_kept).round().astype(np.int64)]
+            idxs[spread_evenly(idxs.size, n_kept)]
             for idxs, n_kept in allocate_rows(dataset, most)
         ]
     )

@@ -81,15 +81,6 @@ class Curve:
         """Return the position in the curve of the largest budget not above this one."""
         return locate_budget(self.budgets, budget)
 
-    def spend_at(self, budget: int | None) -> float:
-        """Return the mean spend under any budget, in micro-units.
-
-        Between two budgets of the curve it is the mean spend at the smaller one.
-        """
-        if self.steps is None:
-            return self.mean_spends[self.place_at(budget)]
-        return self.steps.mean_spends[locate_budget(self.steps.budgets, budget)]
-
     @property
     def betters(self) -> tuple[int | None, ...]:
         """Position of a smaller, significantly better budget for each; None: none."""

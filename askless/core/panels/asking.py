@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.core import kernels
-from askless.core.arrays import BoolArray, Derived, FloatArray, IntArray
+from askless.core.arrays import BoolArray, Derived, FloatArray, IntArray, spread_evenly
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.catalogue.prices import total_cost
 from askless.core.model.ladder.asking import (
@@ -99,8 +99,7 @@ def learn_asking(tables: HeldOutTables, budgets: Sequence[int]) -> Worth:
     `budgets` are those of the ladder, in micro-units.
     """
     catalogue = tables.rows.dataset.catalogue
-    places = np.linspace(0, len(budgets) - 1, min(len(budgets), MOST_BUDGETS))
-    some = [budgets[place] for place in places.round().astype(int).tolist()]
+    some = [budgets[place] for place in spread_evenly(len(budgets), MOST_BUDGETS)]
     some = some or [total_cost(catalogue)]
     is_askable = mark_readable(tables.whole)
     playing = lay_out_folds(tables, is_askable)
@@ -130,8 +129,7 @@ def lay_out_folds(tables: HeldOutTables, is_askable: BoolArray) -> Playing:
     played = []
     everything = np.ones(rows.coded.shape[1], np.bool_)
     for part_tables, fold in zip(tables.by_fold, tables.folds, strict=True):
-        places = np.linspace(0, fold.size - 1, min(fold.size, most))
-        some = fold[places.round().astype(np.int64)]
+        some = fold[spread_evenly(fold.size, most)]
         cases = lay_out_cases(part_tables, rows.dataset.values[some], everything)
         # Marked cells say nothing; rows know them, values by themselves do not.
         cases.coded[:] = rows.coded[some]

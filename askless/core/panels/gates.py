@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.core import kernels
-from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.arrays import BoolArray, FloatArray, IntArray, spread_evenly
 from askless.core.codes.binning import find_middles
 from askless.core.codes.folds import make_folds
 from askless.core.model.ladder.splits import NOWHERE, Split
@@ -185,8 +185,7 @@ def thin_search(rows: CountedRows, growing: Growing) -> Growing:
     """Return at most so many of the rows of a part that a search takes seconds."""
     n_features = rows.coded.shape[1]
     most = max(LEAST_READ, MOST_READ // (n_features**2 * rows.n_classes))
-    n_few = min(growing.row_idxs.size, most)
-    places = np.linspace(0, growing.row_idxs.size - 1, n_few).round().astype(np.int64)
+    places = spread_evenly(growing.row_idxs.size, most)
     return growing._replace(row_idxs=growing.row_idxs[places])
 
 

@@ -1,13 +1,15 @@
 """A ladder of panels: for every budget the features to buy, and a blend for them."""
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from askless.core.arrays import FloatArray
+from askless.core.arrays import FloatArray, spread_evenly
+from askless.core.catalogue.catalogue import NO_GROUP
+from askless.core.catalogue.prices import total_cost
 from askless.core.codes.binning import bin_values
 from askless.core.codes.thinning import thin_classes
 from askless.core.kernels import count_threads
@@ -25,7 +27,6 @@ from askless.core.panels.predictors.solving import load_solver
 from askless.core.panels.predictors.trees import choose_limits
 from askless.core.panels.purchases import Shop
 from askless.core.panels.rows import HeldOut, PanelRows
-from askless.core.panels.rungs import choose_rungs
 from askless.core.panels.search import SEARCH_FOLDS, SetSearch
 from askless.core.panels.sets import choose_sets, select_forward
 from askless.core.panels.spread import map_in_threads
@@ -36,6 +37,12 @@ from askless.core.table.gaps import fill_gaps, informative_features, keep_silent
 from askless.core.training.boosting import boost, initial_weights
 from askless.core.training.params import BoostParams, EffortName
 from askless.core.work import approach, pass_on
+
+# Budgets of usual rungs, in usual prices; beyond the last, each is a quarter above the
+# one before. Budgets within a twentieth of each other are one. An offer is dear above
+# DEAR usual prices.
+STEPS = (0.25, 0.5, 1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24)
+LAST_STEP, APART, DEAR = 1.25, 1.05, 4
 
 # Most rows that stopping rules are learned from: every pair of panels is compared on
 # them.
@@ -91,7 +98,7 @@ def fit_ladder(
     dataset = filled
     load_solver()
     with threadpool_limits(limits=1, user_api="blas"):
-        few = pick_search_rows(settings, PanelRows(dataset, seed))
+        few = PanelRows(thin_rows(dataset, settings.search_rows), seed)
         limits = choose_limits(few, few.hold_out(SEARCH_FOLDS, settings.search_judges))
         few = replace(few, limits=limits)
         rungs, orders = yield from choose_orders(few, named, settings)
@@ -101,8 +108,7 @@ def fit_ladder(
         worth = learn_asking(tables, rungs) if rungs else None
         blended = yield from fit_panels(rows, orders, settings, tables)
         judges = blended.held_out.row_idxs
-        some = np.linspace(0, judges.size - 1, min(judges.size, MOST_STOPPED))
-        some = some.round().astype(np.int64)
+        some = spread_evenly(judges.size, MOST_STOPPED)
         logits = blended.logits[:, some]
         stopped = PanelRows(dataset.take(judges[some]), seed)
         stopping = fit_stopping(stopped, blended.panels, logits, error_costs)
@@ -233,16 +239,10 @@ def list_beginning_sizes(most: int, growth: float) -> list[int]:
     return sizes[:-1]
 
 
-def pick_search_rows(effort: Effort, rows: PanelRows) -> PanelRows:
-    """Return the rows that sets are chosen by: at most `effort.search_rows`."""
-    return replace(rows, dataset=thin_rows(rows.dataset, effort.search_rows))
-
-
 def thin_rows(dataset: Dataset, most: int) -> Dataset:
     """Return at most `most` of the rows, evenly spaced."""
-    n_few = min(dataset.n_samples, most)
-    few = np.linspace(0, dataset.n_samples - 1, n_few).round().astype(np.int64)
-    return dataset.take(few) if n_few < dataset.n_samples else dataset
+    few = spread_evenly(dataset.n_samples, most)
+    return dataset.take(few) if few.size < dataset.n_samples else dataset
 
 
 def order_by_rule(dataset: Dataset, rule: str, rounds: int) -> tuple[int, ...]:
@@ -273,3 +273,97 @@ def order_features_of_sets(
         order = select_forward(search, search.effort.powers[0], budget, members, begin)
         orders.append((*order, *(idx for idx in members if idx not in order)))
     return orders
+
+
+def choose_rungs(search: SetSearch) -> list[int]:
+    """Return the budgets of rungs: named ones, prices of offers, and usual multiples.
+
+    Named budgets always stay, but for those that pay nothing; what lies within a
+    twentieth of one gives way to it. There are no more rungs than without them, unless
+    they would leave less than a third of the rungs to others.
+    """
+    shop, most = search.shop, total_cost(search.shop.catalogue)
+    least = min(shop.price(offer) for offer in shop.offers)
+    named = sorted({min(budget, most) for budget in search.named if budget >= least})
+    # Few offers make few sets to choose among.
+    n_most = min(search.effort.max_rungs, len(shop.offers) + 2)
+    n_left = max(n_most - len(named), -(-n_most // 3))
+    return sorted(named + choose_usual_rungs(search, n_left, named)) or [most]
+
+
+def choose_usual_rungs(
+    search: SetSearch, n_most: int, named: Sequence[int] = ()
+) -> list[int]:
+    """Return at most `n_most` budgets, ascending, apart from each other and `named`.
+
+    They are prices of offers, multiples of the usual price, and what dear offers need.
+    At least a third of them lie beyond the last step, if so many budgets do. Dear
+    offers and the price of everything come before mere multiples. Prices of offers
+    take up to half of what is left before the last step. Where there are more budgets
+    than rungs, evenly spaced ones are kept.
+    """
+    shop, usual = search.shop, search.usual_price
+    most, prices = total_cost(shop.catalogue), list_prices(shop)
+    steps = [step * usual for step in STEPS]
+    while steps[-1] < most:
+        steps.append(steps[-1] * LAST_STEP)
+    dears = {price for price in prices if price > DEAR * usual}
+    # With a dear offer comes a budget that pays something beside it.
+    fuller = {dear + DEAR * usual for dear in dears}
+    end = STEPS[-1] * usual
+    within = [budget for budget in (*steps, *dears, *fuller) if budget <= end]
+    within = [min(budget, most) for budget in within if budget >= min(prices)]
+    necessary = [min(budget, most) for budget in (*fuller, most) if budget > end]
+    needed = space_out(necessary, named)
+    beyond = [step for step in steps if end < step < most]
+    others = space_out(beyond, (*named, *needed, most))
+    near = space_out((*within, *(price for price in prices if price <= end)), named)
+    n_beyond = len(needed) + len(others)
+    n_beyond = min(n_beyond, max(n_most - len(near), n_most // 3))
+    # Necessary budgets (dear offers, the price of everything) go before multiples.
+    needed = pick_evenly(needed, n_beyond)
+    others = pick_evenly(others, n_beyond - len(needed))
+    n_near = n_most - n_beyond
+    if len(near) > n_near:
+        offers = space_out((price for price in prices if price <= end), named)
+        offers = pick_evenly(offers, n_near // 2)
+        near = space_out(within, (*named, *offers))
+        near = offers + pick_evenly(near, n_near - len(offers))
+    return sorted(near + needed + others)
+
+
+def list_prices(shop: Shop) -> list[int]:
+    """Return what offers cost, ascending; of a group with a fee its cheapest member.
+
+    The price of a member has the fee in it.
+    """
+    by_group: dict[tuple[str, int], int] = {}
+    for number, offer in enumerate(shop.offers):
+        group, price = int(shop.catalogue.group_idxs[offer[0]]), shop.price(offer)
+        has_fee = group != NO_GROUP and shop.catalogue.fees[group] > 0
+        key = ("group", group) if has_fee else ("offer", number)
+        by_group[key] = min(price, by_group.get(key, price))
+    return sorted(set(by_group.values()))
+
+
+def pick_evenly(budgets: Sequence[int], most: int) -> list[int]:
+    """Return at most `most` of some budgets, evenly spaced, the last among them."""
+    n_kept = min(len(budgets), most)
+    # Counted from the end, so that the last is kept even if only one is.
+    places = np.linspace(len(budgets) - 1, 0, n_kept).round().astype(int)
+    return [budgets[place] for place in places[::-1]]
+
+
+def space_out(budgets: Iterable[float], others: Sequence[int] = ()) -> list[int]:
+    """Return budgets ascending, each more than `APART` times the one kept before.
+
+    Budgets within that factor of one of the `others` are left out.
+    """
+    kept: list[int] = []
+    for budget in sorted(map(int, budgets)):
+        is_apart = not kept or budget > APART * kept[-1]
+        if is_apart and all(
+            max(budget, other) > APART * min(budget, other) for other in others
+        ):
+            kept.append(budget)
+    return kept

@@ -174,10 +174,6 @@ class PanelRows(Derived):
         row_idxs = np.sort(np.concatenate(folds))
         return HeldOut(folds, row_idxs, self.targets[row_idxs], self.weights[row_idxs])
 
-    def select_columns(self, feature_idxs: Sequence[int]) -> Columns:
-        """Return the columns that some features become."""
-        return self.columns.take(feature_idxs)
-
     def select_with_covariance(self, feature_idxs: Sequence[int]) -> Columns:
         """Return the columns of some features with their covariance.
 

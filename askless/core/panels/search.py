@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from askless.core.arrays import FloatArray, IntArray
+from askless.core.arrays import FloatArray, IntArray, spread_evenly
 from askless.core.catalogue.prices import total_cost
 from askless.core.kernels import CoarseTable
 from askless.core.model.ladder.blends import to_chances
@@ -51,9 +51,8 @@ class SetSearch:
         held_out = self.rows.hold_out(SEARCH_FOLDS, self.effort.search_judges)
         self.held_out, n_judges = held_out, held_out.row_idxs.size
         self.growth = make_growth(self.rows, SEARCH_ROUNDS)
-        few = np.linspace(0, n_judges - 1, min(n_judges, N_KERNEL_ROWS))
         #: the held-out rows that score kernels
-        self.few = few.round().astype(np.int64)
+        self.few = spread_evenly(n_judges, N_KERNEL_ROWS)
         # A kernel leaves out rows one by one, not those that belong together.
         has_groups = self.rows.dataset.row_groups is not None
         self.has_kernel = not has_groups and not self.rows.has_rare
@@ -141,7 +140,7 @@ def kernel_logits(
     # Loaded where it is needed: most commands fit nothing.
     from scipy.linalg.lapack import strtri
 
-    columns = rows.select_columns(tuple(feature_idxs)).standardise(
+    columns = rows.columns.take(tuple(feature_idxs)).standardise(
         rows.dataset.values[few]
     )
     squares = compute_squared_distances(columns)

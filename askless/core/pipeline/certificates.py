@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from askless.core.arrays import IntArray
+from askless.core.arrays import IntArray, spread_evenly
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.certificates import (
     CHANCES,
@@ -126,8 +126,8 @@ def add_guide(level: Level, guides: Sequence[Traces]) -> Level:
 
 def thin_guide(rows: Dataset, n_folds: int) -> Dataset:
     """Return some rows of a fold, evenly spaced."""
-    n_few = min(rows.n_samples, max(1, MAX_GUIDE_ROWS // n_folds))
-    return rows.take(np.linspace(0, rows.n_samples - 1, n_few).round().astype(np.int64))
+    most = max(1, MAX_GUIDE_ROWS // n_folds)
+    return rows.take(spread_evenly(rows.n_samples, most))
 
 
 def list_level_budgets(ensemble: Ensemble, most: int) -> list[int | None]:
@@ -143,10 +143,7 @@ def list_level_budgets(ensemble: Ensemble, most: int) -> list[int | None]:
         if budget is None or (budget > 0 and (state.policy, plan) != last):
             budgets.append(budget)
         last = state.policy, plan
-    picks = (
-        np.linspace(0, len(budgets) - 1, min(most, len(budgets))).round().astype(int)
-    )
-    return [budgets[pick] for pick in picks]
+    return [budgets[pick] for pick in spread_evenly(len(budgets), most)]
 
 
 def list_traces(

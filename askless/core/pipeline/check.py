@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from askless.core.codes.binned_table import SAMPLE_ROWS, spread_evenly
+from askless.core.arrays import spread_evenly
+from askless.core.codes.binned_table import SAMPLE_ROWS
 from askless.core.codes.thinning import thin_classes
 from askless.core.errors import Refusal, RefusedError
 from askless.core.panels.effort import EFFORTS

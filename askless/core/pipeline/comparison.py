@@ -1,6 +1,6 @@
 """Compare two policies on held-out rows: under which budgets ending early pays."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -141,7 +141,10 @@ def compare(
         losses=average(played.costs),
         log_losses=average(played.log_losses),
         spends=average(played.spends),
-        ranges=merge_ranges(policies, ends, is_thrifty),
+        ranges=merge_ranges(
+            BudgetRange(end, policies[int(is_second)])
+            for end, is_second in zip(ends, is_thrifty, strict=True)
+        ),
     )
 
 
@@ -257,21 +260,12 @@ def choose_switch(savings: Sequence[float]) -> tuple[bool, ...]:
     return max(allowed, key=rank)
 
 
-def merge_ranges(
-    policies: tuple[str, str],
-    ends: Sequence[int | None],
-    is_thrifty: Sequence[bool],
-) -> tuple[BudgetRange, ...]:
-    """Return ranges of budgets with their policy, neighbours of one policy merged.
-
-    `ends` are the upper ends of the ranges, None: unlimited; `is_thrifty` says whether
-    the second policy asks in a range.
-    """
-    ranges: list[BudgetRange] = []
-    for end, is_second in zip(ends, is_thrifty, strict=True):
-        policy = policies[int(is_second)]
-        if ranges and ranges[-1].policy == policy:
+def merge_ranges(ranges: Iterable[BudgetRange]) -> tuple[BudgetRange, ...]:
+    """Return ascending ranges of budgets, neighbours of one policy merged."""
+    merged: list[BudgetRange] = []
+    for policy_range in ranges:
+        if merged and merged[-1].policy == policy_range.policy:
             # The range before grows to this end.
-            ranges.pop()
-        ranges.append(BudgetRange(end, policy))
-    return tuple(ranges)
+            merged.pop()
+        merged.append(policy_range)
+    return tuple(merged)

@@ -12,6 +12,7 @@ from askless.core.pipeline.comparison import (
     Comparison,
     OwnQuestions,
     average_differences,
+    merge_ranges,
     number_groups,
     simulate_policy,
     weigh_parts,
@@ -104,15 +105,16 @@ def put_in_force(comparison: Comparison, own: OwnQuestions) -> Comparison:
         ends |= {least - 1, up_to}
     ends.discard(-1)
     finite = sorted(end for end in ends if end is not None)
-    ranges: list[BudgetRange] = []
-    for end in (*finite, None):
-        policy = find_policy(comparison.ranges, end)
-        if any(is_within(end, run) for run in runs):
-            policy = OWN
-        if ranges and ranges[-1].policy == policy:
-            ranges.pop()
-        ranges.append(BudgetRange(end, policy))
-    return replace(comparison, ranges=tuple(ranges), own_questions=own)
+    ranges = merge_ranges(
+        BudgetRange(
+            end,
+            OWN
+            if any(is_within(end, run) for run in runs)
+            else find_policy(comparison.ranges, end),
+        )
+        for end in (*finite, None)
+    )
+    return replace(comparison, ranges=ranges, own_questions=own)
 
 
 def list_runs(own: OwnQuestions) -> list[tuple[int, int | None]]:

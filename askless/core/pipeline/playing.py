@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from askless.core.arrays import spread_evenly
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import SpendSteps
 from askless.core.pipeline.budgets import purchase_budgets, single_steps, thin_steps
@@ -62,8 +63,7 @@ def add_model_spends(
 
 def pick_played(seen: Dataset) -> Dataset:
     """Return at most `MAX_PLAYED` rows, evenly spaced."""
-    picks = np.linspace(0, seen.n_samples - 1, min(seen.n_samples, MAX_PLAYED))
-    return seen.take(picks.round().astype(np.int64))
+    return seen.take(spread_evenly(seen.n_samples, MAX_PLAYED))
 
 
 def measure_spend_steps(

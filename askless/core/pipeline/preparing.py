@@ -136,15 +136,8 @@ class ColumnCollector:
         keeps_codes: bool,
     ) -> None:
         used, self.warnings = usable_rows(labels)
-        rows = Dataset(
-            catalogue=Catalogue(()),
-            classes=labels.classes,
-            values=np.empty((labels.targets.size, 0)),
-            targets=labels.targets,
-            weights=labels.weights,
-            row_groups=labels.row_groups,
-            mean_weight=labels.mean_weight,
-        )
+        nothing = np.empty((labels.targets.size, 0))
+        rows = labels.with_values(Catalogue(()), nothing)
         rows = rows if used is None else rows.take(used)
         refuse_one_class(rows, spec.table)
         self._used: IntArray | slice = slice(None) if used is None else used

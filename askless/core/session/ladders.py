@@ -153,11 +153,6 @@ def find_logits(position: Position) -> FloatArray:
     return logits
 
 
-def find_left(errors: FloatArray, now: int, then: int) -> float:
-    """Return the ratio of the errors of two panels, at most 1."""
-    return float(min(errors[then] / errors[now], 1.0)) if errors[now] > 0 else 1.0
-
-
 @once
 def find_risk(position: Position) -> float:
     """Return the expected error cost, given what is known."""

@@ -13,7 +13,7 @@ from askless.core.catalogue.catalogue import NO_GROUP
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import find_paid
 from askless.core.session.spending import find_limit
-from askless.core.session.state import State
+from askless.core.session.state import State, StopReason
 
 UNLIMITED = int(np.iinfo(np.int64).max)
 Found = TypeVar("Found")
@@ -171,10 +171,14 @@ class Position:
         return np.where(ends >= 0, heres, ~ends) > 0
 
     @property
-    def is_more_affordable(self) -> bool:
-        """Whether a feature that the model reads is open and what remains pays it."""
+    def reason_to_stop(self) -> StopReason:
+        """Why no feature is asked where one that the model reads is open.
+
+        The budget is exhausted unless what remains pays one of these features.
+        """
         is_open = self.case.status == kernels.OPEN
-        return bool((is_open & self.ensemble.is_used & self.is_affordable).any())
+        is_payable = (is_open & self.ensemble.is_used & self.is_affordable).any()
+        return "plan_complete" if is_payable else "budget_exhausted"
 
     @cached_property
     def plan(self) -> Plan:

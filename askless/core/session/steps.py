@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from askless.core.arrays import FloatArray
+from askless.core.arrays import spread_evenly
 from askless.core.kernels import MAX_LOGIT
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.values import possible_values
@@ -190,7 +190,7 @@ def find_prospect(
     tried = possible_values(ensemble, feature_idx, has_votes=policy.has_votes)
     if not tried.size:
         return None
-    values = pick_some(tried)
+    values = tried[spread_evenly(tried.size, N_TRIED)]
     after = policy.suppose(position, feature_idx, values)[:, class_idx]
     if np.ptp(after) <= TIE:
         return None
@@ -203,9 +203,3 @@ def find_prospect(
 def choose_class(chances: Sequence[float]) -> int:
     """Return the class to tell of: of two the second, of more the most probable."""
     return 1 if len(chances) == 2 else int(np.argmax(chances))
-
-
-def pick_some(values: FloatArray) -> FloatArray:
-    """Return `N_TRIED` of the values at most, evenly spaced, both ends among them."""
-    places = np.linspace(0, values.size - 1, min(values.size, N_TRIED))
-    return values[places.round().astype(np.int64)]

@@ -125,7 +125,7 @@ def estimate_mean(
     least, most = bounds
     # By rounding, the sum may leave the range by a digit.
     mean = min(max(float(rows.weights @ amounts), least), most)
-    n_groups = count_groups(rows, rows.weights > 0)
+    n_groups = np.unique(rows.group_idxs[rows.weights > 0]).size
     if n_groups < 2:
         return Estimate(mean, None)
     spread = compute_standard_error(rows.weights * (amounts - mean), rows)
@@ -244,8 +244,3 @@ def count_independent(weights: FloatArray, rows: ScoredRows) -> float:
     """Return the effective number of row groups (Kish 1965)."""
     held = np.bincount(rows.group_idxs, weights)
     return float(held.sum() ** 2 / (held**2).sum())
-
-
-def count_groups(rows: ScoredRows, is_counted: BoolArray) -> int:
-    """Count the groups of some rows."""
-    return int(np.count_nonzero(np.bincount(rows.group_idxs, is_counted)))

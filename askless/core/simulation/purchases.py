@@ -37,7 +37,6 @@ def measure_purchases(
     ensemble: Ensemble,
     dataset: Dataset,
     budgets: Sequence[int | None],
-    policy: str | None = None,
     seed: int = 0,
 ) -> list[Purchases]:
     """Simulate the sessions of rows; return their purchases under each budget.
@@ -47,7 +46,7 @@ def measure_purchases(
     """
     purchases = []
     for budget in budgets:
-        walks = walk(ensemble, dataset.values, [budget], policy, seed, needs_ranks=True)
+        walks = walk(ensemble, dataset.values, [budget], seed=seed, needs_ranks=True)
         is_asked = walks.ranks > 0
         lists = sum_lists(is_asked, dataset.weights)
         n_lists, commonest = summarise_lists(lists)

@@ -178,15 +178,8 @@ def finish_table(
     labels = read.labels
     ignored, column_notes = find_ignored(columns, spec, read.features)
     row_idxs, row_notes = usable_rows(labels)
-    dataset = Dataset(
-        catalogue=Catalogue(read.features, spec.groups, spec.cost_unit),
-        classes=labels.classes,
-        values=np.column_stack(read.values),
-        targets=labels.targets,
-        weights=labels.weights,
-        row_groups=labels.row_groups,
-        mean_weight=labels.mean_weight,
-    )
+    catalogue = Catalogue(read.features, spec.groups, spec.cost_unit)
+    dataset = labels.with_values(catalogue, np.column_stack(read.values))
     if row_idxs is not None:
         dataset = dataset.take(row_idxs)
     refuse_one_class(dataset, spec)

@@ -172,7 +172,7 @@ def read_feature(
         rule = type_rule(feature, cells, wrong) + remedy
         refusals.append(cell_refusal(feature.name, rule, wrong, cells))
     odd = [(np.isinf(values), "must be finite")]
-    if feature.has_limits:
+    if feature.least is not None or feature.most is not None:
         is_outside = np.isfinite(values) & ~is_within_limits(feature, values)
         odd.append((is_outside, feature.limit_rule))
     for is_odd, rule in odd:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.catalogue.catalogue import Catalogue
 from askless.core.errors import Refusal, RefusedError
 from askless.core.table.columns import Columns
-from askless.core.table.dataset import ClassLabel, LabelledRows
+from askless.core.table.dataset import ClassLabel, Dataset, LabelledRows
 from askless.core.table.spec import TableSpec
 from askless.core.table.targets import (
     ErrorCosts,
@@ -40,6 +41,18 @@ class GatheredLabels:
     def kept(self) -> BoolArray | slice:
         """Index of the rows that have a class; a slice, not a copy, where all have."""
         return slice(None) if self.is_kept.all() else self.is_kept
+
+    def with_values(self, catalogue: Catalogue, values: FloatArray) -> Dataset:
+        """Return a dataset of all rows, with the values of a catalogue's features."""
+        return Dataset(
+            catalogue=catalogue,
+            classes=self.classes,
+            values=values,
+            targets=self.targets,
+            weights=self.weights,
+            row_groups=self.row_groups,
+            mean_weight=self.mean_weight,
+        )
 
 
 def gather_labels(

@@ -11,12 +11,11 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from askless.app.main import create_app
-from askless.app.service import models
 from askless.app.settings.settings import Settings
 from askless.core.model.model import Model
 from tests.app.clinic import Json, Make, Start, clinic
 from tests.app.doors.agents import OLDER_VERSION, VERSION, Agent
-from tests.app.tenants import transaction
+from tests.app.tenants import store_model, transaction
 from tests.kept import Applications
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
@@ -37,7 +36,7 @@ def asking(
 ) -> FastAPI:
     """The application where keys are asked for, with a model of the first tenant."""
     with transaction(engine) as db:
-        models.store_if_new(db, Model("clinic", clinic(), "disease"), datetime.now(UTC))
+        store_model(db, Model("clinic", clinic(), "disease"), datetime.now(UTC))
     more = {"authentication": True}
     return applications.find(settings.model_copy(update=more), is_local=True)
 

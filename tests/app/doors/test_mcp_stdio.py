@@ -14,13 +14,13 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
 from askless.app.cli.serving import mcp as command
-from askless.app.service import keys, models
+from askless.app.service import keys
 from askless.app.settings.settings import Settings
 from askless.app.store.database.engine import transaction as transaction_of
 from askless.core.errors import RefusedError
 from askless.core.model.model import Model
 from tests.app.clinic import Make, clinic
-from tests.app.tenants import transaction
+from tests.app.tenants import store_model, transaction
 
 pytest_plugins = ["tests.app.conftest_keys"]
 
@@ -31,7 +31,7 @@ Run = Callable[[Callable[[Client], Awaitable[None]]], None]
 def run_agent(settings: Settings, engine: sa.Engine, tmp_path: Path) -> Any:
     """Start the command with some words and variables; let an agent ask it."""
     with transaction(engine) as db:
-        models.store_if_new(db, Model("clinic", clinic(), "disease"), datetime.now(UTC))
+        store_model(db, Model("clinic", clinic(), "disease"), datetime.now(UTC))
 
     def run(
         ask: Callable[[Client], Awaitable[None]],
@@ -94,7 +94,7 @@ def test_a_key_gives_its_tenant_scopes_and_name(
     with transaction_of(engine, None, is_read=True) as db:
         tenant_id = keys.find_tenant(db, "other")
     with transaction_of(engine, tenant_id) as db:
-        models.store_if_new(db, Model("theirs", clinic(), "disease"), datetime.now(UTC))
+        store_model(db, Model("theirs", clinic(), "disease"), datetime.now(UTC))
 
     async def ask(client: Client) -> None:
         (listed,) = (await client.call_tool("list_models")).structured_content["items"]

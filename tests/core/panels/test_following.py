@@ -13,8 +13,14 @@ from askless.core.model.ladder.stopping import (
     StoppingRule,
     least_expected_costs,
 )
-from askless.core.panels.following import Walkers, find_preferred_panel, follow_rule
-from askless.core.panels.stopping import NO_WAY, make_steps_to, price_ways
+from askless.core.panels.stopping import (
+    NO_WAY,
+    Walkers,
+    find_preferred_panel,
+    follow_rule,
+    make_steps_to,
+    price_ways,
+)
 from askless.core.simulation.simulate import walk
 from tests.panels import make_ladder
 from tests.sessions import BUNDLE, FEE, small_ensemble

@@ -27,7 +27,7 @@ each_n_classes = pytest.mark.parametrize("n_classes", [2, 3])
 def laid_rows(n_classes: int = 2, n_samples: int = 24):
     """Rows, and all their features as columns."""
     rows = random_rows(0, n_classes, n_samples)
-    return rows, rows.select_columns(EVERY).standardise(rows.dataset.values)
+    return rows, rows.columns.take(EVERY).standardise(rows.dataset.values)
 
 
 def solve(inputs, outputs, hold):

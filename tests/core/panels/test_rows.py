@@ -32,7 +32,7 @@ def test_numbers_are_standardised_by_the_weights_of_rows():
     weights = np.array([0.1, 0.2, 0.3, 0.4])
     rows = rows_of([1.0, 2.0, 4.0, 8.0], weights=weights)
 
-    laid = rows.select_columns((0,)).standardise(rows.dataset.values)
+    laid = rows.columns.take((0,)).standardise(rows.dataset.values)
 
     means, spreads = weighted(laid, weights)
     assert means == pytest.approx(0.0, abs=1e-12)
@@ -41,7 +41,7 @@ def test_numbers_are_standardised_by_the_weights_of_rows():
 
 def test_numbers_are_clipped_where_training_has_next_to_none():
     rows = rows_of(np.append(np.arange(999.0), 1e9))
-    columns = rows.select_columns((0,))
+    columns = rows.columns.take((0,))
 
     wild, clipped = columns.standardise(np.array([[1e9], [columns.highs[0]]]))
 
@@ -51,7 +51,7 @@ def test_numbers_are_clipped_where_training_has_next_to_none():
 
 def test_missing_number_is_the_mean_and_has_a_column_that_says_so():
     rows = rows_of([1.0, NAN, 3.0, NAN, 5.0])
-    columns = rows.select_columns((0,))
+    columns = rows.columns.take((0,))
 
     laid = columns.standardise(rows.dataset.values)
 
@@ -64,7 +64,7 @@ def test_missing_number_is_the_mean_and_has_a_column_that_says_so():
 
 def test_category_has_a_column_for_each_code_the_most_frequent_first():
     rows = rows_of([0, 2, 2, 1, 2, 1], types=["category"])
-    columns = rows.select_columns((0,))
+    columns = rows.columns.take((0,))
 
     laid = columns.standardise(rows.dataset.values)
 
@@ -76,19 +76,19 @@ def test_category_has_a_column_for_each_code_the_most_frequent_first():
 def test_category_of_two_codes_has_one_column():
     rows = rows_of([0, 1, 1, 0, 1], types=["category"])
 
-    assert rows.select_columns((0,)).codes.tolist() == [1]
+    assert rows.columns.take((0,)).codes.tolist() == [1]
 
 
 def test_category_has_no_more_columns_than_the_limit():
     rows = rows_of(np.arange(20), types=["category"])
 
-    assert rows.select_columns((0,)).codes.tolist() == list(range(12))
+    assert rows.columns.take((0,)).codes.tolist() == list(range(12))
 
 
 def test_category_unseen_is_none_of_the_codes_and_missing_is_the_mean():
     rows = rows_of([0, 2, 2, 1, 2, 1], types=["category"])
 
-    unseen, missing = rows.select_columns((0,)).standardise(np.array([[UNSEEN], [NAN]]))
+    unseen, missing = rows.columns.take((0,)).standardise(np.array([[UNSEEN], [NAN]]))
 
     assert (unseen < 0).all()
     assert missing.tolist() == [0.0, 0.0, 0.0]
@@ -98,7 +98,7 @@ def test_category_unseen_is_none_of_the_codes_and_missing_is_the_mean():
 def test_column_that_says_nothing_is_laid_as_zeros(column):
     rows = rows_of(column)
 
-    laid = rows.select_columns((0,)).standardise(rows.dataset.values)
+    laid = rows.columns.take((0,)).standardise(rows.dataset.values)
 
     assert not laid.any()
 
@@ -109,7 +109,7 @@ def test_space_has_the_weighted_covariance_of_its_columns_drawn_to_none(n_classe
 
     space = rows.select_with_covariance((5, 0, 2))
 
-    laid = rows.select_columns((5, 0, 2)).standardise(rows.dataset.values)
+    laid = rows.columns.take((5, 0, 2)).standardise(rows.dataset.values)
     products = np.einsum("n,nj,nk->jk", rows.weights / rows.weights.sum(), laid, laid)
     expected = 0.95 * products + 0.05 * np.eye(len(products))
     np.testing.assert_allclose(space.covariance, expected, atol=1e-4)

@@ -129,7 +129,7 @@ def test_kernel_leaves_out_each_row_as_fitting_again_without_it(n_classes):
 
     found = kernel_logits(rows, idxs, every)
 
-    laid = rows.select_columns(idxs).standardise(rows.dataset.values)
+    laid = rows.columns.take(idxs).standardise(rows.dataset.values)
     apart = np.sqrt(((laid[:, None] - laid) ** 2).sum(axis=2))
     kernel = np.exp(-apart / (WIDTH * compute_median_distance(apart**2)))
     wanted = target_votes(rows)

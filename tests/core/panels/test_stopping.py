@@ -12,16 +12,17 @@ from askless.core.catalogue.prices import MICROS_PER_UNIT as UNIT
 from askless.core.model.ladder.blends import to_chances
 from askless.core.model.ladder.panels import Panel
 from askless.core.model.ladder.stopping import least_expected_costs
-from askless.core.panels.following import Walkers, follow_rule
 from askless.core.panels.rows import PanelRows
 from askless.core.panels.stopping import (
     NO_WAY,
     JudgedPanels,
     Point,
     Steps,
+    Walkers,
     compute_hull,
     cross_validate_error,
     fit_stopping,
+    follow_rule,
     learn_steps,
     make_steps_to,
     price_ways,

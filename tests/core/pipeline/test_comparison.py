@@ -171,7 +171,10 @@ def test_ranges_follow_the_switch(savings, kept):
     ends = (10, 20, None)
     names = kept.split() if " " in kept else [kept] * 3
 
-    ranges = merge_ranges(BOTH, ends, choose_switch(savings))
+    ranges = merge_ranges(
+        BudgetRange(end, BOTH[int(is_second)])
+        for end, is_second in zip(ends, choose_switch(savings), strict=True)
+    )
 
     asked = []
     for end in ends:
@@ -186,9 +189,15 @@ def test_ranges_follow_the_switch(savings, kept):
 
 
 def test_neighbouring_ranges_of_one_policy_are_one():
-    ranges = merge_ranges(BOTH, (1, 2, None), (False, True, True))
+    ranges = [
+        BudgetRange(1, "panels"),
+        BudgetRange(2, "adaptive"),
+        BudgetRange(None, "adaptive"),
+    ]
 
-    assert ranges == (BudgetRange(1, "panels"), BudgetRange(None, "adaptive"))
+    merged = merge_ranges(ranges)
+
+    assert merged == (BudgetRange(1, "panels"), BudgetRange(None, "adaptive"))
 
 
 def stopped(**changes):

@@ -11,7 +11,7 @@ from askless.core.model.hypotheses import Stump
 from askless.core.session import machine
 from askless.core.session.policies import POLICIES
 from askless.core.session.state import Answer, StopRule
-from askless.core.simulation.replays import (
+from askless.core.simulation.silent_play import (
     AnswerLog,
     ReplayTerms,
     log_case,

@@ -18,14 +18,15 @@ from askless.core.session.position import Position
 from askless.core.session.probability import decide
 from askless.core.simulation.simulate import class_probabilities, class_votes, walk
 from askless.core.table.dataset import Dataset, count_outputs
-from askless.core.training import baselines, foreign
+from askless.core.training import baselines
 from askless.core.training.algorithms import ALGORITHMS, make_ensemble
 from askless.core.training.baselines import (
     BASELINES,
+    convert_threshold,
     derive_tree_seed,
     draw_bootstrap,
+    to_sklearn_columns,
 )
-from askless.core.training.foreign import convert_threshold, to_sklearn_columns
 from tests.baselines import (
     BAGGED,
     N_TREES,
@@ -103,7 +104,7 @@ def test_rows_exactly_on_a_threshold_go_where_scikit_learn_sends_them(scale):
     # Unpruned, for many thresholds.
     table = to_sklearn_columns(dataset)
     fitted = DecisionTreeClassifier().fit(table.columns, dataset.targets)
-    tree = foreign.to_hypothesis(fitted, table, 1)
+    tree = baselines.to_hypothesis(fitted, table, 1)
 
     thresholds = fitted.tree_.threshold[fitted.tree_.feature >= 0]
     around = [thresholds, table.columns[:, 0]]
@@ -169,7 +170,7 @@ def test_split_that_parts_only_the_missing_values_asks_for_nothing(kind):
     fitted = DecisionTreeClassifier(random_state=0).fit(table.columns, targets)
     assert np.isinf(fitted.tree_.threshold).any()
 
-    tree = foreign.to_hypothesis(fitted, table, 1)
+    tree = baselines.to_hypothesis(fitted, table, 1)
 
     assert tree.feature_idxs == (1,)
     is_there = slice(0, 20)

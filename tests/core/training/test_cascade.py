@@ -17,8 +17,7 @@ from askless.core.session import machine
 from askless.core.session.policies.cascade import stage_votes
 from askless.core.table.dataset import Dataset
 from askless.core.training.algorithms import make_ensemble
-from askless.core.training.cascade import grow_cascade, make_cascade
-from askless.core.training.stages import StageTracker
+from askless.core.training.cascade import StageTracker, grow_cascade, make_cascade
 from tests.cascades import MICROS, grown, judged, params_of, play, rare
 from tests.small import finish, make_dataset, random_dataset, train
 

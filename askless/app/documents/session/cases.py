@@ -97,11 +97,6 @@ def write_case(document: CaseDocument) -> str:
     return document.model_dump_json()
 
 
-def parse_case(cell: str) -> CaseDocument:
-    """Read the cell of a case; raise RefusedError if it is none."""
-    return read_shape(CaseDocument, parse_json(cell, CASE_COLUMN), CASE_COLUMN)
-
-
 def answered_names(document: CaseDocument) -> Iterator[str]:
     """Yield the features whose cell says something, be it that it is missing."""
     for answer in document.asked:

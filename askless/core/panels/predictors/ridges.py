@@ -8,7 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.core import kernels
-from askless.core.arrays import FloatArray, Floats, IntArray, round_digits
+from askless.core.arrays import (
+    FloatArray,
+    Floats,
+    IntArray,
+    round_digits,
+    spread_evenly,
+)
 from askless.core.model.ladder.blends import (
     KernelRidge,
     LogisticRidge,
@@ -129,9 +135,8 @@ def fit_kernel(
 
 def sample_median_distance(columns: FloatArray) -> float:
     """Return the median distance of at most `N_DISTANCES` rows, evenly spaced."""
-    n_few = min(len(columns), N_DISTANCES)
-    few = np.linspace(0, len(columns) - 1, n_few).round().astype(np.int64)
-    return compute_median_distance(compute_squared_distances(columns[few]))
+    few = columns[spread_evenly(len(columns), N_DISTANCES)]
+    return compute_median_distance(compute_squared_distances(few))
 
 
 def make_weighted_waves(

@@ -50,13 +50,15 @@ def make_learning(
     weights, and those that training ignored.
     """
     weight_column, ignored = columns
+    # Where old rows fade, those of weight 1 come to this sum in the end.
+    most = 1.0 / (1.0 - 0.5 ** (1.0 / params.half_life))
     return LearningState(
         **kept_params(params),
         weight_column=weight_column,
         weight_unit=rows.mean_weight,
         ignored=ignored,
         n_learnt=0,
-        class_weights=rows.priors * min(rows.n_samples, most_rows(params.half_life)),
+        class_weights=rows.priors * min(rows.n_samples, most),
         record=np.zeros((2, 6)),
         first_priors=rows.priors,
         first_calibrations=ensemble.calibrations,
@@ -64,16 +66,8 @@ def make_learning(
     )
 
 
-def most_rows(half_life: int) -> float:
-    """Return the sum that rows of weight 1 come to in the end, where old ones fade."""
-    return float(1.0 / (1.0 - 0.5 ** (1.0 / half_life)))
-
-
 def start_learning(
-    catalogue: Catalogue,
-    classes: tuple[ClassLabel, ...],
-    params: BoostParams,
-    target: str = "y",
+    catalogue: Catalogue, classes: tuple[ClassLabel, ...], params: BoostParams
 ) -> Model:
     """Return a model that has learnt nothing; its cuts come from its first rows."""
     n_classes = len(classes)
@@ -102,7 +96,7 @@ def start_learning(
         policy="sample",
         calibrations=calibrations,
     )
-    return Model("model", ensemble, target, learning=learning)
+    return Model("model", ensemble, "y", learning=learning)
 
 
 def kept_params(params: BoostParams | LearningState) -> dict[str, Any]:

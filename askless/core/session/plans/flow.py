@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from askless.core.arrays import FloatArray
+from askless.core.arrays import FloatArray, spread_evenly
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.values import list_cuts, middle_values, possible_values
 from askless.core.session import machine
@@ -214,13 +214,8 @@ class Finder:
     def tries(self, state: State, question: Question) -> FloatArray:
         """Return the answers that are tried, no answer last."""
         values, _ = self.places(state, question)
-        is_number = (
-            self.ensemble.catalogue.features[question.feature_idx].type == "number"
-        )
-        if is_number and values.size > N_TRIED:
-            values = values[
-                np.linspace(0, values.size - 1, N_TRIED).round().astype(int)
-            ]
+        if self.ensemble.catalogue.features[question.feature_idx].type == "number":
+            values = values[spread_evenly(values.size, N_TRIED)]
         return np.append(values, np.nan)
 
     def part(

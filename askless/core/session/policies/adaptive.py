@@ -16,7 +16,6 @@ from askless.core.model.votes import TIE
 from askless.core.session.ladders import (
     LogitCache,
     find_known,
-    find_left,
     find_open,
     find_predictor,
     find_risk,
@@ -253,8 +252,8 @@ def find_detour(
     """
     rate = max(rule.rate, TIE)
     target = int(np.argmin(rate * prices + errors[: prices.size]))
-    left = find_left(errors, now, target)
-    if left >= 1.0 or np.isinf(prices[target]):
+    if errors[target] >= errors[now] or np.isinf(prices[target]):
         return None
+    left = float(errors[target] / errors[now])
     # Worth it once the error cost saved, risk * (1 - left), exceeds rate * price.
     return Way(target, rate * float(prices[target]) / (1.0 - left))

@@ -29,9 +29,7 @@ class Ordered(Policy):
             return Step(position.plan.first_open)
         if position.plan.length == len(position.ensemble.hypotheses):
             return Step(None, "all_known")
-        if position.is_more_affordable:
-            return Step(None, "plan_complete")
-        return Step(None, "budget_exhausted")
+        return Step(None, position.reason_to_stop)
 
     def stages(self, ensemble: Ensemble) -> kernels.Stages:
         """Return the stages of a cascade that may end a session early: none here."""

@@ -1,6 +1,7 @@
 """The policy `panels`: buy the best set that fits, and predict from what is known."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.blends import to_chances
-from askless.core.session.answers import take
+from askless.core.session.answers import list_revealed, take
 from askless.core.session.ladders import (
     SAME_LOSS,
     LogitCache,
@@ -26,7 +27,6 @@ from askless.core.session.ladders import (
 from askless.core.session.policies.odds import OddsPolicy
 from askless.core.session.policy import PlanLeft, Step, find_beyond
 from askless.core.session.position import Position
-from askless.core.session.rows.branches import Branch, split_branch
 from askless.core.session.rows.traces import Traces, make_traces
 from askless.core.session.rows.walks import (
     SimulatedRows,
@@ -34,8 +34,24 @@ from askless.core.session.rows.walks import (
     Walks,
     make_ends,
     open_session,
+    reveal,
 )
-from askless.core.session.state import Answer
+from askless.core.session.state import Answer, State
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Rows whose sessions have asked the same, with the same cells missing."""
+
+    row_idxs: IntArray
+    state: State
+    ranks: IntArray
+    #: questions so far; a bundle is one
+    n_steps: int
+
+    def keep(self, is_kept: BoolArray) -> "Branch":
+        """Return some of its rows."""
+        return replace(self, row_idxs=self.row_idxs[is_kept])
 
 
 class PanelPolicy(OddsPolicy):
@@ -61,9 +77,7 @@ class PanelPolicy(OddsPolicy):
         is_open = position.case.status == kernels.OPEN
         if not (is_open & position.ensemble.is_used).any():
             return Step(None, "all_known")
-        if position.is_more_affordable:
-            return Step(None, "plan_complete")
-        return Step(None, "budget_exhausted")
+        return Step(None, position.reason_to_stop)
 
     def could_ask(self, position: Position) -> list[int]:
         """Return the features of the panel to buy that have no answer yet."""
@@ -242,3 +256,25 @@ class PanelPolicy(OddsPolicy):
                 spends[rows, place] = branch.state.spent
                 ends[rows] = np.maximum(ends[rows], place)
             yield make_traces(ensemble, chances, spends, ends)
+
+
+def split_branch(
+    ensemble: Ensemble, simulated: SimulatedRows, branch: Branch, feature_idx: int
+) -> list[Branch]:
+    """Reveal a feature, or the rest of its bundle; split the rows by the outcome.
+
+    Rows stay together if the same cells are missing.
+    """
+    revealed = list_revealed(ensemble.catalogue, branch.state, feature_idx)
+    values = simulated.values[branch.row_idxs]
+    keys = [np.isnan(values[:, idx]).astype(np.int64) for idx in revealed]
+    patterns, which = np.unique(np.array(keys).T, axis=0, return_inverse=True)
+    parts = []
+    for number in range(len(patterns)):
+        rows = branch.row_idxs[which.reshape(-1) == number]
+        ranks = branch.ranks.copy()
+        state = reveal(
+            ensemble, branch.state, feature_idx, simulated.values[rows[0]], ranks
+        )
+        parts.append(Branch(rows, state, ranks, branch.n_steps + 1))
+    return parts

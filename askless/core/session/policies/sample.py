@@ -116,9 +116,7 @@ class Sample(Policy):
             n_draws = min(start + place, first_waiting)
             if position.is_payable[h]:
                 return Step(int(position.waiting_for[h]), None, n_draws)
-            if position.is_more_affordable:
-                return Step(None, "plan_complete", n_draws)
-            return Step(None, "budget_exhausted", n_draws)
+            return Step(None, position.reason_to_stop, n_draws)
         return Step(None, "all_known", first_waiting)
 
     def propensity(self, position: Position, feature_idx: int) -> float | None:

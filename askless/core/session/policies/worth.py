@@ -57,9 +57,7 @@ class WorthPolicy(OddsPolicy):
             return find_beyond(self, position)
         if not find_askable(position).any():
             return Step(None, "all_known")
-        if position.is_more_affordable:
-            return Step(None, "plan_complete")
-        return Step(None, "budget_exhausted")
+        return Step(None, position.reason_to_stop)
 
     def could_ask(self, position: Position) -> list[int]:
         """Return the features that lower the entropy, those of the largest rate first.

@@ -33,7 +33,6 @@ from askless.core.training.online.online_search import RULE, StumpSearch, mix_al
 from askless.core.training.online.online_start import (
     MARKS,
     count_slots,
-    find_categories,
     find_first_cuts,
     make_state,
     set_cuts,
@@ -64,7 +63,8 @@ class OnlineBooster:
 
     def __post_init__(self) -> None:
         """Note which features are categories, and how stumps are looked for."""
-        self.is_category = find_categories(self.catalogue)
+        types = [feature.type for feature in self.catalogue.features]
+        self.is_category = np.array(types) == "category"
         self.search = StumpSearch(self.catalogue, self.params, self.is_category)
 
     @classmethod

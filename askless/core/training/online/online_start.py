@@ -19,11 +19,6 @@ MARKS = (16, 32, 64, 128, 256)
 LEAST_ROWS = 8
 
 
-def find_categories(catalogue: Catalogue) -> BoolArray:
-    """Return which features are categories; (n_features,)."""
-    return np.array([feature.type == "category" for feature in catalogue.features])
-
-
 def count_slots(catalogue: Catalogue, cuts: Sequence[FloatArray] | None) -> int:
     """Return the most codes that a feature may have, now and later."""
     n_slots = N_SLOTS

@@ -137,6 +137,22 @@ def entropy(chances):
 
 
 @kernel
+def cell_entropy(posterior, chances, first, last):
+    """Return the entropy of a feature's cell, of those from first to last.
+
+    posterior: (n_classes,); chances: (n_cells, n_classes).
+    """
+    total = 0.0
+    for cell in range(first, last):
+        chance = 0.0
+        for target in range(posterior.shape[0]):
+            chance += posterior[target] * chances[cell, target]
+        if chance > TINY:
+            total -= chance * np.log(chance)
+    return total
+
+
+@kernel
 def expect_falls(posterior, chances, spreads, cells, is_open, out_falls):
     """Write by how much each open feature's value lowers the entropy on average.
 
@@ -146,14 +162,10 @@ def expect_falls(posterior, chances, spreads, cells, is_open, out_falls):
     and class, which is symmetric: so it takes one logarithm a cell, not one a class.
     """
     for idx in range(is_open.shape[0]):
-        fall = 0.0
+        out_falls[idx] = 0.0
         if is_open[idx]:
+            first, last = cells.starts[idx], cells.starts[idx + 1]
+            fall = cell_entropy(posterior, chances, first, last)
             for target in range(posterior.shape[0]):
                 fall -= posterior[target] * spreads[idx, target]
-            for cell in range(cells.starts[idx], cells.starts[idx + 1]):
-                chance = 0.0
-                for target in range(posterior.shape[0]):
-                    chance += posterior[target] * chances[cell, target]
-                if chance > TINY:
-                    fall -= chance * np.log(chance)
-        out_falls[idx] = max(fall, 0.0)
+            out_falls[idx] = max(fall, 0.0)

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from fastapi.testclient import TestClient
 
+from askless.app.doors.cds.door import ClientGuard
 from askless.app.settings.doors import CdsClient
 from askless.app.settings.settings import Settings
 from tests.app.clinic import Json, Make

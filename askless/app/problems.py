@@ -45,9 +45,7 @@ KINDS = {
         "send its form once more.",
     ),
     "forbidden": Kind(
-        403,
-        "The key lacks a scope",
-        "`detail` names the scope that the request needs.",
+        403, "The key lacks a scope", "`detail` names the scope that the request needs."
     ),
     "not-found": Kind(
         404,

@@ -66,9 +66,7 @@ def read_evaluate(raw: Any, stored: Model) -> EvaluateOrder:
     early = None
     if request.disagreement is not None:
         early = StopRule(
-            disagreement=request.disagreement,
-            delta=request.delta,
-            spend=request.spend,
+            disagreement=request.disagreement, delta=request.delta, spend=request.spend
         )
     return EvaluateOrder(
         played=Conditions(

@@ -33,8 +33,7 @@ COMMANDS = {
         "Serve the API; on the embedded database migrate it first.",
     ),
     "worker": CommandEntry(
-        *("serving.service", "work"),
-        "Take trainings from the queue until SIGTERM.",
+        *("serving.service", "work"), "Take trainings from the queue until SIGTERM."
     ),
     "migrate": CommandEntry(
         *("serving.service", "migrate"),
@@ -69,12 +68,10 @@ COMMANDS = {
         "Write a first spec for a table: types found, costs to edit, what to look at.",
     ),
     "check": CommandEntry(
-        *("tables", "check_spec"),
-        "Check a table and a spec together; write nothing.",
+        *("tables", "check_spec"), "Check a table and a spec together; write nothing."
     ),
     "train": CommandEntry(
-        *("tables", "train_model"),
-        "Train a model on a table with prices.",
+        *("tables", "train_model"), "Train a model on a table with prices."
     ),
     "select": CommandEntry(
         *("tables", "select_features"),
@@ -105,8 +102,7 @@ COMMANDS = {
         "Show what a model buys, what that is worth, and what each answer does.",
     ),
     "export": CommandEntry(
-        *("exporting", "export_model_file"),
-        "Write a model in the format of MLflow.",
+        *("exporting", "export_model_file"), "Write a model in the format of MLflow."
     ),
     "report": CommandEntry(
         *("measures", "report_model"),

@@ -49,7 +49,7 @@ Explore = Annotated[
     float,
     typer.Option(
         help="Chance before each question that another one, drawn at random by the "
-        "seed, is asked: once at most.",
+        "seed, is asked: once at most."
     ),
 ]
 

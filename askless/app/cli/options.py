@@ -58,8 +58,7 @@ Spec = Annotated[Path, typer.Option(help="Training spec, JSON.")]
 ModelFile = Annotated[Path, typer.Argument(help="MODEL.json that `train` wrote.")]
 Budget = Annotated[str, typer.Option(help="Most to spend per case, or inf.")]
 Policy = Annotated[
-    str | None,
-    typer.Option(help=f"{', '.join(POLICIES)}; by default the model's."),
+    str | None, typer.Option(help=f"{', '.join(POLICIES)}; by default the model's.")
 ]
 Prices = Annotated[
     Path | None,
@@ -118,7 +117,7 @@ Cluster = Annotated[
     str | None,
     typer.Option(
         help="Dask scheduler whose workers read the table, such as "
-        "tls://scheduler:8786; ASKLESS_CLUSTER_CA, _CERT and _KEY name its files.",
+        "tls://scheduler:8786; ASKLESS_CLUSTER_CA, _CERT and _KEY name its files."
     ),
 ]
 Port = Annotated[

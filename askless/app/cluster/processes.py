@@ -117,10 +117,7 @@ class ShardProcesses(ShardGroup[ProcessLine], AbstractContextManager["ShardProce
             members.append((ProcessLine(file, kind), source))
         self.lines = [line for line, _ in members]
         super().__init__(
-            members,
-            wait_for,
-            silence_s=kind.silence_s,
-            most_losses=kind.most_losses,
+            members, wait_for, silence_s=kind.silence_s, most_losses=kind.most_losses
         )
 
     def __exit__(self, *raised: object) -> None:

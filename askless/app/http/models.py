@@ -66,8 +66,7 @@ EXPORT: dict[int | str, dict[str, Any]] = {
 Budget = Annotated[
     int,
     BeforeValidator(
-        to_micros,
-        json_schema_input_type=Annotated[float, Field(ge=0, le=MAX_UNITS)],
+        to_micros, json_schema_input_type=Annotated[float, Field(ge=0, le=MAX_UNITS)]
     ),
 ]
 

@@ -87,10 +87,7 @@ def show(view: schemas.Session, fields: dict[str, Any], status: int = 200) -> Re
     summary="Start a session",
 )
 async def start(
-    body: schemas.PredictRequest,
-    change: JsonChanges,
-    loaded: Loaded,
-    at: At,
+    body: schemas.PredictRequest, change: JsonChanges, loaded: Loaded, at: At
 ) -> Response:
     """Open a session. Nothing is charged until an answer comes."""
     return await change(

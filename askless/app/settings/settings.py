@@ -146,8 +146,7 @@ class Settings(BaseSettings):
         description="The same of one that waits for results that were ordered.",
     )
     authentication: bool = Field(
-        default=False,
-        description="Ask for keys on loopback too; elsewhere always.",
+        default=False, description="Ask for keys on loopback too; elsewhere always."
     )
     address: str | None = Field(
         default=None,
@@ -218,8 +217,7 @@ class Settings(BaseSettings):
         description="Audience of access tokens for `/mcp`; by default its address.",
     )
     smart_servers: dict[ServerName, SmartServer] = Field(
-        default={},
-        description="Record systems that may launch us, by names of yours.",
+        default={}, description="Record systems that may launch us, by names of yours."
     )
     limit_requests_per_minute: int = Field(
         default=6_000, ge=1, description="Requests a key may send in a minute."

@@ -165,11 +165,7 @@ def requeue(db: Transaction, job: StoredJob, kind: str, now: datetime) -> None:
 
 
 def end(
-    db: Transaction,
-    job: StoredJob,
-    state: TrainingState,
-    now: datetime,
-    **values: Any,
+    db: Transaction, job: StoredJob, state: TrainingState, now: datetime, **values: Any
 ) -> None:
     """Write the final state of a locked job, and delete its checkpoints."""
     change(db, job.id, state=state, finished_at=now, **values)

@@ -154,10 +154,7 @@ def of_ids(db: Transaction, ids: Iterable[str]) -> tuple[PredictSession, ...]:
 
 
 def is_model_in_use(
-    db: Transaction,
-    model_id: str,
-    idle_since: datetime,
-    waiting_since: datetime,
+    db: Transaction, model_id: str, idle_since: datetime, waiting_since: datetime
 ) -> bool:
     """Return whether a model has an unexpired session that asks or waits."""
     is_running = sa.and_(

@@ -17,9 +17,7 @@ BYTES = sa.select(sa.func.sum(datasets.c.n_bytes)).where(
     datasets.c.url.is_(None),
 )
 TRAININGS = sa.select(sa.func.count(trainings.c.id)).where(
-    owned(trainings),
-    trainings.c.key_id == KEY,
-    trainings.c.state.not_in(FINAL_STATES),
+    owned(trainings), trainings.c.key_id == KEY, trainings.c.state.not_in(FINAL_STATES)
 )
 # Returns a row if there are at least MOST sessions, without counting all.
 MOST = sa.bindparam("most", type_=sa.BigInteger)

@@ -79,9 +79,7 @@ def tidy_names(raw_names: Sequence[str]) -> list[str]:
 
 
 def read_table(
-    source: Source,
-    bounds: Bounds = UNBOUNDED,
-    skipped: list[Refusal] | None = None,
+    source: Source, bounds: Bounds = UNBOUNDED, skipped: list[Refusal] | None = None
 ) -> Any:
     """Read a pyarrow table, its format known by its first bytes.
 

@@ -250,12 +250,7 @@ def judge_by_names(facts: TableFacts, raw: Mapping[str, Any]) -> JudgedTable:
     """Check a spec against column names and a row count; classes stay unknown."""
     spec, features = check_names(raw, facts.columns, facts.n_rows)
     return JudgedTable(
-        facts,
-        spec,
-        warnings=(),
-        n_rows=facts.n_rows,
-        features=features,
-        classes=(),
+        facts, spec, warnings=(), n_rows=facts.n_rows, features=features, classes=()
     )
 
 
@@ -303,9 +298,6 @@ def build_sketch(
     if draft.name not in columns:
         return None
     feature = Feature(
-        draft.name,
-        type=draft.type,
-        missing=draft.missing,
-        unit=draft.unit or None,
+        draft.name, type=draft.type, missing=draft.missing, unit=draft.unit or None
     )
     return sketch_column(feature, columns[draft.name])

@@ -53,10 +53,7 @@ def describe_errors(model: Model, state: State) -> str:
     if end is not None:
         limit = f"with {money(end, unit)}"
     parts = []
-    for budget, words in (
-        (now, f"for {money(state.spent, unit)}"),
-        (end, limit),
-    ):
+    for budget, words in ((now, f"for {money(state.spent, unit)}"), (end, limit)):
         error = error_under(model, budget)
         if error is not None and budget != 0:
             parts.append(f"in {round(100 * error)} of 100 cases {words}")

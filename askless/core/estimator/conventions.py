@@ -127,10 +127,7 @@ def read_aim(
 
 
 def read_aims(
-    raw: object,
-    limits: list[int | None],
-    ensemble: Ensemble,
-    policy: str | None,
+    raw: object, limits: list[int | None], ensemble: Ensemble, policy: str | None
 ) -> tuple[list[int | None], list[Aim | None]]:
     """Return a budget for each aim, and the aims; or `limits`, and as many None."""
     if raw is None:
@@ -203,9 +200,7 @@ def number_row_groups(raw: Any, n_rows: int) -> IntArray | None:
     return np.unique(np.array(texts, dtype=str), return_inverse=True)[1]
 
 
-def order_classes(
-    classes: npt.NDArray[Any],
-) -> tuple[tuple[ClassLabel, ...], IntArray]:
+def order_classes(classes: npt.NDArray[Any]) -> tuple[tuple[ClassLabel, ...], IntArray]:
     """Return classes in the order of their texts, as the service orders them.
 
     Returns too, for each class as passed, its position in that order; (n_classes,).

@@ -147,10 +147,7 @@ def list_level_budgets(ensemble: Ensemble, most: int) -> list[int | None]:
 
 
 def list_traces(
-    unseen: UnseenRows,
-    limits: Sequence[int | None],
-    policies: Sequence[str],
-    seed: int,
+    unseen: UnseenRows, limits: Sequence[int | None], policies: Sequence[str], seed: int
 ) -> Iterator[Traces]:
     """Yield the traces of unseen rows budget by budget; `limits` ascend."""
     values = np.ascontiguousarray(unseen.rows.values)

@@ -14,11 +14,7 @@ from askless.core.panels.ladders import ladder_bytes
 from askless.core.pipeline.certificates import set_aside
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.selection.search import selection_bytes
-from askless.core.table.check import (
-    CheckedTable,
-    finish_table,
-    gather_table,
-)
+from askless.core.table.check import CheckedTable, finish_table, gather_table
 from askless.core.table.columns import Columns, refuse_size
 from askless.core.table.dataset import Dataset, count_outputs
 from askless.core.table.gaps import note_gaps

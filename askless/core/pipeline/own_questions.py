@@ -34,9 +34,7 @@ LEAST_ERROR = 1e-12
 
 
 def judge_own_questions(
-    pairs: Sequence[tuple[Ensemble, Dataset]],
-    budgets: Sequence[int | None],
-    seed: int,
+    pairs: Sequence[tuple[Ensemble, Dataset]], budgets: Sequence[int | None], seed: int
 ) -> OwnQuestions | None:
     """Compare own questions with lists on rows that the ensembles never saw.
 

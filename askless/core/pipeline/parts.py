@@ -82,8 +82,7 @@ def run_job(job: PartJob) -> RunningPart:
     ensemble = make_ensemble(table, spec.boost, trained.rounds, job.error_costs)
     if ALGORITHMS[spec.boost.algorithm].has_panels:
         ensemble = yield from pass_on(
-            add_panels(ensemble, trained.table.dataset, spec),
-            job.part.after_rounds,
+            add_panels(ensemble, trained.table.dataset, spec), job.part.after_rounds
         )
     if job.unseen is not None:
         tested = preview_curve(ensemble, job.unseen, spec.seed)

@@ -71,9 +71,7 @@ class StopRule:
         doc("When at most this share of such stops differ from the session's end."),
     ] = None
     delta: Annotated[
-        float,
-        Interval(gt=0, le=0.5),
-        doc("Chance at which that share may be missed."),
+        float, Interval(gt=0, le=0.5), doc("Chance at which that share may be missed.")
     ] = 0.1
     max_questions: Annotated[
         Annotated[int, Interval(ge=0, le=1_000_000_000)] | None,
@@ -93,8 +91,7 @@ class Aim:
     """What sessions are to reach on average over many cases; one of these."""
 
     mean_budget: Annotated[
-        Amount | None,
-        doc("What cases may cost on average, for the fewest errors."),
+        Amount | None, doc("What cases may cost on average, for the fewest errors.")
     ] = None
     wanted_error: Annotated[
         Annotated[float, Interval(ge=0, le=1e12)] | None,

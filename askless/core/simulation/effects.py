@@ -68,10 +68,7 @@ def compute_effects(
     has_votes = POLICIES[name].has_votes
     typical = typical_values(ensemble)
     tried = [
-        np.append(
-            values_to_try(ensemble, idx, has_votes=has_votes),
-            np.nan,
-        )
+        np.append(values_to_try(ensemble, idx, has_votes=has_votes), np.nan)
         for idx in asked
     ]
     # The first row is the typical case; each other row differs in one value.

@@ -117,9 +117,7 @@ def compute_figures_at(
 
 
 def estimate_mean(
-    amounts: FloatArray,
-    rows: ScoredRows,
-    bounds: tuple[float, float] = (0.0, math.inf),
+    amounts: FloatArray, rows: ScoredRows, bounds: tuple[float, float] = (0.0, math.inf)
 ) -> Estimate:
     """Return the weighted mean, with interval, of amounts (n_rows,) within bounds."""
     least, most = bounds

@@ -34,10 +34,7 @@ class Purchases(NamedTuple):
 
 
 def measure_purchases(
-    ensemble: Ensemble,
-    dataset: Dataset,
-    budgets: Sequence[int | None],
-    seed: int = 0,
+    ensemble: Ensemble, dataset: Dataset, budgets: Sequence[int | None], seed: int = 0
 ) -> list[Purchases]:
     """Simulate the sessions of rows; return their purchases under each budget.
 

@@ -29,8 +29,7 @@ def parse_time(text: str) -> datetime:
 Of = Annotated[
     str,
     typer.Option(
-        help="Model: a name for all versions, name@2 or an id for one.",
-        metavar="MODEL",
+        help="Model: a name for all versions, name@2 or an id for one.", metavar="MODEL"
     ),
 ]
 Since = Annotated[

@@ -82,9 +82,7 @@ class CasesRequest(Shape):
         "its outcome recorded. A day is its first moment, in UTC.",
     )
     until: Time | None = Field(
-        default=None,
-        examples=[None],
-        description="First moment that no longer counts.",
+        default=None, examples=[None], description="First moment that no longer counts."
     )
     name: str | None = Field(default=None, max_length=MAX_NAME, examples=["november"])
 

@@ -224,10 +224,7 @@ IMPORT_EXAMPLE = {
         }
     ],
     "groups": [],
-    "classes": [
-        {"label": "0", "display": "tails"},
-        {"label": "1", "display": "heads"},
-    ],
+    "classes": [{"label": "0", "display": "tails"}, {"label": "1", "display": "heads"}],
     "priors": [0.5, 0.5],
     "hypotheses": [
         {"kind": "stump", "feature": 0, "cut": 7.5, "votes": [1], "alpha": 0.8}

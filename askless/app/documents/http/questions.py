@@ -57,7 +57,7 @@ class Question(Answer):
     prospect: Prospect | None = Field(description="Null where it alone moves nothing.")
     worth: Promise | None = Field(
         description="Null where no held-out rows were asked as this session: without "
-        "folds, at other prices, by another policy, with an aim, or if it `explores`.",
+        "folds, at other prices, by another policy, with an aim, or if it `explores`."
     )
     alternatives: list[Alternative]
     explores: bool = Field(

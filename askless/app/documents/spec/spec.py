@@ -196,8 +196,7 @@ class SpecDocument(Shape):
         Field(json_schema_extra={"enum": list(ALGORITHMS)}),
     ] = Field(default="auto", examples=["auto"])
     effort: Annotated[
-        EffortName,
-        BeforeValidator(parameters(BoostParams)["effort"].check),
+        EffortName, BeforeValidator(parameters(BoostParams)["effort"].check)
     ] = Field(
         default="standard",
         examples=["standard"],

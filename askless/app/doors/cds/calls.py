@@ -254,10 +254,7 @@ def prepare(
 
 
 def judge_orders(
-    db: Transaction,
-    using: HookContext,
-    opened: OpenSession,
-    body: HookRequest,
+    db: Transaction, using: HookContext, opened: OpenSession, body: HookRequest
 ) -> list[Json]:
     """Return a card for each selected order that would change nothing."""
     view, codes = opened.view, map_codes(opened.model.ensemble.catalogue)

@@ -90,9 +90,7 @@ def add_describe(address: str, asked_version: Any) -> None:
 
     @router.get(f"{address}/ready")
     def check_model_ready(
-        name: str,
-        version: Annotated[str | None, Depends(asked_version)],
-        db: ReadDb,
+        name: str, version: Annotated[str | None, Depends(asked_version)], db: ReadDb
     ) -> dict[str, Any]:
         head = service.find_head(db, name, version)
         return {"name": head.name, "ready": True}

@@ -57,7 +57,7 @@ class RevisionShape(CaseShape):
     feature: Key = Field(examples=["chol"])
     outcome: Literal["refused", "unavailable", "unknown", "value"] = Field(
         description="`refused`: it is not to be obtained; `unavailable`: there is no "
-        "such value; `unknown`: nobody knows; `value`: the right one, with `value`.",
+        "such value; `unknown`: nobody knows; `value`: the right one, with `value`."
     )
     value: Value | None = Field(default=None, description="With `value` only.")
     insist: bool = False

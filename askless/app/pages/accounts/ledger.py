@@ -231,12 +231,7 @@ Call = Annotated[SessionCall, Depends(get_call)]
 
 @router.post("/{id}/reverse", dependencies=[needs("ledger")])
 async def reverse_entry(
-    request: Request,
-    id: str,
-    form: Typed,
-    db: ReadDb,
-    changes: Changes,
-    call: Call,
+    request: Request, id: str, form: Typed, db: ReadDb, changes: Changes, call: Call
 ) -> Response:
     """Reverse a charge, then show the entries of its session."""
     try:

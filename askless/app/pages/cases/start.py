@@ -140,11 +140,7 @@ def sort_by_use(model: Model) -> list[Feature]:
 
 @router.post("", dependencies=[needs("predict")])
 async def start_session(
-    request: Request,
-    form: Typed,
-    changes: Changes,
-    loaded: Loaded,
-    at: At,
+    request: Request, form: Typed, changes: Changes, loaded: Loaded, at: At
 ) -> Response:
     """Start a session; refusals are shown at their fields."""
     model_id = text_in(form, "model")

@@ -82,10 +82,7 @@ async def learn(
     try:
         sent = TableOrder(b"", uploaded_table(form, "The table"))
         prepared = await desk.read_job(
-            sent,
-            {},
-            "learn",
-            lambda db: table_jobs.find_model(db, loaded, id, "learn"),
+            sent, {}, "learn", lambda db: table_jobs.find_model(db, loaded, id, "learn")
         )
         return await changes(
             lambda db: table_jobs.start(

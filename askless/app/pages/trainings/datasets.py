@@ -43,11 +43,7 @@ Done = Annotated[str | None, Query()]
 
 @router.get("", dependencies=[needs("datasets")])
 def list_datasets(
-    request: Request,
-    db: ReadDb,
-    caller: Called,
-    after: After = None,
-    done: Done = None,
+    request: Request, db: ReadDb, caller: Called, after: After = None, done: Done = None
 ) -> HTMLResponse:
     return render_list(request, db, caller, after, notice=NOTICES.get(done or ""))
 

@@ -99,11 +99,7 @@ def requeue_lost(
 
 
 def hold(
-    db: Transaction,
-    claimed: StoredJob,
-    now: datetime,
-    *,
-    is_ended_too: bool = False,
+    db: Transaction, claimed: StoredJob, now: datetime, *, is_ended_too: bool = False
 ) -> StoredJob | None:
     """Lock and return a job, which must still be at the attempt claimed.
 

@@ -46,10 +46,7 @@ class ChosenModel(NamedTuple):
 
 
 def choose_model(
-    db: Transaction,
-    loaded: LoadedModels,
-    request: PredictRequest,
-    now: datetime,
+    db: Transaction, loaded: LoadedModels, request: PredictRequest, now: datetime
 ) -> ChosenModel:
     """Find the model of a new session, and store the requested price list."""
     head = lock_model(db, loaded, request.model)
@@ -87,10 +84,7 @@ def store_prices(
 
 
 def start(
-    db: Transaction,
-    loaded: LoadedModels,
-    request: bodies.PredictRequest,
-    at: Moment,
+    db: Transaction, loaded: LoadedModels, request: bodies.PredictRequest, at: Moment
 ) -> OpenSession:
     """Open a session; nothing is charged yet.
 

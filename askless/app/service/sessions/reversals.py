@@ -37,11 +37,7 @@ def reverse(
         state = reverse_charge(ensemble, opened.state, feature_idx)
         save(db, replace(opened, state=state), call.at.now)
     reversal = replace(
-        entry,
-        at=call.at.now,
-        kind="reversal",
-        reverses=entry.position,
-        reason=reason,
+        entry, at=call.at.now, kind="reversal", reverses=entry.position, reason=reason
     )
     ledger.append(db, reversal)
     stored = ledger.find_reversal(db, entry)

@@ -14,9 +14,7 @@ from askless.core.errors import Refusal, RefusedError
 
 # Its only row has the oldest schema whose code can work on the present one.
 schema_state = sa.Table(
-    "schema_state",
-    metadata,
-    sa.Column("oldest_code", sa.String(32), primary_key=True),
+    "schema_state", metadata, sa.Column("oldest_code", sa.String(32), primary_key=True)
 )
 
 OTHER_SCHEMA = (

@@ -7,13 +7,7 @@ import numpy as np
 from annotated_types import Interval, Len
 
 from askless.core.arrays import Arrays, FloatArray
-from askless.core.model.ranges import (
-    Amounts,
-    Costs,
-    Each,
-    MeanCost,
-    Positions,
-)
+from askless.core.model.ranges import Amounts, Costs, Each, MeanCost, Positions
 
 ErrorCosts = tuple[tuple[float, ...], ...]
 

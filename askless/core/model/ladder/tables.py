@@ -108,10 +108,7 @@ class PartTables(Arrays, Derived):
         return ways
 
     def score(
-        self,
-        values: FloatArray,
-        is_known: BoolArray,
-        coded: IntArray | None = None,
+        self, values: FloatArray, is_known: BoolArray, coded: IntArray | None = None
     ) -> FloatArray:
         """Return log chances, not normalised, of rows by the tables of their parts.
 

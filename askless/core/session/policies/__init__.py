@@ -45,10 +45,7 @@ def check_policy(name: str, ensemble: Ensemble, where: str) -> str:
 
 
 def default_policy(
-    ensemble: Ensemble,
-    budget: int | None,
-    aim: Aim | None,
-    spend: Spend = "worthwhile",
+    ensemble: Ensemble, budget: int | None, aim: Aim | None, spend: Spend = "worthwhile"
 ) -> str:
     """Return the policy to use where the caller names none.
 

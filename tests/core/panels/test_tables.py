@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from askless.core import kernels
 from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.kernels.tables import entropy
 from askless.core.model.ladder.tables import (
     ROOT,
     TableMember,
@@ -202,6 +203,7 @@ def test_class_without_a_chance_and_cell_without_rows_tell_nothing() -> None:
     spreads = measure_spreads(chances, cells)
     kernels.expect_falls(posterior, chances, spreads, cells, np.array([True]), falls)
     assert falls.tolist() == [0.0]
+    assert entropy(posterior) == 0.0
 
 
 def test_cells_that_nobody_answered_are_missing_again() -> None:

@@ -20,7 +20,11 @@ from tests.pages.site import BROWSER
 
 FIELDS = ("input", "select", "textarea")
 OPEN_ALL = "document.querySelectorAll('main details').forEach((it) => it.open = true)"
-UNSEEN = "[...document.images].filter((it) => !it.naturalWidth).length"
+# How many pictures can't be seen, once each has come or failed.
+UNSEEN = """Promise.all([...document.images].map((it) => {
+    it.loading = "eager"
+    return it.complete || new Promise((end) => { it.onload = it.onerror = end })
+})).then(() => [...document.images].filter((it) => !it.naturalWidth).length)"""
 
 
 class Visit(Protocol):

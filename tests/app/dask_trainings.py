@@ -12,8 +12,9 @@ import pytest
 
 from askless.app.cluster import layout
 from askless.app.cluster.group import ShardGroup
-from askless.app.cluster.layout import WorkerLine, on_cluster
+from askless.app.cluster.layout import on_cluster
 from askless.app.cluster.messages import Order
+from askless.app.cluster.worker_lines import WorkerLine
 from askless.app.documents.files import model_text
 from askless.app.processes.parts import choose_runner
 from askless.app.settings.places import ClusterPlace

@@ -47,6 +47,21 @@ def test_command_starts_without_what_few_of_them_need():
     assert {"sklearn", "scipy.optimize", "scipy.stats", "sqlalchemy"} & found == set()
 
 
+def test_commands_service_and_worker_start_without_what_extras_bring():
+    loaded = modules_of("""
+import importlib, pkgutil
+import askless.app.main, askless.app.worker
+from askless.app.cli import COMMANDS, load_command
+for name in COMMANDS:
+    load_command(name)
+for module in pkgutil.iter_modules(askless.app.worker.__path__):
+    importlib.import_module(f"askless.app.worker.{module.name}")
+""")
+
+    assert "askless.app.service.jobs.training_runs" in loaded
+    assert {"distributed", "mlflow", "mcp", "authlib"} & loaded == set()
+
+
 def test_version_is_told(run):
     finished = run("--version")
 

@@ -16,8 +16,9 @@ import pytest
 from askless.app.cluster import engine, layout
 from askless.app.cluster.engine import Cluster
 from askless.app.cluster.group import ShardsLostError
-from askless.app.cluster.layout import WorkerLine, on_cluster
+from askless.app.cluster.layout import on_cluster
 from askless.app.cluster.messages import BEAT, number_of
+from askless.app.cluster.worker_lines import WorkerLine
 from askless.app.documents.spec.spec import read_spec
 from askless.app.settings.places import ClusterError
 from askless.app.uploads.streams import open_table

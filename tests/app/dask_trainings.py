@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from askless.app.cluster import layout
+from askless.app.cluster import worker_lines
 from askless.app.cluster.group import ShardGroup
 from askless.app.cluster.layout import on_cluster
 from askless.app.cluster.messages import Order
@@ -95,7 +95,7 @@ def kill_before(
     """Have the second shard's worker killed before some exchanges."""
     facts = {"exchanges": frozenset(exchanges), "kill": staticmethod(kill)}
     kind = type("KilledAtTimes", (KilledGroup,), facts)
-    monkeypatch.setattr(layout, "ShardGroup", kind)
+    monkeypatch.setattr(worker_lines, "ShardGroup", kind)
 
 
 def killer(

@@ -12,7 +12,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from askless.app.cluster import engine, layout, tasks
+from askless.app.cluster import engine, layout, tasks, worker_lines
 from askless.app.cluster.engine import Cluster
 from askless.app.cluster.layout import on_cluster
 from askless.app.documents.spec.spec import read_spec
@@ -136,13 +136,13 @@ def test_service_trains_on_a_cluster_what_stays_in_its_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     taken = []
-    take = layout.take_shards
+    take = worker_lines.take_shards
 
     def take_noted(there: Cluster, sources: Any) -> Any:
         taken.append(len(sources))
         return take(there, sources)
 
-    monkeypatch.setattr(layout, "take_shards", take_noted)
+    monkeypatch.setattr(worker_lines, "take_shards", take_noted)
     training_id = start_training(client, visits)
 
     jobs.worker().work()
@@ -160,7 +160,7 @@ def test_service_says_that_a_training_lost_its_cluster(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kill_before(monkeypatch, {3}, killer(cluster))
-    monkeypatch.setattr(layout.take_shards, "__defaults__", (0,))
+    monkeypatch.setattr(worker_lines.take_shards, "__defaults__", (0,))
     training_id = start_training(client, visits)
 
     jobs.worker().work()

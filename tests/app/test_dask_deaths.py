@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from askless.app.cluster import engine, layout
+from askless.app.cluster import engine, worker_lines
 from askless.app.cluster.engine import Cluster
 from askless.app.cluster.group import ShardsLostError
 from askless.app.cluster.layout import on_cluster
@@ -134,7 +134,7 @@ def test_second_death_while_a_shard_is_restored_is_made_good_too(
 def test_shard_of_a_worker_that_is_stopped_goes_to_another(
     cluster: DaskCluster, visits: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(layout, "SILENCE_S", 2)
+    monkeypatch.setattr(worker_lines, "SILENCE_S", 2)
     pids, stop = cluster.pids(), killer(cluster, signal.SIGSTOP)
     kill_before(monkeypatch, {5}, stop)
     spec = read_spec({**SPEC, "ignore": ["kind", "weight"]})
@@ -188,7 +188,7 @@ def test_training_whose_workers_die_and_die_is_given_up(
     cluster: DaskCluster, visits: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kill_before(monkeypatch, {5}, killer(cluster))
-    monkeypatch.setattr(layout.take_shards, "__defaults__", (0,))
+    monkeypatch.setattr(worker_lines.take_shards, "__defaults__", (0,))
     spec = read_spec({**SPEC, "ignore": ["kind", "weight"]})
 
     with pytest.raises(ShardsLostError, match="1 of its shard processes have died"):

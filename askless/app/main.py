@@ -225,7 +225,7 @@ async def live(app: FastAPI) -> AsyncIterator[None]:
         state.engine.dispose()
 
 
-# Of several applications in a process one makes the kernels warm, for all of them.
+# Several applications may start in a process: the first one warms the kernels.
 WARMING = threading.Lock()
 
 

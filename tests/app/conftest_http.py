@@ -136,7 +136,7 @@ def copy_state(source: Path, target: Path) -> None:
 
 def is_untouched(engine: sa.Engine) -> bool:
     """Whether nothing is in the database but what each new one has."""
-    tables = [one for one in metadata.sorted_tables if one.name not in AT_FIRST]
+    tables = [table for table in metadata.sorted_tables if table.name not in AT_FIRST]
     has_rows = sa.or_(*(sa.exists(sa.select(table)) for table in tables))
     with engine.connect() as connection:
         return not connection.scalar(sa.select(has_rows))

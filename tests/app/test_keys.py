@@ -64,7 +64,7 @@ def test_no_scope_opens_what_another_is_for(
     paths = openapi_document()["paths"]
     for method, path in scoped(routes):
         address = path.replace("{id}", "mdl_1")
-        ((scope,),) = (one["key"] for one in paths[path][method.lower()]["security"])
+        ((scope,),) = (need["key"] for need in paths[path][method.lower()]["security"])
         is_open, is_closed = (
             client.request(method, address, headers=headers[scope]).status_code
             for headers in (with_scope, with_others)

@@ -72,7 +72,7 @@ def cells_of(text):
 def test_purchases_have_the_error_before_and_after():
     purchases = list_purchases(scored(), 3 * UNIT)
 
-    told = [(one.question.price, one.spent, one.error_before) for one in purchases]
+    told = [(it.question.price, it.spent, it.error_before) for it in purchases]
     assert told == [(UNIT, UNIT, 0.4), (2 * UNIT, 3 * UNIT, 0.3)]
     assert [one.error_after for one in purchases] == [0.3, 0.2]
 

@@ -112,7 +112,7 @@ def test_a_limit_of_the_key_is_said_at_the_field(client: TestClient) -> None:
 def test_a_key_that_may_only_read_gets_no_form(client: TestClient) -> None:
     reader = Visitor(client, "datasets:read", "train:read", tenant="ours")
     tables, trainings = (
-        reader.ask("GET", one)[1] for one in ("/ui/datasets", "/ui/train")
+        reader.ask("GET", path)[1] for path in ("/ui/datasets", "/ui/train")
     )
 
     assert "lacks the scope <code>datasets:write</code>" in tables

@@ -85,7 +85,7 @@ def test_the_audit_sees_what_keeps_people_out(page: Page) -> None:
 
     told = str(caught.value)
     seen = ("light: label", "dark: color-contrast", "px wider")
-    assert all(one in told for one in seen)
+    assert all(text in told for text in seen)
 
 
 def test_an_error_is_tied_to_its_field(page: Page, show: Callable[[str], None]) -> None:

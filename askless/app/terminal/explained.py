@@ -84,7 +84,7 @@ def purchase_table(
 ) -> Table:
     """Return a table of what a budget buys, in order, and the error it saves."""
     head, outlined = outline_cells(model, budget)
-    # What a price is made of would take the width of the rest.
+    # The columns that break a price down are left out: they need too much width.
     head, rows = head[:3], [row[:3] for row in outlined]
     notes = []
     if model.curve is not None:

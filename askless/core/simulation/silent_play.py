@@ -22,7 +22,7 @@ from askless.core.table.cells import category_code
 
 @dataclass(frozen=True, slots=True)
 class AnswerLog:
-    """What is known of a case, by the features of one catalogue."""
+    """Hold what is known of a case, by the features of one catalogue."""
 
     #: values known at the start, as in `Dataset.values`
     known: Mapping[int, float]
@@ -64,12 +64,12 @@ class Replay:
 
     @property
     def spent(self) -> int:
-        """What was charged, in micro-units, by the prices of the ensemble."""
+        """Return the charges at the prices of the ensemble, in micro-units."""
         return self.states[-1].spent
 
     @property
     def forecast(self) -> Forecast:
-        """What is predicted where the replay ended."""
+        """Return the prediction where the replay ended."""
         return machine.forecast(self.ensemble, self.states[-1])
 
 

@@ -59,7 +59,7 @@ FACTS = {"params", "card"}
 def some_of(values: list[Any]) -> dict[int, Any]:
     """The first and the last item; of objects the last of each kind."""
     if values and isinstance(values[0], dict):
-        kinds = [frozenset(k for k in one if one[k] is not None) for one in values]
+        kinds = [frozenset(k for k in it if it[k] is not None) for it in values]
         idxs = {*{kind: idx for idx, kind in enumerate(kinds)}.values()}
     else:
         idxs = {0, len(values) - 1} if values else set()

@@ -71,7 +71,7 @@ def test_stated_spend_between_the_budgets_is_what_the_model_spends(model):
 
     played = evaluate(spending(model), noisy(80, 0), limits)
 
-    stated = [spend_at(model.curve, one) for one in limits]
+    stated = [spend_at(model.curve, limit) for limit in limits]
     assert stated == pytest.approx(played.mean_spends, abs=0.01)
 
 
@@ -104,14 +104,14 @@ def test_spend_below_any_panel_is_that_of_the_single_feature_that_helps():
 
     curve = add_model_spends(ensemble, rows, found, 0).curve
 
-    spends = [spend_at(curve, one * MICROS) / MICROS for one in range(6)]
+    spends = [spend_at(curve, units * MICROS) / MICROS for units in range(6)]
     assert spends == [0, 0, 2, 2, 2, 5]
 
 
 def test_curve_without_steps_states_the_spend_of_the_smaller_budget():
     curve = Curve((0, 5, None), (0.5,) * 3, (0.5,) * 3, (0.0, 4.0, 9.0), (0, 5, 9), 7)
 
-    assert [spend_at(curve, one) for one in (0, 4, 5, 6, None)] == [0, 0, 4, 4, 9]
+    assert [spend_at(curve, limit) for limit in (0, 4, 5, 6, None)] == [0, 0, 4, 4, 9]
 
 
 def test_steps_state_the_spend_in_between():
@@ -120,7 +120,7 @@ def test_steps_state_the_spend_in_between():
         (0, 5, None), (0.5,) * 3, (0.5,) * 3, (0.0, 4.0, 9.0), (0, 5, 9), 7, steps=steps
     )
 
-    assert [spend_at(curve, one) for one in (1, 2, 3, 5, None)] == [0, 2, 2, 4, 9]
+    assert [spend_at(curve, limit) for limit in (1, 2, 3, 5, None)] == [0, 2, 2, 4, 9]
 
 
 def two_stumps():

@@ -200,11 +200,11 @@ def test_stored_edge_is_the_edge_of_the_hypothesis(learner, n_classes):
     signed = initial_weights(dataset)
     binned = bin_values(dataset)
 
-    for one in run(dataset, params_of(learner, rounds=50 if IS_COMPILED else 12)):
-        codes = one.hypothesis.find_codes(binned)
-        votes = one.hypothesis.cast(binned, codes).T
-        assert (signed * votes).sum() == pytest.approx(one.edge, abs=CLOSE)
-        signed = signed * np.exp(-one.alpha * np.sign(signed) * votes)
+    for added in run(dataset, params_of(learner, rounds=50 if IS_COMPILED else 12)):
+        codes = added.hypothesis.find_codes(binned)
+        votes = added.hypothesis.cast(binned, codes).T
+        assert (signed * votes).sum() == pytest.approx(added.edge, abs=CLOSE)
+        signed = signed * np.exp(-added.alpha * np.sign(signed) * votes)
         signed /= np.abs(signed).sum()
 
 

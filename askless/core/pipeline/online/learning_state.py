@@ -50,7 +50,7 @@ def make_learning(
     weights, and those that training ignored.
     """
     weight_column, ignored = columns
-    # Where old rows fade, those of weight 1 come to this sum in the end.
+    # Old rows fade, so the sum of rows of weight 1 tends to this limit.
     most = 1.0 / (1.0 - 0.5 ** (1.0 / params.half_life))
     return LearningState(
         **kept_params(params),

@@ -37,7 +37,7 @@ class Effort(NamedTuple):
     powers: tuple[float, ...]
     #: budgets up to so many usual prices are searched as thoroughly as named ones
     small: int
-    #: swaps that are tried for each small or named budget; for others fewer
+    #: swaps that are tried for each small or named budget
     max_swaps: int
     #: rounds of the rules whose order of purchases is a candidate
     order_rounds: int

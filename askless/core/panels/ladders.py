@@ -276,34 +276,37 @@ def order_features_of_sets(
 
 
 def choose_rungs(search: SetSearch) -> list[int]:
-    """Return the budgets of rungs: named ones, prices of offers, and usual multiples.
+    """Return the budgets of rungs: named ones, usual multiples, and prices of offers.
 
     Named budgets always stay, but for those that pay nothing; what lies within a
-    twentieth of one gives way to it. There are no more rungs than without them, unless
-    they would leave less than a third of the rungs to others.
+    twentieth of one gives way to it. They take the place of usual rungs, but leave at
+    least a third of them. Prices of offers up to the last step come on top, at most a
+    third as many as rungs without them, evenly spaced: their sets are small.
     """
     shop, most = search.shop, total_cost(search.shop.catalogue)
-    least = min(shop.price(offer) for offer in shop.offers)
-    named = sorted({min(budget, most) for budget in search.named if budget >= least})
+    prices = list_prices(shop)
+    payable = (budget for budget in search.named if budget >= prices[0])
+    named = sorted({min(budget, most) for budget in payable})
     # Few offers make few sets to choose among.
     n_most = min(search.effort.max_rungs, len(shop.offers) + 2)
     n_left = max(n_most - len(named), -(-n_most // 3))
-    return sorted(named + choose_usual_rungs(search, n_left, named)) or [most]
+    rungs = named + choose_usual_rungs(search, prices, n_left, named)
+    small = [price for price in prices if price <= STEPS[-1] * search.usual_price]
+    offers = pick_evenly(space_out(small, rungs), n_most // 3)
+    return sorted(rungs + offers) or [most]
 
 
 def choose_usual_rungs(
-    search: SetSearch, n_most: int, named: Sequence[int] = ()
+    search: SetSearch, prices: Sequence[int], n_most: int, named: Sequence[int]
 ) -> list[int]:
-    """Return at most `n_most` budgets, ascending, apart from each other and `named`.
+    """Return at most `n_most` budgets, apart from each other and from `named`.
 
-    They are prices of offers, multiples of the usual price, and what dear offers need.
-    At least a third of them lie beyond the last step, if so many budgets do. Dear
-    offers and the price of everything come before mere multiples. Prices of offers
-    take up to half of what is left before the last step. Where there are more budgets
-    than rungs, evenly spaced ones are kept.
+    They are multiples of the usual price, and what dear offers need. At least a third
+    of them lie beyond the last step, if so many budgets do. Dear offers and the price
+    of everything come before mere multiples. Where there are more budgets than rungs,
+    evenly spaced ones are kept.
     """
-    shop, usual = search.shop, search.usual_price
-    most, prices = total_cost(shop.catalogue), list_prices(shop)
+    usual, most = search.usual_price, total_cost(search.shop.catalogue)
     steps = [step * usual for step in STEPS]
     while steps[-1] < most:
         steps.append(steps[-1] * LAST_STEP)
@@ -312,24 +315,19 @@ def choose_usual_rungs(
     fuller = {dear + DEAR * usual for dear in dears}
     end = STEPS[-1] * usual
     within = [budget for budget in (*steps, *dears, *fuller) if budget <= end]
-    within = [min(budget, most) for budget in within if budget >= min(prices)]
+    near = space_out(
+        (min(budget, most) for budget in within if budget >= prices[0]), named
+    )
     necessary = [min(budget, most) for budget in (*fuller, most) if budget > end]
     needed = space_out(necessary, named)
     beyond = [step for step in steps if end < step < most]
     others = space_out(beyond, (*named, *needed, most))
-    near = space_out((*within, *(price for price in prices if price <= end)), named)
     n_beyond = len(needed) + len(others)
     n_beyond = min(n_beyond, max(n_most - len(near), n_most // 3))
     # Necessary budgets (dear offers, the price of everything) go before multiples.
     needed = pick_evenly(needed, n_beyond)
     others = pick_evenly(others, n_beyond - len(needed))
-    n_near = n_most - n_beyond
-    if len(near) > n_near:
-        offers = space_out((price for price in prices if price <= end), named)
-        offers = pick_evenly(offers, n_near // 2)
-        near = space_out(within, (*named, *offers))
-        near = offers + pick_evenly(near, n_near - len(offers))
-    return sorted(near + needed + others)
+    return pick_evenly(near, n_most - n_beyond) + needed + others
 
 
 def list_prices(shop: Shop) -> list[int]:

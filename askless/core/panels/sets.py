@@ -25,9 +25,8 @@ LEFT_SHARE, N_BAGS = 0.88, 2
 N_LAST, SPLIT_COST = 12, 4.0
 GAIN_L2 = 3.0
 
-# A set must lose less by this much to be exchanged. Large sets that nobody named get
-# one of LARGE_SHARE trials.
-LEAST_GAIN, LARGE_SHARE = 1e-4, 6
+# A set must lose less by this much to be exchanged.
+LEAST_GAIN = 1e-4
 
 
 def select_forward(
@@ -185,8 +184,9 @@ def choose_sets(
 
     The excess loss of each maker over the best is averaged over neighbouring budgets,
     so that no lucky set wins. A single affordable offer that is better is taken
-    instead, and then swaps are tried. If the set of the budget before is better by more
-    than a standard error, it is kept. Yields now and then, so that a caller can stop.
+    instead, and then swaps are tried where the budget is small or named. If the set of
+    the budget before is better by more than a standard error, it is kept. Yields now
+    and then, so that a caller can stop.
     """
     pool = yield from make_candidates(search, budgets, orders)
     offers = [
@@ -232,15 +232,13 @@ def pick_single(
 def swap_offers(
     search: SetSearch, begin: tuple[int, ...], budget: int, order: Sequence[int]
 ) -> tuple[int, ...]:
-    """Swap offers of a set while that lowers the loss; return the set.
+    """Swap offers of a small or named budget's set while that lowers the loss.
 
-    Each swap drops one offer, or none, and fills the budget in the given `order`. Sets
-    of small and of named budgets get `max_swaps` trials; others a share of that, since
-    each takes longer and changes less.
+    Returns the set. Each swap drops one offer, or none, and fills the budget in the
+    given `order`. On large sets swaps take long and brought nothing.
     """
     shop, best = search.shop, begin
-    most = search.effort.max_swaps
-    most = most if search.is_thorough(budget) else -(-most // LARGE_SHARE)
+    most = search.effort.max_swaps if search.is_thorough(budget) else 0
     n_tried, is_better = 0, True
     while is_better and n_tried < most:
         is_better = False

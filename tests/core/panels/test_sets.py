@@ -289,11 +289,9 @@ def test_swaps_are_tried_so_many_times_at_most():
 
 @pytest.mark.parametrize(
     ("budget", "named", "n_tried"),
-    [(80, (), 6), (300, (), 1), (300, (300,), 6), (300, (299,), 1)],
+    [(80, (), 6), (300, (), 0), (300, (300,), 6), (300, (299,), 0)],
 )
-def test_small_and_named_budgets_get_most_swaps_and_every_other_some(
-    budget, named, n_tried
-):
+def test_small_and_named_budgets_alone_get_swaps(budget, named, n_tried):
     search = search_of_swaps(telling([0.5] * 30), 6)
     search.named = frozenset(named)
     # Each swap is better: one feature after the other goes.
@@ -301,7 +299,7 @@ def test_small_and_named_budgets_get_most_swaps_and_every_other_some(
 
     swap_offers(search, tuple(range(8)), budget, ())
 
-    assert len(search.losses) == n_tried + 1
+    assert len(search.losses) == (n_tried + 1 if n_tried else 0)
 
 
 class PlayedLosses(dict):

@@ -19,8 +19,8 @@ DEMO = Path(__file__).resolve().parents[1] / "app" / "demo"
 BUDGETS = (5.0, 60.0, 120.0, 250.0, 400.0)
 
 spec = json.loads((DEMO / "heart.json").read_text())
-features = {one["name"]: one for one in spec["features"]}
-fees = {one["name"]: one["fee"] for one in spec["groups"]}
+features = {feature["name"]: feature for feature in spec["features"]}
+fees = {group["name"]: group["fee"] for group in spec["groups"]}
 table = pyarrow.csv.read_csv(DEMO / "heart.csv")
 names = list(features)
 codes = {}
@@ -28,15 +28,17 @@ columns = []
 for name in names:
     column = table[name].to_pylist()
     if features[name]["type"] == "number":
-        columns.append([np.nan if one is None else float(one) for one in column])
+        columns.append([np.nan if cell is None else float(cell) for cell in column])
     else:
-        words = [None if one in (None, "") else str(one).lower() for one in column]
+        words = [None if cell in (None, "") else str(cell).lower() for cell in column]
         codes[name] = {
             word: code for code, word in enumerate(sorted(set(words) - {None}))
         }
         columns.append([codes[name].get(word, np.nan) for word in words])
 X = np.array(columns, dtype=float).T
-y = np.array([int(str(one) == spec["positive"]) for one in table["label"].to_pylist()])
+y = np.array(
+    [int(str(label) == spec["positive"]) for label in table["label"].to_pylist()]
+)
 
 
 def price(chosen):
@@ -121,7 +123,7 @@ def ask(budget):
     known = {}
     for name in order:
         group = features[name].get("group")
-        paid = {features[one].get("group") for one in known}
+        paid = {features[idx].get("group") for idx in known}
         charge = features[name]["cost"] + (
             fees[group] if group and group not in paid else 0
         )
@@ -132,7 +134,7 @@ def ask(budget):
             known[name] = float(word)
         chosen = list(known)
         fitted = fit(X, y, chosen)
-        chance = fitted.predict_proba(np.array([[known[one] for one in chosen]]))[0, 1]
+        chance = fitted.predict_proba(np.array([[known[idx] for idx in chosen]]))[0, 1]
         print(f"  {spec['classes']['1']}: {chance:.0%}")
     print(f"spent {price(list(known)):.2f} {spec['cost_unit']}")
 

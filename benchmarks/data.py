@@ -134,7 +134,7 @@ def load(name: str, *, is_two_class: bool = True) -> Table:
     if entry is None or not (folder / entry["file"]).is_file():
         raise MissingDataError(f"{name}: no such set in the data folder")
     table = read_table(folder / entry["file"])
-    columns = {one: table.column(one).to_pylist() for one in table.column_names}
+    columns = {name: table.column(name).to_pylist() for name in table.column_names}
     joined = JOINED.get(name, {}) if is_two_class else {}
     labels = np.array([joined.get(label, label) for label in columns.pop(TARGET)])
     class_names, targets = np.unique(labels, return_inverse=True)
@@ -142,12 +142,12 @@ def load(name: str, *, is_two_class: bool = True) -> Table:
         raise MissingDataError(f"{name}: has {class_names.size} classes, not two")
     nominal = entry["nominal_features"]
     # The manifest writes "60 of 60" for all of them.
-    is_nominal = [isinstance(nominal, str) or one in nominal for one in columns]
+    is_nominal = [isinstance(nominal, str) or column in nominal for column in columns]
     features, values = zip(*map(read_feature, columns.items(), is_nominal), strict=True)
     return Table(
         name=name,
         features=features,
-        classes=tuple(ClassLabel(str(one), str(one)) for one in class_names),
+        classes=tuple(ClassLabel(str(name), str(name)) for name in class_names),
         values=np.column_stack(values),
         targets=targets.astype(np.int64),
     )

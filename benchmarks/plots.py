@@ -66,7 +66,7 @@ class Line:
         values = np.asarray(self.y)
         if values.ndim == 2:
             mean = values.mean(axis=0)
-            half = np.array([interval(one).half for one in values.T])
+            half = np.array([interval(value).half for value in values.T])
             # On a logarithmic axis a band must not reach zero.
             low = np.maximum(mean - half, mean / 2)
             shade = {"color": COLOURS[self.colour], "alpha": 0.2, "lw": 0}
@@ -95,7 +95,7 @@ def draw_panels(
             line.draw(axes)
         axes.set(title=title, **settings)
         if ticks:
-            axes.set_xticks(ticks, [f"{one:g}" for one in ticks])
+            axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
             axes.minorticks_off()
     for axes in all_axes[::n_columns]:
         axes.set_ylabel(labels[1])

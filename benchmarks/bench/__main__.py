@@ -123,7 +123,7 @@ def main() -> None:
         except MissingDataError as error:
             print(f"skipped {error}", flush=True)
             continue
-        parts = {one: kept[one] for one in PARTS if one in kept}
+        parts = {part: kept[part] for part in PARTS if part in kept}
         write({"machine": describe_machine(), "parts": parts}, place)
         print(f"{name}: {kept[name]['minutes']} min", flush=True)
 

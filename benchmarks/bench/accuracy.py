@@ -59,12 +59,12 @@ def run_set(name: str, scale: Scale) -> dict[str, Any]:
     }
     ratio = result["test_rows"] / result["training_rows"]
     for learner in LEARNERS:
-        ours = [our_error(*one, learner, scale.error_rounds) for one in splits]
+        ours = [our_error(*split, learner, scale.error_rounds) for split in splits]
         entry: dict[str, Any] = {"askless": interval(ours, ratio)}
         if learner != "product":
             theirs = [
-                peer_error(*one, learner, scale.error_rounds, seed)
-                for seed, one in enumerate(splits)
+                peer_error(*split, learner, scale.error_rounds, seed)
+                for seed, split in enumerate(splits)
             ]
             entry["adaboost"] = interval(theirs, ratio)
             entry["difference"] = interval(np.subtract(ours, theirs), ratio)
@@ -95,7 +95,9 @@ def peer_error(
 
 def one_hot(training: Dataset, testing: Dataset) -> tuple[FloatArray, FloatArray]:
     """Categories as one column each of 0 and 1, those seen in training."""
-    is_category = [one.type == "category" for one in training.catalogue.features]
+    is_category = [
+        feature.type == "category" for feature in training.catalogue.features
+    ]
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     columns = make_column_transformer((encoder, is_category), remainder="passthrough")
     columns.fit(training.values)

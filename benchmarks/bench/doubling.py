@@ -20,13 +20,13 @@ SIZES = {"rows": "both", "features": "both", "rounds": "boosting"}
 def resize(base: Shape, size: str) -> list[Shape]:
     """Half of a shape, the shape, and twice as much, by one of its sizes."""
     sizes = (int(getattr(base, size) * factor) for factor in FACTORS)
-    return [base._replace(**{size: one}) for one in sizes]
+    return [base._replace(**{size: n_rows}) for n_rows in sizes]
 
 
 def measure_doubling(scale: Scale) -> dict[str, Any]:
     base = scale.training
     shapes = sorted({shape for size in SIZES for shape in resize(base, size)})
-    tables = {key: make_table(*key) for key in sorted({one[:2] for one in shapes})}
+    tables = {key: make_table(*key) for key in sorted({shape[:2] for shape in shapes})}
     tasks: dict[tuple[Shape, str], Callable[[], float]] = {}
     for shape in shapes:
         seat = Seat("askless", tables[shape[:2]], shape.rounds)

@@ -60,8 +60,8 @@ def find_errors(
 ) -> tuple[list[float], list[float]]:
     """From the medians down to the least and up to the greatest."""
     return (
-        [one["median_s"] - one["min_s"] for one in times],
-        [one["max_s"] - one["median_s"] for one in times],
+        [time_taken["median_s"] - time_taken["min_s"] for time_taken in times],
+        [time_taken["max_s"] - time_taken["median_s"] for time_taken in times],
     )
 
 
@@ -70,9 +70,9 @@ def draw_doubling(doubling: Mapping[str, Any]) -> Figure:
     figure, all_axes = make_axes(3, 3, 2.3)
     for axes, (size, measured) in zip(all_axes, doubling["sizes"].items(), strict=True):
         part = SIZES[size]
-        at = [one[size] for one in measured["points"]]
-        times = [one[part] for one in measured["points"]]
-        seconds = [one["median_s"] for one in times]
+        at = [point[size] for point in measured["points"]]
+        times = [point[part] for point in measured["points"]]
+        seconds = [time_taken["median_s"] for time_taken in times]
         even = [seconds[0] * one / at[0] for one in at]
         axes.plot(at, even, "--", color=COLOURS["grey"], label="twice for twice")
         style = {"fmt": "o-", "color": COLOURS["blue"], "capsize": 2}

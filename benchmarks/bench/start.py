@@ -29,7 +29,7 @@ def measure_start(scale: Scale) -> dict[str, Any]:
     return {
         "rows": ROWS,
         "features": FEATURES,
-        **{key: sum_up([one[key] for one in runs]) for key in runs[0]},
+        **{key: sum_up([run[key] for run in runs]) for key in runs[0]},
     }
 
 

@@ -22,14 +22,14 @@ def write_machine(results: Figures) -> Rows:
 
 
 def write_parts(results: Figures) -> Rows:
-    for name, one in results["parts"].items():
+    for name, part in results["parts"].items():
         sizes = [
             f"{key.replace('_', ' ')} {value:,}"
-            for key, value in one.items()
+            for key, value in part.items()
             if isinstance(value, int | float) and key not in ("minutes", "peak_bytes")
         ]
-        load = f"{one['load']['before']:.2f} to {one['load']['after']:.2f}"
-        yield name, one["measured"], one["minutes"], load, "; ".join(sizes)
+        load = f"{part['load']['before']:.2f} to {part['load']['after']:.2f}"
+        yield name, part["measured"], part["minutes"], load, "; ".join(sizes)
 
 
 def name_modes(one: Figures) -> Iterator[tuple[str, Figures, Figures, Figures]]:
@@ -57,7 +57,12 @@ def write_faster(parts: Figures) -> Rows:
             ratios = (
                 by[part] for by in (faster, least) for part in ("boosting", "both")
             )
-            yield name, TITLES[peer], fastest, *(f"{number(one)} ×" for one in ratios)
+            yield (
+                name,
+                TITLES[peer],
+                fastest,
+                *(f"{number(ratio)} ×" for ratio in ratios),
+            )
 
 
 def write_memory(one: Figures) -> Rows:

@@ -96,7 +96,7 @@ def gather(lines: Lines) -> dict[str, list[SetFound]]:
                 party: [
                     lines[draw, title, protocol, party]
                     for draw in draws
-                    if all((draw, title, protocol, one) in lines for one in PARTIES)
+                    if all((draw, title, protocol, party) in lines for party in PARTIES)
                 ]
                 for party in PARTIES
             }

@@ -42,7 +42,7 @@ def load_priced(name: str) -> tuple[Table, Catalogue]:
     """Read a set with the prices and groups of the manifest."""
     table = data.load(name, is_two_class=False)
     if len(table.classes) > 2:
-        normal = [one.label for one in table.classes].index(NORMAL)
+        normal = [label.label for label in table.classes].index(NORMAL)
         table = replace(
             table,
             classes=(ClassLabel("normal", "normal"), ClassLabel("ill", "ill")),
@@ -56,8 +56,12 @@ def load_priced(name: str) -> tuple[Table, Catalogue]:
             fees[group] = round((costs[member] - later) * MICROS)
             costs[member] = later
     features = tuple(
-        replace(one, cost=round(costs[one.name] * MICROS), group=group_of.get(one.name))
-        for one in table.features
+        replace(
+            feature,
+            cost=round(costs[feature.name] * MICROS),
+            group=group_of.get(feature.name),
+        )
+        for feature in table.features
     )
     groups = tuple(Group(group, fee=fee) for group, fee in fees.items())
     return table, Catalogue(features, groups, "CAD")

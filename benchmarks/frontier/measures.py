@@ -29,13 +29,15 @@ def measure(
     columns = range(len(budgets))
     found = {
         "errors": (labels != targets[:, None]).mean(axis=0),
-        "aurocs": [roc_auc_score(targets, chances[:, one]) for one in columns],
+        "aurocs": [roc_auc_score(targets, chances[:, column]) for column in columns],
         "log_losses": find_losses(chances, targets).mean(axis=0),
         "mean_spends": (spent / np.array(budgets)).mean(axis=0),
         "max_spends": (spent / np.array(budgets)).max(axis=0),
     }
     if targets.size >= ROWS_OF_BINS:
-        found["calibrations"] = [miss(chances[:, one], targets) for one in columns]
+        found["calibrations"] = [
+            miss(chances[:, column], targets) for column in columns
+        ]
     rounded = {name: np.round(values, 6).tolist() for name, values in found.items()}
     return {**rounded, "violations": int((spent > np.array(budgets)).sum())}
 
@@ -51,5 +53,5 @@ def miss(chances: FloatArray, targets: IntArray) -> float:
     """Calibration error: mean gap of chance and share, in bins of equal mass."""
     order = np.argsort(chances, kind="stable")
     parts = np.array_split(order, N_BINS)
-    gaps = [abs(chances[one].mean() - targets[one].mean()) for one in parts]
-    return float(np.average(gaps, weights=[one.size for one in parts]))
+    gaps = [abs(chances[part].mean() - targets[part].mean()) for part in parts]
+    return float(np.average(gaps, weights=[part.size for part in parts]))

@@ -53,7 +53,9 @@ def play_papers(drawn: Draw) -> Methods:
 
 def play_bar(ensemble: Ensemble, drawn: Draw) -> Method:
     """LightGBM refit on what the order of an ensemble can pay."""
-    read = [idx for one in ensemble.hypotheses for idx in one.feature_idxs]
+    read = [
+        idx for hypothesis in ensemble.hypotheses for idx in hypothesis.feature_idxs
+    ]
     order = list(dict.fromkeys(read))
     sets = rivals.find_prefixes(drawn, order)
     fit = rivals.tune_to(drawn, sets)
@@ -74,7 +76,7 @@ def play_panels(drawn: Draw) -> Methods:
     # A filled table has no missing cells: all rows go the same way.
     row = drawn.testing.values[:1]
     ranks = [walk(ensemble, row, [budget]).ranks[0] for budget in drawn.budgets]
-    sets = [tuple(np.flatnonzero(one).tolist()) for one in ranks]
+    sets = [tuple(np.flatnonzero(rank).tolist()) for rank in ranks]
     yield "logistic", rivals.refit(drawn, sets, rivals.fit_logistic)
 
 

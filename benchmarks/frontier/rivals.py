@@ -82,7 +82,7 @@ def fit_trees(
 
 def tune(columns: FloatArray, targets: IntArray) -> Fit:
     """Choose the setting of LightGBM of least log-loss on held-out rows of training."""
-    fits = [partial(fit_trees, one) for one in SETTINGS]
+    fits = [partial(fit_trees, setting) for setting in SETTINGS]
     losses = [find_loss(fit, columns, targets) for fit in fits]
     return fits[int(np.argmin(losses))]
 
@@ -123,12 +123,12 @@ def refit(drawn: Draw, sets: Sequence[Set], fit: Fit | None = None) -> Method:
     """Measure what is fitted anew to the set of each budget; by default LightGBM."""
     chances = predict_sets(drawn, sets, fit or tune_to(drawn, sets))
     shop = make_shop(drawn.training)
-    return settle(drawn, chances, [shop.price(one) for one in sets])
+    return settle(drawn, chances, [shop.price(members) for members in sets])
 
 
 def tune_to(drawn: Draw, sets: Sequence[Set]) -> Fit | None:
     """Tune LightGBM once on the training rows, for the set in the middle, if any."""
-    filled = [one for one in sets if one]
+    filled = [members for members in sets if members]
     if not filled:
         return None
     training = drawn.training
@@ -140,12 +140,12 @@ def predict_sets(drawn: Draw, sets: Sequence[Set], fit: Fit | None) -> FloatArra
     training, testing = drawn.training, drawn.testing
     shares = np.full(testing.n_samples, training.targets.mean())
     known: dict[Set, FloatArray] = {(): shares}
-    for one in sets:
-        if one not in known:
+    for members in sets:
+        if members not in known:
             assert fit is not None, "tuned on a set that isn't empty"
-            predict = fit(lay(training, one), training.targets)
-            known[one] = predict(lay(testing, one))
-    return np.column_stack([known[one] for one in sets])
+            predict = fit(lay(training, members), training.targets)
+            known[members] = predict(lay(testing, members))
+    return np.column_stack([known[members] for members in sets])
 
 
 def settle(drawn: Draw, chances: FloatArray, amounts: Sequence[int]) -> Method:
@@ -163,7 +163,7 @@ def make_shop(dataset: Dataset) -> Shop:
 def find_prefixes(drawn: Draw, order: Sequence[int]) -> list[Set]:
     """Buy in order until something doesn't fit, for each budget."""
     shop, steps = make_shop(drawn.training), find_steps(drawn, order)
-    prices = np.array([shop.price(one) for one in steps])
+    prices = np.array([shop.price(step) for step in steps])
     places = np.searchsorted(prices, drawn.budgets, side="right") - 1
     return [steps[place] for place in places.tolist()]
 
@@ -176,7 +176,7 @@ def find_steps(drawn: Draw, order: Sequence[int]) -> list[Set]:
     shop = make_shop(drawn.training)
     offers = list(dict.fromkeys(shop.offers[shop.offer_of[idx]] for idx in order))
     steps = [tuple(chain.from_iterable(offers[:n])) for n in range(len(offers) + 1)]
-    return [one for one in steps if shop.price(one) <= drawn.budgets[-1]]
+    return [step for step in steps if shop.price(step) <= drawn.budgets[-1]]
 
 
 def find_random(drawn: Draw) -> list[Set]:
@@ -208,7 +208,7 @@ def find_forward(drawn: Draw) -> list[Set]:
     judge, sets = make_judge(training), []
     for budget in drawn.budgets:
         purses = [Purse(budget, power) for power in POWERS]
-        found = [select(shop, one, training, judge) for one in purses]
+        found = [select(shop, purse, training, judge) for purse in purses]
         sets.append(min(found, key=lambda one: judge(one)[0]))
     return sets
 
@@ -223,14 +223,16 @@ def select(shop: Shop, purse: Purse, training: Dataset, judge: Judge) -> Set:
         gains = find_gains(training, chances)
         costs = np.maximum(shop.catalogue.costs, 1).astype(np.float64)
         offers = {
-            one: max(shop.price(one, paid), 1) ** purse.power
-            for one in shop.list_starters(paid, gains, costs)
-            if shop.price((*taken, *one)) <= purse.budget
+            starter: max(shop.price(starter, paid), 1) ** purse.power
+            for starter in shop.list_starters(paid, gains, costs)
+            if shop.price((*taken, *starter)) <= purse.budget
         }
         if not offers:
             break
         by_split = sorted(offers, key=lambda one: -gains[list(one)].sum() / offers[one])
-        falls = {one: loss - judge((*taken, *one))[0] for one in by_split[:N_LOOKED_AT]}
+        falls = {
+            offer: loss - judge((*taken, *offer))[0] for offer in by_split[:N_LOOKED_AT]
+        }
         # What raises the loss is least bad whatever it costs.
         best = max(falls, key=lambda one: falls[one] / offers[one])
         if falls[best] < 0:
@@ -241,7 +243,7 @@ def select(shop: Shop, purse: Purse, training: Dataset, judge: Judge) -> Set:
 
 
 def find_least(steps: Sequence[Set], judge: Judge) -> int:
-    return int(np.argmin([judge(one)[0] for one in steps]))
+    return int(np.argmin([judge(step)[0] for step in steps]))
 
 
 def judge_set(training: Dataset, one: Set) -> tuple[float, FloatArray]:
@@ -289,7 +291,7 @@ def play_cegb(drawn: Draw) -> Method:
         predicted = booster.predict(drawn.testing.values, num_threads=1)
         models.append((shop.price(read), predicted))
     chosen = [
-        max((one for one in models if one[0] <= budget), key=lambda one: one[0])
+        max((model for model in models if model[0] <= budget), key=lambda one: one[0])
         for budget in drawn.budgets
     ]
     chances = np.column_stack([predicted for _, predicted in chosen])

@@ -72,11 +72,11 @@ def write_means(sets: Sets) -> Rows:
         for name, belongs in groups.items():
             of_group = [one for one in found if belongs(one.title)]
             to_paper = [
-                geometric([one.ratio(method, "paper") for one in of_group])
+                geometric([set_found.ratio(method, "paper") for set_found in of_group])
                 for method in MEANS
             ]
             to_rivals = [
-                geometric([one.ratio("panels", rival) for one in of_group])
+                geometric([set_found.ratio("panels", rival) for set_found in of_group])
                 for rival in ("bar", "forward")
             ]
             told = [f"{one.mean:.3f}" for one in to_paper[:-1]]
@@ -99,9 +99,9 @@ def write_budgets(sets: Sets) -> Rows:
             }
             yield (
                 *(protocol, budget),
-                *(percent(means[one, "errors"], 1) for one in SHOWN),
-                *(f"{means[one, 'log_losses']:.3f}" for one in SHOWN),
-                *(f"{means[one, 'aurocs']:.3f}" for one in SHOWN[1:]),
+                *(percent(means[name, "errors"], 1) for name in SHOWN),
+                *(f"{means[name, 'log_losses']:.3f}" for name in SHOWN),
+                *(f"{means[name, 'aurocs']:.3f}" for name in SHOWN[1:]),
             )
 
 

@@ -58,12 +58,14 @@ def show(numbers: list[float]) -> str:
 
 def compare_tables(kept: Kept) -> Iterator[str]:
     """Return lines of a table: online ÷ batch by budget."""
-    heads = ["none" if one is None else f"{one:.0%}" for one in tables.SHARES]
+    heads = ["none" if share is None else f"{share:.0%}" for share in tables.SHARES]
     yield f"| table | {' | '.join(heads)} |"
     yield "|---" + "|--:" * len(heads) + "|"
     for name in tables.NAMES:
         start = f"table {name} draw "
-        records = [one for key, one in kept.records.items() if key.startswith(start)]
+        records = [
+            record for key, record in kept.records.items() if key.startswith(start)
+        ]
         if not records:
             continue
         means = [

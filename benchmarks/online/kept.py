@@ -23,8 +23,8 @@ class Kept:
         if key not in self.records:
             self.records[key] = work()
             lines = (
-                f"{json.dumps(one)}: {json.dumps(self.records[one])}"
-                for one in sorted(self.records)
+                f"{json.dumps(record)}: {json.dumps(self.records[record])}"
+                for record in sorted(self.records)
             )
             self.place.parent.mkdir(parents=True, exist_ok=True)
             self.place.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

@@ -77,7 +77,7 @@ def play(peer: Peer, stream: Stream, n_stumps: int, seed: int) -> dict[str, floa
 def play_all(kept: Kept, name: str) -> None:
     """Try every setting on the first seed, then play the best of them on all seeds."""
     tried = [measure(kept, name, 0, N_TRIED[name], peer) for peer in every_peer()]
-    errors = [one["error"] for one in tried]
+    errors = [record["error"] for record in tried]
     ranked = sorted(zip(errors, every_peer(), strict=True))
     for seed in range(N_SEEDS):
         for _, peer in ranked[:N_BEST]:

@@ -59,7 +59,7 @@ def learn_river(stream: Stream) -> float:
         N_STUMPS, 0
     )
     names = [f"f{idx}" for idx in range(N_FEATURES)]
-    rows = [dict(zip(names, one, strict=True)) for one in stream.values.tolist()]
+    rows = [dict(zip(names, row, strict=True)) for row in stream.values.tolist()]
     pairs = list(zip(rows, stream.targets.tolist(), strict=True))
     for row, target in pairs[:N_RIVER]:
         model.learn_one(row, target)

@@ -57,6 +57,6 @@ def play(table: Table, draw: int) -> Record:
 def sample_errors(ensemble: Ensemble, testing: Dataset, seed: int) -> list[float]:
     """Return the errors of policy `sample` under each budget."""
     total = int(ensemble.catalogue.costs.sum())
-    budgets = [None if one is None else int(one * total) for one in SHARES]
+    budgets = [None if share is None else int(share * total) for share in SHARES]
     curve = evaluate(ensemble, testing, budgets, "sample", seed=seed)
-    return [round(float(one), 5) for one in curve.errors]
+    return [round(float(error), 5) for error in curve.errors]

@@ -64,7 +64,9 @@ QUICK = Place(ROOT / "build" / "evidence", ROOT / "build" / "evidence" / "eviden
 def read_results(folder: Path) -> dict[str, Results]:
     """Return everything stored, by part."""
     paths = {name: folder / f"papers_{name}.json" for name in PARTS}
-    found = {n: json.loads(one.read_text()) for n, one in paths.items() if one.exists()}
+    found = {
+        n: json.loads(path.read_text()) for n, path in paths.items() if path.exists()
+    }
     return {name: results for name, results in found.items() if results["sets"]}
 
 
@@ -100,7 +102,9 @@ def write_runs(all_results: dict[str, Results]) -> Rows:
     for part, results in all_results.items():
         counts = sorted({len(stored) for stored in results["sets"].values()})
         ends = dict.fromkeys((counts[0], counts[-1]))
-        stored = [one for pieces in results["sets"].values() for one in pieces.values()]
+        stored = [
+            piece for pieces in results["sets"].values() for piece in pieces.values()
+        ]
         minutes = sum(one["seconds"] for one in stored) / 60
         settings = [
             f"{key} {value}"
@@ -119,7 +123,7 @@ def write_lacking(all_results: dict[str, Results]) -> Rows:
 
 
 GENERAL = {"runs": write_runs, "lacking": write_lacking}
-NAMES = (*GENERAL, *(n for one in PARTS.values() for n in one.shown.TABLES))
+NAMES = (*GENERAL, *(n for part in PARTS.values() for n in part.shown.TABLES))
 
 
 def main() -> int:
@@ -133,8 +137,10 @@ def main() -> int:
     arguments = parser.parse_args()
     place = QUICK if arguments.quick else WHOLE
     if not arguments.document:
-        parts = {name: one.work.measure(arguments.quick) for name, one in PARTS.items()}
-        for line in {why for one in parts.values() for why in one.lacking.values()}:
+        parts = {
+            name: part.work.measure(arguments.quick) for name, part in PARTS.items()
+        }
+        for line in {why for part in parts.values() for why in part.lacking.values()}:
             print(f"skipped {line}", file=sys.stderr)
         try:
             run(parts, place.results, arguments.workers)

@@ -43,7 +43,7 @@ def play(title: str, repetition: int) -> Record:
 
 def errors(ensemble: Ensemble, testing: Dataset, seed: int) -> list[float]:
     """Return the errors of policy `sample` under each budget."""
-    limits = [None if one is None else one * MICROS for one in BUDGETS]
+    limits = [None if budget is None else budget * MICROS for budget in BUDGETS]
     curve = evaluate(ensemble, testing, limits, "sample", seed=seed)
     return np.round(curve.errors, 6).tolist()
 
@@ -55,7 +55,7 @@ def write_online(sets: Sets) -> Rows:
         for idx, budget in enumerate(BUDGETS):
             means = online[:, idx].mean(), batch[:, idx].mean()
             gap = plus_minus(interval(online[:, idx] - batch[:, idx]))
-            cells = [percent(one) for one in means]
+            cells = [percent(mean) for mean in means]
             limit = "none" if budget is None else budget
             ratio = f"{means[0] / means[1]:.2f}"
             yield "" if idx else title, limit, *cells, gap, ratio

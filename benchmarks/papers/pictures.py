@@ -158,13 +158,13 @@ def draw_searches(sets: Sets) -> Figure:
     panels = {
         title: [
             Line(
-                one,
-                SEARCH_COLOURS[one],
-                search.curve(found, one, "seconds"),
-                search.curve(found, one, "errors"),
+                way,
+                SEARCH_COLOURS[way],
+                search.curve(found, way, "seconds"),
+                search.curve(found, way, "errors"),
                 marker=".",
             )
-            for one in search.SEARCHES
+            for way in search.SEARCHES
         ]
         for title, found in sets.items()
     }

@@ -26,7 +26,7 @@ class SetResults:
 
     def column(self, *keys: str) -> FloatArray:
         """Return one quantity; a row per repetition."""
-        found = [reduce(getitem, keys, one) for one in self.records]
+        found = [reduce(getitem, keys, record) for record in self.records]
         return np.array(found, dtype=np.float64)
 
     def mean(self, *keys: str) -> FloatArray:

@@ -86,13 +86,18 @@ def decide(ensemble: Ensemble, votes: FloatArray) -> FloatArray:
 
 def weighted_votes(ensemble: Ensemble, testing: Dataset) -> FloatArray:
     """Alpha times vote of each hypothesis; (n_rows, n_hypotheses)."""
-    votes = [hypothesis_votes(one, testing.values, 1) for one in ensemble.hypotheses]
+    votes = [
+        hypothesis_votes(hypothesis, testing.values, 1)
+        for hypothesis in ensemble.hypotheses
+    ]
     return np.hstack(votes) * np.array(ensemble.alphas)
 
 
 def stump_features(ensemble: Ensemble) -> IntArray:
     """Feature that each stump reads."""
-    return np.array([one.feature_idx for one in ensemble.hypotheses], dtype=np.int64)
+    return np.array(
+        [hypothesis.feature_idx for hypothesis in ensemble.hypotheses], dtype=np.int64
+    )
 
 
 def top_errors(ensemble: Ensemble, testing: Dataset) -> list[float]:

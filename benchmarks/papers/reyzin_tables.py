@@ -39,11 +39,11 @@ def unread(found: SetResults) -> dict[str, FloatArray]:
     even_used = (n_features - n_used + used_left) / n_features
     measured = 1 - found.column("read") / n_features
     shares = {"measured": measured, "even": even, "even_used": even_used}
-    return {key: one.mean(axis=0) for key, one in shares.items()}
+    return {key: share.mean(axis=0) for key, share in shares.items()}
 
 
 def write_draws(sets: Sets) -> Rows:
-    idxs = [int(np.argmin(abs(find_marks() - one))) for one in SHOWN]
+    idxs = [int(np.argmin(abs(find_marks() - name))) for name in SHOWN]
     for title, found in sets.items():
         errors = found.column("errors")
         cells = [plus_minus(interval(errors[:, idx]), 1) for idx in idxs]

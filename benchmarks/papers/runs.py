@@ -129,7 +129,7 @@ def run(parts: dict[str, Measurement], folder: Path, n_workers: int) -> None:
     for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
     paths = {name: folder / f"papers_{name}.json" for name in parts}
-    all_results = {name: read(paths[name], one) for name, one in parts.items()}
+    all_results = {name: read(paths[name], part) for name, part in parts.items()}
     jobs = find_jobs(parts, all_results)
     written_at = time.monotonic()
     spawn = multiprocessing.get_context("spawn")
@@ -138,8 +138,8 @@ def run(parts: dict[str, Measurement], folder: Path, n_workers: int) -> None:
         ProcessPoolExecutor(n_workers, spawn, start_worker) as pool,
     ):
         bars = {}
-        for name, one in parts.items():
-            total = sum(one.repetitions.values())
+        for name, part in parts.items():
+            total = sum(part.repetitions.values())
             n_done = total - sum(job.part == name for job in jobs)
             bars[name] = progress.add_task(name, total=total, completed=n_done)
         try:

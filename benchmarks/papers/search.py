@@ -153,7 +153,7 @@ def write_sizes(sets: Sets) -> Rows:
             first = next(iter(found.values())).records[0]
             n_training = MADE_TRAINING if name == MADE else 2 * first["rows"] // 3
             counts = (first["rows"], first["features"], n_training)
-            yield name, *(f"{one:,}" for one in counts)
+            yield name, *(f"{count:,}" for count in counts)
 
 
 def write_searches(sets: Sets) -> Rows:

@@ -87,7 +87,7 @@ def measure(quick: bool) -> Measurement:
         **vars(plan),
         "n_neighbours": N_NEIGHBOURS,
         "neighbours": NEIGHBOURS,
-        "variants": [one.title for one in VARIANTS],
+        "variants": [variant.title for variant in VARIANTS],
         "methods": {name: repr(params) for name, params in METHODS.items()},
     }
     return Measurement(
@@ -196,7 +196,7 @@ def vary(name: str, plan: Plan) -> Record:
     The test only says where the path of one k ends, so a path is walked once per k.
     """
     dataset = load(name)
-    sizes = {one.n_neighbours for one in VARIANTS} if name in PAPER else set()
+    sizes = {variant.n_neighbours for variant in VARIANTS} if name in PAPER else set()
     n_tested = NEIGHBOURS if name in TUNED else ()
     walks, sfs = {}, {}
     for k in sorted({*sizes, *n_tested}):
@@ -206,10 +206,10 @@ def vary(name: str, plan: Plan) -> Record:
             plain = replace(params, method="sfs")
             sfs[k] = end_of(select(dataset, plain)).feature_idxs
     variants = {}
-    for one in VARIANTS if sizes else ():
-        k = one.n_neighbours
-        features = paths.cut(walks[k], one)
-        variants[one.title] = {
+    for variant in VARIANTS if sizes else ():
+        k = variant.n_neighbours
+        features = paths.cut(walks[k], variant)
+        variants[variant.title] = {
             "features": features,
             "accuracy": round(100 * loo_accuracy(dataset, features, k), 2),
             "sfs": round(100 * loo_accuracy(dataset, sfs[k], k), 2),

@@ -50,7 +50,7 @@ def read_sets() -> dict[str, PaperSet]:
     found = {}
     for row in data.read_rows(Path(__file__).with_suffix(".csv")):
         title, name, *counts, complete, held, note = row.values()
-        numbers = [int(one) for one in counts]
+        numbers = [int(count) for count in counts]
         whole = (complete == "yes", int(held or 0))
         found[title] = PaperSet(title, name, *numbers, *whole, note)
     return found
@@ -125,7 +125,9 @@ def draw(title: str, repetition: int, *, uniform_costs: bool = False) -> Draw:
 
 def with_unit_costs(dataset: Dataset) -> Dataset:
     """Return the same rows with every feature at one unit."""
-    features = tuple(replace(one, cost=MICROS) for one in dataset.catalogue.features)
+    features = tuple(
+        replace(feature, cost=MICROS) for feature in dataset.catalogue.features
+    )
     return replace(dataset, catalogue=replace(dataset.catalogue, features=features))
 
 

@@ -74,7 +74,7 @@ def play(title: str, repetition: int) -> Record:
     sequence = [tree.prune(alpha) for alpha in steps(tree)]
     by_size = []
     for size in SIZES:
-        largest = next(one for one in sequence if one.n_nodes <= size)
+        largest = next(tree for tree in sequence if tree.n_nodes <= size)
         by_size.append(errors(largest, testing, [None])[0])
     pruned = tree.prune(choose_alpha(training, repetition))
     limits = [budget * MICROS for budget in BUDGETS]
@@ -154,7 +154,9 @@ def errors(tree: Tree, testing: Dataset, limits: list[int | None]) -> list[float
 
     No path asks a yes-or-no feature twice, so every node is a new charge.
     """
-    limit = np.array([np.iinfo(np.int64).max if one is None else one for one in limits])
+    limit = np.array(
+        [np.iinfo(np.int64).max if limit is None else limit for limit in limits]
+    )
     rows = np.arange(testing.n_samples)[:, None]
     nodes = np.zeros((testing.n_samples, limit.size), np.int64)
     spent = np.zeros_like(nodes)

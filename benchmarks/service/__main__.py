@@ -60,8 +60,8 @@ def block(
     with players(party.ports, model, n_clients, next(SEEDS)) as clients:
         if act is Player.answer:
             n_sessions = int((rate or guess) * seconds / n_clients / 9) + 1
-            for one in clients:
-                one.stock = [one.open() for _ in range(n_sessions)]
+            for caller in clients:
+                caller.stock = [caller.open() for _ in range(n_sessions)]
         cpu_s = party.cpu_s
         elapsed = drive(clients, act, seconds, rate)
         cpu_s = party.cpu_s - cpu_s
@@ -104,8 +104,8 @@ def told(found: dict[str, list[Figures]]) -> Figures:
     return {
         name: {
             key: [
-                round(float(one), 3)
-                for one in np.quantile([b[key] for b in blocks], [0.5, 0, 1])
+                round(float(quantile), 3)
+                for quantile in np.quantile([b[key] for b in blocks], [0.5, 0, 1])
             ]
             for key in blocks[0]
         }
@@ -159,7 +159,7 @@ def write_lines(engine: str, asked: Any, arguments: Any) -> Figures:
                     line[f"{mine} / {other}, {key}"] = ratio(found, mine, other, key)
         show(engine, f"{n_clients} clients", line)
         if n_clients == 16:
-            half = np.median([one["per_s"] for one in found["askless"]]) / 2
+            half = np.median([run["per_s"] for run in found["askless"]]) / 2
     found = compare(both, 16, arguments, rate=float(half))
     p99 = ratio(found, "askless", "bare", "p99_ms")
     line = lines["half rate"] = {"blocks": told(found), "p99": p99}

@@ -185,6 +185,6 @@ def drive(
         running = [pool.submit(run, place) for place in range(len(clients))]
         barrier.wait()
         started = time.perf_counter()
-        for one in running:
-            one.result()
+        for task in running:
+            task.result()
         return time.perf_counter() - started

@@ -113,7 +113,7 @@ def check_invariants(
         "minutes": round((time.perf_counter() - started) / 60, 1),
         "statuses": {str(one): count for one, count in game.statuses.items()},
         "violations": dict(violations(url)),
-        "memory_mib": [round(one / 2**20, 1) for one in memory],
+        "memory_mib": [round(n_bytes / 2**20, 1) for n_bytes in memory],
         "memory_growth": round(memory[-1] / memory[1] - 1, 3),
     }
 

@@ -64,7 +64,7 @@ class Reader:
 def open_sessions(caller: Caller, model: str) -> list[str]:
     """Return the addresses of sessions with some answers each, which ask on."""
     generator = random.Random(0)
-    opened = (open_session(caller, model, one, generator) for one in ANSWERS)
+    opened = (open_session(caller, model, answer, generator) for answer in ANSWERS)
     return [f"/ui/sessions/{one['id']}" for one in opened]
 
 
@@ -106,7 +106,7 @@ def measure_pages(party: Party, model: str, rounds: int, seconds: float) -> Any:
             reader.sign_in(key)
             own = addresses[number:] + addresses[:number]
             reader.addresses = cycle(own)
-        weights = [sum(weigh(readers[0], one)) for one in addresses]
+        weights = [sum(weigh(readers[0], address)) for address in addresses]
         drive(readers, Reader.read, 1.0)
         blocks: dict[str, list[dict[str, float]]] = {"1": [], "4": []}
         for _ in range(rounds):
@@ -121,8 +121,8 @@ def measure_pages(party: Party, model: str, rounds: int, seconds: float) -> Any:
 
 
 def block(party: Party, readers: list[Reader], seconds: float) -> dict[str, float]:
-    for one in readers:
-        one.seconds = []
+    for page_reader in readers:
+        page_reader.seconds = []
     cpu_s = party.cpu_s
     drive(readers, Reader.read, seconds)
     cpu_s = party.cpu_s - cpu_s
@@ -132,4 +132,4 @@ def block(party: Party, readers: list[Reader], seconds: float) -> dict[str, floa
 
 
 def quantiles(values: list[float]) -> list[float]:
-    return [round(float(one), 3) for one in np.quantile(values, [0.5, 0, 1])]
+    return [round(float(quantile), 3) for quantile in np.quantile(values, [0.5, 0, 1])]

@@ -34,11 +34,11 @@ class Party:
     @property
     def cpu_s(self) -> float:
         """Processor time so far, of all its processes."""
-        return sum(cpu_of(one.pid) for one in self.processes)
+        return sum(cpu_of(process.pid) for process in self.processes)
 
     @property
     def rss_bytes(self) -> int:
-        return sum(rss_of(one.pid) for one in self.processes)
+        return sum(rss_of(process.pid) for process in self.processes)
 
 
 def cpu_of(pid: int) -> float:

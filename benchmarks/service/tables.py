@@ -46,7 +46,7 @@ def write_targets(results: Figures) -> Rows:
             yield name, "p99 of an answer, 8 clients", "<= 60 ms", f"{ranged(p99)} ms"
     loads = [results[k] for k in ("load_before", "load_after") if k in results]
     if loads:
-        load = " to ".join(f"{one:.1f}" for one in loads)
+        load = " to ".join(f"{load:.1f}" for load in loads)
         cores = results["machine"]["cores"]
         yield "", f"load of the {cores} cores, before and after", "idle", load
     if "two processes" in results:

@@ -28,10 +28,10 @@ QUICK_NOTE = (
 
 QUICK_SETS = ("ecoli", "heart_cleveland", "bupa")
 N_DRAWS, N_QUICK_DRAWS = 6, 2
-# The last four are filled in by commands of their own.
+# The last five are filled in by commands of their own.
 NAMES = (
     *("runs", *tables.TABLES),
-    *("generated", "shuffled", "promises", "mean-budgets"),
+    *("generated", "shuffled", "promises", "named", "mean-budgets"),
 )
 
 

@@ -280,8 +280,9 @@ def choose_rungs(search: SetSearch) -> list[int]:
 
     Named budgets always stay, but for those that pay nothing; what lies within a
     twentieth of one gives way to it. They take the place of usual rungs, but leave at
-    least a third of them. Prices of offers up to the last step come on top, at most a
-    third as many as rungs without them, evenly spaced: their sets are small.
+    least a third of them. Prices of offers up to the last step come on top, evenly
+    spaced, at most a third of the number of rungs that an effort has: their sets are
+    small.
     """
     shop, most = search.shop, total_cost(search.shop.catalogue)
     prices = list_prices(shop)

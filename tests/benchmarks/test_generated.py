@@ -59,7 +59,7 @@ def test_labels_of_syn_follow_their_chances(number):
 
 
 def test_cube_20_is_told_by_three_neighbours_alone():
-    dataset, reference = make("cube_20", 2000)
+    dataset, reference = make("cube_20", 600)
 
     of_5 = dataset.values[dataset.targets == 5].mean(axis=0)
 

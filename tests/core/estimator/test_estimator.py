@@ -136,7 +136,7 @@ def by_training(model, X, y, **more):
     return finish(train(dataset, folds=0, **more))
 
 
-@pytest.mark.usefixtures("short_panels")
+@pytest.mark.usefixtures("short_panels", "short_pruning")
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", sorted(set(ALGORITHMS) - {"auto"}))
 def test_every_algorithm_is_that_of_a_training(cancer, algorithm):

@@ -20,6 +20,8 @@ from askless.core.pipeline.train import train
 from askless.core.table.columns import read_feature
 from askless.core.work import end_of
 
+pytestmark = pytest.mark.usefixtures("short_pruning")
+
 N_ROWS = 160
 CODED = {
     "features": {"params": {"rounds": 12}},

@@ -35,6 +35,8 @@ from tests.documents import through_json
 from tests.sessions import observe
 from tests.small import finish, train
 
+pytestmark = pytest.mark.usefixtures("short_pruning")
+
 
 def test_algorithms_are_the_rules_a_cascade_and_the_baselines():
     assert list(ALGORITHMS) == [
@@ -162,7 +164,7 @@ def test_rounds_go_on_the_same_after_any_of_them(algorithm):
     ["panels", "adaboost_bt_smoothed", "cascade", "online", "random_forest"],
 )
 def test_training_goes_on_to_the_same_model(algorithm):
-    dataset = mixed(29, n_samples=60, share_missing=0.05, noise=0.4)
+    dataset = mixed(29, n_samples=40, share_missing=0.05, noise=0.4)
     params = params_of(algorithm, rounds=3, detection=0.8, seed=3)
     training, done = train(dataset, params, folds=2), {}
     while sum(map(len, done.values())) < 2:

@@ -31,7 +31,7 @@ QUICK = SelectionParams(rounds=5, n_neighbours=5)
 UNIT = 1_000_000
 
 
-def telling(n_samples=150, seed=0):
+def telling(n_samples=100, seed=0):
     """A feature of noise, two that tell the class together, and a category of noise."""
     generator = np.random.default_rng(seed)
     x = generator.normal(size=(3, n_samples))

@@ -140,8 +140,8 @@ def by_training(model, X, y, **more):
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", sorted(set(ALGORITHMS) - {"auto"}))
 def test_every_algorithm_is_that_of_a_training(cancer, algorithm):
-    # Weights of 1/512 sum to 1 exactly.
-    X, y = (given[:512] for given in cancer)
+    # Weights of 1/256 sum to 1 exactly.
+    X, y = (given[:256] for given in cancer)
     given = {"rounds": 4, "switch": 0.4, "stages": 2, "detection": 0.9}
     model = without_folds(
         algorithm,

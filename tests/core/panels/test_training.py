@@ -59,9 +59,17 @@ def test_hypotheses_beside_panels_are_those_of_the_smoothed_rule():
     assert other.ensemble.panels is None
 
 
+@pytest.fixture(scope="module")
+def pulled():
+    """All that a training of two folds tells, and its model."""
+    with pytest.MonkeyPatch.context() as patch:
+        shorten(patch, rounds=1)
+        return pull(train(telling(60), PARAMS, folds=2))
+
+
 @pytest.mark.slow
-def test_progress_of_folds_and_panels_never_goes_back_and_ends_whole():
-    progress, _ = pull(train(telling(), PARAMS, folds=2))
+def test_progress_of_folds_and_panels_never_goes_back_and_ends_whole(pulled):
+    progress, _ = pulled
 
     shares = [one.share for one in progress]
     assert all(before <= after + 1e-12 for before, after in pairwise(shares))
@@ -69,8 +77,8 @@ def test_progress_of_folds_and_panels_never_goes_back_and_ends_whole():
 
 
 @pytest.mark.slow
-def test_curve_has_the_prices_of_panels_for_budgets():
-    model = finish(train(telling(), PARAMS, folds=2))
+def test_curve_has_the_prices_of_panels_for_budgets(pulled):
+    _, model = pulled
 
     panels = model.ensemble.panels.panels
     prices = {buy(model.ensemble.catalogue, Paid(), p.feature_idxs)[0] for p in panels}
@@ -78,8 +86,8 @@ def test_curve_has_the_prices_of_panels_for_budgets():
 
 
 @pytest.mark.slow
-def test_card_tells_what_mean_budgets_come_to_on_rows_not_trained_on():
-    model = finish(train(telling(60), PARAMS, folds=2))
+def test_card_tells_what_mean_budgets_come_to_on_rows_not_trained_on(pulled):
+    _, model = pulled
 
     points = model.card["mean_budgets"]
     most = model.ensemble.panels.stopping.rules[-1].spend / 1e6

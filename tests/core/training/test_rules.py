@@ -219,16 +219,6 @@ def test_costs_in_another_unit_change_nothing(rule):
 
 @pytest.mark.slow
 @every_rule
-def test_strong_paid_feature_is_bought_although_a_weak_one_is_free(rule):
-    pair = Catalogue((Feature("weak", cost=0), Feature("strong", cost=3 * UNIT)))
-
-    rounds = run(rule, mixed_table(pair, has_missing=False), rounds=400)
-
-    assert 1 in {stump.feature_idx for stump in stumps_of(rounds)}
-
-
-@pytest.mark.slow
-@every_rule
 def test_strong_dear_feature_is_bought_although_a_weak_one_is_free(rule):
     rounds = run(rule, mixed_table(), rounds=400)
 

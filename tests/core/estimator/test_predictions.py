@@ -377,11 +377,6 @@ def test_classes_of_one_writing_are_refused(table):
         make().fit(X, y)
 
 
-def test_missing_classes_are_refused(table):
-    with pytest.raises(ValueError, match="requires y to be passed"):
-        make().fit(table[0], None)
-
-
 def test_curve_wants_one_class_for_each_row(table, fitted):
     X, y = table
 

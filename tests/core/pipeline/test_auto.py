@@ -69,15 +69,6 @@ def test_every_part_has_panels_for_the_budgets_named_and_for_no_other(
     assert given == [named] * (folds + 1)
 
 
-def test_hypotheses_are_those_of_the_smoothed_rule(trained):
-    params = replace(PARAMS, algorithm="adaboost_bt_smoothed")
-
-    alone = finish(train(telling(), params, folds=0))
-
-    assert trained.ensemble.algorithm == "auto"
-    assert trained.ensemble.hypotheses == alone.ensemble.hypotheses
-
-
 def test_no_rule_is_chosen(trained):
     assert "rules" not in trained.card
     assert trained.params["algorithm"] == "auto"

@@ -111,15 +111,6 @@ def test_stop_from_outside_ends_the_session_for_good(reason):
     assert (machine.is_closed(stopped), machine.is_closed(after)) == (False, True)
 
 
-def test_session_is_stopped_by_the_client_unless_told_otherwise():
-    state = machine.start(small_ensemble([7, 5]), 100)
-
-    stopped = machine.stop(state)
-
-    assert stopped.stop_reason == "client_stopped"
-    assert machine.is_closed(stopped)
-
-
 def test_session_advises_to_stop_after_max_questions():
     ensemble, state = begun([7, 5, 3], stop=StopRule(max_questions=2))
 
@@ -158,6 +149,7 @@ def test_members_of_a_bundle_count_as_one_question():
 def test_stopped_session_keeps_its_reason_when_stopped_again():
     stopped = machine.stop(machine.start(small_ensemble([5]), 0))
 
+    assert stopped.stop_reason == "client_stopped"
     assert machine.stop(stopped, "expired") is stopped
 
 

@@ -236,16 +236,6 @@ def test_without_any_cost_a_rule_is_adaboost(rule):
 
 @pytest.mark.slow
 @every_rule
-@pytest.mark.parametrize("n_done", [0, 5, 12])
-def test_interrupted_run_goes_on_with_the_same_bits(rule, n_done):
-    dataset = mixed_table()
-    whole = run(rule, dataset, switch=0.5)
-
-    assert run(rule, dataset, whole[:n_done], switch=0.5) == whole
-
-
-@pytest.mark.slow
-@every_rule
 def test_costs_decide_exactly_where_the_rule_declares_it(rule):
     dataset = mixed_table()
     level = replace(dataset, catalogue=with_costs(SHOP, lambda _: UNIT))

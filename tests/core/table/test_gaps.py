@@ -167,15 +167,6 @@ def test_order_of_rows_changes_nothing(seed, least):
     np.testing.assert_array_equal(fill_gaps(mixed, found).values, filled[order])
 
 
-@given(seed=st.integers(0, 10_000), least=st.integers(1, 15))
-def test_fewer_count_as_information_the_more_rows_it_takes(seed, least):
-    dataset = random_table(seed, 2, grouped=False)
-
-    more, fewer = (informative_features(dataset, one) for one in (least, least + 1))
-
-    assert (more | ~fewer).all()
-
-
 @given(seed=st.integers(0, 10_000), least=st.integers(1, 12))
 def test_gaps_are_filled_as_by_the_naive_twin(seed, least):
     dataset = random_table(seed, 3, grouped=False)

@@ -1,5 +1,7 @@
 """A state from outside is refused by the name of the array that can't be."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -22,9 +24,14 @@ DATASET = mixed(3, n_samples=200, share_missing=0.1)
 CATALOGUE = DATASET.catalogue
 
 
-def learnt(n_classes: int = 2) -> dict[str, np.ndarray]:
+@cache
+def learnt_once(n_classes: int) -> OnlineBooster:
     dataset = mixed(3, n_classes, n_samples=200, share_missing=0.1)
-    return as_arrays(learn_table(dataset, PARAMS))
+    return learn_table(dataset, PARAMS)
+
+
+def learnt(n_classes: int = 2) -> dict[str, np.ndarray]:
+    return as_arrays(learnt_once(n_classes))
 
 
 def begun() -> dict[str, np.ndarray]:

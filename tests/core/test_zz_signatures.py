@@ -132,6 +132,7 @@ def test_warming_up_compiles_every_public_kernel(monkeypatch):
     assert [name for name, count in public_counts().items() if count == 0] == []
 
 
+@pytest.mark.usefixtures("short_pruning")
 @pytest.mark.skipif(not IS_COMPILED, reason="nothing is compiled")
 def test_every_public_kernel_has_exactly_one_signature(dataset):
     warm_up()

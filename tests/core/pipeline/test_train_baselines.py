@@ -98,7 +98,7 @@ def test_every_algorithm_trains_evaluates_is_stored_and_plays(algorithm, n_class
     assert through_json(model) == model
     ensemble = model.ensemble
     assert ensemble.policy == ALGORITHMS[algorithm].policy
-    fresh = mixed(24, n_classes, n_samples=8, share_missing=0.2)
+    fresh = mixed(24, n_classes, n_samples=4, share_missing=0.2)
     curve = curves.evaluate(ensemble, fresh, BUDGETS)
     walks = simulate.walk(ensemble, fresh.values, BUDGETS, seed=0)
     labels = probability.decide(ensemble, simulate.class_probabilities(ensemble, walks))

@@ -82,9 +82,7 @@ def run(table: Dataset, params: BoostParams) -> None:
 
 
 def play(
-    table: Dataset,
-    params: BoostParams,
-    policies: Sequence[str] = ("ordered", "sample"),
+    table: Dataset, params: BoostParams, policies: Sequence[str] = ("ordered", "sample")
 ) -> None:
     """Train, walk and ask once by each policy."""
     ensemble = finish(train(table, params, folds=2)).ensemble

@@ -324,12 +324,7 @@ def test_groups_and_weights_are_routed(table):
         model = make(rounds=2).set_fit_request(groups=True, sample_weight=True)
         model.set_score_request(sample_weight=True)
         found = cross_validate(
-            model,
-            numbers,
-            y,
-            params=routed,
-            cv=GroupKFold(2),
-            return_estimator=True,
+            model, numbers, y, params=routed, cv=GroupKFold(2), return_estimator=True
         )
 
     assert np.isfinite(found["test_score"]).all()

@@ -87,10 +87,7 @@ def test_rounds_are_the_fewest_of_least_held_out_error(n_classes):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("algorithm", "auto"),
-    [
-        ("adaboost_bt_smoothed", {"tau"}),
-        ("hybrid", {"tau", "switch"}),
-    ],
+    [("adaboost_bt_smoothed", {"tau"}), ("hybrid", {"tau", "switch"})],
 )
 def test_choice_has_the_least_mean_error_over_budgets(algorithm, auto):
     dataset = noisy()

@@ -34,10 +34,7 @@ CODED = {
     "aside": {"certificate": {"share": 0.3, "budgets": [5]}, "target": "gaps"},
     "hashed": {"validation": {"folds": 3, "deal": "hashed"}, "params": {"rounds": 8}},
     "no folds": {"validation": None, "params": {"rounds": 8}},
-    "tuned": {
-        "algorithm": "hybrid",
-        "params": {"switch": "auto", "rounds": 5},
-    },
+    "tuned": {"algorithm": "hybrid", "params": {"switch": "auto", "rounds": 5}},
     "selected": {"selection": {"method": "sfs", "learner": "stump", "rounds": 2}},
     "nothing selected": {
         "selection": {"method": "fs2boost", "significance": 1e-6},

@@ -23,14 +23,7 @@ from askless.core.training.algorithms import ALGORITHMS, grow_ensemble
 from askless.core.training.baselines import BASELINES
 from askless.core.training.rules import RULES
 from tests import strategies
-from tests.baselines import (
-    BAGGED,
-    MICROS,
-    grow,
-    grown,
-    mixed,
-    params_of,
-)
+from tests.baselines import BAGGED, MICROS, grow, grown, mixed, params_of
 from tests.documents import through_json
 from tests.sessions import observe
 from tests.small import finish, train

@@ -137,10 +137,7 @@ def test_out_of_bag_error_is_not_told_of_selected_features(algorithm):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "method",
-    ["sfs", "fs2boost"],
-)
+@pytest.mark.parametrize("method", ["sfs", "fs2boost"])
 def test_stumps_select_by_each_method(method):
     params = replace(QUICK, method=method, learner="stump")
 

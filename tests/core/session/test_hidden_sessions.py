@@ -21,12 +21,7 @@ from askless.core.model.ladder.blends import to_chances
 from askless.core.panels.ladders import fit_ladder
 from askless.core.session import machine
 from askless.core.session.answers import bundle_members, find_paid
-from askless.core.session.ladders import (
-    LEAST_GAIN,
-    expect_loss,
-    find_gone,
-    find_known,
-)
+from askless.core.session.ladders import LEAST_GAIN, expect_loss, find_gone, find_known
 from askless.core.session.position import Position
 from askless.core.session.state import Answer, State
 from tests import strategies

@@ -245,10 +245,7 @@ def test_vote_bounds_hold_every_completion(data):
 
 @pytest.mark.parametrize(
     "hypothesis",
-    [
-        Tree((Stump(0, 0.5, (1,)),), ((LEAF, LEAF),)),
-        Product((Stump(0, 0.5, (1,)),)),
-    ],
+    [Tree((Stump(0, 0.5, (1,)),), ((LEAF, LEAF),)), Product((Stump(0, 0.5, (1,)),))],
     ids=["tree", "product"],
 )
 def test_tree_or_product_of_one_stump_can_vote_both_ways(hypothesis):

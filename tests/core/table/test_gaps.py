@@ -254,13 +254,13 @@ TARGETS = np.arange(60) % 2
 NOTES = {
     "": {"a": []},
     "Missing values count as information in a, c.": {
-        **{"a": range(20), "b": [], "c": range(40)},
+        **{"a": range(20), "b": [], "c": range(40)}
     },
     "Missing values say nothing in a (1 of 60 rows), b (19 of 60 rows).": {
-        **{"a": [0], "b": range(19)},
+        **{"a": [0], "b": range(19)}
     },
     "Missing values count as information in b; in a (2 of 60 rows) they say nothing.": {
-        **{"a": [5, 6], "b": range(30), "empty": range(60)},
+        **{"a": [5, 6], "b": range(30), "empty": range(60)}
     },
 }
 

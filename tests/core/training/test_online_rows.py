@@ -11,9 +11,7 @@ from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.kernels import OnlineState
 from askless.core.model.votes import hypothesis_votes
 from askless.core.training.boosting import sign_rows
-from askless.core.training.online.online import (
-    OnlineBooster,
-)
+from askless.core.training.online.online import OnlineBooster
 from tests.baselines import mixed
 from tests.naive_online import NaiveOnline
 from tests.online import PARAMS, bytes_of, learnt, line, signed_of

@@ -196,7 +196,7 @@ def test_training_as_a_spec_asks_is_that_of_its_parameters():
 @pytest.mark.slow
 def test_ensemble_is_that_of_boosting_on_every_row():
     dataset = noisy_table()
-    model = trained(dataset)
+    model = trained(dataset, folds=0)
 
     rounds = run(dataset, BoostParams(rounds=6))
     assert model.ensemble.hypotheses == tuple(added.hypothesis for added in rounds)
@@ -208,7 +208,8 @@ def test_ensemble_carries_priors_algorithm_policy_and_error_costs():
     error_costs = ((0.0, 1.0), (5.0, 0.0))
     params = BoostParams("adaboost_rs", rounds=2)
 
-    ensemble = trained(noisy_table(), params=params, error_costs=error_costs).ensemble
+    options = {"params": params, "error_costs": error_costs}
+    ensemble = trained(noisy_table(), folds=0, **options).ensemble
 
     assert ensemble.priors == pytest.approx((2 / 3, 1 / 3))
     assert (ensemble.algorithm, ensemble.policy) == ("adaboost_rs", "sample")

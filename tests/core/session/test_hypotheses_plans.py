@@ -200,7 +200,7 @@ def test_it_becomes_certain_before_all_is_asked(kind, n_classes, policy):
     random = np.random.default_rng(4)
     n_certain = 0
 
-    for number in range(30 if IS_COMPILED else 10):
+    for number in range(20 if IS_COMPILED else 10):
         ensemble = random_ensemble(random, kind, n_classes, policy)
         budget = None if number % 2 else 3
         state = machine.start(ensemble, budget, seed=number)

@@ -62,7 +62,7 @@ def begin(ensemble: Ensemble, budget: int | None = None) -> State:
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_walks_are_sessions(n_classes):
     ensemble, values = make(n_classes)
-    cases = SimulatedRows(values[:30], BUDGETS, 0, range(30))
+    cases = SimulatedRows(values[:15], BUDGETS, 0, range(15))
     policy = POLICIES["worth"]
     walks, plain = policy.walk(ensemble, cases), Policy.walk(policy, ensemble, cases)
     for name, expected in vars(plain).items():

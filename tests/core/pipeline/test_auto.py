@@ -69,11 +69,6 @@ def test_every_part_has_panels_for_the_budgets_named_and_for_no_other(
     assert given == [named] * (folds + 1)
 
 
-def test_no_rule_is_chosen(trained):
-    assert "rules" not in trained.card
-    assert trained.params["algorithm"] == "auto"
-
-
 def test_auto_is_panels():
     assert ALGORITHMS["auto"] == ALGORITHMS["panels"]
 

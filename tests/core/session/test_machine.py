@@ -28,15 +28,6 @@ def test_another_feature_than_the_one_asked_may_be_answered():
     assert state.next_feature_idx == 0
 
 
-def test_feature_no_hypothesis_reads_may_be_answered():
-    ensemble, state = begun([7, 5], hypotheses=[(1, 1.0)])
-
-    state = observe(ensemble, state, 0, "value", 1.0)
-
-    assert charged(state) == {0: 7}
-    assert state.next_feature_idx == 1
-
-
 @pytest.mark.parametrize(
     "answer", [("value", None), ("ordered", 1.0), ("refused", 0.0)]
 )

@@ -190,7 +190,7 @@ def test_calibration_error_is_never_negative_by_rounding(n_rows):
     assert figures.calibration_error.value >= 0
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(0, 40, 4))
 def test_shares_stay_within_0_and_1_whatever_the_weights(seed):
     rng = np.random.default_rng(seed)
     targets = np.arange(2 + seed) % 2

@@ -30,7 +30,7 @@ def ensemble():
 # How rows are parted.
 
 
-@pytest.mark.parametrize("n_samples", range(4, 40))
+@pytest.mark.parametrize("n_samples", [*range(4, 10), 38, 39])
 def test_third_of_each_class_is_held_out(n_samples):
     targets = (np.arange(n_samples) < n_samples // 3 + 1).astype(np.int64)
     dataset = make_dataset(np.zeros((n_samples, 1)), targets, 2)

@@ -22,7 +22,7 @@ N_ROWS = 430
 
 @pytest.fixture(autouse=True)
 def few_rounds(monkeypatch):
-    shorten(monkeypatch, 4)
+    shorten(monkeypatch)
 
 
 def table(*n_missing, n_rows=N_ROWS):

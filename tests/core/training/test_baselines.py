@@ -414,9 +414,15 @@ def test_bootstrap_draws_units_whole():
         )
 
 
-@pytest.mark.parametrize("share_missing", [0.0, 0.3])
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("algorithm", BAGGED)
+@pytest.mark.parametrize(
+    ("algorithm", "n_classes", "share_missing"),
+    [
+        ("bagging", 2, 0.0),
+        ("bagging", 3, 0.3),
+        ("random_forest", 2, 0.3),
+        ("random_forest", 3, 0.0),
+    ],
+)
 def test_out_of_bag_error_is_that_of_the_trees_that_left_a_row_out(
     algorithm, n_classes, share_missing
 ):

@@ -77,8 +77,9 @@ def test_seed_decides_which_rows_are_held_out():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", ["stump", "tree", "product"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("seed", "learner"), [*enumerate(("stump", "tree", "product"))]
+)
 def test_stages_keep_the_wanted_rates_on_held_out_rows(seed, learner):
     random = np.random.default_rng(seed)
     dataset = rare(seed, weights=random.uniform(0.5, 2, 500))

@@ -411,6 +411,7 @@ def test_budgets_grow_with_each_feature_of_a_hypothesis(kind):
     assert budgets == (0, 3 * UNIT, 6 * UNIT, 7 * UNIT, None)
 
 
+@pytest.mark.usefixtures("short_pruning")
 @pytest.mark.slow
 def test_curve_of_a_tree_has_points_between_nothing_and_all():
     model = trained(noisy_table(), params=BoostParams("decision_tree"))

@@ -280,6 +280,7 @@ def test_pruning_keeps_units_whole():
     assert together < apart
 
 
+@pytest.mark.usefixtures("short_pruning")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("algorithm", "n_classes", "n_tiny"),

@@ -36,7 +36,7 @@ def kinds_of(dataset):
     return [feature.type for feature in dataset.catalogue.features]
 
 
-def noisy(seed, n_samples=240):
+def noisy(seed, n_samples=160):
     """Two features that tell the class together, a copy of one, and two of noise."""
     generator = np.random.default_rng(seed)
     x = generator.normal(size=(4, n_samples))

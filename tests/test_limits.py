@@ -52,12 +52,10 @@ NESTING = 3
 
 EXCEPTIONS: dict[str, dict[str, str]] = {
     "lines of a file": {
-        "migrations/versions/0022_all_tables.py": "The whole schema, once.",
+        "migrations/versions/0022_all_tables.py": "The whole schema, once."
     },
     "lines of a function": {},
-    "commits": {
-        "app/store/database/transactions.py": "Who is handed one leaves it.",
-    },
+    "commits": {"app/store/database/transactions.py": "Who is handed one leaves it."},
     "parameters": {
         "core/estimator/classifier.py BudgetedBoostingClassifier.__init__": (
             "scikit-learn's way."

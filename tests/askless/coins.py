@@ -5,10 +5,7 @@ from pathlib import Path
 SPEC = {
     "name": "coin",
     "target": "side",
-    "features": [
-        {"name": "weight", "cost": 2},
-        {"name": "size", "cost": 1},
-    ],
+    "features": [{"name": "weight", "cost": 2}, {"name": "size", "cost": 1}],
     "algorithm": "adaboost_bt_smoothed",
     "params": {"rounds": 20},
     "validation": {"folds": 2},

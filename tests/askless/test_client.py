@@ -487,7 +487,4 @@ class TestAgainstAServer:
         with pytest.raises(ProblemError) as missing:
             client.card("mdl_none")
 
-        assert (missing.value.status, missing.value.title) == (
-            404,
-            "Not found",
-        )
+        assert (missing.value.status, missing.value.title) == (404, "Not found")

@@ -32,7 +32,7 @@ BUDGETS = [0, 2.5, 4, None]
 def patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A CSV with numbers, words, missing cells and three classes, not in order."""
     random = np.random.default_rng(0)
-    n_rows = 72
+    n_rows = 48
     age = random.integers(20, 80, n_rows)
     sex = random.choice(["male", "female", ""], n_rows)
     smokes = random.choice(["yes", "no"], n_rows)

@@ -123,6 +123,8 @@ def run(kernels: Path, given: Path) -> list[str]:
     ).stdout.splitlines()
 
 
+# Three processes that compile; which folder each takes is tested above.
+@pytest.mark.full
 def test_an_edited_callee_in_another_file_is_compiled_anew(
     kernels: Path, tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ import tomllib
 from importlib.metadata import packages_distributions
 from inspect import iscoroutinefunction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,11 +29,12 @@ HEAVY = {"numpy", "numba", "sklearn", "fastapi", "sqlalchemy", "pydantic"}
 REPORT = """
 import json, os, sys
 before = dict(os.environ)
-from askless import {name}
+from askless import Client
+modules = list(sys.modules)
+from askless import BudgetedBoostingClassifier, load_model
 # scikit-learn sets two of these itself.
-after = {{k: v for k, v in os.environ.items() if not k.startswith("KMP_")}}
-is_same = before == after
-print(json.dumps({{"is_same": is_same, "modules": list(sys.modules)}}))
+after = {k: v for k, v in os.environ.items() if not k.startswith("KMP_")}
+print(json.dumps({"is_same": before == after, "modules": modules}))
 """
 # A module of ours, in whose place stands one that imports what is missing.
 BROKEN = """
@@ -45,21 +47,21 @@ askless.load_model
 """
 
 
-def imported(name: str) -> dict[str, object]:
-    """Import names in a new process; return its modules, and if variables are kept.
+@pytest.fixture(scope="module")
+def report() -> Any:
+    """Modules of a new process once it has the client; if all leave its variables.
 
     Of ours it has no variables but where programs are: one set here already could not
     be seen to change.
     """
-    report = subprocess.run(
-        [sys.executable, "-c", REPORT.format(name=name)],
+    ended = subprocess.run(
+        [sys.executable, "-c", REPORT],
         capture_output=True,
         env={"PATH": os.environ["PATH"]},
         check=True,
         cwd=ROOT,
     )
-    found: dict[str, object] = json.loads(report.stdout)
-    return found
+    return json.loads(ended.stdout)
 
 
 def test_what_users_call_and_catch_is_promised() -> None:
@@ -84,16 +86,13 @@ def test_what_users_call_and_catch_is_promised() -> None:
     assert not hasattr(askless, "PredictionSession")
 
 
-def test_importing_changes_no_variable_of_the_program() -> None:
-    assert imported("BudgetedBoostingClassifier, load_model")["is_same"]
+def test_importing_changes_no_variable_of_the_program(report: Any) -> None:
+    assert report["is_same"]
 
 
-def test_client_needs_nothing_of_the_server() -> None:
-    found = imported("Client")
+def test_client_needs_nothing_of_the_server(report: Any) -> None:
+    modules = report["modules"]
 
-    modules = found["modules"]
-    assert found["is_same"]
-    assert isinstance(modules, list)
     assert (HEAVY | {"askless.app"}).isdisjoint(modules)
     # It says where machine code is kept, and imports nothing.
     of_core = {name for name in modules if name.startswith("askless.core.")}
@@ -122,12 +121,14 @@ def test_client_works_without_what_the_server_needs_besides() -> None:
     found = packages_distributions().items()
     modules = {top for top, dists in found if names & set(dists)}
 
-    client = without(modules, "from askless import Client as C; C('http://a').close()")
-    estimator = without(modules, "from askless import BudgetedBoostingClassifier")
+    client = "from askless import Client as C; C('http://a').close(); print('closed')"
+    ended = without(
+        modules, f"{client}; from askless import BudgetedBoostingClassifier"
+    )
 
     assert {"numpy", "sklearn", "fastapi", "rich"} <= modules
-    assert client.stderr == ""
-    assert "askless[server]" in estimator.stderr
+    assert ended.stdout == "closed\n"
+    assert "askless[server]" in ended.stderr
 
 
 def test_modules_of_the_server_are_those_of_its_packages() -> None:

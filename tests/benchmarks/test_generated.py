@@ -38,7 +38,7 @@ def test_cube_is_told_by_the_block_of_its_context_alone():
 
 
 def test_who_knows_the_cube_errs_ever_less():
-    _, reference = make("cube_nm", 400)
+    _, reference = make("cube_nm", 150)
 
     errors = [reference(n_questions) for n_questions in range(15)]
 
@@ -59,7 +59,8 @@ def test_labels_of_syn_follow_their_chances(number):
 
 
 def test_cube_20_is_told_by_three_neighbours_alone():
-    dataset, reference = make("cube_20", 2000)
+    dataset, _ = make("cube_20", 2000)
+    _, reference = make("cube_20", 200)
 
     of_5 = dataset.values[dataset.targets == 5].mean(axis=0)
 

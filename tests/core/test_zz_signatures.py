@@ -82,9 +82,7 @@ def run(table: Dataset, params: BoostParams) -> None:
 
 
 def play(
-    table: Dataset,
-    params: BoostParams,
-    policies: Sequence[str] = ("ordered", "sample"),
+    table: Dataset, params: BoostParams, policies: Sequence[str] = ("ordered", "sample")
 ) -> None:
     """Train, walk and ask once by each policy."""
     ensemble = finish(train(table, params, folds=2)).ensemble
@@ -132,6 +130,7 @@ def test_warming_up_compiles_every_public_kernel(monkeypatch):
     assert [name for name, count in public_counts().items() if count == 0] == []
 
 
+@pytest.mark.usefixtures("short_pruning")
 @pytest.mark.skipif(not IS_COMPILED, reason="nothing is compiled")
 def test_every_public_kernel_has_exactly_one_signature(dataset):
     warm_up()

@@ -9,25 +9,25 @@ from askless.core.training.baselines import BASELINES
 from tests.estimators import refusals_of, smoothed
 
 
-@pytest.mark.parametrize("algorithm", ["cascade", *BASELINES])
-def test_several_labels_at_once_are_for_boosting_only(cancer, algorithm):
+@pytest.mark.parametrize(
+    ("params", "refusal"),
+    [
+        *(
+            ({"algorithm": name}, r"algorithm: must be one of .* several labels")
+            for name in ("cascade", *BASELINES)
+        ),
+        # Nothing is chosen for them.
+        (
+            {"algorithm": "adaboost_bt_smoothed", "rounds": "auto", "tau": "auto"},
+            r"params\.rounds: can be chosen for one class",
+        ),
+    ],
+)
+def test_several_labels_at_once_are_for_boosting_only(cancer, params, refusal):
     X, _ = cancer
-    model = BudgetedBoostingClassifier(algorithm)
+    model = BudgetedBoostingClassifier(**{"folds": 0} | params)
 
-    with pytest.raises(
-        ValueError, match=r"algorithm: must be one of .* several labels"
-    ):
-        model.fit(X, labels_of(X))
-    assert not model.__sklearn_tags__().classifier_tags.multi_label
-
-
-def test_nothing_is_chosen_for_several_labels_at_once(cancer):
-    X, _ = cancer
-    model = smoothed(rounds="auto", tau="auto")
-
-    with pytest.raises(
-        ValueError, match=r"params\.rounds: can be chosen for one class"
-    ):
+    with pytest.raises(ValueError, match=refusal):
         model.fit(X, labels_of(X))
     assert not model.__sklearn_tags__().classifier_tags.multi_label
 

@@ -324,12 +324,7 @@ def test_groups_and_weights_are_routed(table):
         model = make(rounds=2).set_fit_request(groups=True, sample_weight=True)
         model.set_score_request(sample_weight=True)
         found = cross_validate(
-            model,
-            numbers,
-            y,
-            params=routed,
-            cv=GroupKFold(2),
-            return_estimator=True,
+            model, numbers, y, params=routed, cv=GroupKFold(2), return_estimator=True
         )
 
     assert np.isfinite(found["test_score"]).all()
@@ -375,11 +370,6 @@ def test_classes_of_one_writing_are_refused(table):
 
     with pytest.raises(RefusedError, match="y: must have classes that differ"):
         make().fit(X, y)
-
-
-def test_missing_classes_are_refused(table):
-    with pytest.raises(ValueError, match="requires y to be passed"):
-        make().fit(table[0], None)
 
 
 def test_curve_wants_one_class_for_each_row(table, fitted):

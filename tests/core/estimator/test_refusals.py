@@ -18,15 +18,6 @@ def test_weights_that_leave_one_class_are_refused(cancer):
         BudgetedBoostingClassifier().fit(X, y, (y == 1).astype(float))
 
 
-@pytest.mark.parametrize("given", [2.7, None, np.nan, 10**20, [3]])
-def test_rounds_other_than_a_spec_allows_are_refused(cancer, given):
-    with pytest.raises(RefusedError) as refused:
-        smoothed(rounds=given).fit(*cancer)
-
-    rule = "params.rounds: must be an integer from 1 to 100000"
-    assert refusals_of(refused) == [f"{rule}; found {given!r}"]
-
-
 @pytest.mark.parametrize(
     ("params", "refusal"),
     [
@@ -35,14 +26,8 @@ def test_rounds_other_than_a_spec_allows_are_refused(cancer, given):
             "algorithm: must be one of auto, panels, adaboost, .*; found 'magic'",
         ),
         ({"algorithm": ["a"]}, "algorithm: must be one of .*; found \\['a'\\]"),
-        ({"rounds": np.float64(2.7)}, "rounds: must be an integer .*; found 2.7"),
         ({"tau": np.array([0.1, 2])}, "tau: must be .*; found \\[0.1, 2.0\\]"),
-        ({"false_alarm": np.nan}, "false_alarm: must be a number .*; found nan"),
         ({"leaves": "auto"}, "leaves: must be an integer from 2 to 64; found 'auto'"),
-        (
-            {"cost_floor": -1},
-            "cost_floor: must be an amount such as 12.50, from 0 to .*; found -1",
-        ),
         (
             {"rounds": "auto", "algorithm": "bagging"},
             "rounds: can be chosen for .* only; found 'auto'",

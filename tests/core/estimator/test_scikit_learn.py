@@ -37,9 +37,10 @@ def make(algorithm, **settings):
 
 
 # Of one estimator all checks: most are about what is done before anything is grown.
-PLAIN = [make("adaboost_bt_smoothed", **SETTINGS["adaboost_bt_smoothed"])]
-# Of the others those whose result depends on what is grown.
-PANELS = [make("panels", **SETTINGS["panels"])]
+PLAIN = [make("adaboost_bt_smoothed")]
+# Of the others, and of probabilities that are fitted, those whose result depends on
+# what is grown.
+FITTED = [make(name, **SETTINGS[name]) for name in ("adaboost_bt_smoothed", "panels")]
 REST = [
     *(
         make(name, **SETTINGS.get(name, {}))
@@ -98,7 +99,7 @@ def checks_of(estimators, names=None):
 @pytest.mark.usefixtures("short_panels")
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("estimator", "check"), [*checks_of(PLAIN), *checks_of(PANELS, ON_GROWN)]
+    ("estimator", "check"), [*checks_of(PLAIN), *checks_of(FITTED, ON_GROWN)]
 )
 def test_scikit_learn_conventions_hold(estimator, check):
     check(estimator)

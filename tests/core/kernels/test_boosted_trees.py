@@ -133,8 +133,13 @@ each_n_classes = pytest.mark.parametrize("n_classes", [2, 3])
 
 @each_n_classes
 @each_seed
-def test_tree_is_that_of_the_naive_twin(seed, n_classes):
-    case, growth = random_case(seed, n_classes), GROWTH._replace(rounds=1, leaves=5)
+@pytest.mark.parametrize(
+    "growth", [GROWTH._replace(rounds=1, leaves=5), STUMPS], ids=["tree", "stumps"]
+)
+def test_a_tree_and_stumps_on_samples_are_those_of_the_naive_twin(
+    growth, seed, n_classes
+):
+    case = random_case(seed, n_classes)
 
     boosted = boost(case, growth)
 
@@ -142,18 +147,6 @@ def test_tree_is_that_of_the_naive_twin(seed, n_classes):
     assert splits_of(boosted) == splits
     np.testing.assert_allclose(boosted.scores, scores, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(boosted.gains, gains, rtol=1e-9)
-
-
-@each_n_classes
-@each_seed
-def test_stumps_on_samples_are_those_of_the_naive_twin(seed, n_classes):
-    case = random_case(seed, n_classes)
-
-    boosted = boost(case, STUMPS)
-
-    scores, splits, _, _ = naive_boost(case, STUMPS)
-    assert splits_of(boosted) == splits
-    np.testing.assert_allclose(boosted.scores, scores, rtol=1e-9, atol=1e-12)
 
 
 @each_n_classes

@@ -118,10 +118,7 @@ def test_unseen_category_silences_a_product_and_stops_a_tree():
     root, deeper = Stump(0, 0.5, (1,)), Stump(1, 0.0, (1,), is_category=True)
     ensemble = replace(
         plain(
-            [
-                Product((root, deeper)),
-                Tree((root, deeper), ((1, LEAF), (LEAF, LEAF))),
-            ],
+            [Product((root, deeper)), Tree((root, deeper), ((1, LEAF), (LEAF, LEAF)))],
             n_classes=2,
             alphas=(1.0, 4.0),
         ),
@@ -135,8 +132,7 @@ def test_unseen_category_silences_a_product_and_stops_a_tree():
 
 def test_tree_cut_short_votes_what_its_path_has_come_to():
     tree = Tree(
-        (Stump(0, 0.5, (1, -1, 1)), Stump(1, 0.5, (1, 1, 1))),
-        ((1, LEAF), (LEAF, LEAF)),
+        (Stump(0, 0.5, (1, -1, 1)), Stump(1, 0.5, (1, 1, 1))), ((1, LEAF), (LEAF, LEAF))
     )
     ensemble = plain([tree, Stump(0, 0.5, (1, 1, 1))], costs=[3, 10])
     state = machine.start(ensemble, 5, stop=NEVER)

@@ -87,7 +87,7 @@ def play(tables, dataset, budget, power=1.0):
     return play_askings(tables, dataset.catalogue, cases, budget, terms, every)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_multiplexer_of_1000_rows_is_exact_at_four_questions(seed: int) -> None:
     tables = fit_tables(count(multiplex(1000, seed)), 0)
     tested = multiplex(500, seed + 100)

@@ -87,13 +87,13 @@ def test_mean_cosine_of_many_waves_is_the_kernel(n_columns):
     distances = np.array([0.0, 0.3, 1.0, 2.5])
     points = np.zeros((4, n_columns))
     points[:, 0] = distances
-    waves = draw_waves(n_columns, 20_000, seed=3)
+    waves = draw_waves(n_columns, 5_000, seed=3)
 
     laid = wave_features(points, waves)
 
-    # Four standard deviations of a mean of 20,000 cosines.
+    # Four standard deviations of a mean of 5,000 cosines.
     expected = np.exp(-distances)
-    np.testing.assert_allclose(laid @ laid[0], expected, atol=4 / np.sqrt(40_000))
+    np.testing.assert_allclose(laid @ laid[0], expected, atol=4 / np.sqrt(10_000))
 
 
 def test_waves_are_those_of_their_seed():

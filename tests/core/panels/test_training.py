@@ -1,7 +1,6 @@
 """Trainings and the estimator, of models that have panels."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -59,28 +58,22 @@ def test_hypotheses_beside_panels_are_those_of_the_smoothed_rule():
     assert other.ensemble.panels is None
 
 
-@pytest.mark.slow
-def test_progress_of_folds_and_panels_never_goes_back_and_ends_whole():
-    progress, _ = pull(train(telling(), PARAMS, folds=2))
-
-    shares = [one.share for one in progress]
-    assert all(before <= after + 1e-12 for before, after in pairwise(shares))
-    assert shares[-1] == pytest.approx(1.0)
+@pytest.fixture(scope="module")
+def model():
+    with pytest.MonkeyPatch.context() as patch:
+        shorten(patch, rounds=1)
+        return finish(train(telling(60), PARAMS, folds=2))
 
 
 @pytest.mark.slow
-def test_curve_has_the_prices_of_panels_for_budgets():
-    model = finish(train(telling(), PARAMS, folds=2))
-
+def test_curve_has_the_prices_of_panels_for_budgets(model):
     panels = model.ensemble.panels.panels
     prices = {buy(model.ensemble.catalogue, Paid(), p.feature_idxs)[0] for p in panels}
     assert set(model.curve.budgets) == {*prices, None}
 
 
 @pytest.mark.slow
-def test_card_tells_what_mean_budgets_come_to_on_rows_not_trained_on():
-    model = finish(train(telling(60), PARAMS, folds=2))
-
+def test_card_tells_what_mean_budgets_come_to_on_rows_not_trained_on(model):
     points = model.card["mean_budgets"]
     most = model.ensemble.panels.stopping.rules[-1].spend / 1e6
     asked = [one["mean_budget"] for one in points]
@@ -109,14 +102,6 @@ def test_card_of_a_model_that_takes_no_aims_tells_no_mean_budgets():
 QUICK = SelectionParams(rounds=2, n_neighbours=3)
 
 
-def test_panels_read_what_was_selected_alone():
-    model = finish(train(telling(), PARAMS, folds=0, selection=QUICK))
-
-    told = model.card["selection"]["features"]
-    read = {f"f{idx}" for p in model.ensemble.panels.panels for idx in p.feature_idxs}
-    assert read <= set(told)
-
-
 @pytest.mark.slow
 def test_training_that_goes_on_selects_anew_for_the_panels_of_its_folds():
     progress, model = pull(train(telling(), PARAMS, folds=2, selection=QUICK))
@@ -130,24 +115,17 @@ def test_training_that_goes_on_selects_anew_for_the_panels_of_its_folds():
     assert resumed == model
 
 
-def test_nothing_selected_is_a_panel_without_features():
-    model = finish(train(useless(), PARAMS, folds=0, selection=QUICK))
-
-    assert [p.feature_idxs for p in model.ensemble.panels.panels] == [()]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("budget", [0, 1, None])
-def test_estimator_predicts_by_the_panels_that_a_budget_pays(budget):
+def test_estimator_predicts_by_the_panels_that_a_budget_pays():
     dataset = telling()
     estimator = BudgetedBoostingClassifier("panels", rounds=2, folds=0, random_state=0)
     estimator.fit(dataset.values, dataset.targets)
 
-    chances = estimator.predict_proba(dataset.values, budget)
-
-    named = estimator.predict(dataset.values, budget)
-    assert (named == chances.argmax(axis=1)).all()
-    assert len(np.unique(chances, axis=0)) == (1 if budget == 0 else 2)
+    for budget in (0, 1, None):
+        chances = estimator.predict_proba(dataset.values, budget)
+        named = estimator.predict(dataset.values, budget)
+        assert (named == chances.argmax(axis=1)).all()
+        assert len(np.unique(chances, axis=0)) == (1 if budget == 0 else 2)
 
 
 def test_panels_that_do_not_fit_the_memory_are_refused():

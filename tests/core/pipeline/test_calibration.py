@@ -245,7 +245,7 @@ def rare_class():
         class_sep=0.7,
         random_state=0,
     )
-    return X, y, 5000
+    return X, y, 5000, 40
 
 
 def five_classes():
@@ -260,22 +260,22 @@ def five_classes():
         class_sep=0.9,
         random_state=1,
     )
-    return X, y, 2000
+    return X, y, 2000, 40
 
 
 def ten_digits():
     X, y = load_digits(return_X_y=True)
-    return X, y, 1000
+    return X, y, 500, 80
 
 
 @pytest.fixture(scope="module", params=[rare_class, five_classes, ten_digits])
 def judged(request):
     """An ensemble and held-out rows, each feature at a cost of 1."""
-    X, y, n_train = request.param()
+    X, y, n_train, n_rounds = request.param()
     catalogue = Catalogue(tuple(Feature(f"f{i}", cost=UNIT) for i in range(X.shape[1])))
     rows = table_of(X.T, y, catalogue, n_classes=int(y.max()) + 1)
     seen = rows.take(np.arange(n_train))
-    model = finish(train(seen, BoostParams(rounds=80), folds=3))
+    model = finish(train(seen, BoostParams(rounds=n_rounds), folds=3))
     return model.ensemble, rows.take(np.arange(n_train, rows.n_samples))
 
 

@@ -20,7 +20,9 @@ from askless.core.pipeline.train import train
 from askless.core.table.columns import read_feature
 from askless.core.work import end_of
 
-N_ROWS = 160
+pytestmark = pytest.mark.usefixtures("short_pruning")
+
+N_ROWS = 120
 CODED = {
     "features": {"params": {"rounds": 12}},
     "greedy": {"algorithm": "adaboost_bt_greedy", "params": {"rounds": 12}},
@@ -32,17 +34,14 @@ CODED = {
     "aside": {"certificate": {"share": 0.3, "budgets": [5]}, "target": "gaps"},
     "hashed": {"validation": {"folds": 3, "deal": "hashed"}, "params": {"rounds": 8}},
     "no folds": {"validation": None, "params": {"rounds": 8}},
-    "tuned": {
-        "algorithm": "hybrid",
-        "params": {"switch": "auto", "rounds": 5},
-    },
+    "tuned": {"algorithm": "hybrid", "params": {"switch": "auto", "rounds": 5}},
     "selected": {"selection": {"method": "sfs", "learner": "stump", "rounds": 2}},
     "nothing selected": {
         "selection": {"method": "fs2boost", "significance": 1e-6},
         "target": "noise",
     },
     "values": {"algorithm": "decision_tree"},
-    "cascade": {"algorithm": "cascade", "params": {"rounds": 9, "detection": 0.7}},
+    "cascade": {"algorithm": "cascade", "params": {"rounds": 15, "detection": 0.6}},
 }
 
 
@@ -283,7 +282,7 @@ def test_table_that_no_memory_holds_is_refused_before_its_features_are_read():
 def test_a_table_as_codes_needs_less_memory_than_one_of_values(monkeypatch):
     monkeypatch.setattr(check, "SAMPLE_ROWS", 10)
     columns, spec = columns_of(), spec_of({})
-    memory = 22_000
+    memory = 16_500
 
     with pytest.raises(RefusedError, match="training must fit the memory"):
         check_training(columns, spec, memory)
@@ -293,7 +292,7 @@ def test_a_table_as_codes_needs_less_memory_than_one_of_values(monkeypatch):
 def test_cuts_without_codes_need_less_memory_than_codes(monkeypatch):
     monkeypatch.setattr(check, "SAMPLE_ROWS", 10)
     columns, spec = columns_of(), spec_of({})
-    memory = 15_000
+    memory = 11_250
 
     with pytest.raises(RefusedError, match="training must fit the memory"):
         prepare_columns(columns, N_ROWS, spec, memory)

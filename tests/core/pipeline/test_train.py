@@ -25,7 +25,7 @@ from askless.core.table.dataset import ClassLabel
 from askless.core.table.spec import TableSpec
 from askless.core.training.params import BoostParams
 from tests.rounds import run
-from tests.small import ensemble_of, finish, table_of, train
+from tests.small import ensemble_of, finish, pull, table_of, train
 from tests.strategies import datasets, stump_ensembles
 
 UNIT = 1_000_000
@@ -70,22 +70,17 @@ def tree_of(stumps):
 
 
 @pytest.fixture(scope="module")
-def model():
-    return trained(noisy_table(), seed=4)
+def pulled():
+    """All that a training tells, and its model."""
+    return pull(train(noisy_table(), BoostParams(rounds=6), folds=3, seed=4))
+
+
+@pytest.fixture(scope="module")
+def model(pulled):
+    return pulled[1]
 
 
 # Folds.
-
-
-@pytest.mark.parametrize("folds", [2, 3, 5])
-def test_folds_spread_each_class_evenly(folds):
-    dataset = noisy_table()
-
-    parts = make_folds(dataset, folds, seed=1)
-
-    for target in (0, 1):
-        counts = [int((dataset.targets[part] == target).sum()) for part in parts]
-        assert max(counts) - min(counts) <= 1
 
 
 @given(datasets(), st.integers(2, 5), st.integers(0, 9))
@@ -172,10 +167,11 @@ def test_seed_decides_the_folds():
 
 
 def test_training_without_folds_has_neither_curve_nor_calibration():
-    model = trained(noisy_table(), folds=0)
+    progress, model = pull(train(noisy_table(), BoostParams(rounds=6), folds=0))
 
     assert model.curve is None
     assert model.ensemble.calibrations == ()
+    assert not any(step.tested for step in progress)
 
 
 @pytest.mark.slow
@@ -200,7 +196,7 @@ def test_training_as_a_spec_asks_is_that_of_its_parameters():
 @pytest.mark.slow
 def test_ensemble_is_that_of_boosting_on_every_row():
     dataset = noisy_table()
-    model = trained(dataset)
+    model = trained(dataset, folds=0)
 
     rounds = run(dataset, BoostParams(rounds=6))
     assert model.ensemble.hypotheses == tuple(added.hypothesis for added in rounds)
@@ -212,7 +208,8 @@ def test_ensemble_carries_priors_algorithm_policy_and_error_costs():
     error_costs = ((0.0, 1.0), (5.0, 0.0))
     params = BoostParams("adaboost_rs", rounds=2)
 
-    ensemble = trained(noisy_table(), params=params, error_costs=error_costs).ensemble
+    options = {"params": params, "error_costs": error_costs}
+    ensemble = trained(noisy_table(), folds=0, **options).ensemble
 
     assert ensemble.priors == pytest.approx((2 / 3, 1 / 3))
     assert (ensemble.algorithm, ensemble.policy) == ("adaboost_rs", "sample")
@@ -257,49 +254,25 @@ def test_card_counts_rows_cells_and_features(model):
     assert (card["rows"], card["folds"], card["seed"]) == (60, 3, 4)
 
 
-@pytest.mark.slow
-def test_progress_rises_to_one():
-    training = train(noisy_table(), BoostParams(rounds=5), folds=3)
-
-    progress = list(training)
-
-    shares = [one.share for one in progress]
-    assert sum(one.added is not None for one in progress) == 4 * 5
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
-
-
 @pytest.mark.parametrize(
-    "n_done", [13, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 6, 24))]
+    "n_done", [13, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 6, 24))]
 )
-def test_interrupted_training_ends_with_the_same_model(n_done, model):
-    params = BoostParams(rounds=6)
-    progress = list(train(noisy_table(), params, folds=3, seed=4))
-    progress = [one for one in progress if one.tested is None]
+def test_interrupted_training_repeats_no_round_and_ends_with_the_same_model(
+    n_done, pulled
+):
+    progress, model = pulled
     done = {}
-    for one in progress[:n_done]:
-        done.setdefault(one.part, []).append(one.added)
+    for step in [step for step in progress if step.added is not None][:n_done]:
+        done.setdefault(step.part, []).append(step.added)
 
-    resumed = trained(noisy_table(), seed=4, done=done)
+    rest, resumed = pull(
+        train(noisy_table(), BoostParams(rounds=6), folds=3, seed=4, done=done)
+    )
 
     assert resumed == model
-
-
-@pytest.mark.slow
-def test_interrupted_training_repeats_no_round():
-    params = BoostParams(rounds=4)
-    progress = list(train(noisy_table(), params, folds=2))
-    done = {0: [one.added for one in progress[:4]]}
-
-    rest = list(train(noisy_table(), params, folds=2, done=done))
-
+    assert sum(step.added is not None for step in rest) == 4 * 6 - n_done
     # The curve of the finished fold is told again.
-    assert rest == progress[4:]
-
-
-@pytest.mark.slow
-def test_same_seed_gives_the_same_model(model):
-    assert trained(noisy_table(), seed=4) == model
+    assert n_done != 6 or rest == progress[6:]
 
 
 @pytest.mark.slow
@@ -438,6 +411,7 @@ def test_budgets_grow_with_each_feature_of_a_hypothesis(kind):
     assert budgets == (0, 3 * UNIT, 6 * UNIT, 7 * UNIT, None)
 
 
+@pytest.mark.usefixtures("short_pruning")
 @pytest.mark.slow
 def test_curve_of_a_tree_has_points_between_nothing_and_all():
     model = trained(noisy_table(), params=BoostParams("decision_tree"))
@@ -453,35 +427,26 @@ def test_free_features_add_no_budget(ensemble):
 
 
 @pytest.mark.slow
-def test_validation_can_be_stopped_and_tells_how_far_it_is():
-    progress = list(train(noisy_table(), BoostParams(rounds=2), folds=3))
-    progress = [one for one in progress if one.tested is None]
+def test_validation_can_be_stopped_and_tells_how_far_it_is(pulled):
+    progress = [step for step in pulled[0] if step.tested is None]
 
-    after_rounds = progress[4 * 2 :]
+    after_rounds = progress[4 * 6 :]
     # For two policies each fold is observed, and left out of two fits; then judged.
     assert len(after_rounds) >= 3 * (2 * 3 + 1)
     assert {(one.part, one.added) for one in after_rounds} == {(3, None)}
     shares = [one.share for one in progress]
     assert shares == sorted(shares)
     # Only its last step is 100 %.
-    assert shares[4 * 2 - 1] == pytest.approx(1 - VALIDATION_SHARE)
+    assert shares[4 * 6 - 1] == pytest.approx(1 - VALIDATION_SHARE)
     assert max(shares[:-1]) < shares[-1] == 1.0
-    assert len(set(shares[4 * 2 :])) >= 3 * 3
+    assert len(set(shares[4 * 6 :])) >= 3 * 3
 
 
-def test_each_fold_is_tested_on_its_held_out_rows():
-    told = list(train(noisy_table(), BoostParams(rounds=6), folds=3))
-
-    tested = [one for one in told if one.tested is not None]
+def test_each_fold_is_tested_on_its_held_out_rows(pulled):
+    tested = [step for step in pulled[0] if step.tested is not None]
     curves = [one.tested for one in tested]
     n_rows = noisy_table().n_samples
     assert [one.part for one in tested] == [0, 1, 2]
     assert sum(one.n_samples for one in curves) == n_rows
     assert len({one.budgets for one in curves}) == 1
     assert all(one.errors_calibrated[-1] < one.errors_calibrated[0] for one in curves)
-
-
-def test_without_folds_nothing_is_tested():
-    told = list(train(noisy_table(), BoostParams(rounds=6), folds=0))
-
-    assert not any(one.tested for one in told)

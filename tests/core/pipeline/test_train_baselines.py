@@ -23,17 +23,12 @@ from askless.core.training.algorithms import ALGORITHMS, grow_ensemble
 from askless.core.training.baselines import BASELINES
 from askless.core.training.rules import RULES
 from tests import strategies
-from tests.baselines import (
-    BAGGED,
-    MICROS,
-    grow,
-    grown,
-    mixed,
-    params_of,
-)
+from tests.baselines import BAGGED, MICROS, grow, grown, mixed, params_of
 from tests.documents import through_json
 from tests.sessions import observe
 from tests.small import finish, train
+
+pytestmark = pytest.mark.usefixtures("short_pruning")
 
 
 def test_algorithms_are_the_rules_a_cascade_and_the_baselines():
@@ -96,7 +91,7 @@ def test_every_algorithm_trains_evaluates_is_stored_and_plays(algorithm, n_class
     assert through_json(model) == model
     ensemble = model.ensemble
     assert ensemble.policy == ALGORITHMS[algorithm].policy
-    fresh = mixed(24, n_classes, n_samples=8, share_missing=0.2)
+    fresh = mixed(24, n_classes, n_samples=4, share_missing=0.2)
     curve = curves.evaluate(ensemble, fresh, BUDGETS)
     walks = simulate.walk(ensemble, fresh.values, BUDGETS, seed=0)
     labels = probability.decide(ensemble, simulate.class_probabilities(ensemble, walks))
@@ -162,7 +157,7 @@ def test_rounds_go_on_the_same_after_any_of_them(algorithm):
     ["panels", "adaboost_bt_smoothed", "cascade", "online", "random_forest"],
 )
 def test_training_goes_on_to_the_same_model(algorithm):
-    dataset = mixed(29, n_samples=60, share_missing=0.05, noise=0.4)
+    dataset = mixed(29, n_samples=40, share_missing=0.05, noise=0.4)
     params = params_of(algorithm, rounds=3, detection=0.8, seed=3)
     training, done = train(dataset, params, folds=2), {}
     while sum(map(len, done.values())) < 2:

@@ -81,16 +81,6 @@ def test_units_stay_together_and_two_classes_are_left_to_train_on(seed):
         assert np.unique(targets[rest]).size >= 2
 
 
-@pytest.mark.slow
-def test_training_of_three_classes_by_units_ends():
-    dataset = random_dataset(9, 3, n_samples=60)
-    dataset = replace(dataset, row_groups=np.arange(60) // 4)
-
-    model = finish(train(dataset, params_of("tree"), folds=4))
-
-    assert model.curve.n_samples == 60
-
-
 def test_training_of_a_multilabel_dataset_is_refused():
     dataset = random_dataset(11, 3, n_samples=40, is_multilabel=True)
 
@@ -148,7 +138,7 @@ def test_digits_are_learnt(label_weights):
         "adaboost_bt", folds=0, rounds=30, learner="tree", label_weights=label_weights
     )
 
-    model.fit(X[::2], y[::2])
+    model.fit(X[::4], y[::4])
 
     assert model.score(X[1::2], y[1::2]) > 0.85
 

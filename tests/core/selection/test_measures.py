@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from askless.core.selection.boosting import boost_subset, weigh_clear
-from askless.core.selection.neighbours import (
-    find_neighbours,
-)
+from askless.core.selection.neighbours import find_neighbours
 from askless.core.selection.params import SelectionParams
 from askless.core.selection.subset import make_groups
 from tests.selections import LEARNERS, make_dataset, subset_of

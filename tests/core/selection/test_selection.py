@@ -13,12 +13,7 @@ from askless.core.catalogue.catalogue import Catalogue, Group
 from askless.core.errors import RefusedError
 from askless.core.selection.boosting import boost_subset
 from askless.core.selection.params import SelectionParams
-from askless.core.selection.search import (
-    FeatureScore,
-    choose_step,
-    needed_gain,
-    select,
-)
+from askless.core.selection.search import FeatureScore, choose_step, needed_gain, select
 from askless.core.selection.table import make_table
 from tests.selections import LEARNERS, kinds_of, make_dataset, noisy, run, subset_of
 from tests.strategies import datasets

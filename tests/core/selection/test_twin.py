@@ -8,10 +8,7 @@ from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from askless.core.selection.boosting import boost_subset
-from askless.core.selection.neighbours import (
-    neighbour_accuracy,
-    neighbour_credits,
-)
+from askless.core.selection.neighbours import neighbour_accuracy, neighbour_credits
 from askless.core.selection.params import SelectionParams
 from tests import naive_selection as naive
 from tests.levels import at_most
@@ -19,11 +16,7 @@ from tests.selections import LEARNERS, kinds_of, make_dataset, noisy, subset_of
 from tests.strategies import datasets
 from tests.twins import rows_of
 
-BOOSTED = [
-    ("fs2boost", "z"),
-    ("ifs2boost", "z"),
-    ("ifs2boost", "z_prime"),
-]
+BOOSTED = [("fs2boost", "z"), ("ifs2boost", "z"), ("ifs2boost", "z_prime")]
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

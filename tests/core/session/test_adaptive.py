@@ -264,12 +264,6 @@ def test_question_promises_what_held_out_rows_measured():
     assert promise.questions_left[0] <= promise.questions_left[1]
 
 
-def test_question_promises_nothing_where_nothing_was_measured():
-    ensemble = always(3, 4)
-
-    assert machine.next_question(ensemble, begin(ensemble)).promise is None
-
-
 @pytest.mark.parametrize(("cost", "expected"), [(4, None), (5, "not_worth_it")])
 def test_what_a_way_costs_more_than_when_it_was_learned_moves_its_threshold(
     cost, expected

@@ -16,15 +16,7 @@ from askless.core.session import machine
 from askless.core.session.policies import check_policy
 from askless.core.session.policies.cascade import stage_chances, stage_votes
 from tests import strategies, twins
-from tests.cascades import (
-    answer,
-    cascades,
-    grown,
-    params_of,
-    rare,
-    staged,
-    two_stages,
-)
+from tests.cascades import answer, cascades, grown, params_of, rare, staged, two_stages
 from tests.conftest import IS_COMPILED
 from tests.documents import through_json
 from tests.sessions import NEVER, is_certain, observe

@@ -16,15 +16,7 @@ from askless.core.session.position import Position
 from askless.core.session.state import StopRule
 from askless.core.simulation import curves, simulate
 from askless.core.table.dataset import Dataset
-from tests.cascades import (
-    MICROS,
-    grown,
-    judged,
-    play,
-    rare,
-    staged,
-    two_stages,
-)
+from tests.cascades import MICROS, grown, judged, play, rare, staged, two_stages
 from tests.sessions import observe
 from tests.small import make_dataset
 

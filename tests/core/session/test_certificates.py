@@ -176,8 +176,7 @@ def test_certificate_tells_what_it_rests_on():
 
 
 @pytest.mark.parametrize(
-    ("alpha", "counts", "lack"),
-    [(0.01, GOOD, "too_few_rows"), (0.1, BAD, "not_shown")],
+    ("alpha", "counts", "lack"), [(0.01, GOOD, "too_few_rows"), (0.1, BAD, "not_shown")]
 )
 def test_session_without_a_rule_says_why_and_never_stops_early(alpha, counts, lack):
     ensemble = certified(level_of([counts] * 3))

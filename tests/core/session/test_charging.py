@@ -228,23 +228,15 @@ def test_known_member_does_not_lower_the_price_of_its_bundle():
     assert state.outcomes == ("known", "value", "ordered")
 
 
-def test_member_in_vain_leaves_its_bundle_unpaid():
+def test_member_in_vain_leaves_its_bundle_unpaid_and_is_free_once_another_pays_it():
     ensemble, state = begun([0, 0, 0], members=ECHO)
 
-    state = observe_all(ensemble, state, (0, "refused"), (1, "value", 1.0))
+    paid = observe_all(ensemble, state, (0, "refused"), (1, "value", 1.0))
+    after = observe(ensemble, paid, 0, "value", 1.0)
 
-    assert charged(state) == {1: 90, 2: 0}
-    assert state.outcomes == ("refused", "value", "ordered")
-
-
-def test_member_in_vain_that_comes_after_all_is_free_once_its_bundle_is_paid():
-    ensemble, state = begun([0, 0, 0], members=ECHO)
-
-    state = observe_all(
-        ensemble, state, (0, "refused"), (1, "value", 1.0), (0, "value", 1.0)
-    )
-
-    assert charged(state) == {1: 90, 2: 0, 0: 0}
+    assert charged(paid) == {1: 90, 2: 0}
+    assert paid.outcomes == ("refused", "value", "ordered")
+    assert charged(after) == {1: 90, 2: 0, 0: 0}
 
 
 @pytest.mark.parametrize(

@@ -344,7 +344,7 @@ def test_draws_ask_as_often_as_their_propensity_says(policy):
     ensemble = small_ensemble(
         [10, 20, 30, 50], [(0, 1.0), (1, 2.0), (2, 0.5), (3, 4.0)]
     )
-    n_sessions, first, second = 1500, Counter(), Counter()
+    n_sessions, first, second = 800, Counter(), Counter()
     chances: dict = {}
     for seed in range(n_sessions):
         state = start(ensemble, 90, seed=seed, policy=policy)

@@ -28,15 +28,6 @@ def test_another_feature_than_the_one_asked_may_be_answered():
     assert state.next_feature_idx == 0
 
 
-def test_feature_no_hypothesis_reads_may_be_answered():
-    ensemble, state = begun([7, 5], hypotheses=[(1, 1.0)])
-
-    state = observe(ensemble, state, 0, "value", 1.0)
-
-    assert charged(state) == {0: 7}
-    assert state.next_feature_idx == 1
-
-
 @pytest.mark.parametrize(
     "answer", [("value", None), ("ordered", 1.0), ("refused", 0.0)]
 )
@@ -111,15 +102,6 @@ def test_stop_from_outside_ends_the_session_for_good(reason):
     assert (machine.is_closed(stopped), machine.is_closed(after)) == (False, True)
 
 
-def test_session_is_stopped_by_the_client_unless_told_otherwise():
-    state = machine.start(small_ensemble([7, 5]), 100)
-
-    stopped = machine.stop(state)
-
-    assert stopped.stop_reason == "client_stopped"
-    assert machine.is_closed(stopped)
-
-
 def test_session_advises_to_stop_after_max_questions():
     ensemble, state = begun([7, 5, 3], stop=StopRule(max_questions=2))
 
@@ -158,6 +140,7 @@ def test_members_of_a_bundle_count_as_one_question():
 def test_stopped_session_keeps_its_reason_when_stopped_again():
     stopped = machine.stop(machine.start(small_ensemble([5]), 0))
 
+    assert stopped.stop_reason == "client_stopped"
     assert machine.stop(stopped, "expired") is stopped
 
 

@@ -9,14 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.core.catalogue.catalogue import Group
-from askless.core.errors import RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.blends import to_chances
 from askless.core.session import machine
 from askless.core.session.policies import POLICIES, served_by
 from askless.core.session.position import Position
 from askless.core.session.rows.walks import Standing
-from askless.core.session.state import Answer, State
+from askless.core.session.state import State
 from tests import naive_panels as naive
 from tests import strategies
 from tests.panel_twin import naive_choice, naive_known, naive_panels
@@ -202,14 +201,6 @@ def test_changed_budget_changes_the_aim():
     assert (less.next_feature_idx, less.stop_reason) == (None, "budget_exhausted")
 
 
-def test_budget_below_what_is_spent_is_refused():
-    ensemble = ensemble_of([10, 20], [0, 1])
-    state = observe(ensemble, begin(ensemble, 30), 0, "value", 1.0)
-
-    with pytest.raises(RefusedError):
-        machine.change_budget(ensemble, state, 9)
-
-
 def test_prediction_in_the_middle_is_that_of_the_beginning_known_so_far():
     ensemble = ensemble_of([10, 20, 40], [2, 0, 1])
     ladder, values = ensemble.panels, np.array([[0.5, -1.0, 2.0]])
@@ -371,12 +362,3 @@ def test_models_of_panels_are_asked_by_other_policies_too():
 
     assert asked_by(ensemble, 30, policy="ordered") == [0, 1]
     assert asked_by(ensemble, 30) == [1, 0]
-
-
-def test_answers_of_a_bundle_at_once_are_charged_once():
-    ensemble = ensemble_of([0, 0], [0, 1], members={0: BUNDLE, 1: BUNDLE})
-    answers = [Answer(0, "value", 1.0), Answer(1, "value", 0.0)]
-
-    state = machine.observe(ensemble, begin(ensemble, 90), answers)
-
-    assert (state.spent, state.stop_reason) == (90, "all_known")

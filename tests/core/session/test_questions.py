@@ -2,14 +2,7 @@
 
 from askless.core.model.ensemble import Ensemble
 from askless.core.session import machine
-from tests.sessions import (
-    BLOOD,
-    ECHO,
-    FEE,
-    begun,
-    observe,
-    small_ensemble,
-)
+from tests.sessions import BLOOD, ECHO, FEE, begun, observe, small_ensemble
 
 
 def test_question_says_what_it_asks_and_at_which_price():

@@ -13,11 +13,7 @@ from askless.core.session import machine
 from askless.core.session.state import State, StopRule
 from tests import strategies
 from tests.hypotheses import later_states
-from tests.sessions import (
-    observe,
-    observe_value,
-    small_ensemble,
-)
+from tests.sessions import observe, observe_value, small_ensemble
 from tests.small import ensemble_of
 
 
@@ -170,9 +166,7 @@ def test_costly_error_keeps_the_label_of_three_classes_open(cost, reason, labels
 def test_label_is_not_certain_between_the_prior_of_a_tie_and_a_full_margin(offset):
     fitted = strategies.calibration((offset,), 2.5)
     ensemble = make_ensemble(
-        [(0, 1.0), (1, 1.0)],
-        calibrations=(("ordered", fitted),),
-        priors=(0.25, 0.75),
+        [(0, 1.0), (1, 1.0)], calibrations=(("ordered", fitted),), priors=(0.25, 0.75)
     )
 
     state = start_answered(ensemble, None, [(0, 1.0)])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ MICROS = 1_000_000
 BUDGETS = np.array([0, MICROS, 3 * MICROS, UNLIMITED])
 
 
+@cache
 def make(n_classes: int) -> tuple[Ensemble, np.ndarray]:
     """Categories, missing cells, a fee and a bundle, and what was trained on them."""
     dataset = random_dataset(n_classes, n_classes, 160, n_values=9)
@@ -38,18 +40,29 @@ def make(n_classes: int) -> tuple[Ensemble, np.ndarray]:
     return replace(ensemble, panels=ladder), dataset.values
 
 
-@pytest.fixture(scope="module", params=[2, 3])
-def made(request: pytest.FixtureRequest) -> tuple[Ensemble, np.ndarray]:
-    return make(request.param)
+@pytest.fixture(scope="module")
+def made() -> tuple[Ensemble, np.ndarray]:
+    return make(3)
+
+
+@pytest.fixture
+def ensemble(made) -> Ensemble:
+    return made[0]
+
+
+@pytest.fixture
+def values(made) -> np.ndarray:
+    return made[1]
 
 
 def begin(ensemble: Ensemble, budget: int | None = None) -> State:
     return machine.start(ensemble, budget, policy="worth", stop=NEVER)
 
 
-def test_walks_are_sessions(made: tuple[Ensemble, np.ndarray]) -> None:
-    ensemble, values = made
-    cases = SimulatedRows(values[:30], BUDGETS, 0, range(30))
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_walks_are_sessions(n_classes):
+    ensemble, values = make(n_classes)
+    cases = SimulatedRows(values[:15], BUDGETS, 0, range(15))
     policy = POLICIES["worth"]
     walks, plain = policy.walk(ensemble, cases), Policy.walk(policy, ensemble, cases)
     for name, expected in vars(plain).items():
@@ -58,10 +71,7 @@ def test_walks_are_sessions(made: tuple[Ensemble, np.ndarray]) -> None:
     assert (walks.spent <= BUDGETS).all()
 
 
-def test_prediction_does_not_depend_on_the_order_of_answers(
-    made: tuple[Ensemble, np.ndarray],
-) -> None:
-    ensemble, values = made
+def test_prediction_does_not_depend_on_the_order_of_answers(ensemble, values):
     known = np.flatnonzero(~np.isnan(values[5])).tolist()
 
     def predict(order: Sequence[int]) -> np.ndarray:
@@ -72,33 +82,22 @@ def test_prediction_does_not_depend_on_the_order_of_answers(
     assert np.array_equal(predict(known), predict(known[::-1]))
 
 
-def test_refused_answer_leaves_the_prediction_as_it_was(
-    made: tuple[Ensemble, np.ndarray],
-) -> None:
-    ensemble, _ = made
+def test_refused_answer_leaves_the_prediction_as_it_was(ensemble):
     state = begin(ensemble)
     before = machine.forecast(ensemble, state).probabilities
     asked = state.next_feature_idx
-    assert asked is not None
     after = machine.observe(ensemble, state, [Answer(asked, "refused")])
     assert machine.forecast(ensemble, after).probabilities == before
     assert after.next_feature_idx != asked
 
 
-def test_question_has_its_share_and_alternatives(
-    made: tuple[Ensemble, np.ndarray],
-) -> None:
-    ensemble, _ = made
+def test_question_has_its_share_and_alternatives(ensemble):
     question = machine.next_question(ensemble, begin(ensemble))
-    assert question is not None
     assert 0.0 <= question.open_share <= 1.0
     assert question.feature_idx not in dict(question.alternatives)
 
 
-def test_session_ends_where_no_answer_helps_or_can_be_paid(
-    made: tuple[Ensemble, np.ndarray],
-) -> None:
-    ensemble, _ = made
+def test_session_ends_where_no_answer_helps_or_can_be_paid(ensemble):
     assert begin(ensemble, 0).stop_reason in {"budget_exhausted", None}
     gone = [Answer(idx, "refused") for idx in range(6)]
     state = machine.observe(ensemble, begin(ensemble), gone)
@@ -106,13 +105,9 @@ def test_session_ends_where_no_answer_helps_or_can_be_paid(
     assert POLICIES["worth"].is_certain(Position.of(ensemble, state))
 
 
-def test_supposed_answers_are_predicted_as_given(
-    made: tuple[Ensemble, np.ndarray],
-) -> None:
-    ensemble, values = made
+def test_supposed_answers_are_predicted_as_given(ensemble, values):
     state = begin(ensemble)
     asked = state.next_feature_idx
-    assert asked is not None
     some = np.unique(values[~np.isnan(values[:, asked]), asked])[:2]
     position = Position.of(ensemble, state)
     supposed = POLICIES["worth"].suppose(position, asked, some)
@@ -122,47 +117,27 @@ def test_supposed_answers_are_predicted_as_given(
         np.testing.assert_allclose(given, expected)
 
 
-def test_only_models_with_tables_serve_it(made: tuple[Ensemble, np.ndarray]) -> None:
-    ensemble, _ = made
+def test_only_models_with_tables_serve_it(ensemble):
     assert "worth" in served_by(ensemble)
     assert check_policy("worth", ensemble, "policy") == "worth"
-    assert ensemble.panels is not None
     without = replace(ensemble, panels=replace(ensemble.panels, worth=None))
     assert "worth" not in served_by(without)
 
 
-def test_other_prices_scale_the_budgets_of_terms(
-    made: tuple[Ensemble, np.ndarray],
-) -> None:
-    ensemble, _ = made
-    assert ensemble.panels is not None
-    assert ensemble.panels.worth is not None
-    scaled = ensemble.panels.worth.scale(1, 2)
-    pairs = zip(scaled.terms, ensemble.panels.worth.terms, strict=True)
-    assert all(new.least_budget == 2 * old.least_budget for new, old in pairs)
-
-
-def test_prices_of_a_session_scale_the_budgets_of_terms(
-    made: tuple[Ensemble, np.ndarray],
-) -> None:
-    ensemble, _ = made
+def test_prices_of_a_session_scale_the_budgets_of_terms(ensemble):
     doubled = {
         feature.name: 2 * feature.cost / MICROS
         for feature in ensemble.catalogue.features
     }
-    moved = ensemble.at_prices(PriceList(doubled), "prices")
-    assert moved.panels is not None
-    assert ensemble.panels is not None
-    assert moved.panels.worth != ensemble.panels.worth
+    moved = ensemble.at_prices(PriceList(doubled), "prices").panels.worth
+    scaled = ensemble.panels.worth.scale(1, 2)
+    pairs = zip(scaled.terms, ensemble.panels.worth.terms, strict=True)
+    assert all(new.least_budget == 2 * old.least_budget for new, old in pairs)
+    assert moved != ensemble.panels.worth
 
 
 @pytest.mark.parametrize("budget", [None, 0])
-def test_first_question_is_that_of_the_terms_if_it_can_be_paid(
-    made: tuple[Ensemble, np.ndarray], budget: int | None
-) -> None:
-    ensemble, _ = made
-    assert ensemble.panels is not None
-    assert ensemble.panels.worth is not None
+def test_first_question_is_that_of_the_terms_if_it_can_be_paid(ensemble, budget):
     costs = np.where(ensemble.catalogue.is_bundled, 0, ensemble.catalogue.costs)
     first = int(costs.argmax())
     worth = replace(
@@ -175,12 +150,8 @@ def test_first_question_is_that_of_the_terms_if_it_can_be_paid(
     assert (asked == first) == (budget is None)
 
 
-def test_what_is_ordered_leaves_a_session_uncertain(
-    made: tuple[Ensemble, np.ndarray],
-) -> None:
-    ensemble, _ = made
+def test_what_is_ordered_leaves_a_session_uncertain(ensemble):
     state = begin(ensemble)
-    assert state.next_feature_idx is not None
     ordered = machine.observe(
         ensemble, state, [Answer(state.next_feature_idx, "ordered")]
     )
@@ -189,12 +160,7 @@ def test_what_is_ordered_leaves_a_session_uncertain(
     assert not POLICIES["worth"].is_certain(Position.of(ensemble, after))
 
 
-def test_session_is_complete_where_no_answer_tells_anything(
-    made: tuple[Ensemble, np.ndarray],
-) -> None:
-    ensemble, _ = made
-    assert ensemble.panels is not None
-    assert ensemble.panels.tables is not None
+def test_session_is_complete_where_no_answer_tells_anything(ensemble):
     root = replace(ensemble.panels.tables.parts[0], gate=None, children=())
     root = replace(root, log_chances=np.full_like(root.log_chances, -1.0))
     tables = replace(ensemble.panels.tables, parts=(root,))
@@ -209,13 +175,8 @@ def test_session_is_complete_where_no_answer_tells_anything(
     assert not POLICIES["worth"].can_use(Position.of(ensemble, state), 2)
 
 
-def test_tables_read_what_the_widest_panel_lacks(
-    made: tuple[Ensemble, np.ndarray],
-) -> None:
-    ensemble, values = made
+def test_tables_read_what_the_widest_panel_lacks(ensemble, values):
     ladder = ensemble.panels
-    assert ladder is not None
-    assert ladder.tables is not None
 
     def limit(n_read: int) -> PanelLadder:
         """Return the ladder, with tables of the first features in each blend."""

@@ -135,7 +135,7 @@ def test_intervals_are_as_wide_as_those_of_rows_drawn_again(n_classes):
     sure = rows.chances**3 / (rows.chances**3).sum(axis=2, keepdims=True)
     rows = rows._replace(weights=np.full(300, 1 / 300), chances=sure)
     values = []
-    for _ in range(150):
+    for _ in range(100):
         idxs = rng.integers(0, 300, 300)
         again = rows._replace(targets=rows.targets[idxs], chances=sure[idxs])
         found = figures_of(again)
@@ -190,7 +190,7 @@ def test_calibration_error_is_never_negative_by_rounding(n_rows):
     assert figures.calibration_error.value >= 0
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(0, 40, 4))
 def test_shares_stay_within_0_and_1_whatever_the_weights(seed):
     rng = np.random.default_rng(seed)
     targets = np.arange(2 + seed) % 2

@@ -38,8 +38,7 @@ def play_refused(ensemble, row, budget, refused):
 
 @pytest.mark.usefixtures("short_panels")
 @pytest.mark.parametrize("algorithm", ["auto", "adaboost_bt_smoothed"])
-@pytest.mark.parametrize("budget", BUDGETS)
-def test_rises_are_those_of_sessions_that_refuse(algorithm, budget):
+def test_rises_are_those_of_sessions_that_refuse(algorithm):
     X, y = make_table()
     model = without_folds(algorithm, effort="fast", rounds=8, random_state=0).fit(X, y)
     ensemble, rows = model.ensemble_, slice(0, 40)
@@ -47,15 +46,17 @@ def test_rises_are_those_of_sessions_that_refuse(algorithm, budget):
     weights = np.full(40, 1 / 40)
     dataset = Dataset(ensemble.catalogue, ensemble.classes, values, targets, weights)
 
-    rises = measure_refusals(ensemble, dataset, TableRows(values, range(40), 0), budget)
-
-    def mean_loss(refused):
+    def mean_loss(budget, refused):
         chances = [play_refused(ensemble, row, budget, refused) for row in values]
         return -np.log([c[t] for c, t in zip(chances, targets, strict=True)]).mean()
 
-    expected = [mean_loss(idx) - mean_loss(None) for idx in range(3)]
-    np.testing.assert_allclose(rises, expected, rtol=0, atol=1e-9)
-    assert rises[0] > 0
+    for budget in BUDGETS:
+        given = TableRows(values, range(40), 0)
+        rises = measure_refusals(ensemble, dataset, given, budget)
+        before = mean_loss(budget, None)
+        expected = [mean_loss(budget, idx) - before for idx in range(3)]
+        np.testing.assert_allclose(rises, expected, rtol=0, atol=1e-9)
+        assert rises[0] > 0
 
 
 def test_what_nothing_asks_for_rises_nothing():

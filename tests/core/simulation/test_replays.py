@@ -149,9 +149,7 @@ def test_replays_of_whole_rows_are_what_many_rows_at_once_are(policy):
     walks = walk(ensemble, rows, [budget], policy, seed=5)
     replays = [
         replay(
-            ensemble,
-            case_of(row),
-            ReplayTerms(budget, policy, 5, stream, stop=NO_STOP),
+            ensemble, case_of(row), ReplayTerms(budget, policy, 5, stream, stop=NO_STOP)
         )
         for stream, row in enumerate(rows.tolist())
     ]
@@ -183,8 +181,7 @@ TARGET = Catalogue(
 
 def test_another_catalogue_gets_the_features_that_it_has_too():
     case = AnswerLog(
-        {1: 63.0, 0: 1.0},
-        {2: Answer(2, "value", 1.0), 3: Answer(3, "refused")},
+        {1: 63.0, 0: 1.0}, {2: Answer(2, "value", 1.0), 3: Answer(3, "refused")}
     )
 
     matched = match_case(case, SOURCE, TARGET)

@@ -436,13 +436,5 @@ def test_written_answer_of_the_wrong_type_is_refused(feature, given):
         parse_answer(feature, given)
 
 
-def test_empty_cells_of_a_number_column_as_text_are_missing():
-    features = [typed("b", "number")]
-
-    dataset = check(table(b=text("1", None, "2", "3")), features=features).dataset
-
-    assert math.isnan(dataset.values[1, 0])
-
-
 def test_title_is_the_label_or_else_the_name():
     assert [Feature("a").title, Feature("a", label="Age").title] == ["a", "Age"]

@@ -68,11 +68,7 @@ def test_one_limit_alone_is_told(limits: dict[str, float], rule: str) -> None:
     ("feature", "field", "rule"),
     [
         ({"min": 5, "max": 5}, "features[0].max", "must be above the lower limit"),
-        (
-            {"min": 5, "type": "category"},
-            "features[0].min",
-            "only a number has limits",
-        ),
+        ({"min": 5, "type": "category"}, "features[0].min", "only a number has limits"),
         ({"max": 1e300}, "features[0].max", "must be at most"),
         ({"max": "9"}, "features[0].max", "must be a number"),
         ({"question": ""}, "features[0].question", "must"),

@@ -82,7 +82,7 @@ def shop_table(n_samples=24, seed=1):
 
 
 @every_rule
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_run_equals_the_naive_run(rule, seed):
     dataset = shop_table(seed=seed)
 

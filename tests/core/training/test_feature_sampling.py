@@ -187,8 +187,8 @@ def test_search_has_a_memory_exactly_if_its_picks_depend_on_edges(name):
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_classes", "learner", "search"), [p[:3] for p in PAIRS[6:]])
 def test_boosting_with_ucb_is_the_naive_one(n_classes, learner, search):
-    dataset = random_dataset(3, n_classes, n_samples=60, n_features=9)
-    params = params_of(learner, search, rounds=8)
+    dataset = random_dataset(3, n_classes, n_samples=40, n_features=9)
+    params = params_of(learner, search, rounds=6)
 
     rounds = run(dataset, params)
 
@@ -263,7 +263,7 @@ def test_run_resumed_after_any_round_goes_on_to_the_bit(
     n_classes, learner, search, algorithm
 ):
     dataset = random_dataset(8, n_classes, n_samples=50, n_features=9)
-    params = params_of(learner, search, algorithm, rounds=9, switch=0.6)
+    params = params_of(learner, search, algorithm, rounds=6, switch=0.6)
     whole = run(dataset, params)
 
     for n_done in range(1, len(whole) + 1):
@@ -276,8 +276,8 @@ def test_run_resumed_after_any_round_goes_on_to_the_bit(
     [(2, "stump", "all"), (3, "product", "lazy"), (2, "tree", "ucb")],
 )
 def test_long_run_resumed_late_goes_on_to_the_bit(n_classes, learner, search):
-    dataset = random_dataset(9, n_classes, n_samples=100, n_features=9)
-    params = params_of(learner, search, rounds=100)
+    dataset = random_dataset(9, n_classes, n_samples=60, n_features=9)
+    params = params_of(learner, search, rounds=50)
     whole = run(dataset, params)
 
     for n_done in (len(whole) // 2, len(whole) - 1):

@@ -12,9 +12,7 @@ from askless.core.model.hypotheses import Stump
 from askless.core.model.votes import full_votes, raw_votes
 from askless.core.table.dataset import Dataset
 from askless.core.training.algorithms import grow_ensemble, make_ensemble
-from askless.core.training.online.online import (
-    learn_table,
-)
+from askless.core.training.online.online import learn_table
 from askless.core.training.online.online_search import FIRST_SLOPE, make_place
 from askless.core.training.params import BoostParams
 from askless.core.training.rounds import Round

@@ -8,9 +8,7 @@ import pytest
 from askless.core.codes.binning import bin_values
 from askless.core.kernels.online.online_cuts import adapt_cuts
 from askless.core.kernels.online.online_records import LEAST, MOST, MOST_ALPHA
-from askless.core.training.online.online import (
-    OnlineBooster,
-)
+from askless.core.training.online.online import OnlineBooster
 from askless.core.training.online.online_state import check_state
 from tests.online import PARAMS, both_of, learnt, line, share_wrong, signed_of
 

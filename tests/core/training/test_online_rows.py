@@ -11,9 +11,7 @@ from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.kernels import OnlineState
 from askless.core.model.votes import hypothesis_votes
 from askless.core.training.boosting import sign_rows
-from askless.core.training.online.online import (
-    OnlineBooster,
-)
+from askless.core.training.online.online import OnlineBooster
 from tests.baselines import mixed
 from tests.naive_online import NaiveOnline
 from tests.online import PARAMS, bytes_of, learnt, line, signed_of
@@ -34,14 +32,14 @@ def test_one_row_at_a_time_is_learnt_as_all_at_once(n_classes, has_table):
     assert bytes_of(alone) == bytes_of(parted) == bytes_of(whole)
 
 
-def test_state_stopped_and_taken_up_at_every_row_of_500_has_equal_bytes():
+def test_state_stopped_and_taken_up_at_every_row_has_equal_bytes():
     """A state that went through JSON as lists of numbers, after each row."""
-    dataset = mixed(11, n_samples=500, share_missing=0.1)
+    dataset = mixed(11, n_samples=320, share_missing=0.1)
     signed = signed_of(dataset)
     whole = OnlineBooster.start(dataset.catalogue, 2, PARAMS)
     stopped = OnlineBooster.start(dataset.catalogue, 2, PARAMS)
 
-    for row in range(500):
+    for row in range(320):
         one = slice(row, row + 1)
         whole.learn(dataset.values[one], signed[one])
         stopped.learn(dataset.values[one], signed[one])

@@ -219,16 +219,6 @@ def test_costs_in_another_unit_change_nothing(rule):
 
 @pytest.mark.slow
 @every_rule
-def test_strong_paid_feature_is_bought_although_a_weak_one_is_free(rule):
-    pair = Catalogue((Feature("weak", cost=0), Feature("strong", cost=3 * UNIT)))
-
-    rounds = run(rule, mixed_table(pair, has_missing=False), rounds=400)
-
-    assert 1 in {stump.feature_idx for stump in stumps_of(rounds)}
-
-
-@pytest.mark.slow
-@every_rule
 def test_strong_dear_feature_is_bought_although_a_weak_one_is_free(rule):
     rounds = run(rule, mixed_table(), rounds=400)
 
@@ -242,16 +232,6 @@ def test_without_any_cost_a_rule_is_adaboost(rule):
     free = replace(dataset, catalogue=with_costs(SHOP, lambda _: 0))
 
     assert run(rule, free) == run("adaboost", free)
-
-
-@pytest.mark.slow
-@every_rule
-@pytest.mark.parametrize("n_done", [0, 5, 12])
-def test_interrupted_run_goes_on_with_the_same_bits(rule, n_done):
-    dataset = mixed_table()
-    whole = run(rule, dataset, switch=0.5)
-
-    assert run(rule, dataset, whole[:n_done], switch=0.5) == whole
 
 
 @pytest.mark.slow

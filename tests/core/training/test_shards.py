@@ -11,14 +11,7 @@ from askless.core.training.shards.questions import ShardAnswer, ShardQuestion, S
 from askless.core.training.shards.shards import Shard
 from askless.core.training.shards.trimming import restore_sums, trim_sums
 from tests.levels import at_most
-from tests.shards import (
-    LEARNERS,
-    PARAMS,
-    SEARCHES,
-    boosted_tables,
-    tables_of,
-    whole_of,
-)
+from tests.shards import LEARNERS, PARAMS, SEARCHES, boosted_tables, tables_of, whole_of
 from tests.small import random_dataset
 
 

@@ -10,12 +10,7 @@ from askless.core.training.boosting import boost, initial_weights
 from askless.core.training.params import BoostParams
 from askless.core.training.shards import histograms, shards
 from tests.conftest import IS_COMPILED
-from tests.core.training.test_weights import (
-    all_features,
-    bits,
-    hold,
-    varied_table,
-)
+from tests.core.training.test_weights import all_features, bits, hold, varied_table
 from tests.small import random_dataset
 from tests.ugly import table_of
 

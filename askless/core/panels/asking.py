@@ -10,7 +10,6 @@ import numpy as np
 from askless.core import kernels
 from askless.core.arrays import BoolArray, Derived, FloatArray, IntArray, spread_evenly
 from askless.core.catalogue.catalogue import Catalogue
-from askless.core.catalogue.prices import total_cost
 from askless.core.model.ladder.asking import (
     AskingTerms,
     Worth,
@@ -24,8 +23,10 @@ from askless.core.panels.gates import measure_lead
 from askless.core.panels.predictors.chances import losses_and_gradients
 from askless.core.panels.tables import CountedRows, HeldOutTables
 
-# Budgets at most for which terms are learned.
-MOST_BUDGETS = 8
+# Budgets at most for which terms are learned. Under small ones the first question
+# decides most, so these, in usual prices, are among them even if they are no rungs.
+MOST_BUDGETS = 24
+SMALL_STEPS = (1, 2, 3, 4, 6)
 
 # Powers of the price; where all prices are equal, one is enough.
 POWERS = 0.0, 0.5, 1.0
@@ -93,20 +94,28 @@ class Playing(Derived):
         return mean / max(error, 1e-12)
 
 
-def learn_asking(tables: HeldOutTables, budgets: Sequence[int]) -> Worth:
+def learn_asking(tables: HeldOutTables, rungs: Sequence[int]) -> Worth:
     """Return how cases are asked by tables, learned on rows without their fold.
 
-    `budgets` are those of the ladder, in micro-units.
+    `rungs` are the budgets of the ladder, in micro-units.
     """
     catalogue = tables.rows.dataset.catalogue
+    budgets = list_budgets(catalogue, rungs)
     some = [budgets[place] for place in spread_evenly(len(budgets), MOST_BUDGETS)]
-    some = some or [total_cost(catalogue)]
     is_askable = mark_readable(tables.whole)
     playing = lay_out_folds(tables, is_askable)
     amounts = np.concatenate((catalogue.costs, catalogue.fees))
     powers = POWERS if np.unique(amounts).size > 1 else (1.0,)
     learned = [learn_terms(playing, tables.whole, budget, powers) for budget in some]
     return Worth(tuple(learned), tuple(np.flatnonzero(is_askable).tolist()))
+
+
+def list_budgets(catalogue: Catalogue, rungs: Sequence[int]) -> list[int]:
+    """Return rungs, and small multiples of the usual price between them, ascending."""
+    positive = catalogue.costs[catalogue.costs > 0]
+    usual = float(np.median(positive)) if positive.size else 0.0
+    small = (int(step * usual) for step in SMALL_STEPS)
+    return sorted({*rungs, *(step for step in small if rungs[0] < step < rungs[-1])})
 
 
 def mark_readable(tables: PartTables) -> BoolArray:

@@ -215,9 +215,11 @@ def test_prices_and_budget_may_be_scaled_together(tables: PartTables) -> None:
 def test_terms_are_learned_without_the_played_rows() -> None:
     dataset = multiplex(600, 2)
     worth = learn(dataset, [MICROS, 4 * MICROS])
-    assert [one.least_budget for one in worth.terms] == [MICROS, 4 * MICROS]
+    # Small multiples of the usual price between the rungs have terms, too.
+    budgets = [n_questions * MICROS for n_questions in (1, 2, 3, 4)]
+    assert [terms.least_budget for terms in worth.terms] == budgets
     assert worth.terms_at(0) == worth.terms[0]
-    assert worth.terms_at(2 * MICROS) == worth.terms[0]
+    assert worth.terms_at(3 * MICROS - 1) == worth.terms[1]
     assert worth.terms_at(None) == worth.terms[-1]
     assert set(worth.feature_idxs) >= {0, 1, 2}
     assert worth.terms[-1].first in {None, 0, 1, 2}
@@ -227,7 +229,15 @@ def test_terms_are_learned_without_the_played_rows() -> None:
 def test_few_rows_have_terms_without_folds() -> None:
     random = np.random.default_rng(0)
     dataset = make_dataset(random.normal(size=(3, 2)), np.array([0, 0, 1]))
-    assert len(learn(dataset, []).terms) == 1
+    assert len(learn(dataset, [MICROS]).terms) == 1
+
+
+def test_free_features_have_terms_at_the_rungs_alone() -> None:
+    random = np.random.default_rng(0)
+    catalogue = Catalogue(tuple(Feature(name, cost=0) for name in "ab"))
+    dataset = make_dataset(random.normal(size=(30, 2)), random.integers(0, 2, 30))
+    free = learn(replace(dataset, catalogue=catalogue), [0])
+    assert [terms.least_budget for terms in free.terms] == [0]
 
 
 def test_gates_end_at_the_most_parts_and_the_most_gates(

@@ -42,7 +42,8 @@ class Applications:
         """Put a copy of a migrated file in the place of what tests have written."""
         for kept in self.kept:
             kept.app.state.engine.dispose()
-        for path in self.home.glob(f"{DATABASE}*"):
+        uploads = (self.home / "uploads").glob("*")
+        for path in (*self.home.glob(f"{DATABASE}*"), *uploads):
             path.unlink()
         shutil.copy(template, self.home / DATABASE)
         return f"sqlite:///{self.home / DATABASE}"

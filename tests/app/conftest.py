@@ -35,6 +35,7 @@ from askless.app.uploads import joined, parsing
 from askless.core.warm import warm_up
 from tests.app.jobs import Jobs
 from tests.applications import share_routes
+from tests.kept import Applications, kept_applications  # noqa: F401  # a fixture
 from tests.levels import is_quick
 
 share_routes()
@@ -59,6 +60,12 @@ IN_CHILDREN = {
     "test_memory",
 }
 READERS = (parsing, joined, table_jobs, models)
+
+# Files that change their application itself, or read what it has counted.
+CHANGE_APPLICATIONS = {"test_http_operations", "test_telemetry", "test_rolling_upgrade"}
+# Settings of a home and a database differ in these two alone; reading the environment
+# takes as long as many a test.
+DEFAULTS = Settings()
 
 
 def pytest_collection_modifyitems(
@@ -229,13 +236,34 @@ def engine_name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
+def is_kept(engine_name: str, request: pytest.FixtureRequest) -> bool:
+    """Whether the application of a test has served other tests, and will again."""
+    is_its_own = request.path.stem in CHANGE_APPLICATIONS
+    return engine_name == "sqlite" and "app" in request.fixturenames and not is_its_own
+
+
+@pytest.fixture
+def home(is_kept: bool, applications: Applications, tmp_path: Path) -> Path:
+    """The folder of the database and the uploads."""
+    return applications.home if is_kept else tmp_path
+
+
+@pytest.fixture
 def database_url(
-    engine_name: str, request: pytest.FixtureRequest, tmp_path: Path
+    engine_name: str,
+    is_kept: bool,
+    applications: Applications,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
 ) -> Iterator[str]:
     """A fresh, migrated database; tests that ask for it run on both engines."""
     if engine_name == "sqlite":
+        template: Path = request.getfixturevalue("sqlite_template")
+        if is_kept:
+            yield applications.renew_database(template)
+            return
         path = tmp_path / "askless.db"
-        shutil.copy(request.getfixturevalue("sqlite_template"), path)
+        shutil.copy(template, path)
         yield f"sqlite:///{path}"
         return
     server = request.getfixturevalue("postgres_server")
@@ -252,8 +280,8 @@ def database_url(
 
 
 @pytest.fixture
-def settings(database_url: str, tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path, database_url=database_url)
+def settings(database_url: str, home: Path) -> Settings:
+    return DEFAULTS.model_copy(update={"home": home, "database_url": database_url})
 
 
 @pytest.fixture

@@ -35,6 +35,7 @@ from tests.app.clinic import (
     said,
 )
 from tests.app.jobs import Jobs
+from tests.kept import Applications
 
 #: Calls a function once a process and key; later copies what it wrote, and returns
 #: the same.
@@ -46,18 +47,23 @@ AT_FIRST = {"tenants", "schema_state"}
 
 
 @pytest.fixture
-def app(settings: Settings) -> FastAPI:
+def app(settings: Settings, is_kept: bool, applications: Applications) -> FastAPI:
+    if is_kept and settings.home == applications.home:
+        return applications.find(settings, is_local=True)
     return create_app(settings, is_local=True)
 
 
 @pytest.fixture
-def client(app: FastAPI, request: pytest.FixtureRequest) -> Iterator[TestClient]:
+def client(
+    app: FastAPI, applications: Applications, request: pytest.FixtureRequest
+) -> Iterator[TestClient]:
     """A client of the application; by `make test-replicas` of two, in turns.
 
     Tests that look into the application have one.
     """
     looks_in = "app" in inspect.signature(request.function).parameters
-    with local_client(app, raise_server_exceptions=False) as made:
+    more = {"raise_server_exceptions": False}
+    with applications.client(app, "http://127.0.0.1", **more) as made:
         if looks_in or "ASKLESS_TEST_REPLICAS" not in os.environ:
             yield made
             return

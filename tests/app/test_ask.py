@@ -284,6 +284,7 @@ def terminal(tmp_path):
     opened.close()
 
 
+@pytest.mark.full
 def test_case_is_worked_through_in_a_terminal(terminal):
     terminal.expect("a number > ")
     terminal.type("630")

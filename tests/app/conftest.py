@@ -16,9 +16,11 @@ from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
+from fastapi import FastAPI
 
 from askless.app import cli
 from askless.app.errors import UnwantedError
+from askless.app.main import create_app
 from askless.app.processes.limited import (
     ChildLimits,
     IsWanted,
@@ -35,7 +37,7 @@ from askless.app.uploads import joined, parsing
 from askless.core.warm import warm_up
 from tests.app.jobs import Jobs
 from tests.applications import share_routes
-from tests.kept import Applications, kept_applications  # noqa: F401  # a fixture
+from tests.kept import Applications, kept_applications, short_folder  # noqa: F401  # fixtures
 from tests.levels import is_quick
 
 share_routes()
@@ -130,24 +132,8 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-# In memory a database is made in a tenth of the time. Containers may have little of it.
-MEMORY = Path("/dev/shm")
-ROOM = 2**30
-
-
 @pytest.fixture(scope="session")
-def short_folder() -> Iterator[Path]:
-    # Short, since a socket's path is limited to some hundred bytes; not in a folder of
-    # ours, since the wheel opens every folder above its data to its own user.
-    has_room = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM
-    base = Path(tempfile.mkdtemp(prefix="ask", dir=MEMORY if has_room else "/tmp"))
-    base.chmod(0o755)
-    yield base
-    shutil.rmtree(base, ignore_errors=True)
-
-
-@pytest.fixture(scope="session")
-def postgres_wheel(short_folder: Path) -> Any:
+def postgres_wheel(short_folder: Path) -> Any:  # noqa: F811
     """The module that starts PostgreSQL servers, with folders of its own."""
     scratch, runtime = short_folder / "t", short_folder / "r"
     scratch.mkdir()
@@ -254,7 +240,7 @@ def database_url(
     is_kept: bool,
     applications: Applications,
     request: pytest.FixtureRequest,
-    tmp_path: Path,
+    short_folder: Path,  # noqa: F811
 ) -> Iterator[str]:
     """A fresh, migrated database; tests that ask for it run on both engines."""
     if engine_name == "sqlite":
@@ -262,9 +248,12 @@ def database_url(
         if is_kept:
             yield applications.renew_database(template)
             return
-        path = tmp_path / "askless.db"
+        # In memory closing it takes no time.
+        path = short_folder / f"{uuid4().hex}.db"
         shutil.copy(template, path)
         yield f"sqlite:///{path}"
+        for file in short_folder.glob(f"{path.name}*"):
+            file.unlink()
         return
     server = request.getfixturevalue("postgres_server")
     template = request.getfixturevalue("postgres_template")
@@ -282,6 +271,21 @@ def database_url(
 @pytest.fixture
 def settings(database_url: str, home: Path) -> Settings:
     return DEFAULTS.model_copy(update={"home": home, "database_url": database_url})
+
+
+@pytest.fixture
+def make_app(
+    settings: Settings, is_kept: bool, applications: Applications
+) -> Callable[..., FastAPI]:
+    """Make an application of the settings of a test, or of changed ones."""
+
+    def make(*, is_local: bool, **changes: Any) -> FastAPI:
+        changed = settings.model_copy(update=changes)
+        if is_kept and changed.home == applications.home:
+            return applications.find(changed, is_local=is_local)
+        return create_app(changed, is_local=is_local)
+
+    return make
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from itertools import cycle
 from json import dumps
 from pathlib import Path
 from shutil import copytree
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import sqlalchemy as sa
@@ -26,6 +26,7 @@ from askless.core.model.ensemble import Ensemble
 from tests.app.clinic import (
     Answer,
     Json,
+    MakeApp,
     Put,
     Start,
     Train,
@@ -35,22 +36,38 @@ from tests.app.clinic import (
     said,
 )
 from tests.app.jobs import Jobs
-from tests.kept import Applications
+from tests.kept import DATABASE, Applications
 
 #: Calls a function once a process and key; later copies what it wrote, and returns
 #: the same.
 Once = Callable[..., str]
-# By key: the folder with all that was written, and what was returned.
-KEPT: dict[tuple[str, ...], tuple[Path, str]] = {}
+
+
+class State(NamedTuple):
+    """All that tests have written."""
+
+    database: Path
+    uploads: Path
+
+    def copy_to(self, other: "State") -> None:
+        """Copy the uploads, and a database that others are connected to."""
+        with (
+            closing(sqlite3.connect(self.database)) as reader,
+            closing(sqlite3.connect(other.database)) as writer,
+        ):
+            reader.backup(writer)
+        copytree(self.uploads, other.uploads, dirs_exist_ok=True)
+
+
+# By key: what was written, and what was returned.
+KEPT: dict[tuple[str, ...], tuple[State, str]] = {}
 # Tables that have rows in a database without any history.
 AT_FIRST = {"tenants", "schema_state"}
 
 
 @pytest.fixture
-def app(settings: Settings, is_kept: bool, applications: Applications) -> FastAPI:
-    if is_kept and settings.home == applications.home:
-        return applications.find(settings, is_local=True)
-    return create_app(settings, is_local=True)
+def app(make_app: MakeApp) -> FastAPI:
+    return make_app(is_local=True)
 
 
 @pytest.fixture
@@ -117,27 +134,18 @@ def once(
     def build_once(build: Callable[[], str], *key: str) -> str:
         if engine.dialect.name != "sqlite":
             return build()
-        home = settings.home_dir
+        now = State(Path(engine.url.database or ""), settings.home_dir / "uploads")
         if key not in KEPT:
-            result, kept = build(), tmp_path_factory.mktemp("kept")
-            copy_state(home, kept)
+            result, folder = build(), tmp_path_factory.mktemp("kept")
+            kept = State(folder / DATABASE, folder / "uploads")
+            now.copy_to(kept)
             KEPT[key] = kept, result
         else:
             kept, result = KEPT[key]
-            copy_state(kept, home)
+            kept.copy_to(now)
         return result
 
     return build_once
-
-
-def copy_state(source: Path, target: Path) -> None:
-    """Copy a database that others are connected to, and the uploads beside it."""
-    with (
-        closing(sqlite3.connect(source / "askless.db")) as reader,
-        closing(sqlite3.connect(target / "askless.db")) as writer,
-    ):
-        reader.backup(writer)
-    copytree(source / "uploads", target / "uploads", dirs_exist_ok=True)
 
 
 def is_untouched(engine: sa.Engine) -> bool:

@@ -56,10 +56,6 @@ def test_certification_survives_the_round_trip() -> None:
     assert through_json(model) == model
 
 
-def test_model_without_one_is_written_as_before() -> None:
-    assert "certification" not in document_of(Model("m", clinic(), "disease"))
-
-
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -102,15 +98,6 @@ def test_state_keeps_its_wish_and_whether_it_is_led() -> None:
     back = state_from_json(raw, ensemble.catalogue)
 
     assert (back.stop, back.coverage, back.is_led) == (wish, 0.9, False)
-
-
-def test_state_without_a_wish_is_written_as_before() -> None:
-    ensemble = certified()
-
-    raw = state_to_json(machine.start(ensemble, None), ensemble.catalogue)
-
-    assert not {"is_led", "coverage"} & set(raw)
-    assert not {"disagreement", "delta"} & set(raw["stop"])
 
 
 # Specs.

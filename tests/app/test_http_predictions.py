@@ -306,18 +306,6 @@ def test_if_match_refuses_another_version(
     assert refused.json()["type"] == "/problems/version-mismatch"
 
 
-def test_sessions_are_paged_newest_first(client: TestClient, start: Start) -> None:
-    made = [start(60.0)["id"]]
-    made += [start(60.0, model="clinic")["id"] for _ in range(2)]
-
-    first = client.get("/predict?limit=2").json()
-    rest = client.get(f"/predict?limit=2&after={first['next']}").json()
-
-    seen = [one["id"] for one in first["items"] + rest["items"]]
-    assert seen == made[::-1]
-    assert rest["next"] is None
-
-
 def test_refused_budget_says_what_no_limit_is(client: TestClient, put: Put) -> None:
     for body in [{}, {"budget": "none"}, {"budget": -1}]:
         asked = {"model": put()} | body

@@ -11,8 +11,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy.exc import OperationalError
 
 from askless.app.http.plumbing.deps import get_read_db
-from askless.app.settings.settings import Settings
-from tests.app.clinic import Answer, Json, Put, Start, clinic, model_json
+from tests.app.clinic import Answer, Json, MakeApp, Put, Start, clinic, model_json
 from tests.applications import OVERRIDES
 
 pytest_plugins = ["tests.app.conftest_http"]
@@ -129,13 +128,8 @@ def test_json_to_train_is_not_read_past_its_limit(app: FastAPI) -> None:
 
 
 @pytest.fixture
-def settings(database_url: str, tmp_path: Any) -> Settings:
-    return Settings(
-        home=tmp_path,
-        database_url=database_url,
-        max_body_bytes=20_000,
-        max_upload_bytes=200_000,
-    )
+def app(make_app: MakeApp) -> FastAPI:
+    return make_app(is_local=True, max_body_bytes=20_000, max_upload_bytes=200_000)
 
 
 def test_an_upload_may_be_larger_than_other_bodies(client: TestClient) -> None:
@@ -319,27 +313,29 @@ def test_a_wrong_if_match_is_refused(start: Start, answer: Answer) -> None:
     assert_problem(response, 422, "invalid-request")
 
 
-def test_a_crash_is_500_and_tells_nothing(app: FastAPI, client: TestClient) -> None:
-    def crash() -> NoReturn:
-        raise RuntimeError(SECRET)
-
-    app.add_api_route("/crash", crash, response_model=None)
-
-    assert_problem(client.get("/crash"), 500, "internal")
-
-
-def test_a_database_that_does_not_answer_is_503(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("error", "status", "kind"),
+    [
+        (RuntimeError(SECRET), 500, "internal"),
+        (OperationalError(SECRET, {}, Exception(SECRET)), 503, "unavailable"),
+    ],
+)
+def test_a_failure_of_ours_tells_nothing(
+    client: TestClient,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    status: int,
+    kind: str,
 ) -> None:
     def fail() -> NoReturn:
-        raise OperationalError(SECRET, {}, Exception(SECRET))
+        raise error
 
     monkeypatch.setitem(OVERRIDES, get_read_db, fail)
 
     response = client.get("/models")
 
-    assert_problem(response, 503, "unavailable")
-    assert response.headers["retry-after"] == "2"
+    assert_problem(response, status, kind)
+    assert response.headers.get("retry-after") == ("2" if status == 503 else None)
 
 
 def test_a_request_keeps_the_id_it_came_with(client: TestClient) -> None:

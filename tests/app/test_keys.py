@@ -9,19 +9,19 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from askless.app.http.plumbing import auth
-from askless.app.main import OPEN, create_app
+from askless.app.main import OPEN
 from askless.app.service import keys
 from askless.app.settings.settings import Settings
-from tests.app.clinic import Make, clinic, model_json
+from tests.app.clinic import Make, MakeApp, clinic, model_json
 from tests.applications import openapi_document
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
 
 
 @pytest.fixture
-def app(settings: Settings) -> FastAPI:
+def app(make_app: MakeApp) -> FastAPI:
     """Served beyond loopback: keys are asked for."""
-    return create_app(settings)
+    return make_app(is_local=False)
 
 
 @pytest.fixture(scope="module")

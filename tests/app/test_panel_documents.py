@@ -2,7 +2,6 @@
 
 import csv
 import json
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -74,15 +73,6 @@ def test_any_panels_survive_the_round_trip(ensemble):
     model = Model("m", ensemble, "target")
 
     assert through_json(model) == model
-
-
-def test_model_without_panels_has_none_after_the_round_trip(model):
-    plain = replace(model.ensemble, panels=None, policy="ordered")
-    plain = replace(plain, algorithm="adaboost_bt", ranges=())
-
-    again = through_json(Model("m", plain, "y"))
-
-    assert again.ensemble.panels is None
 
 
 def test_policy_panels_without_panels_is_refused(document):

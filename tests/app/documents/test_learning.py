@@ -68,16 +68,6 @@ def test_stopped_and_taken_up_after_any_row_gives_equal_bytes(make):
     assert model_text(now) == whole
 
 
-def test_document_without_a_learner_reads_as_before():
-    document = document_of(trained())
-    del document["learning"]
-
-    model = model_from_json(document)
-
-    assert model.learning is None
-    assert "learning" not in document_of(model)
-
-
 def test_state_takes_few_bytes():
     document = document_of(trained())
 

@@ -9,8 +9,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from askless.app.main import create_app
 from askless.app.settings.settings import Settings
+from tests.app.clinic import MakeApp
 from tests.kept import Applications
 
 
@@ -21,10 +21,8 @@ def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
 
 
 @pytest.fixture
-def app(settings: Settings, is_kept: bool, applications: Applications) -> FastAPI:
-    if is_kept:
-        return applications.find(settings, is_local=True)
-    return create_app(settings, is_local=True)
+def app(make_app: MakeApp) -> FastAPI:
+    return make_app(is_local=True)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import cache
 from itertools import cycle
 from json import dumps
 from pathlib import Path
@@ -114,11 +115,12 @@ def put(client: TestClient) -> Put:
 
 @pytest.fixture
 def start(client: TestClient, put: Put) -> Start:
-    """Start a session with a clinic's model."""
+    """Start a session, of a clinic's model unless another is named."""
+    put_once = cache(put)
 
     def start_session(budget: float | None = None, **more: Any) -> Json:
         if "model" not in more:
-            more["model"] = put()
+            more["model"] = put_once()
         response = client.post("/predict", json={"budget": budget, **more})
         assert response.status_code == 201, response.text
         made: Json = response.json()

@@ -95,7 +95,7 @@ def cut_off(document: dict[str, Any]) -> None:
 def swell(document: dict[str, Any]) -> None:
     """Bytes that unpack to far more than the shape says."""
     held = document["learning"]["state"]["sums"]
-    held["data"] = b64encode(compress(bytes(10**8))).decode()
+    held["data"] = b64encode(compress(bytes(10**7))).decode()
 
 
 def put(value: Any, *path: str) -> Any:

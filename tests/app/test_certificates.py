@@ -175,20 +175,15 @@ def test_refusal_takes_the_certificate_away_and_is_said_to(
 def test_session_without_a_certificate_says_why_and_asks_on(
     start: Start, answer: Answer
 ) -> None:
-    session = start(None, stop=WISH)
+    session, without = start(None, stop=WISH), start(None)
 
     after = answer(session, ("age", 63)).json()
 
+    assert without["certificate"] is None
+    assert without["prediction"]["label_set"] is None
     assert not after["certificate"]["in_force"]
     assert "no rows set aside" in after["certificate"]["why"]
     assert not after["should_stop"]
-
-
-def test_session_that_asks_for_none_has_none(start: Start) -> None:
-    session = start(None)
-
-    assert session["certificate"] is None
-    assert session["prediction"]["label_set"] is None
 
 
 def test_label_set_comes_with_the_end(start: Start, answer: Answer, put: Put) -> None:

@@ -182,6 +182,7 @@ WRONG_BESIDE = [
     (b'"a b' + b"c" * 300 + b'": 1', "(a name that is not shown)"),
     ('"Größe": 1'.encode(), "Größe"),
     (b'"policy": "SECRET"', "policy"),
+    (b'"client_ref": "' + b"x" * 201 + b'"', "client_ref"),
     (b'"seed": 1.5', "seed"),
     (b'"seed": true', "seed"),
     (b'"seed": -1', "seed"),

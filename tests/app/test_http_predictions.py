@@ -279,20 +279,6 @@ def test_an_idle_session_expires(
     assert charges(client, session) == []
 
 
-def test_if_match_refuses_another_version(
-    client: TestClient, start: Start, answer: Answer
-) -> None:
-    session = start(60.0)
-    tag = client.get(f"/predict/{session['id']}").headers["etag"]
-
-    taken = answer(session, ("age", 63), headers={"If-Match": tag})
-    refused = answer(session, ("sex", "male"), headers={"If-Match": tag})
-
-    assert taken.status_code == 200
-    assert refused.status_code == 412
-    assert refused.json()["type"] == "/problems/version-mismatch"
-
-
 def test_refused_budget_says_what_no_limit_is(client: TestClient, put: Put) -> None:
     for body in [{}, {"budget": "none"}, {"budget": -1}]:
         asked = {"model": put()} | body

@@ -3,16 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from sqlalchemy.exc import OperationalError
 
-from askless.app.http.plumbing.deps import get_read_db
 from tests.app.clinic import Answer, Json, MakeApp, Put, Start, clinic, model_json
-from tests.applications import OVERRIDES
 
 pytest_plugins = ["tests.app.conftest_http"]
 pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
@@ -306,49 +303,14 @@ def test_a_plan_needs_an_amount(client: TestClient, put: Put) -> None:
         assert refused_fields(client.get(path + budget)) == ["budget"]
 
 
-def test_a_wrong_if_match_is_refused(start: Start, answer: Answer) -> None:
-    headers = {"If-Match": SECRET}
-
-    response = answer(start(60.0), ("age", 3), headers=headers)
-
-    assert_problem(response, 422, "invalid-request")
-
-
-@pytest.mark.parametrize(
-    ("error", "status", "kind"),
-    [
-        (RuntimeError(SECRET), 500, "internal"),
-        (OperationalError(SECRET, {}, Exception(SECRET)), 503, "unavailable"),
-    ],
-)
-def test_a_failure_of_ours_tells_nothing(
+def test_a_request_keeps_the_id_it_came_with_where_it_is_one(
     client: TestClient,
-    monkeypatch: pytest.MonkeyPatch,
-    error: Exception,
-    status: int,
-    kind: str,
 ) -> None:
-    def fail() -> NoReturn:
-        raise error
+    kept = client.get("/nowhere", headers={"X-Request-ID": "mine-1"})
+    replaced = client.get("/nowhere", headers={"X-Request-ID": f"{SECRET} <b>"})
 
-    monkeypatch.setitem(OVERRIDES, get_read_db, fail)
-
-    response = client.get("/models")
-
-    assert_problem(response, status, kind)
-    assert response.headers.get("retry-after") == ("2" if status == 503 else None)
-
-
-def test_a_request_keeps_the_id_it_came_with(client: TestClient) -> None:
-    response = client.get("/nowhere", headers={"X-Request-ID": "mine-1"})
-
-    assert response.json()["request_id"] == "mine-1"
-
-
-def test_an_id_that_is_no_id_is_replaced(client: TestClient) -> None:
-    response = client.get("/nowhere", headers={"X-Request-ID": f"{SECRET} <b>"})
-
-    assert_problem(response, 404, "not-found")
+    assert kept.json()["request_id"] == "mine-1"
+    assert_problem(replaced, 404, "not-found")
 
 
 def test_the_log_tells_charges_and_no_value(

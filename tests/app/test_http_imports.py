@@ -19,7 +19,6 @@ from tests.app.clinic import (
     Put,
     Start,
     clinic,
-    many,
     model_json,
 )
 from tests.app.tenants import transaction
@@ -39,14 +38,6 @@ def test_an_export_is_the_very_file_that_was_imported(client: TestClient) -> Non
 
     assert made.status_code == 201
     assert exported.content == text.encode()
-
-
-def test_versions_count_up_within_a_name(client: TestClient, put: Put) -> None:
-    ids = [put(many(1), name) for name in ("a", "a", "b")]
-
-    versions = [client.get(f"/models/{one}").json()["version"] for one in ids]
-
-    assert versions == [1, 2, 1]
 
 
 class WritingModels(LoadedModels):

@@ -19,6 +19,7 @@ from tests.app.clinic import (
     Put,
     Start,
     clinic,
+    many,
     model_json,
 )
 from tests.app.tenants import transaction
@@ -74,6 +75,17 @@ def test_models_are_parsed_while_others_may_write(
         loaded = forget()
         assert send().status_code == 200
         assert loaded.n_parsed == 1
+
+
+def test_the_model_used_longest_ago_is_dropped(put: Put, engine: sa.Engine) -> None:
+    first, second, third = (put(many(1), name) for name in "abc")
+    loaded = LoadedModels(most=2)
+
+    with transaction(engine, is_read=True) as db:
+        for model_id in (first, second, first, third):
+            loaded.get(db, model_id)
+
+    assert [model_id for model_id, _ in loaded.models] == [first, third]
 
 
 def broken(path: tuple[Any, ...], value: Any) -> Json:

@@ -113,6 +113,15 @@ def test_nodes_that_share_a_child_are_refused(document, path, value):
     assert f"model.panels.panels[{place}].blend.trees" in refused(document)
 
 
+def test_panels_that_all_need_a_feature_are_refused(document):
+    panels = document["panels"]["panels"]
+    document["panels"]["panels"] = [panel for panel in panels if panel["features"]]
+    # Which have one length for all panels.
+    del document["panels"]["stopping"], document["ranges"]
+
+    assert refused(document) == ["model.panels.panels"]
+
+
 def test_numbers_too_large_to_add_up_leave_chances(document):
     place = place_of(document)
     blend = document["panels"]["panels"][place]["blend"]

@@ -5,6 +5,7 @@ change is in its state and in its database, and both are replaced before each te
 """
 
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -20,6 +21,10 @@ from askless.app.service.loaded import LoadedModels
 from askless.app.settings.settings import Settings
 
 DATABASE = "askless.db"
+# In memory a database is made and closed in a tenth of the time. Containers may have
+# little of it.
+MEMORY = Path("/dev/shm")
+ROOM = 2**30
 
 
 class KeptApp(NamedTuple):
@@ -42,7 +47,8 @@ class Applications:
         """Put a copy of a migrated file in the place of what tests have written."""
         for kept in self.kept:
             kept.app.state.engine.dispose()
-        for path in self.home.glob(f"{DATABASE}*"):
+        uploads = (self.home / "uploads").glob("*")
+        for path in (*self.home.glob(f"{DATABASE}*"), *uploads):
             path.unlink()
         shutil.copy(template, self.home / DATABASE)
         return f"sqlite:///{self.home / DATABASE}"
@@ -72,12 +78,22 @@ class Applications:
                 yield client
 
 
+@pytest.fixture(scope="session")
+def short_folder() -> Iterator[Path]:
+    # Short, since a socket's path is limited to some hundred bytes; not in a folder of
+    # ours, since the wheel opens every folder above its data to its own user.
+    has_room = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM
+    base = Path(tempfile.mkdtemp(prefix="ask", dir=MEMORY if has_room else "/tmp"))
+    base.chmod(0o755)
+    yield base
+    shutil.rmtree(base, ignore_errors=True)
+
+
 @pytest.fixture(scope="session", name="applications")
-def kept_applications(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Applications]:
+def kept_applications(short_folder: Path) -> Iterator[Applications]:
     """Those of a run; a fixture of the folders whose conftest names it."""
-    made = Applications(tmp_path_factory.mktemp("kept"))
+    made = Applications(short_folder / "kept")
+    made.home.mkdir()
     with made.stack:
         yield made
 

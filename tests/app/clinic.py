@@ -21,6 +21,8 @@ Json = dict[str, Any]
 # What the fixtures of conftest_http give.
 #: Makes a key; returns the headers that carry it.
 Make = Callable[..., dict[str, str]]
+#: Makes an application; takes whether it is local, and changes of the settings.
+MakeApp = Callable[..., FastAPI]
 Put = Callable[..., str]
 Start = Callable[..., Json]
 Answer = Callable[..., Any]

@@ -16,9 +16,11 @@ from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
+from fastapi import FastAPI
 
 from askless.app import cli
 from askless.app.errors import UnwantedError
+from askless.app.main import create_app
 from askless.app.processes.limited import (
     ChildLimits,
     IsWanted,
@@ -35,6 +37,7 @@ from askless.app.uploads import joined, parsing
 from askless.core.warm import warm_up
 from tests.app.jobs import Jobs
 from tests.applications import share_routes
+from tests.kept import Applications, kept_applications, short_folder  # noqa: F401  # fixtures
 from tests.levels import is_quick
 
 share_routes()
@@ -59,6 +62,12 @@ IN_CHILDREN = {
     "test_memory",
 }
 READERS = (parsing, joined, table_jobs, models)
+
+# Files that change their application itself, or read what it has counted.
+CHANGE_APPLICATIONS = {"test_http_operations", "test_telemetry", "test_rolling_upgrade"}
+# Settings of a home and a database differ in these two alone; reading the environment
+# takes as long as many a test.
+DEFAULTS = Settings()
 
 
 def pytest_collection_modifyitems(
@@ -123,24 +132,8 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-# In memory a database is made in a tenth of the time. Containers may have little of it.
-MEMORY = Path("/dev/shm")
-ROOM = 2**30
-
-
 @pytest.fixture(scope="session")
-def short_folder() -> Iterator[Path]:
-    # Short, since a socket's path is limited to some hundred bytes; not in a folder of
-    # ours, since the wheel opens every folder above its data to its own user.
-    has_room = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM
-    base = Path(tempfile.mkdtemp(prefix="ask", dir=MEMORY if has_room else "/tmp"))
-    base.chmod(0o755)
-    yield base
-    shutil.rmtree(base, ignore_errors=True)
-
-
-@pytest.fixture(scope="session")
-def postgres_wheel(short_folder: Path) -> Any:
+def postgres_wheel(short_folder: Path) -> Any:  # noqa: F811
     """The module that starts PostgreSQL servers, with folders of its own."""
     scratch, runtime = short_folder / "t", short_folder / "r"
     scratch.mkdir()
@@ -229,14 +222,38 @@ def engine_name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
+def is_kept(engine_name: str, request: pytest.FixtureRequest) -> bool:
+    """Whether the application of a test has served other tests, and will again."""
+    is_its_own = request.path.stem in CHANGE_APPLICATIONS
+    return engine_name == "sqlite" and "app" in request.fixturenames and not is_its_own
+
+
+@pytest.fixture
+def home(is_kept: bool, applications: Applications, tmp_path: Path) -> Path:
+    """The folder of the database and the uploads."""
+    return applications.home if is_kept else tmp_path
+
+
+@pytest.fixture
 def database_url(
-    engine_name: str, request: pytest.FixtureRequest, tmp_path: Path
+    engine_name: str,
+    is_kept: bool,
+    applications: Applications,
+    request: pytest.FixtureRequest,
+    short_folder: Path,  # noqa: F811
 ) -> Iterator[str]:
     """A fresh, migrated database; tests that ask for it run on both engines."""
     if engine_name == "sqlite":
-        path = tmp_path / "askless.db"
-        shutil.copy(request.getfixturevalue("sqlite_template"), path)
+        template: Path = request.getfixturevalue("sqlite_template")
+        if is_kept:
+            yield applications.renew_database(template)
+            return
+        # In memory closing it takes no time.
+        path = short_folder / f"{uuid4().hex}.db"
+        shutil.copy(template, path)
         yield f"sqlite:///{path}"
+        for file in short_folder.glob(f"{path.name}*"):
+            file.unlink()
         return
     server = request.getfixturevalue("postgres_server")
     template = request.getfixturevalue("postgres_template")
@@ -252,8 +269,23 @@ def database_url(
 
 
 @pytest.fixture
-def settings(database_url: str, tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path, database_url=database_url)
+def settings(database_url: str, home: Path) -> Settings:
+    return DEFAULTS.model_copy(update={"home": home, "database_url": database_url})
+
+
+@pytest.fixture
+def make_app(
+    settings: Settings, is_kept: bool, applications: Applications
+) -> Callable[..., FastAPI]:
+    """Make an application of the settings of a test, or of changed ones."""
+
+    def make(*, is_local: bool, **changes: Any) -> FastAPI:
+        changed = settings.model_copy(update=changes)
+        if is_kept and changed.home == applications.home:
+            return applications.find(changed, is_local=is_local)
+        return create_app(changed, is_local=is_local)
+
+    return make
 
 
 @pytest.fixture

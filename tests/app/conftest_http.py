@@ -8,11 +8,12 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import cache
 from itertools import cycle
 from json import dumps
 from pathlib import Path
 from shutil import copytree
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import sqlalchemy as sa
@@ -26,6 +27,7 @@ from askless.core.model.ensemble import Ensemble
 from tests.app.clinic import (
     Answer,
     Json,
+    MakeApp,
     Put,
     Start,
     Train,
@@ -35,29 +37,51 @@ from tests.app.clinic import (
     said,
 )
 from tests.app.jobs import Jobs
+from tests.kept import DATABASE, Applications
 
 #: Calls a function once a process and key; later copies what it wrote, and returns
 #: the same.
 Once = Callable[..., str]
-# By key: the folder with all that was written, and what was returned.
-KEPT: dict[tuple[str, ...], tuple[Path, str]] = {}
+
+
+class State(NamedTuple):
+    """All that tests have written."""
+
+    database: Path
+    uploads: Path
+
+    def copy_to(self, other: "State") -> None:
+        """Copy the uploads, and a database that others are connected to."""
+        with (
+            closing(sqlite3.connect(self.database)) as reader,
+            closing(sqlite3.connect(other.database)) as writer,
+        ):
+            reader.backup(writer)
+        copytree(self.uploads, other.uploads, dirs_exist_ok=True)
+
+
+# By key: what was written, and what was returned.
+KEPT: dict[tuple[str, ...], tuple[State, str]] = {}
 # Tables that have rows in a database without any history.
 AT_FIRST = {"tenants", "schema_state"}
 
 
 @pytest.fixture
-def app(settings: Settings) -> FastAPI:
-    return create_app(settings, is_local=True)
+def app(make_app: MakeApp) -> FastAPI:
+    return make_app(is_local=True)
 
 
 @pytest.fixture
-def client(app: FastAPI, request: pytest.FixtureRequest) -> Iterator[TestClient]:
+def client(
+    app: FastAPI, applications: Applications, request: pytest.FixtureRequest
+) -> Iterator[TestClient]:
     """A client of the application; by `make test-replicas` of two, in turns.
 
     Tests that look into the application have one.
     """
     looks_in = "app" in inspect.signature(request.function).parameters
-    with local_client(app, raise_server_exceptions=False) as made:
+    more = {"raise_server_exceptions": False}
+    with applications.client(app, "http://127.0.0.1", **more) as made:
         if looks_in or "ASKLESS_TEST_REPLICAS" not in os.environ:
             yield made
             return
@@ -91,11 +115,12 @@ def put(client: TestClient) -> Put:
 
 @pytest.fixture
 def start(client: TestClient, put: Put) -> Start:
-    """Start a session with a clinic's model."""
+    """Start a session, of a clinic's model unless another is named."""
+    put_once = cache(put)
 
     def start_session(budget: float | None = None, **more: Any) -> Json:
         if "model" not in more:
-            more["model"] = put()
+            more["model"] = put_once()
         response = client.post("/predict", json={"budget": budget, **more})
         assert response.status_code == 201, response.text
         made: Json = response.json()
@@ -111,27 +136,18 @@ def once(
     def build_once(build: Callable[[], str], *key: str) -> str:
         if engine.dialect.name != "sqlite":
             return build()
-        home = settings.home_dir
+        now = State(Path(engine.url.database or ""), settings.home_dir / "uploads")
         if key not in KEPT:
-            result, kept = build(), tmp_path_factory.mktemp("kept")
-            copy_state(home, kept)
+            result, folder = build(), tmp_path_factory.mktemp("kept")
+            kept = State(folder / DATABASE, folder / "uploads")
+            now.copy_to(kept)
             KEPT[key] = kept, result
         else:
             kept, result = KEPT[key]
-            copy_state(kept, home)
+            kept.copy_to(now)
         return result
 
     return build_once
-
-
-def copy_state(source: Path, target: Path) -> None:
-    """Copy a database that others are connected to, and the uploads beside it."""
-    with (
-        closing(sqlite3.connect(source / "askless.db")) as reader,
-        closing(sqlite3.connect(target / "askless.db")) as writer,
-    ):
-        reader.backup(writer)
-    copytree(source / "uploads", target / "uploads", dirs_exist_ok=True)
 
 
 def is_untouched(engine: sa.Engine) -> bool:

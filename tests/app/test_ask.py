@@ -96,25 +96,21 @@ def test_what_may_be_answered_is_told_of_every_type(feature, words):
     assert words in said
 
 
-def test_value_outside_the_range_is_asked_again_before_it_is_charged():
-    state, said = play(voters(AGE, PAIN), "630", "63", "stop", is_terminal=True)
+@pytest.mark.parametrize(
+    ("features", "lines", "value"),
+    [
+        ((AGE, PAIN), ("630", "63"), 63.0),
+        ((AGE, PAIN), ("78", "78"), 78.0),
+        ((PAIN, AGE), ("purple", "purple"), UNSEEN),
+        # Two slips are no repetition.
+        ((PAIN, AGE), ("purple", "pruple", "typical"), 3.0),
+    ],
+)
+def test_value_that_training_did_not_see_is_kept_when_repeated(features, lines, value):
+    state, said = play(voters(*features), *lines, "stop", is_terminal=True)
 
-    assert "Training saw 29 to 77 only. To keep it, repeat it." in said
-    assert [one.value for one in state.history] == [63.0]
-
-
-def test_value_outside_the_range_is_kept_when_repeated():
-    state, _ = play(voters(AGE, PAIN), "78", "78", "stop", is_terminal=True)
-
-    assert [one.value for one in state.history] == [78.0]
-
-
-def test_two_slips_are_no_repetition():
-    lines = ("purple", "pruple", "typical", "stop")
-
-    state, _ = play(voters(PAIN, AGE), *lines, is_terminal=True)
-
-    assert [one.value for one in state.history] == [3.0]
+    assert "To keep it, repeat it." in said
+    assert [one.value for one in state.history] == [value]
 
 
 def test_value_outside_the_range_is_taken_from_a_pipe_with_a_word():
@@ -284,6 +280,7 @@ def terminal(tmp_path):
     opened.close()
 
 
+@pytest.mark.full
 def test_case_is_worked_through_in_a_terminal(terminal):
     terminal.expect("a number > ")
     terminal.type("630")

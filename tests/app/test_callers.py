@@ -34,7 +34,7 @@ class Echo:
             body += message["body"]
             if not message["more_body"]:
                 break
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.15)
         headers = [(b"content-length", str(len(body)).encode())]
         start = {"type": "http.response.start", "status": 200, "headers": headers}
         await send(start)
@@ -43,7 +43,7 @@ class Echo:
 
 async def talk(app: Echo, kind: type[BoundedProtocol], *parts: bytes) -> bytes:
     """Send parts one after another; return all that comes until the end."""
-    config = Config(app, log_config=None, timeout_keep_alive=1)  # type: ignore[arg-type]  # as much of one as is called
+    config = Config(app, log_config=None, timeout_keep_alive=0.1)  # type: ignore[arg-type]  # as much of one as is called
     config.load()
     loop, state = asyncio.get_running_loop(), ServerState()
     made = await loop.create_server(lambda: kind(config, state, {}), "127.0.0.1", 0)

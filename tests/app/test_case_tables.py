@@ -11,7 +11,6 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from askless.app.documents.session.cases import CaseDocument, answered_names
-from askless.app.service.loop import cases
 from tests.app.clinic import Answer, Json, Play, Put, Start, clinic, model_json
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_cases"]
@@ -146,19 +145,6 @@ def test_an_unknown_model_has_no_cases(play: Play, make: Make) -> None:
     assert make("clinik").json()["detail"].count("clinic") == 1
     assert make("").status_code == 422
     assert make("clinic\0").json()["errors"][0]["field"] == "dataset.cases_of"
-
-
-def test_too_many_cases_are_refused(
-    monkeypatch: pytest.MonkeyPatch, play: Play, make: Make
-) -> None:
-    play(10, 40, "0")
-    play(11, 50, "0")
-    monkeypatch.setattr(cases, "MOST_CASES", 1)
-
-    (refusal,) = make().json()["errors"]
-
-    assert refusal["field"] == "since"
-    assert "at most 1 cases: ask for a shorter span" in refusal["rule"]
 
 
 def test_versions_that_disagree_about_a_column_make_no_table(

@@ -56,10 +56,6 @@ def test_certification_survives_the_round_trip() -> None:
     assert through_json(model) == model
 
 
-def test_model_without_one_is_written_as_before() -> None:
-    assert "certification" not in document_of(Model("m", clinic(), "disease"))
-
-
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -102,15 +98,6 @@ def test_state_keeps_its_wish_and_whether_it_is_led() -> None:
     back = state_from_json(raw, ensemble.catalogue)
 
     assert (back.stop, back.coverage, back.is_led) == (wish, 0.9, False)
-
-
-def test_state_without_a_wish_is_written_as_before() -> None:
-    ensemble = certified()
-
-    raw = state_to_json(machine.start(ensemble, None), ensemble.catalogue)
-
-    assert not {"is_led", "coverage"} & set(raw)
-    assert not {"disagreement", "delta"} & set(raw["stop"])
 
 
 # Specs.
@@ -188,20 +175,15 @@ def test_refusal_takes_the_certificate_away_and_is_said_to(
 def test_session_without_a_certificate_says_why_and_asks_on(
     start: Start, answer: Answer
 ) -> None:
-    session = start(None, stop=WISH)
+    session, without = start(None, stop=WISH), start(None)
 
     after = answer(session, ("age", 63)).json()
 
+    assert without["certificate"] is None
+    assert without["prediction"]["label_set"] is None
     assert not after["certificate"]["in_force"]
     assert "no rows set aside" in after["certificate"]["why"]
     assert not after["should_stop"]
-
-
-def test_session_that_asks_for_none_has_none(start: Start) -> None:
-    session = start(None)
-
-    assert session["certificate"] is None
-    assert session["prediction"]["label_set"] is None
 
 
 def test_label_set_comes_with_the_end(start: Start, answer: Answer, put: Put) -> None:

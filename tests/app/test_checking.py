@@ -76,9 +76,10 @@ def said(tmp_path, run):
     return run("check", tmp_path / "t.csv", "--spec", tmp_path / "s.json")
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_check_says_what_it_understood(said):
+    words = [" ".join(one.replace("│", " ").split()) for one in said.out.splitlines()]
+
+    for line in (
         "age number 25 % 31 to 50 2.00",
         "sex category 0 % 2: f, m 2.00",
         "lab_a number 25 % 0.5 to 2.5 3.00 draw",
@@ -88,19 +89,9 @@ def said(tmp_path, run):
         "Ignored: Unnamed: 0, id",
         "Classes: sick 50 %, well 50 %",
         "4 rows, 5 features, classes sick, well: ready to train",
-    ],
-)
-def test_check_says_what_it_understood(said, line):
-    words = [" ".join(one.replace("│", " ").split()) for one in said.out.splitlines()]
-
-    assert line in words
-
-
-def test_check_fits_a_hundred_columns(said):
+    ):
+        assert line in words
     assert max(map(len, said.out.splitlines())) <= 100
-
-
-def test_check_warns_of_columns_without_a_name(said):
     assert "ignored columns: Unnamed: 0 (has no name)" in said.err
 
 
@@ -125,12 +116,9 @@ def test_check_says_where_missing_values_are_information(algorithm):
     assert noted(algorithm=algorithm) == [f"{NOTE} nothing."]
 
 
-@pytest.mark.parametrize("algorithm", ["adaboost", "random_forest", "cascade"])
-def test_check_of_what_fills_no_gap_says_nothing_of_them(algorithm):
-    assert noted(algorithm=algorithm) == []
-
-
-def test_check_of_a_table_without_gaps_says_nothing_of_them():
+def test_check_says_nothing_of_gaps_that_nothing_fills_or_that_are_none():
+    for algorithm in ("adaboost", "random_forest", "cascade"):
+        assert noted(algorithm=algorithm) == []
     assert noted(ignore=["age", "ca"]) == []
 
 

@@ -10,9 +10,8 @@ import pytest
 from askless.app.batch.budgets import parse_budget
 from askless.app.cli import models
 from askless.app.documents import files
-from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
-from askless.core.model.hypotheses import Stump
-from tests.small import ensemble_of
+from askless.core.catalogue.catalogue import Feature
+from tests.app.test_ask import voters
 from tests.talks import play
 
 pytest_plugins = ["tests.app.conftest_small"]
@@ -156,29 +155,12 @@ def test_slip_in_a_category_is_not_charged_on_a_terminal(model):
     assert [answer.value for answer in state.history] == [0.7, 1.0]
 
 
-def test_new_category_can_be_kept_by_repeating_it(model):
-    ensemble = files.load_model(model).ensemble
-
-    state, _ = play(ensemble, "0.7", "purple", "purple", "stop", is_terminal=True)
-
-    assert state.history[-1].value == UNSEEN
-
-
-def odd_ensemble(*features):
-    """A model with one stump on each feature, whatever they are called."""
-    stumps = [
-        Stump(i, 1.0, (1,), is_category=one.type == "category")
-        for i, one in enumerate(features)
-    ]
-    return ensemble_of(stumps, Catalogue(features))
-
-
 SIGNS = Feature("sign", "category", categories=("go", "list", "stop", "x = y"))
 
 
 @pytest.mark.parametrize("category", SIGNS.categories)
 def test_category_wins_over_the_command_of_its_name(category):
-    state, _ = play(odd_ensemble(SIGNS, Feature("x")), category)
+    state, _ = play(voters(SIGNS, Feature("x")), category)
 
     assert [answer.value for answer in state.history] == [
         SIGNS.categories.index(category)
@@ -186,21 +168,21 @@ def test_category_wins_over_the_command_of_its_name(category):
 
 
 def test_command_in_capitals_is_one_beside_a_category_of_its_name():
-    state, said = play(odd_ensemble(SIGNS, Feature("x")), "LIST", "STOP", "go")
+    state, said = play(voters(SIGNS, Feature("x")), "LIST", "STOP", "go")
 
     assert state.history == ()
     assert "x: x, 1.00" in said
 
 
 def test_session_ends_with_its_input_where_stop_is_a_category():
-    state, _ = play(odd_ensemble(SIGNS))
+    state, _ = play(voters(SIGNS))
 
     assert state.history == ()
 
 
 @pytest.mark.parametrize("line", ["a=b = 1", "a=b=1", "a=b =1"])
 def test_feature_with_an_equals_sign_is_named(line):
-    ensemble = odd_ensemble(SIGNS, Feature("a"), Feature("a=b"))
+    ensemble = voters(SIGNS, Feature("a"), Feature("a=b"))
 
     state, _ = play(ensemble, line)
 
@@ -208,13 +190,13 @@ def test_feature_with_an_equals_sign_is_named(line):
 
 
 def test_known_value_of_a_feature_with_an_equals_sign_is_read():
-    ensemble = odd_ensemble(SIGNS, Feature("a=b"))
+    ensemble = voters(SIGNS, Feature("a=b"))
 
     assert models.parse_known(["a=b = 2"], ensemble) == {1: 2.0}
 
 
 def test_slip_in_a_named_category_is_not_charged_on_a_terminal():
-    ensemble = odd_ensemble(Feature("x"), SIGNS)
+    ensemble = voters(Feature("x"), SIGNS)
 
     state, said = play(ensemble, "sign = slip", "stop", is_terminal=True)
 
@@ -223,9 +205,7 @@ def test_slip_in_a_named_category_is_not_charged_on_a_terminal():
 
 
 def test_answer_to_nothing_asked_must_name_its_feature():
-    state, said = play(
-        odd_ensemble(Feature("x")), "ordered", "7", "x = 7", is_terminal=True
-    )
+    state, said = play(voters(Feature("x")), "ordered", "7", "x = 7", is_terminal=True)
 
     assert "must be NAME = ANSWER, or stop" in said
     assert [answer.outcome for answer in state.history] == ["ordered", "value"]

@@ -105,15 +105,20 @@ def test_what_has_failed_is_tried_again_and_what_was_cancelled_is_not(
     assert names.count("heart-cleveland") == count
 
 
-def test_a_start_tells_the_address_and_always_the_same_key(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ASKLESS_HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_a_start_tells_the_address_and_always_the_same_key(
+    run: Run, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ASKLESS_DEMO", "1")
     monkeypatch.setenv("ASKLESS_ADDRESS", "http://localhost:18000")
 
     told, again = (run("migrate").out.splitlines()[-1] for _ in range(2))
-    (tmp_path / DEMO_KEY).unlink()
+    (own_home / DEMO_KEY).unlink()
     other = run("migrate").out.splitlines()[-1]
     key = "key_" + other.split("askl_")[1].split("_")[0]
     run("keys", "revoke", key, "--tenant", "demo")
@@ -125,13 +130,13 @@ def test_a_start_tells_the_address_and_always_the_same_key(
     assert other != told, "a key that is lost can't be told again"
     assert "askl_" not in revoked
     assert "askless keys create NAME --tenant demo" in revoked
-    assert (tmp_path / DEMO_KEY).stat().st_mode & 0o077 == 0
+    assert (own_home / DEMO_KEY).stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.usefixtures("own_home")
 def test_a_first_case_is_ready_once_its_model_is(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ASKLESS_HOME", str(tmp_path))
     monkeypatch.setenv("ASKLESS_DEMO", "1")
     before = run("migrate").out
     settings = Settings()
@@ -153,16 +158,12 @@ def test_a_first_case_is_ready_once_its_model_is(
     assert (again, len(ids)) == (told, 1)
 
 
-def test_nothing_is_seeded_unasked(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ASKLESS_HOME", str(tmp_path))
-
+def test_nothing_is_seeded_unasked(run: Run, own_home: Path) -> None:
     said = run("migrate").out
 
     assert said == "the database is up to date\n"
     assert "demo" not in run("tenants", "list").out
-    assert not (tmp_path / DEMO_KEY).exists()
+    assert not (own_home / DEMO_KEY).exists()
 
 
 def test_an_address_is_one_for_a_browser(
@@ -182,11 +183,8 @@ def questions_of(played: str) -> list[str]:
 
 
 @pytest.mark.full  # The training of the demo, whole.
-def test_demo_plays_an_easy_and_a_hard_case_and_leaves_its_model(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ASKLESS_HOME", str(tmp_path))
-
+@pytest.mark.usefixtures("own_home")
+def test_demo_plays_an_easy_and_a_hard_case_and_leaves_its_model(run: Run) -> None:
     played = run("demo", "--no-serve")
 
     engine = create_engine(Settings().url)

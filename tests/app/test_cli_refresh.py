@@ -65,7 +65,7 @@ def test_no_connection_is_kept_while_a_challenge_is_open(
 def test_if_due_does_nothing_until_the_monitor_says_so(run: Run, work: Work) -> None:
     work("1", a=1.0, b=1.0)
     early = run("refresh", NAME, "--if-due")
-    for _ in range(50):
+    for _ in range(30):
         work("0", a=1.0, b=1.0)
 
     due = run("refresh", NAME, "--if-due", "--by-rule")

@@ -24,29 +24,31 @@ def modules_of(code):
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], []])
-def test_help_and_version_import_nothing_dear(words):
-    code = f"""
+def test_help_and_version_import_nothing_dear():
+    loaded = modules_of("""
 import sys
-sys.argv = ["askless", *{words}]
 from askless.app.cli import main
-try:
-    main()
-except SystemExit:
-    pass
-"""
-    found = modules_of(code)
+for words in (["--help"], ["--version"], []):
+    sys.argv = ["askless", *words]
+    try:
+        main()
+    except SystemExit:
+        pass
+""")
 
-    assert "typer" in found
-    assert DEAR & found == set()
+    assert "typer" in loaded
+    assert DEAR & loaded == set()
 
 
+# Each of the three reads all that the command imports, in a process of its own.
+@pytest.mark.full
 def test_command_starts_without_what_few_of_them_need():
-    found = modules_of("from askless.app.cli import models, tables")
+    loaded = modules_of("from askless.app.cli import models, tables")
 
-    assert {"sklearn", "scipy.optimize", "scipy.stats", "sqlalchemy"} & found == set()
+    assert {"sklearn", "scipy.optimize", "scipy.stats", "sqlalchemy"} & loaded == set()
 
 
+@pytest.mark.full
 def test_commands_service_and_worker_start_without_what_extras_bring():
     loaded = modules_of("""
 import importlib, pkgutil
@@ -90,7 +92,10 @@ def test_command_says_the_sentence_of_the_table(name):
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [("askless sel", "select"), ("askless ask --bud", "--budget")],
+    [
+        ("askless sel", "select"),
+        pytest.param("askless ask --bud", "--budget", marks=pytest.mark.full),
+    ],
 )
 def test_shell_completes_commands_and_options(words, expected):
     place = str(len(words.split()) - 1)

@@ -53,7 +53,7 @@ def failing(error: Exception) -> Callable[[], NoReturn]:
         (InternalError("", {}, Exception(SECRET)), 500, "http.crashed"),
     ],
 )
-def test_a_failure_of_ours_is_logged_once(
+def test_a_failure_of_ours_is_logged_once_and_tells_nothing(
     caplog: pytest.LogCaptureFixture,
     client: TestClient,
     monkeypatch: pytest.MonkeyPatch,
@@ -67,6 +67,9 @@ def test_a_failure_of_ours_is_logged_once(
     response = client.get("/models")
 
     assert response.status_code == status
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.headers.get("retry-after") == ("2" if status == 503 else None)
+    assert SECRET not in response.text
     events = [one.getMessage() for one in caplog.records if one.name == "askless"]
     assert events[-2:] == [event, "http.request"]
     assert events.count(event) == 1

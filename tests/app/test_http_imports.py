@@ -41,14 +41,6 @@ def test_an_export_is_the_very_file_that_was_imported(client: TestClient) -> Non
     assert exported.content == text.encode()
 
 
-def test_versions_count_up_within_a_name(client: TestClient, put: Put) -> None:
-    ids = [put(many(1), name) for name in ("a", "a", "b")]
-
-    versions = [client.get(f"/models/{one}").json()["version"] for one in ids]
-
-    assert versions == [1, 2, 1]
-
-
 class WritingModels(LoadedModels):
     """During whose parsing somebody else writes to the database."""
 
@@ -83,6 +75,17 @@ def test_models_are_parsed_while_others_may_write(
         loaded = forget()
         assert send().status_code == 200
         assert loaded.n_parsed == 1
+
+
+def test_the_model_used_longest_ago_is_dropped(put: Put, engine: sa.Engine) -> None:
+    first, second, third = (put(many(1), name) for name in "abc")
+    loaded = LoadedModels(most=2)
+
+    with transaction(engine, is_read=True) as db:
+        for model_id in (first, second, first, third):
+            loaded.get(db, model_id)
+
+    assert [model_id for model_id, _ in loaded.models] == [first, third]
 
 
 def broken(path: tuple[Any, ...], value: Any) -> Json:

@@ -153,32 +153,26 @@ def test_a_plan_is_what_a_session_buys(
     assert budget is None or plan["total"] <= budget
 
 
-def test_a_model_with_an_open_session_is_not_deleted(
+def test_a_model_with_a_session_that_is_open_or_waits_is_not_deleted(
     client: TestClient, put: Put, start: Start
 ) -> None:
     model_id = put()
     session = start(60.0, model=model_id)
 
     refused = client.delete(f"/models/{model_id}")
+    ordered = {"answers": [said("age", "ordered")]}
+    client.post(f"/predict/{session['id']}/answers", json=ordered)
     client.post(f"/predict/{session['id']}/stop")
+    waiting = client.delete(f"/models/{model_id}")
+    came = {"answers": [said("age", 63)]}
+    client.post(f"/predict/{session['id']}/answers", json=came)
     deleted = client.delete(f"/models/{model_id}")
 
-    assert refused.status_code == 409
+    assert refused.status_code == waiting.status_code == 409
     assert refused.json()["type"] == "/problems/model-in-use"
     assert deleted.status_code == 204
     assert client.get(f"/models/{model_id}").status_code == 404
     assert client.get("/models").json()["items"] == []
-
-
-def test_a_model_that_waits_for_results_is_in_use(
-    client: TestClient, put: Put, start: Start
-) -> None:
-    model_id = put(many(1), "one")
-    session = start(None, model=model_id)
-    ordered = {"answers": [said("f0", "ordered")]}
-    client.post(f"/predict/{session['id']}/answers", json=ordered)
-
-    assert client.delete(f"/models/{model_id}").status_code == 409
 
 
 @only_sqlite

@@ -17,7 +17,7 @@ from askless.app.http.plumbing.deps import get_read_db
 from askless.app.main import create_app
 from askless.app.problems import KINDS
 from askless.app.settings.settings import Settings
-from tests.app.clinic import Answer, Json, Start, local_client
+from tests.app.clinic import Answer, Json, MakeApp, Start, local_client
 from tests.app.conftest import admin
 from tests.app.jobs import Jobs
 from tests.applications import OVERRIDES
@@ -102,24 +102,20 @@ def test_silent_workers_do_not_count(
 
 
 @only_sqlite
-def test_process_that_is_told_to_end_is_not_ready(
-    app: FastAPI, client: TestClient
+def test_what_ends_or_is_not_warm_or_has_a_full_disk_is_not_ready(
+    app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wait_until_ready(client)
 
     app.state.draining = True
-
     assert failing_of(client) == ["serving"]
-
-
-@only_sqlite
-def test_disk_that_is_full_is_not_ready(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wait_until_ready(client)
-
+    app.state.draining = False
+    app.state.is_warm.clear()
+    assert failing_of(client) == ["kernels"]
+    response = client.get("/readyz")
+    assert response.headers["content-type"] == "application/problem+json"
+    app.state.is_warm.set()
     monkeypatch.setattr(readiness, "LEAST_FREE", 1 << 62)
-
     assert failing_of(client) == ["space"]
 
 
@@ -199,26 +195,17 @@ TOKEN = "of-the-scraper-alone"
 
 
 @only_sqlite
-@pytest.mark.parametrize(
-    ("token", "sent", "status"),
-    [
-        (TOKEN, f"Bearer {TOKEN}", 200),
-        (TOKEN, "Bearer another", 401),
-        (TOKEN, None, 401),
-        (None, f"Bearer {TOKEN}", 401),
-    ],
-)
+@pytest.mark.parametrize("token", [TOKEN, None])
 def test_metrics_beyond_loopback_ask_for_their_token(
-    settings: Settings, token: str | None, sent: str | None, status: int
+    make_app: MakeApp, token: str | None
 ) -> None:
-    app = create_app(settings.model_copy(update={"scrape_token": token}))
-    headers = {} if sent is None else {"Authorization": sent}
+    with TestClient(make_app(is_local=False, scrape_token=token)) as client:
+        for sent in (f"Bearer {TOKEN}", "Bearer another", None):
+            headers = {} if sent is None else {"Authorization": sent}
+            status = 200 if token is not None and sent == f"Bearer {token}" else 401
 
-    with TestClient(app) as client:
-        response = client.get("/metrics", headers=headers)
-        alive = client.get("/livez")
-
-    assert (response.status_code, alive.status_code) == (status, 200)
+            assert client.get("/metrics", headers=headers).status_code == status
+        assert client.get("/livez").status_code == 200
 
 
 @only_sqlite
@@ -231,20 +218,6 @@ def test_load_is_not_counted_at_every_scrape(
     client.get("/metrics")
 
     assert app.state.metrics.registry.get_sample_value("askless_sessions_open") == 0
-
-
-@only_sqlite
-def test_kernels_that_are_not_warm_are_not_ready(
-    app: FastAPI, client: TestClient
-) -> None:
-    wait_until_ready(client)
-    app.state.is_warm.clear()
-
-    response = client.get("/readyz")
-
-    assert response.status_code == 503
-    assert response.headers["content-type"] == "application/problem+json"
-    assert response.json()["checks"]["kernels"] == "failing"
 
 
 def test_a_database_without_its_tables_is_alive_and_not_ready(

@@ -47,33 +47,18 @@ def test_session_charges_the_prices_of_its_list(
 
 
 @only_sqlite
-def test_question_is_asked_and_priced_by_the_list(start: Start) -> None:
-    session = start(60.0, prices=LAB)
-
-    question = session["question"]
-
-    assert (question["feature"], question["price"]) == ("age", 2.0)
-    prices = {one["feature"]: one["price"] for one in question["alternatives"]}
-    assert prices["chol"] == 0.75
-
-
-@only_sqlite
-def test_session_shows_the_whole_list_in_force(
+def test_session_is_asked_and_priced_by_the_whole_list(
     client: TestClient, start: Start
 ) -> None:
     session = start(60.0, prices=LAB)
 
     again = client.get(f"/predict/{session['id']}").json()
 
+    question = session["question"]
     assert shown(session) == shown(again) == WHOLE_LIST
-
-
-@only_sqlite
-def test_without_a_list_prices_are_the_models(start: Start) -> None:
-    session = start(60.0)
-
-    assert session["prices"] is None
-    assert session["question"]["price"] == 1.0
+    assert (question["feature"], question["price"]) == ("age", 2.0)
+    prices = {one["feature"]: one["price"] for one in question["alternatives"]}
+    assert prices["chol"] == 0.75
 
 
 def test_server_that_starts_anew_goes_on_at_the_same_prices(

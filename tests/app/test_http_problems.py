@@ -3,17 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from sqlalchemy.exc import OperationalError
 
-from askless.app.http.plumbing.deps import get_read_db
-from askless.app.settings.settings import Settings
-from tests.app.clinic import Answer, Json, Put, Start, clinic, model_json
-from tests.applications import OVERRIDES
+from tests.app.clinic import Answer, Json, MakeApp, Put, Start, clinic, model_json
 
 pytest_plugins = ["tests.app.conftest_http"]
 pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
@@ -129,13 +125,8 @@ def test_json_to_train_is_not_read_past_its_limit(app: FastAPI) -> None:
 
 
 @pytest.fixture
-def settings(database_url: str, tmp_path: Any) -> Settings:
-    return Settings(
-        home=tmp_path,
-        database_url=database_url,
-        max_body_bytes=20_000,
-        max_upload_bytes=200_000,
-    )
+def app(make_app: MakeApp) -> FastAPI:
+    return make_app(is_local=True, max_body_bytes=20_000, max_upload_bytes=200_000)
 
 
 def test_an_upload_may_be_larger_than_other_bodies(client: TestClient) -> None:
@@ -188,6 +179,7 @@ WRONG_BESIDE = [
     (b'"a b' + b"c" * 300 + b'": 1', "(a name that is not shown)"),
     ('"Größe": 1'.encode(), "Größe"),
     (b'"policy": "SECRET"', "policy"),
+    (b'"client_ref": "' + b"x" * 201 + b'"', "client_ref"),
     (b'"seed": 1.5', "seed"),
     (b'"seed": true', "seed"),
     (b'"seed": -1', "seed"),
@@ -311,47 +303,14 @@ def test_a_plan_needs_an_amount(client: TestClient, put: Put) -> None:
         assert refused_fields(client.get(path + budget)) == ["budget"]
 
 
-def test_a_wrong_if_match_is_refused(start: Start, answer: Answer) -> None:
-    headers = {"If-Match": SECRET}
-
-    response = answer(start(60.0), ("age", 3), headers=headers)
-
-    assert_problem(response, 422, "invalid-request")
-
-
-def test_a_crash_is_500_and_tells_nothing(app: FastAPI, client: TestClient) -> None:
-    def crash() -> NoReturn:
-        raise RuntimeError(SECRET)
-
-    app.add_api_route("/crash", crash, response_model=None)
-
-    assert_problem(client.get("/crash"), 500, "internal")
-
-
-def test_a_database_that_does_not_answer_is_503(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
+def test_a_request_keeps_the_id_it_came_with_where_it_is_one(
+    client: TestClient,
 ) -> None:
-    def fail() -> NoReturn:
-        raise OperationalError(SECRET, {}, Exception(SECRET))
+    kept = client.get("/nowhere", headers={"X-Request-ID": "mine-1"})
+    replaced = client.get("/nowhere", headers={"X-Request-ID": f"{SECRET} <b>"})
 
-    monkeypatch.setitem(OVERRIDES, get_read_db, fail)
-
-    response = client.get("/models")
-
-    assert_problem(response, 503, "unavailable")
-    assert response.headers["retry-after"] == "2"
-
-
-def test_a_request_keeps_the_id_it_came_with(client: TestClient) -> None:
-    response = client.get("/nowhere", headers={"X-Request-ID": "mine-1"})
-
-    assert response.json()["request_id"] == "mine-1"
-
-
-def test_an_id_that_is_no_id_is_replaced(client: TestClient) -> None:
-    response = client.get("/nowhere", headers={"X-Request-ID": f"{SECRET} <b>"})
-
-    assert_problem(response, 404, "not-found")
+    assert kept.json()["request_id"] == "mine-1"
+    assert_problem(replaced, 404, "not-found")
 
 
 def test_the_log_tells_charges_and_no_value(

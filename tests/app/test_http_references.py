@@ -190,7 +190,7 @@ def test_a_truncated_footer_is_refused_by_the_files_name(
     assert [one["field"] for one in response.json()["errors"]] == ["table 2.parquet"]
 
 
-def test_a_model_is_applied_as_to_an_upload(
+def test_a_model_is_applied_as_to_an_upload_by_orders_that_fit(
     client: TestClient, jobs: Jobs, place: Path
 ) -> None:
     made = refer(client, place)
@@ -210,15 +210,7 @@ def test_a_model_is_applied_as_to_an_upload(
 
         assert results[0] == results[1]
 
-
-def test_names_of_an_order_are_judged_at_once(
-    client: TestClient, jobs: Jobs, place: Path
-) -> None:
-    made = refer(client, place)
-    started = start(client, made["id"])
-    jobs.worker().work()
-    model_id = client.get(f"/train/{started['id']}").json()["model_id"]
-
+    # Names of an order are judged at once.
     for kind, order, field in [
         ("predict", {"budgets": [1], "keep": ["nobody"]}, "keep"),
         ("evaluate", {"group_by": "nobody"}, "group_by"),

@@ -33,6 +33,8 @@ def test_a_session_is_changed_if_it_is_one_that_the_caller_names(
     erased = client.delete(f"/predict/{other['id']}", headers=headers)
 
     assert answered.status_code == status
+    if status == 412:
+        assert answered.json()["type"] == "/problems/version-mismatch"
     assert erased.status_code == (204 if status == 200 else status)
 
 

@@ -20,21 +20,20 @@ from starlette.requests import ClientDisconnect
 
 from askless.app.errors import UnwantedError
 from askless.app.http.plumbing.turns import read_in_turn
-from askless.app.main import create_app
 from askless.app.settings.settings import Settings
 from askless.app.store.blobs import Blobs
 from askless.app.uploads import parsing
 from askless.core.errors import Refusal, RefusedError
+from tests.app.clinic import MakeApp
 
 pytest_plugins = ["tests.app.conftest_http"]
 
 
 @pytest.fixture
-def app(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> FastAPI:
-    changed = {"max_rows": 1000, "parse_memory_bytes": 200_000_000}
+def app(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> FastAPI:
     monkeypatch.setattr(parsing, "BYTES_OF_COLUMN", 200_000)
     monkeypatch.setattr(parsing, "CELL_BYTES", 1000)
-    return create_app(settings.model_copy(update=changed), is_local=True)
+    return make_app(is_local=True, max_rows=1000, parse_memory_bytes=200_000_000)
 
 
 def parquet(**columns: Any) -> bytes:

@@ -11,21 +11,19 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from askless.app.documents.http.sessions import PredictRequest
-from askless.app.main import create_app
 from askless.app.records import DEFAULT_TENANT, Caller, Limits, Moment
 from askless.app.service import sessions
 from askless.app.service.loaded import LoadedModels
-from askless.app.settings.settings import Settings
 from askless.app.store.database.engine import transaction
-from tests.app.clinic import Make, clinic, form, model_json
+from tests.app.clinic import Make, MakeApp, clinic, form, model_json
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
 
 
 @pytest.fixture
-def app(settings: Settings) -> FastAPI:
+def app(make_app: MakeApp) -> FastAPI:
     """Served beyond loopback: keys are asked for."""
-    return create_app(settings)
+    return make_app(is_local=False)
 
 
 def test_a_table_has_at_most_a_keys_rows_and_columns(

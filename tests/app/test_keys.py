@@ -1,6 +1,6 @@
 """Keys: who may call, what for and how often."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,19 +9,19 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from askless.app.http.plumbing import auth
-from askless.app.main import OPEN, create_app
+from askless.app.main import OPEN
 from askless.app.service import keys
 from askless.app.settings.settings import Settings
-from tests.app.clinic import Make, clinic, model_json
+from tests.app.clinic import Make, MakeApp, clinic, model_json
 from tests.applications import openapi_document
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
 
 
 @pytest.fixture
-def app(settings: Settings) -> FastAPI:
+def app(make_app: MakeApp) -> FastAPI:
     """Served beyond loopback: keys are asked for."""
-    return create_app(settings)
+    return make_app(is_local=False)
 
 
 @pytest.fixture(scope="module")
@@ -75,37 +75,27 @@ def test_no_scope_opens_what_another_is_for(
         assert is_closed == 403, (method, path, scope)
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda token: token[:-1] + ("a" if token[-1] != "a" else "b"),
-        lambda token: token.replace("askl_", "askl_0", 1),
-        lambda token: token.replace("askl", "test", 1),
-        lambda _: "askl__",
-        lambda _: "askl_' OR 1=1 --_x",
-        lambda _: "askl_" + "9" * 10_000 + "_x",
-        lambda _: "",
-    ],
-)
-def test_a_token_that_is_no_key_is_refused(
-    client: TestClient, key: Make, spoil: Callable[[str], str]
-) -> None:
+def test_what_is_no_key_is_refused(client: TestClient, key: Make) -> None:
     token = key()["Authorization"].removeprefix("Bearer ")
+    other_end = "a" if token[-1] != "a" else "b"
+    for spoilt in (
+        f"Bearer {token[:-1]}{other_end}",
+        f"Bearer {token.replace('askl_', 'askl_0', 1)}",
+        f"Bearer {token.replace('askl', 'test', 1)}",
+        "Bearer askl__",
+        "Bearer askl_' OR 1=1 --_x",
+        f"Bearer askl_{'9' * 10_000}_x",
+        "Bearer ",
+        "Basic YTpi",
+    ):
+        asked = client.get("/models", headers={"Authorization": spoilt})
 
-    asked = client.get("/models", headers={"Authorization": f"Bearer {spoil(token)}"})
-
-    assert asked.status_code == 401
-    assert asked.json()["type"] == "/problems/unauthorized"
-
-
-def test_other_ways_to_authorize_are_refused(client: TestClient) -> None:
-    asked = client.get("/models", headers={"Authorization": "Basic YTpi"})
-
-    assert asked.status_code == 401
+        assert asked.status_code == 401, spoilt
+        assert asked.json()["type"] == "/problems/unauthorized"
 
 
 def test_a_key_that_has_expired_is_refused(client: TestClient, key: Make) -> None:
-    soon = datetime.now(UTC) + timedelta(milliseconds=300)
+    soon = datetime.now(UTC) + timedelta(milliseconds=30)
     headers = key(expires_at=soon)
 
     while datetime.now(UTC) < soon:

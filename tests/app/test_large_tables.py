@@ -15,7 +15,7 @@ from tests.app.jobs import noisy_spec, noisy_table, undisturbed
 def place(tmp_path):
     """The table as CSV, as one Parquet file and as a folder of two; its spec."""
     (tmp_path / "data.csv").write_bytes(noisy_table())
-    (tmp_path / "spec.json").write_text(json.dumps(noisy_spec(30)))
+    (tmp_path / "spec.json").write_text(json.dumps(noisy_spec(6)))
     table = pyarrow.csv.read_csv(BytesIO(noisy_table()))
     (tmp_path / "parts").mkdir()
     write(tmp_path / "data.parquet", table)
@@ -75,11 +75,11 @@ def test_worker_reads_an_upload_in_parquet_a_column_at_a_time(jobs, place, monke
         StreamedTable, "__getitem__", note(StreamedTable.__getitem__, read)
     )
     content = (place / "data.parquet").read_bytes()
-    training = jobs.start(content, noisy_spec(20))
+    training = jobs.start(content, noisy_spec(6))
 
     jobs.worker().work()
 
-    assert jobs.document(training.id) == undisturbed(content, noisy_spec(20))
+    assert jobs.document(training.id) == undisturbed(content, noisy_spec(6))
     assert read == ["y", "a", "b", "c"]
 
 

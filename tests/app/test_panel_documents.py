@@ -2,7 +2,6 @@
 
 import csv
 import json
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -76,15 +75,6 @@ def test_any_panels_survive_the_round_trip(ensemble):
     assert through_json(model) == model
 
 
-def test_model_without_panels_has_none_after_the_round_trip(model):
-    plain = replace(model.ensemble, panels=None, policy="ordered")
-    plain = replace(plain, algorithm="adaboost_bt", ranges=())
-
-    again = through_json(Model("m", plain, "y"))
-
-    assert again.ensemble.panels is None
-
-
 def test_policy_panels_without_panels_is_refused(document):
     document["panels"] = None
 
@@ -121,6 +111,15 @@ def test_nodes_that_share_a_child_are_refused(document, path, value):
     set_at(document, f"panels.panels.{place}.blend.trees.{path}", value)
 
     assert f"model.panels.panels[{place}].blend.trees" in refused(document)
+
+
+def test_panels_that_all_need_a_feature_are_refused(document):
+    panels = document["panels"]["panels"]
+    document["panels"]["panels"] = [panel for panel in panels if panel["features"]]
+    # Which have one length for all panels.
+    del document["panels"]["stopping"], document["ranges"]
+
+    assert refused(document) == ["model.panels.panels"]
 
 
 def test_numbers_too_large_to_add_up_leave_chances(document):

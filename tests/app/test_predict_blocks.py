@@ -56,8 +56,15 @@ def predict(place, run):
     return predicted
 
 
-@pytest.mark.parametrize("options", [("--budget", "4,inf"), ("--budget-from", "purse")])
-@pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
+@pytest.mark.parametrize(
+    ("place", "options", "out"),
+    [
+        ("ordered", ("--budget", "4,inf"), "out.csv"),
+        ("sample", ("--budget", "4,inf"), "out.parquet"),
+        ("sample", ("--budget-from", "purse"), "out.csv"),
+    ],
+    indirect=["place"],
+)
 def test_row_groups_change_no_byte(place, predict, options, out, monkeypatch):
     whole, expected = predict(*options, out=out)
     write_table(place, made_columns())

@@ -156,6 +156,7 @@ def test_member_of_a_bundle_may_be_absent_below_its_price(place, predict):
         (("--budget", "1", "--keep", "idd"), "--keep: must be a column of the table"),
         (("--budget-from", "pursy"), "the nearest is 'purse'"),
         (("--budget-from", "chol"), "column chol: must be an amount"),
+        (("--budget-from", "chol"), "found nothing in row 2"),
     ],
 )
 def test_wrong_option_is_refused_with_its_name(predict, options, words):
@@ -163,10 +164,6 @@ def test_wrong_option_is_refused_with_its_name(predict, options, words):
 
     assert finished.code == 2
     assert words in finished.err
-
-
-def test_cell_that_is_no_budget_is_refused_with_its_row(predict):
-    assert "found nothing in row 2" in predict("--budget-from", "chol").err
 
 
 def test_table_without_rows_is_refused(place, predict):

@@ -41,32 +41,32 @@ def found_in(folder: Path) -> set[str]:
 
 @on_sqlite
 def test_no_file_of_the_database_has_what_was_erased(
-    client: TestClient, told: Json, tmp_path: Path
+    client: TestClient, told: Json, home: Path
 ) -> None:
-    before = found_in(tmp_path)
+    before = found_in(home)
 
     client.delete(f"/predict/{told['id']}")
 
     assert before == set(CANARIES)
-    assert found_in(tmp_path) == set()
+    assert found_in(home) == set()
     amounts = client.get(f"/predict/{told['id']}/ledger").json()["sums"]
     assert amounts[0]["net"] == 1.5
 
 
 @on_sqlite
 def test_what_a_reader_keeps_in_the_log_is_erased_after_it(
-    client: TestClient, told: Json, tmp_path: Path, engine: sa.Engine
+    client: TestClient, told: Json, home: Path, engine: sa.Engine
 ) -> None:
-    errands = Errands(engine, Blobs(f"file://{tmp_path}/up"), Settings(home=tmp_path))
+    errands = Errands(engine, Blobs(f"file://{home}/up"), Settings(home=home))
     with transaction(engine, None, is_read=True) as db:
         db.execute(sa.text("SELECT count(*) FROM sessions"))
         client.delete(f"/predict/{told['id']}")
-        meanwhile = found_in(tmp_path)
+        meanwhile = found_in(home)
 
     errands.empty_log()
 
     assert meanwhile == set(CANARIES)
-    assert found_in(tmp_path) == set()
+    assert found_in(home) == set()
 
 
 def test_no_row_has_what_was_erased(

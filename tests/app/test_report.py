@@ -175,12 +175,6 @@ def test_effects_of_several_classes_are_drawn_for_each() -> None:
     assert "var(--series-3)" in page[page.index("<svg") :]
 
 
-def test_same_page_is_written_again_to_the_byte() -> None:
-    model = Model("m", short(), "disease", curve=CURVE)
-
-    assert report_page(model) == report_page(model)
-
-
 def test_command_measures_rows_of_a_table_too(run: Callable, tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text(model_text(Model("m", short(), "disease")))
     rows = ["age,sex,chol,fbs,ecg,echo1,echo2,disease"]

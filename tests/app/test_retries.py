@@ -199,17 +199,16 @@ def test_of_requests_at_once_one_is_done(client: TestClient, put: Put) -> None:
     assert len(made) == len(client.get("/predict").json()["items"]) == 1
 
 
-@pytest.mark.parametrize("key", ["", "x" * 256, "\xe4", "a\tb"])
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
-def test_a_key_that_is_none_is_refused_by_its_name(
-    client: TestClient, key: str
-) -> None:
-    headers = {"Idempotency-Key": key.encode("latin-1")}
+def test_a_key_that_is_none_is_refused_by_its_name(client: TestClient) -> None:
+    for key in ("", "x" * 256, "\xe4", "a\tb"):
+        headers = {"Idempotency-Key": key.encode("latin-1")}
 
-    refused = client.post("/predict", json={"model": "m"}, headers=headers)
+        refused = client.post("/predict", json={"model": "m"}, headers=headers)
 
-    assert refused.status_code == 422
-    assert [one["field"] for one in refused.json()["errors"]] == ["Idempotency-Key"]
+        assert refused.status_code == 422
+        fields = [error["field"] for error in refused.json()["errors"]]
+        assert fields == ["Idempotency-Key"]
 
 
 def test_an_erased_session_leaves_no_answers(

@@ -1,9 +1,7 @@
 """What sessions say over HTTP and on pages of why they stop, and what outcomes mean."""
 
 from dataclasses import replace
-from pathlib import Path
 
-import pytest
 from fastapi.testclient import TestClient
 
 from askless.app.documents.words import MEANINGS
@@ -17,14 +15,6 @@ from tests.panels import make_ladder
 from tests.sessions import NEVER
 
 pytest_plugins = ["tests.app.conftest_http"]
-
-ROOT = Path(__file__).resolve().parents[2]
-SAID_OF_ALL = ("docs/api.md", "docs/faq.md", "docs/spec.md", "docs/glossary.md")
-OLD = "nothing that would be asked next fits what remains"
-
-
-def read(path: Path) -> str:
-    return " ".join(path.read_text(encoding="utf-8").split())
 
 
 def test_session_says_why_it_stops_and_what_remains(
@@ -94,31 +84,9 @@ def test_feature_that_could_be_used_is_said_not_to_lower_the_error() -> None:
     assert (why == HELPS_NOT) == can_use(ensemble, session, 1)
 
 
-@pytest.mark.parametrize("page", SAID_OF_ALL)
-def test_page_tells_what_is_not_there_from_what_nobody_has(page: str) -> None:
-    text = read(ROOT / page)
-
-    assert "missing cell" in text or "empty cell" in text
-    assert "say nothing about the case" in text or "say nothing about it" in text
-
-
 def test_contract_tells_what_is_not_there_from_what_nobody_has() -> None:
     said = MEANINGS[state.Outcome]
 
     assert "missing cell" in said["unavailable"]
     for outcome in ("refused", "unknown"):
         assert said[outcome].endswith("says nothing about the case")
-
-
-def test_sentence_that_was_false_is_gone() -> None:
-    tops = ("app", "askless", "core", "docs")
-    kinds = (".py", ".md", ".html")
-    files = [one for top in tops for one in (ROOT / top).rglob("*")]
-
-    found = [
-        str(one)
-        for one in [*files, ROOT / "README.md"]
-        if one.suffix in kinds and OLD in read(one)
-    ]
-
-    assert found == []

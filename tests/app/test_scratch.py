@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from askless.app.documents.spec.spec import read_spec
 from askless.app.uploads import Bounds, places, read_table, scratch
 from askless.app.uploads.checking import read_training
-from askless.app.uploads.scratch import DESCRIPTORS, LOOK, write_scratch
+from askless.app.uploads.scratch import DESCRIPTORS, write_scratch
 from askless.app.uploads.streams import (
     HeldTable,
     StreamedTable,
@@ -134,17 +134,24 @@ def test_any_table_is_what_the_whole_is(
     assert_same(streamed(path, block=block), whole(path))
 
 
-def test_a_table_longer_than_what_is_looked_at_is_the_same(tmp_path):
+@pytest.fixture
+def look(monkeypatch):
+    """How many characters are looked at: fewer than are."""
+    monkeypatch.setattr(scratch, "LOOK", 1 << 16)
+    return scratch.LOOK
+
+
+def test_a_table_longer_than_what_is_looked_at_is_the_same(tmp_path, look):
     path = tmp_path / "t.csv"
     row = b"1;2,5;" + b"w" * 990 + "é\n".encode()
-    path.write_bytes(b"a;b;c\n" + row * (LOOK // len(row) + 10))
+    path.write_bytes(b"a;b;c\n" + row * (look // len(row) + 10))
 
-    assert_same(streamed(path, block=1 << 16), whole(path))
+    assert_same(streamed(path, block=1 << 12), whole(path))
 
 
-def test_a_header_longer_than_what_is_looked_at_is_read_whole(tmp_path):
+def test_a_header_longer_than_what_is_looked_at_is_read_whole(tmp_path, look):
     path = tmp_path / "t.csv"
-    path.write_bytes(b"a,b\n1," + b"x" * LOOK + b"\n2,y\n")
+    path.write_bytes(b"a,b\n1," + b"x" * look + b"\n2,y\n")
 
     assert_same(streamed(path), whole(path))
 

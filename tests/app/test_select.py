@@ -95,23 +95,20 @@ def test_json_is_one_object(select: Any) -> None:
     assert "micros" not in out
 
 
-def test_selection_of_the_spec_is_used(select: Any) -> None:
-    _, out, _ = select("--json", spec="selection.json")
+@pytest.mark.parametrize(
+    ("options", "used"),
+    [
+        ((), ("sfs", "knn", 7)),
+        (("--method", "ifs2boost", "--learner", "stump"), ("ifs2boost", "stump", 7)),
+    ],
+)
+def test_selection_of_the_spec_is_used_but_for_options(
+    select: Any, options: tuple[str, ...], used: tuple[str, str, int]
+) -> None:
+    _, out, _ = select("--json", *options, spec="selection.json")
 
     told = json.loads(out)
-    assert (told["method"], told["learner"], told["rounds"]) == ("sfs", "knn", 7)
-
-
-def test_options_override_the_spec(select: Any) -> None:
-    arguments = ("--json", "--method", "ifs2boost", "--learner", "stump")
-    _, out, _ = select(*arguments, spec="selection.json")
-
-    told = json.loads(out)
-    assert (told["method"], told["learner"], told["rounds"]) == (
-        "ifs2boost",
-        "stump",
-        7,
-    )
+    assert (told["method"], told["learner"], told["rounds"]) == used
 
 
 def test_nothing_worth_knowing_is_an_answer(select: Any) -> None:

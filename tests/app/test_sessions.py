@@ -174,14 +174,6 @@ def test_what_a_caller_knows_a_case_by_is_shown_and_erased(
         assert db.scalar(sa.select(sessions.c.client_ref)) is None
 
 
-def test_a_reference_has_its_limits(client: TestClient, put: Put) -> None:
-    body = {"model": put(), "budget": None, "client_ref": "x" * 201}
-
-    refused = client.post("/predict", json=body)
-
-    assert [one["field"] for one in refused.json()["errors"]] == ["client_ref"]
-
-
 def test_a_session_names_the_version_that_it_asks(
     client: TestClient, put: Put, start: Start
 ) -> None:

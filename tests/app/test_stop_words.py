@@ -40,13 +40,25 @@ def complete(ensemble: Ensemble, budget: int | None) -> State:
     return state
 
 
-def test_what_would_not_help_is_said_with_what_remains():
-    ensemble = paneled(1, 2, 3)
+@pytest.mark.parametrize(
+    ("dearest", "budget", "words"),
+    [
+        (3, 7, "for the remaining 6.00 would lower the expected error"),
+        (3, None, "would lower the expected error"),
+        (
+            40,
+            7,
+            "for the remaining 6.00 would lower the expected error; something dearer "
+            "might",
+        ),
+    ],
+)
+def test_what_would_not_help_is_said_with_what_remains(dearest, budget, words):
+    ensemble = paneled(1, 2, dearest)
 
-    assert describe_stop(ensemble, complete(ensemble, 7)) == (
-        "nothing that could still be asked for the remaining 6.00 would lower the "
-        "expected error"
-    )
+    told = describe_stop(ensemble, complete(ensemble, budget))
+
+    assert told == f"nothing that could still be asked {words}"
 
 
 @pytest.mark.parametrize(
@@ -94,32 +106,34 @@ def test_what_going_on_would_gain_is_said(gain, standard_error, costs, words):
     assert not describe_stop(ensemble, observe(ensemble, going, 0, "value", 1.0))
 
 
-def test_something_dearer_might_help():
-    ensemble = paneled(1, 2, 40)
-
-    said = describe_stop(ensemble, complete(ensemble, 7))
-
-    assert said.endswith("would lower the expected error; something dearer might")
-
-
-def test_without_a_limit_no_amount_remains():
-    ensemble = paneled(1, 2, 3)
-
-    assert describe_stop(ensemble, complete(ensemble, None)) == (
-        "nothing that could still be asked would lower the expected error"
-    )
-
-
-def test_votes_of_which_the_next_is_too_dear_are_not_said_to_be_of_no_help():
-    ensemble, state = begun([4 * ONE, 9 * ONE, 2 * ONE], budget=8 * ONE)
+@pytest.mark.parametrize(
+    ("costs", "budget", "reason", "words"),
+    [
+        (
+            (4, 9, 2),
+            8,
+            "plan_complete",
+            "what would be bought next costs more than the remaining 4.00, but "
+            "something else is still affordable",
+        ),
+        (
+            (4, 9),
+            8,
+            "budget_exhausted",
+            "everything that could still be asked costs more than the remaining 4.00",
+        ),
+        ((4, 9), 4, "budget_exhausted", "nothing is left of the budget, and"),
+    ],
+)
+def test_votes_that_are_too_dear_are_not_said_to_be_of_no_help(
+    costs, budget, reason, words
+):
+    ensemble, state = begun([cost * ONE for cost in costs], budget=budget * ONE)
 
     state = observe(ensemble, state, 0, "value", 1.0)
 
-    assert state.stop_reason == "plan_complete"
-    assert describe_stop(ensemble, state) == (
-        "what would be bought next costs more than the remaining 4.00, but something "
-        "else is still affordable"
-    )
+    assert state.stop_reason == reason
+    assert describe_stop(ensemble, state).startswith(words)
 
 
 def test_product_that_is_too_dear_as_a_whole_is_what_would_be_bought_next():
@@ -130,27 +144,6 @@ def test_product_that_is_too_dear_as_a_whole_is_what_would_be_bought_next():
     assert state.stop_reason == "plan_complete"
     assert describe_stop(ensemble, state).startswith(
         "what would be bought next costs more"
-    )
-
-
-def test_all_that_is_left_is_too_dear():
-    ensemble, state = begun([4 * ONE, 9 * ONE], budget=8 * ONE)
-
-    state = observe(ensemble, state, 0, "value", 1.0)
-
-    assert state.stop_reason == "budget_exhausted"
-    assert describe_stop(ensemble, state) == (
-        "everything that could still be asked costs more than the remaining 4.00"
-    )
-
-
-def test_nothing_is_left_of_the_budget():
-    ensemble, state = begun([4 * ONE, 9 * ONE], budget=4 * ONE)
-
-    state = observe(ensemble, state, 0, "value", 1.0)
-
-    assert describe_stop(ensemble, state).startswith(
-        "nothing is left of the budget, and"
     )
 
 

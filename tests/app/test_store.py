@@ -30,6 +30,8 @@ from askless.app.store.schema import all_tables
 from tests.app.servers import CONTEXT
 from tests.app.tenants import transaction
 
+# Of each process that charges, and what all of them may together.
+N_CHARGES, BUDGET = 60, 150
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 OURS = set(all_tables().tables)
 
@@ -159,19 +161,16 @@ def test_ledger_is_append_only(
         assert db.scalars(sa.select(ledger_rows.c.amount)).all() == [10]
 
 
-def test_feature_is_charged_once_in_a_session(
-    engine: sa.Engine, session_id: str
+@pytest.mark.parametrize("amount", [10, -1], ids=["the same again", "negative"])
+def test_feature_is_charged_once_in_a_session_and_no_negative_amount(
+    engine: sa.Engine, session_id: str, amount: int
 ) -> None:
-    with transaction(engine) as db:
-        add_charge(db, session_id)
+    if amount > 0:
+        with transaction(engine) as db:
+            add_charge(db, session_id)
 
     with pytest.raises(IntegrityError), transaction(engine) as db:
-        add_charge(db, session_id)
-
-
-def test_negative_charge_is_impossible(engine: sa.Engine, session_id: str) -> None:
-    with pytest.raises(IntegrityError), transaction(engine) as db:
-        add_charge(db, session_id, -1)
+        add_charge(db, session_id, amount)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +227,7 @@ def charge(db: Transaction, session_id: str, amount: int) -> bool:
 def charge_often(url: str, session_id: str, number: int) -> int:
     """Charge 1 micro-unit again and again; return how often it was accepted."""
     engine, n_taken = create_engine(url), 0
-    for count in range(300):
+    for count in range(N_CHARGES):
         with transaction(engine) as db:
             if charge(db, session_id, 1):
                 add_charge(db, session_id, 1, f"{number}-{count}")
@@ -242,14 +241,14 @@ def test_racing_charges_are_neither_lost_nor_past_the_budget(
     database_url: str, engine: sa.Engine
 ) -> None:
     with transaction(engine) as db:
-        session_id = add_session(db, 777)
+        session_id = add_session(db, BUDGET)
 
-    with CONTEXT.Pool(4) as pool:
-        tasks = [(database_url, session_id, number) for number in range(4)]
+    with CONTEXT.Pool(3) as pool:
+        tasks = [(database_url, session_id, number) for number in range(3)]
         taken = pool.starmap(charge_often, tasks)
 
     with transaction(engine, is_read=True) as db:
         found = sessions.get(db, session_id)
         charged = db.scalar(sa.select(sa.func.sum(ledger_rows.c.amount)))
     assert found is not None
-    assert found.spent == charged == sum(taken) == 777
+    assert found.spent == charged == sum(taken) == BUDGET

@@ -11,12 +11,10 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import event
 
-from askless.app.main import create_app
 from askless.app.service import keys
-from askless.app.settings.settings import Settings
 from askless.app.store.database.engine import transaction
 from askless.app.store.schema import all_tables
-from tests.app.clinic import clinic, form, model_json, said
+from tests.app.clinic import MakeApp, clinic, form, model_json, said
 from tests.app.jobs import Jobs
 from tests.applications import openapi_document
 
@@ -37,8 +35,8 @@ FOR_ALL = {
 
 
 @pytest.fixture
-def app(settings: Settings) -> FastAPI:
-    return create_app(settings)
+def app(make_app: MakeApp) -> FastAPI:
+    return make_app(is_local=False)
 
 
 @pytest.fixture

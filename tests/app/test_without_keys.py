@@ -15,7 +15,7 @@ from askless.app.records import DEFAULT_TENANT
 from askless.app.service import keys
 from askless.app.settings.settings import Settings
 from askless.app.store.database.engine import transaction
-from tests.app.clinic import clinic, local_client, model_json
+from tests.app.clinic import MakeApp, clinic, local_client, model_json
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -24,9 +24,9 @@ NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 
 
 @pytest.fixture
-def app(settings: Settings) -> FastAPI:
+def app(make_app: MakeApp) -> FastAPI:
     """Served beyond loopback: keys are asked for."""
-    return create_app(settings)
+    return make_app(is_local=False)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from tests.app.conftest import (  # noqa: F401  # fixtures
     warm_kernels,
 )
 from tests.app.servers import Server
-from tests.kept import Applications, kept_applications  # noqa: F401  # a fixture
+from tests.kept import Applications, kept_applications, short_folder  # noqa: F401  # fixtures
 from tests.pages.site import BROWSER, Site, fill, heart
 from tests.pages.visitors import Visitor
 

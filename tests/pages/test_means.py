@@ -42,28 +42,21 @@ def sessions_of(client: TestClient) -> list[dict[str, Any]]:
     return [client.get(f"/predict/{item['id']}").json() for item in items]
 
 
-def test_mean_and_most_are_those_of_the_session(
-    client: TestClient, aimed_id: str
+@pytest.mark.parametrize(("most", "limit"), [("4", 4), ("", None)])
+def test_mean_and_most_if_any_are_those_of_the_session(
+    client: TestClient, aimed_id: str, most: str, limit: int | None
 ) -> None:
-    made = send(client, aimed_id, limit="mean", budget="4", **{FIELD: "2,5"})
+    made = send(client, aimed_id, limit="mean", budget=most, **{FIELD: "2,5"})
 
     (session,) = sessions_of(client)
     page = client.get(made.headers["location"]).text
     assert made.status_code == 303
     assert session["aim"]["mean_budget"] == 2.5
-    assert session["budget"]["limit"] == 4
+    assert session["budget"]["limit"] == limit
     assert (
         "With a mean budget of 2.50 cases cost 2.50 on average, and 25 of 100 are wrong"
         in re.sub(r"\s+", " ", page)
     )
-
-
-def test_mean_needs_no_most(client: TestClient, aimed_id: str) -> None:
-    send(client, aimed_id, limit="mean", budget="", **{FIELD: "2.5"})
-
-    (session,) = sessions_of(client)
-    assert session["budget"]["limit"] is None
-    assert session["aim"]["mean_budget"] == 2.5
 
 
 @pytest.mark.parametrize("limit", ["some", "none"])

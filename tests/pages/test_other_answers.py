@@ -63,23 +63,18 @@ def press_again(client: TestClient, page: Any, **typed: str) -> Any:
     return client.post(form.action, data=fields | {"outcome": ""})
 
 
-def test_useless_answer_is_said_to_be_one_and_not_charged(
+def test_useless_answer_is_said_to_be_one_and_charged_by_a_second_button_alone(
     client: TestClient, session: dict[str, Any]
 ) -> None:
     page = answer(client, session, **{"feature": "age", "value.age": "63"})
+    before = state_of(client, session)
+    done = press_again(client, page)
 
     assert page.status_code == 422
     assert USELESS in page.text
     assert AGAIN in page.text
     assert 'value="63"' in page.text
-    assert state_of(client, session) == session
-
-
-def test_second_button_charges_it(client: TestClient, session: dict[str, Any]) -> None:
-    page = answer(client, session, **{"feature": "age", "value.age": "63"})
-
-    done = press_again(client, page)
-
+    assert before == session
     assert done.status_code == 200
     assert USELESS not in done.text
     after = state_of(client, session)

@@ -54,8 +54,8 @@ def test_words_are_cut_to_a_few_lines(words: str) -> None:
     )
 
 
-def test_plan_is_told_as_a_drawing_and_as_a_list(client: TestClient) -> None:
-    model = bring(client)
+def test_plan_is_told_as_a_drawing_a_list_and_a_file(client: TestClient) -> None:
+    model = bring(client, name="<i>&")
 
     page = client.get(f"/ui/models/{model}/plan?budget=60&questions=2").text
 
@@ -68,10 +68,6 @@ def test_plan_is_told_as_a_drawing_and_as_a_list(client: TestClient) -> None:
     assert 'Budget: <bdi class="name">60.00 CAD' in page
     assert 'class="flow"' in page
     assert " style=" not in page
-
-
-def test_plan_is_kept_as_a_picture(client: TestClient) -> None:
-    model = bring(client, name="<i>&")
 
     got = client.get(f"/ui/models/{model}/plan.svg?budget=60")
 

@@ -80,6 +80,7 @@ def test_what_is_not_there_is_a_page_for_browsers_alone(
 
     assert page.status_code == document.status_code == 404
     assert page.headers["x-request-id"] in page.text
+    assert page.text.count(KINDS["not-found"].meaning) == 1
     assert document.json()["type"] == "/problems/not-found"
 
 
@@ -90,12 +91,6 @@ def test_no_page_tells_people_what_only_programs_see() -> None:
     assert told["internal"] == "Nothing was stored."
     assert told["too-large"] == KINDS["too-large"].meaning
     assert not [one for one in told.values() if "`" in one or "Retry-After" in one]
-
-
-def test_a_page_says_each_thing_once(client: TestClient) -> None:
-    page = client.get("/ui/nothing", headers=BROWSER).text
-
-    assert page.count(KINDS["not-found"].meaning) == 1
 
 
 def test_what_comes_too_early_for_the_application_is_a_page_too(

@@ -72,14 +72,9 @@ def test_what_is_no_amount_is_refused_with_what_to_type(typed: str, rule: str) -
     assert refused.value.refusals[0].rule.startswith(rule)
 
 
-@pytest.mark.parametrize(("typed", "share"), [("62,5", 0.625), ("62.5", 0.625)])
-def test_a_confidence_may_have_a_decimal_comma(typed: str, share: float) -> None:
-    assert read_confidence(typed) == share
-
-
-def test_a_chance_to_explore_is_typed_in_percent() -> None:
-    assert read_rate("2,5") == 0.025
-    assert read_rate("0") == 0.0
+def test_shares_are_typed_in_percent_with_a_comma_or_a_point() -> None:
+    assert read_confidence("62,5") == read_confidence("62.5") == 0.625
+    assert (read_rate("2,5"), read_rate("0")) == (0.025, 0.0)
 
 
 def test_without_a_curve_no_budget_is_advised(client: TestClient, model: Model) -> None:

@@ -46,15 +46,6 @@ def test_what_a_session_spends_is_no_amount(trained_model, spend, stored):
     assert state_from_json(document, ensemble.catalogue).stop == state.stop
 
 
-def test_fresh_unlimited_state_survives(trained_model):
-    ensemble = trained_model.ensemble
-    state = machine.start(ensemble, None)
-
-    document = json.loads(json.dumps(state_to_json(state, ensemble.catalogue)))
-
-    assert repr(state_from_json(document, ensemble.catalogue)) == repr(state)
-
-
 def test_a_state_without_exploration_is_written_as_before(trained_model):
     ensemble = trained_model.ensemble
     state = machine.start(ensemble, None)

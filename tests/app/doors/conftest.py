@@ -9,34 +9,20 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from askless.app.main import create_app
 from askless.app.settings.settings import Settings
-from tests.kept import Applications, kept_applications  # noqa: F401  # a fixture
+from tests.app.clinic import MakeApp
+from tests.kept import Applications
 
 
 @pytest.fixture
-def database_url(
-    database_url: str, applications: Applications, request: pytest.FixtureRequest
-) -> str:
-    """A fresh, migrated database: of SQLite in the same place for each test."""
-    if not database_url.startswith("sqlite"):
-        return database_url
-    return applications.renew_database(request.getfixturevalue("sqlite_template"))
-
-
-@pytest.fixture
-def settings(
-    database_url: str, applications: Applications, request: pytest.FixtureRequest
-) -> Settings:
+def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
     doors = getattr(request.module, "DOORS", [])
-    return Settings(home=applications.home, database_url=database_url, doors=doors)
+    return settings.model_copy(update={"doors": doors})
 
 
 @pytest.fixture
-def app(settings: Settings, applications: Applications) -> FastAPI:
-    if settings.url.startswith("sqlite"):
-        return applications.find(settings, is_local=True)
-    return create_app(settings, is_local=True)
+def app(make_app: MakeApp) -> FastAPI:
+    return make_app(is_local=True)
 
 
 @pytest.fixture

@@ -245,13 +245,13 @@ def sexed(code: str, *categories: str) -> Catalogue:
         (7, ("female", "male"), None),
     ],
 )
-@pytest.mark.parametrize("code", ["46098-0", "76689-9"])
 def test_gender_is_the_category_of_its_name(
-    code: str, gender: Any, categories: tuple[str, ...], expected: str | None
+    gender: Any, categories: tuple[str, ...], expected: str | None
 ) -> None:
-    found = known(patient(gender=gender), catalogue=sexed(code, *categories))
+    for code in ("46098-0", "76689-9"):
+        read = known(patient(gender=gender), catalogue=sexed(code, *categories))
 
-    assert found.get("sex") == expected
+        assert read.get("sex") == expected, code
 
 
 @pytest.mark.parametrize(

@@ -187,27 +187,26 @@ def test_tokens_for_others_are_refused(client: TestClient, provider: Provider) -
         assert refused.json()["error"] == "invalid_token"
 
 
-def test_a_token_that_has_expired_is_refused(
-    client: TestClient, provider: Provider, monkeypatch: pytest.MonkeyPatch
+# As if the day had passed, or half a day of a token that the provider gave for a year.
+@pytest.mark.parametrize(
+    ("module", "name", "value"),
+    [(tokens, "LEEWAY_S", -86_400), (door, "LASTS", timedelta(seconds=-1))],
+    ids=["expired", "older than a sign-in"],
+)
+def test_a_token_that_is_too_old_is_refused(
+    client: TestClient,
+    provider: Provider,
+    monkeypatch: pytest.MonkeyPatch,
+    module: object,
+    name: str,
+    value: object,
 ) -> None:
-    token = provider.token_of("ada", MCP)["access_token"]
-    assert agent(client, token).send("tools/list").status_code == 200
+    hers = agent(client, provider.token_of("ada", MCP)["access_token"])
+    assert hers.send("tools/list").status_code == 200
 
-    # As if the day had passed.
-    monkeypatch.setattr(tokens, "LEEWAY_S", -86_400)
+    monkeypatch.setattr(module, name, value)
 
-    assert agent(client, token).send("tools/list").status_code == 401
-
-
-def test_a_token_that_is_older_than_a_sign_in_is_refused(
-    client: TestClient, provider: Provider, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    token = provider.token_of("ada", MCP)["access_token"]
-
-    # As if half a day had passed, and the provider gave it for a year.
-    monkeypatch.setattr(door, "LASTS", timedelta(seconds=-1))
-
-    assert agent(client, token).send("tools/list").status_code == 401
+    assert hers.send("tools/list").status_code == 401
 
 
 def test_an_agent_of_who_was_revoked_is_refused(

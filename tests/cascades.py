@@ -83,8 +83,8 @@ def judged(ensemble: Ensemble, values: np.ndarray) -> list[tuple[int, int]]:
         for stage in ensemble.cascade.stages:
             part = slice(start, stage.length)
             votes = [
-                alpha * hypothesis_votes(one, row[None], 1)[0, 0]
-                for one, alpha in zip(
+                alpha * hypothesis_votes(hypothesis, row[None], 1)[0, 0]
+                for hypothesis, alpha in zip(
                     ensemble.hypotheses[part], ensemble.alphas[part], strict=True
                 )
             ]

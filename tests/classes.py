@@ -26,8 +26,8 @@ def params_of(learner="stump", rounds=8, **kwargs):
 def in_alphabet(dataset):
     """The dataset with the names of its three categories."""
     features = tuple(
-        replace(one, categories=tuple("abc") if one.type == "category" else ())
-        for one in dataset.catalogue.features
+        replace(feature, categories=tuple("abc") if feature.type == "category" else ())
+        for feature in dataset.catalogue.features
     )
     return replace(dataset, catalogue=replace(dataset.catalogue, features=features))
 
@@ -36,5 +36,5 @@ def plain(n_classes=3, **fields):
     """Each feature, of cost 1 (micro-unit), has a stump for the class of its place."""
     features = (Feature(f"f{i}", cost=1) for i in range(n_classes))
     votes = 2 * np.eye(n_classes, dtype=int) - 1
-    stumps = [Stump(i, 0.5, tuple(one)) for i, one in enumerate(votes.tolist())]
+    stumps = [Stump(i, 0.5, tuple(vote)) for i, vote in enumerate(votes.tolist())]
     return ensemble_of(stumps, Catalogue(tuple(features)), n_classes, **fields)

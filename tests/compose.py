@@ -94,8 +94,8 @@ def until_trained() -> None:
     """Wait until the demo's trainings have ended; three models must be there."""
     began = time.monotonic()
     trainings = get("/train")["items"]
-    ended = [until_progress(one["id"], 2.0)["state"] for one in trainings]
-    names = [one["name"] for one in curl("/models")["items"]]
+    ended = [until_progress(training["id"], 2.0)["state"] for training in trainings]
+    names = [item["name"] for item in curl("/models")["items"]]
     expect("three models are there, each once", sorted(names) == MODELS)
     expect("each training has succeeded", ended == ["succeeded"] * 3)
     print(f"# waited for {time.monotonic() - began:.0f} s", flush=True)
@@ -160,7 +160,7 @@ def use_pages() -> None:
     sent = "$BROWSER --data form_token=$TOKEN"
     run(f"{sent} --data key=$KEY {ui}/sign-in")
     home = run(f"$BROWSER {ui} | grep -o '<h[1-3].*</h[1-3]>'")
-    expect("home shows three models", all(one in home for one in MODELS))
+    expect("home shows three models", all(model in home for model in MODELS))
     model_id = get("/models")["items"][0]["id"]
     assign("TOKEN", f"$BROWSER {ui}/sessions/new?model={model_id} | {find}")
     run(f"{sent} --data model={model_id} --data budget=60 {ui}/sessions/new")
@@ -231,7 +231,7 @@ def play_session(model_id: str) -> None:
     session = curl(f"{path}/answers", {"answers": answers})
     closed = curl(f"{path}/stop", {})
     charges = curl(f"{path}/ledger")["items"]
-    charged = [(one["feature"], one["amount"]) for one in charges]
+    charged = [(charge["feature"], charge["amount"]) for charge in charges]
     expect("the ledger has both charges", charged == [("cp", 1.0), ("chol", 7.27)])
     expect("it adds up to what was spent", session["budget"]["spent"] == 8.27)
     expect("the session is closed", closed["state"] == "closed")

@@ -13,7 +13,9 @@ NAN = math.nan
 
 def plain(hypotheses, n_classes=3, costs=None, **fields):
     """An ensemble on number features of cost 1 (micro-unit)."""
-    n_features = 1 + max(f for one in hypotheses for f in one.feature_idxs)
+    n_features = 1 + max(
+        f for hypothesis in hypotheses for f in hypothesis.feature_idxs
+    )
     costs = costs or [1] * n_features
     features = (Feature(f"f{i}", cost=cost) for i, cost in enumerate(costs))
     return ensemble_of(hypotheses, Catalogue(tuple(features)), n_classes, **fields)

@@ -303,7 +303,7 @@ def open_leaves(bench, stumps, parent, members, is_last=False):
         inside = [
             i for i in members if phi(stump, bench.rows[i][stump.feature]) == sign
         ]
-        votes = [sign * one for one in stump.votes]
+        votes = [sign * vote for vote in stump.votes]
         splits = {} if is_last else bench.splits(None, inside, votes)
         leaves.append(
             {"parent": parent, "side": side, "members": inside, "splits": splits}
@@ -322,7 +322,7 @@ def make_product(bench, n_factors):
     n_idle, turn = 1, 1
     while n_idle < n_factors and turn < MAX_SWEEPS * n_factors:
         place = turn % n_factors
-        rest = [one for i, one in enumerate(factors) if one and i != place]
+        rest = [factor for i, factor in enumerate(factors) if factor and i != place]
         signs = [
             [
                 y * v
@@ -337,7 +337,7 @@ def make_product(bench, n_factors):
             if split.edge <= MIN_EDGE:
                 continue
             stump = bench.stump(feature, split)
-            read = [one.feature for one in rest] + [feature]
+            read = [item.feature for item in rest] + [feature]
             present = presence_of(bench, Product((*rest, stump)))
             new_score = bench.score(read, split.edge, present)
             if best is None or new_score > best[0]:
@@ -347,7 +347,7 @@ def make_product(bench, n_factors):
             score, factors[place], edge = best
             n_idle = 1
         turn += 1
-    chosen = tuple(one for one in factors if one)
+    chosen = tuple(factor for factor in factors if factor)
     return Made(chosen[0] if len(chosen) == 1 else Product(chosen), edge, score)
 
 

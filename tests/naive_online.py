@@ -32,8 +32,11 @@ class NaiveOnline:
         self.alphas = state.alphas[:, :n_learners].tolist()
         self.slopes = state.slopes[:, :n_learners].tolist()
         self.losses = state.losses.tolist()
-        half_lives = (*(min(one, params.half_life) for one in SPEEDS), params.half_life)
-        self.fades = [0.5 ** (1 / one) for one in half_lives]
+        half_lives = (
+            *(min(speed, params.half_life) for speed in SPEEDS),
+            params.half_life,
+        )
+        self.fades = [0.5 ** (1 / place) for place in half_lives]
         self.fade = 0.5 ** (1 / min(KEPT_ROWS, params.half_life))
 
     def side(self, place, values):
@@ -44,13 +47,13 @@ class NaiveOnline:
 
     def learn(self, values, signed):
         places, outputs = range(len(self.thresholds)), range(len(signed))
-        shares = [math.exp(-one) for one in self.losses]
-        shares = [one / sum(shares) for one in shares]
+        shares = [math.exp(-loss) for loss in self.losses]
+        shares = [share / sum(shares) for share in shares]
         sides = [self.side(place, values) for place in places]
         mixed = [
             sum(
-                one * alphas[place]
-                for one, alphas in zip(shares, self.alphas, strict=True)
+                share * alphas[place]
+                for share, alphas in zip(shares, self.alphas, strict=True)
             )
             for place in places
         ]
@@ -62,7 +65,7 @@ class NaiveOnline:
         self.add(
             values,
             signed,
-            [pull(one, y) for one, y in zip(scores, signed, strict=True)],
+            [pull(score, y) for score, y in zip(scores, signed, strict=True)],
         )
         return (*scores, known / total if total else 0.0)
 
@@ -92,7 +95,7 @@ class NaiveOnline:
 
     def add(self, values, signed, pulls):
         self.weight = self.weight * self.fade + sum(map(abs, pulls))
-        self.squares = [one * self.fade**2 for one in self.squares]
+        self.squares = [square * self.fade**2 for square in self.squares]
         for feature, value in enumerate(values):
             for code in range(len(self.bins[feature])):
                 self.bins[feature][code][0] *= self.fade

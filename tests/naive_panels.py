@@ -96,7 +96,9 @@ def grow(table, drawn, rows, pulls, growth, gains):
     root = {"rows": rows}
     leaves, splits = [root], []
     while len(leaves) < growth["leaves"]:
-        tried = [best_split(table, drawn, one["rows"], pulls, growth) for one in leaves]
+        tried = [
+            best_split(table, drawn, leaf["rows"], pulls, growth) for leaf in leaves
+        ]
         place = max(range(len(leaves)), key=lambda leaf: tried[leaf][0])
         gain, split = tried[place]
         if split is None:
@@ -157,7 +159,7 @@ def boost(table, targets, weights, scores, growth):
 def price(features, groups, paid, idxs):
     """What some features cost together; features are (cost, group or None)."""
     fees = {features[idx][1] for idx in idxs} - {None} - paid
-    return sum(features[idx][0] for idx in idxs) + sum(groups[one] for one in fees)
+    return sum(features[idx][0] for idx in idxs) + sum(groups[fee] for fee in fees)
 
 
 def floor_of(panels, panel, known):
@@ -165,7 +167,7 @@ def floor_of(panels, panel, known):
     order = panel["order"]
     last = max((1 + order.index(idx) for idx in known if idx in order), default=0)
     beginnings = [set(order[:size]) for size in range(last, len(order) + 1)]
-    return max(one["loss"] for one in panels if set(one["order"]) in beginnings)
+    return max(panel["loss"] for panel in panels if set(panel["order"]) in beginnings)
 
 
 def expect_loss(panels, panel, known):
@@ -203,8 +205,8 @@ def choose(panels, shop, paid, status, remaining):
     def is_paid(idxs):
         return remaining is None or price(features, groups, paid, idxs) <= remaining
 
-    known = {idx for idx, one in enumerate(status) if one == "known"}
-    to_come = {idx for idx, one in enumerate(status) if one != "gone"}
+    known = {idx for idx, standing in enumerate(status) if standing == "known"}
+    to_come = {idx for idx, standing in enumerate(status) if standing != "gone"}
     now = expect_loss(panels, predictor(panels, known), known)
     losses = {}
     for number, panel in enumerate(panels):
@@ -233,7 +235,7 @@ def choose(panels, shop, paid, status, remaining):
     is_blind = not predictor(panels, known)["order"]
     if not is_blind and not any(status[idx] == "gone" for idx in read):
         return []
-    known |= {idx for idx, one in enumerate(status) if one == "coming"}
+    known |= {idx for idx, standing in enumerate(status) if standing == "coming"}
     now = expect_loss(panels, predictor(panels, known), known)
     return find_extras(panels, known, together, now)
 

@@ -145,7 +145,10 @@ def walk_sampled(
     sums = list(accumulate(alphas))
 
     def now():
-        return [so_far(one, row, wallet.answered, n_outputs) for one in hypotheses]
+        return [
+            so_far(hypothesis, row, wallet.answered, n_outputs)
+            for hypothesis in hypotheses
+        ]
 
     def known_alpha():
         return sum(a for a, (votes, _) in zip(alphas, now(), strict=True) if any(votes))
@@ -158,7 +161,7 @@ def walk_sampled(
         if not is_whole and (
             ends_at_miss or not any(map(wallet.could_go_on, hypotheses))
         ):
-            ballots = [now()[one][0] for one in drawn]
+            ballots = [now()[member][0] for member in drawn]
             n_draws = sum(map(any, ballots))
             total = [
                 sum(votes) for votes in zip([0] * n_outputs, *ballots, strict=True)
@@ -220,7 +223,12 @@ def options(hypotheses, feature, n_categories):
     if n_categories is not None:
         return [None, -1.0, *map(float, range(n_categories))]
     cuts = sorted(
-        {s.cut for one in hypotheses for s in stumps_of(one) if s.feature == feature}
+        {
+            s.cut
+            for hypothesis in hypotheses
+            for s in stumps_of(hypothesis)
+            if s.feature == feature
+        }
     )
     return [None, *(cut - 0.001 for cut in cuts[:1]), *(cut + 0.001 for cut in cuts)]
 

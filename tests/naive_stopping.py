@@ -94,7 +94,7 @@ def go_on(rule, errors, now, prices):
         return None
     if prices[target] is not None:
         return target, thresholds[now] + rate * (prices[target] - planned[now])
-    within = [one for one in range(now) if prices[one] is not None]
+    within = [number for number in range(now) if prices[number] is not None]
     if not within or errors[now] == 0:
         return None
     rate = max(rate, 1e-12)

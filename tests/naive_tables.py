@@ -133,9 +133,9 @@ def mix(
             bells = draw_bells(table, is_own=is_own)
             pairs.append(
                 tuple(  # type: ignore[arg-type]  # of two
-                    [[chance * (1 - lost) for chance in row] for row in one]
+                    [[chance * (1 - lost) for chance in row] for row in bell]
                     + [[lost] * n_classes] * len(missing)
-                    for one in bells
+                    for bell in bells
                 )
             )
     rows = total + n_cells / 2
@@ -184,7 +184,7 @@ def find_posterior(
         share * math.prod(chances[target] for chances in known)
         for target, share in enumerate(shares)
     ]
-    return [one / sum(joint) for one in joint]
+    return [cell / sum(joint) for cell in joint]
 
 
 def find_entropy(chances: Sequence[float]) -> float:
@@ -197,7 +197,7 @@ def expect_fall(posterior: Sequence[float], table: Table) -> float:
     for chances in table:
         joint = [q * p for q, p in zip(posterior, chances, strict=True)]
         if sum(joint) > 0:
-            left += sum(joint) * find_entropy([one / sum(joint) for one in joint])
+            left += sum(joint) * find_entropy([cell / sum(joint) for cell in joint])
     return max(find_entropy(posterior) - left, 0.0)
 
 
@@ -237,7 +237,7 @@ def plan_gate(posterior, part, prices, left, power, unit):
     for child, rates in zip(part["children"], reached, strict=True):
         joint = [q * r / s for q, r, s in zip(posterior, rates, sums, strict=True)]
         share = sum(joint)
-        here = [one / share for one in joint]
+        here = [cell / share for cell in joint]
         rest = left - prices[gate]
         own, fall, cost, _ = find_best_look(here, child, prices, rest, power, unit)
         deeper = plan_gate(here, child, prices, rest, power, unit)

@@ -14,8 +14,8 @@ def naive_status(ensemble: Ensemble, state: State) -> list[str]:
 
     What is missing as training saw it is known.
     """
-    status = [STATUSES.get(one, "gone") for one in state.outcomes]
-    lacking = set().union(*(one.may_lack for one in ensemble.panels.panels))
+    status = [STATUSES.get(outcome, "gone") for outcome in state.outcomes]
+    lacking = set().union(*(panel.may_lack for panel in ensemble.panels.panels))
     for idx, outcome in enumerate(state.outcomes):
         if outcome == "unavailable" and idx in lacking:
             status[idx] = "known"
@@ -27,8 +27,8 @@ def naive_status(ensemble: Ensemble, state: State) -> list[str]:
 def naive_panels(ensemble: Ensemble) -> list[dict]:
     """Panels as the twin knows them."""
     return [
-        {"order": list(one.feature_idxs), "loss": one.loss, "rises": one.rises}
-        for one in ensemble.panels.panels
+        {"order": list(panel.feature_idxs), "loss": panel.loss, "rises": panel.rises}
+        for panel in ensemble.panels.panels
     ]
 
 
@@ -36,12 +36,12 @@ def naive_choice(ensemble: Ensemble, state: State) -> list[int]:
     """What the twin would still buy."""
     catalogue = ensemble.catalogue
     groups = {
-        one.name: one.fee if one.price is None else one.price
-        for one in catalogue.groups
+        group.name: group.fee if group.price is None else group.price
+        for group in catalogue.groups
     }
-    features = [(one.cost, one.group) for one in catalogue.features]
-    bundles = {one.name for one in catalogue.groups if one.price is not None}
-    charged = {catalogue.features[one.feature_idx].group for one in state.charges}
+    features = [(feature.cost, feature.group) for feature in catalogue.features]
+    bundles = {group.name for group in catalogue.groups if group.price is not None}
+    charged = {catalogue.features[charge.feature_idx].group for charge in state.charges}
     return naive.choose(
         naive_panels(ensemble),
         (features, groups, bundles),
@@ -54,4 +54,4 @@ def naive_choice(ensemble: Ensemble, state: State) -> list[int]:
 def naive_known(ensemble: Ensemble, state: State) -> set[int]:
     """Features that the twin takes as known."""
     status = naive_status(ensemble, state)
-    return {idx for idx, one in enumerate(status) if one == "known"}
+    return {idx for idx, standing in enumerate(status) if standing == "known"}

@@ -161,7 +161,9 @@ def make_stopping(n_panels: int, n_rules: int = 2, seed: int = 0) -> Stopping:
             rate=float(random.choice([0.0, 1e-9, 1e-7, 1e-2])),
             spend=1e6 * number,
             error=0.4 / (1 + number),
-            targets=np.array([random.integers(0, one + 1) for one in range(n_panels)]),
+            targets=np.array(
+                [random.integers(0, number + 1) for number in range(n_panels)]
+            ),
             thresholds=random.choice([-1.0, 0.1, 0.2, 0.3, 0.4], n_panels),
             prices=random.integers(0, 10, n_panels),
         )
@@ -190,8 +192,8 @@ def make_tables(ensemble: Ensemble, gate: int, seed: int) -> PartTables:
     """Tables of any chances, of the whole and of two parts of a feature's values."""
     features, random = ensemble.catalogue.features, np.random.default_rng(seed)
     cuts = tuple(
-        np.arange(float(random.integers(0, 3))) + 0.25 * (one.type == "number")
-        for one in features
+        np.arange(float(random.integers(0, 3))) + 0.25 * (feature.type == "number")
+        for feature in features
     )
     is_category = np.array(
         [feature.type == "category" for feature in features], np.bool_

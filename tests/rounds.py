@@ -33,7 +33,7 @@ def naive_run(dataset: Dataset, params: BoostParams, choices=None, search=None):
         twins.rows_of(dataset.values),
         weights,
         signs,
-        [one.type == "category" for one in dataset.catalogue.features],
+        [feature.type == "category" for feature in dataset.catalogue.features],
         twins.shop_of(dataset.catalogue),
         params.algorithm,
         params.rounds,

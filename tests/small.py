@@ -89,7 +89,9 @@ def ensemble_of(
 ) -> Ensemble:
     """Hypotheses of alpha 1 on number features of cost 1 unless told otherwise."""
     if catalogue is None:
-        n_features = 1 + max(f for one in hypotheses for f in one.feature_idxs)
+        n_features = 1 + max(
+            f for hypothesis in hypotheses for f in hypothesis.feature_idxs
+        )
         catalogue = Catalogue(tuple(Feature(f"f{idx}") for idx in range(n_features)))
     plain = {
         "classes": classes_of(n_classes),

@@ -591,8 +591,8 @@ ALLOWED = [
 
 
 def test_forbidden_imports_are_refused() -> None:
-    assert [one for one in FORBIDDEN if not is_refused(*one)] == []
+    assert [room for room in FORBIDDEN if not is_refused(*room)] == []
 
 
 def test_declared_imports_are_allowed() -> None:
-    assert [one for one in ALLOWED if is_refused(*one)] == []
+    assert [room for room in ALLOWED if is_refused(*room)] == []

@@ -126,10 +126,13 @@ def length(node: ast.FunctionDef) -> int:
 
 def n_parameters(node: ast.FunctionDef) -> int:
     """Count what a caller gives; a route is called by the framework alone."""
-    if any(ast.unparse(one).startswith("router.") for one in node.decorator_list):
+    if any(
+        ast.unparse(decorator).startswith("router.")
+        for decorator in node.decorator_list
+    ):
         return 0
     given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    return sum(one.arg not in ("self", "cls") for one in given)
+    return sum(value.arg not in ("self", "cls") for value in given)
 
 
 def depth(node: ast.AST) -> int:
@@ -287,4 +290,4 @@ def test_depth_counts_blocks_inside_one_another() -> None:
         "def f():\n  if a:\n    pass": 0,
     }
 
-    assert {one: depth(ast.parse(one)) for one in sources} == sources
+    assert {source: depth(ast.parse(source)) for source in sources} == sources

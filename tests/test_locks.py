@@ -25,14 +25,17 @@ def unpinned(wanted: list[str], packages: list[Locked]) -> list[str]:
     versions = {package.name: package.version for package in packages}
     requirements = map(Requirement, wanted)
     return [
-        str(one)
-        for one in requirements
-        if versions.get(canonicalize_name(one.name), "0") not in one.specifier
+        str(requirement)
+        for requirement in requirements
+        if versions.get(canonicalize_name(requirement.name), "0")
+        not in requirement.specifier
     ]
 
 
 def test_every_pin_has_a_hash_and_no_file_has_an_address() -> None:
-    assert [one.name for one in SERVER + REST if "--hash=sha256:" not in one.text] == []
+    assert [
+        name.name for name in SERVER + REST if "--hash=sha256:" not in name.text
+    ] == []
     assert [name for name, text in TEXTS.items() if "://" in text] == []
     assert [name for name, text in TEXTS.items() if "index" in text] == []
 
@@ -47,8 +50,8 @@ def test_first_lock_pins_the_server_and_the_second_the_rest() -> None:
     assert unpinned(server, SERVER) == []
     assert unpinned(rest, SERVER + REST) == []
     assert {name for name, several in versions.items() if len(several) > 1} == set()
-    assert {one.name for one in SERVER if not one.marker}.isdisjoint(
-        one.name for one in REST
+    assert {name.name for name in SERVER if not name.marker}.isdisjoint(
+        name.name for name in REST
     )
 
 
@@ -76,7 +79,7 @@ def needed(requirement: Requirement) -> set[str]:
 def test_pins_of_an_extra_are_all_that_it_needs(extra: str) -> None:
     pinned = SERVER + locks.select_extras(REST, EXTRAS[extra])
     try:
-        wanted = set().union(*(needed(Requirement(one)) for one in EXTRAS[extra]))
+        wanted = set().union(*(needed(Requirement(name)) for name in EXTRAS[extra]))
     except PackageNotFoundError as error:
         pytest.skip(f"{error} is not installed")
 
@@ -84,7 +87,7 @@ def test_pins_of_an_extra_are_all_that_it_needs(extra: str) -> None:
 
 
 def test_an_extra_brings_nothing_of_another() -> None:
-    chosen = {one.name for one in locks.select_extras(REST, EXTRAS["cluster"])}
+    chosen = {extra.name for extra in locks.select_extras(REST, EXTRAS["cluster"])}
 
     assert "distributed" in chosen
     assert {"mcp", "mlflow-skinny", "pytest", "ruff"}.isdisjoint(chosen)
@@ -93,8 +96,8 @@ def test_an_extra_brings_nothing_of_another() -> None:
 def test_list_of_parts_is_that_of_the_lock() -> None:
     text = (ROOT / locks.PARTS_LIST).read_text("utf-8")
     parts = json.loads(text)
-    names = {one["bom-ref"] for one in parts["components"]}
-    referred = {one for row in parts["dependencies"] for one in row["dependsOn"]}
+    names = {component["bom-ref"] for component in parts["components"]}
+    referred = {name for row in parts["dependencies"] for name in row["dependsOn"]}
 
     assert text == locks.parts_text(), "make lock writes it"
     assert len(names) == len(SERVER)

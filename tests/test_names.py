@@ -92,14 +92,16 @@ def unknown(name: str) -> list[str]:
     """Whatever a file names and there is not."""
     text = text_of(name)
     targets = set(re.findall(r"^([a-z][a-z-]*):", text_of("Makefile"), re.MULTILINE))
-    dotted = [one for one in DOTTED.findall(text) if one.split(".")[1] not in SUFFIXES]
+    dotted = [
+        word for word in DOTTED.findall(text) if word.split(".")[1] not in SUFFIXES
+    ]
     near = (ROOT / name).parent
     return [
         *(shlex.join(["askless", *w]) for w in commands(text) if not is_command(w)),
         *(one for one in [*MODULE.findall(text), *dotted] if not is_name(one)),
-        *(one for one in ROOTED.findall(text) if not is_path(one)),
-        *(one for one in LINK.findall(text) if not (near / one).exists()),
-        *(f"make {one}" for one in MAKE.findall(text) if one not in targets),
+        *(path for path in ROOTED.findall(text) if not is_path(path)),
+        *(link for link in LINK.findall(text) if not (near / link).exists()),
+        *(f"make {target}" for target in MAKE.findall(text) if target not in targets),
     ]
 
 
@@ -158,7 +160,7 @@ def test_image_is_built_from_what_there_is() -> None:
     ]
     packages = set(built["wheel"]["packages"])
 
-    assert {one for one in sources if not (ROOT / one).exists()} == set()
+    assert {source for source in sources if not (ROOT / source).exists()} == set()
     assert sources == lets_through
     assert packages < sources
     assert packages < set(built["sdist"]["only-include"])

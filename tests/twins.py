@@ -29,8 +29,8 @@ def rows_of(values: np.ndarray) -> list[list[float | None]]:
 def on_cuts(hypothesis: Hypothesis, cuts: list[np.ndarray]) -> Hypothesis:
     """Return the hypothesis with each stump on a cut that the binned table knows."""
     moved = tuple(
-        replace(one, cut=float(its_cuts[np.argmin(np.abs(its_cuts - one.cut))]))
-        for one, its_cuts in zip(hypothesis.stumps, cuts, strict=True)
+        replace(stump, cut=float(its_cuts[np.argmin(np.abs(its_cuts - stump.cut))]))
+        for stump, its_cuts in zip(hypothesis.stumps, cuts, strict=True)
     )
     if isinstance(hypothesis, Stump):
         return moved[0]
@@ -58,7 +58,7 @@ def to_naive(hypothesis: Hypothesis):
 
 def all_to_naive(ensemble: Ensemble) -> list:
     """Return the hypotheses of an ensemble for the twins."""
-    return [to_naive(one) for one in ensemble.hypotheses]
+    return [to_naive(hypothesis) for hypothesis in ensemble.hypotheses]
 
 
 def all_options(ensemble: Ensemble) -> list[list[float | None]]:

@@ -83,7 +83,7 @@ def pytest_collection_modifyitems(
 
 def is_twin(item: pytest.Item) -> bool:
     params = getattr(item, "callspec", None) and item.callspec.params  # type: ignore[attr-defined]
-    named = [one.args[0] for one in item.iter_markers("parametrize")]
+    named = [marker.args[0] for marker in item.iter_markers("parametrize")]
     return bool(
         params
         and params.get("engine_name") == "postgresql"

@@ -44,7 +44,7 @@ class DaskCluster:
 
     def grow(self, n_workers: int) -> None:
         """Start workers until there are so many that live."""
-        self.workers = [one for one in self.workers if one.poll() is None]
+        self.workers = [worker for worker in self.workers if worker.poll() is None]
         while len(self.workers) < n_workers:
             self.workers.append(
                 start(self.folder, "worker", self.place.address, *WORKER)
@@ -53,9 +53,9 @@ class DaskCluster:
 
     def shrink(self, n_workers: int) -> None:
         """Kill workers until no more than so many live."""
-        for one in self.workers[n_workers:]:
-            one.kill()
-            one.wait()
+        for worker in self.workers[n_workers:]:
+            worker.kill()
+            worker.wait()
 
     def stop(self) -> None:
         """End all processes."""

@@ -29,5 +29,5 @@ def make_rows(n_rows: int, start: int = 0) -> list[Json]:
 
 
 def as_csv(rows: Iterable[Json]) -> bytes:
-    lines = [",".join(str(one) for one in row.values()) for row in rows]
+    lines = [",".join(str(cell) for cell in row.values()) for row in rows]
     return "\n".join(["a,b,colour,y", *lines, ""]).encode()

@@ -18,7 +18,7 @@ SPEC: Json = {
 }
 # Of these rows a alone tells the class: its sign.
 ROWS = [(value, other, int(value > 0)) for value in (-2, -1, 1, 2) for other in (0, 1)]
-TABLE = "\n".join(["a,b,y", *(",".join(map(str, one)) for one in ROWS * 2)]).encode()
+TABLE = "\n".join(["a,b,y", *(",".join(map(str, row)) for row in ROWS * 2)]).encode()
 #: Works a case: values of a and b, or None where refused, and its true label.
 Work = Callable[..., str]
 #: Starts a refresh; returns the answer.

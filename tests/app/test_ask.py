@@ -31,8 +31,8 @@ AGE = Feature("age", label="Age", value_range=(29.0, 77.0))
 def voters(*features, groups=()):
     """A model with one stump on each feature, in their order."""
     stumps = [
-        Stump(idx, 1.0, (1,), is_category=one.type == "category")
-        for idx, one in enumerate(features)
+        Stump(idx, 1.0, (1,), is_category=feature.type == "category")
+        for idx, feature in enumerate(features)
     ]
     return ensemble_of(stumps, Catalogue(features, groups))
 
@@ -110,14 +110,14 @@ def test_value_that_training_did_not_see_is_kept_when_repeated(features, lines, 
     state, said = play(voters(*features), *lines, "stop", is_terminal=True)
 
     assert "To keep it, repeat it." in said
-    assert [one.value for one in state.history] == [value]
+    assert [question.value for question in state.history] == [value]
 
 
 def test_value_outside_the_range_is_taken_from_a_pipe_with_a_word():
     state, said = play(voters(AGE, PAIN), "78")
 
     assert "Training saw 29 to 77 only." in said
-    assert [one.value for one in state.history] == [78.0]
+    assert [question.value for question in state.history] == [78.0]
 
 
 def test_new_category_from_a_pipe_is_refused_unless_it_is_to_be_accepted():
@@ -129,7 +129,7 @@ def test_new_category_from_a_pipe_is_refused_unless_it_is_to_be_accepted():
         "3 None / 4 typical), or use --accept-unseen; found 'purple'"
     )
     state, _ = play(voters(PAIN, AGE), "purple", accepts_unseen=True)
-    assert [one.value for one in state.history] == [UNSEEN]
+    assert [question.value for question in state.history] == [UNSEEN]
 
 
 def test_refused_number_names_the_range_that_training_saw():
@@ -157,7 +157,7 @@ def test_category_counted_as_other_is_taken_from_a_pipe():
     state, said = play(voters(other, AGE), "Paris")
 
     assert "Training saw no such category." in said
-    assert [one.value for one in state.history] == [1.0]
+    assert [question.value for question in state.history] == [1.0]
 
 
 def bundled():
@@ -172,7 +172,7 @@ def bundled():
 def test_members_of_a_bundle_are_asked_when_it_is_bought():
     state, said = play(bundled(), "60", "55", "2", "typical")
 
-    assert [one.feature_idx for one in state.history] == [0, 1, 2, 3]
+    assert [question.feature_idx for question in state.history] == [0, 1, 2, 3]
     titles = re.findall(r"^(\d\. |also bought: )(.*?) {2,}", said, re.MULTILINE)
     assert titles == [
         ("1. ", "Age"),
@@ -194,13 +194,13 @@ def test_member_of_a_bundle_may_come_later():
     state, _ = play(bundled(), "60", "55", "ordered", "typical", "wall = 3")
 
     assert state.pending == ()
-    assert [one.feature_idx for one in state.history] == [0, 1, 3, 2]
+    assert [question.feature_idx for question in state.history] == [0, 1, 3, 2]
 
 
 def test_undone_question_takes_the_next_answer():
     state, said = play(voters(AGE, PAIN, CODES), "36", "undo", "63", "typical")
 
-    values = [one.value for one in state.history]
+    values = [question.value for question in state.history]
     assert values == [36.0, None, 63.0, 3.0]
     assert said.count("Age") >= 2
     assert "1. again: Age   paid" in said

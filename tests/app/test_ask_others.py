@@ -49,7 +49,7 @@ def test_feature_that_is_called_with_the_mark_is_itself():
 
     state, _ = play(voters(AGE, marked), "age! = 63", "stop")
 
-    assert [one.feature_idx for one in state.history] == [1]
+    assert [question.feature_idx for question in state.history] == [1]
 
 
 def test_known_value_knows_no_insisting():

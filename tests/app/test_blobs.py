@@ -61,7 +61,7 @@ def test_two_that_write_one_blob_leave_it_whole_at_every_moment(tmp_path: Path) 
     blobs.write("job_1.csv", slow)
 
     assert blobs.open("job_1.csv").read() == b"aaaabbcc"
-    assert [one.name for one in tmp_path.iterdir()] == ["job_1.csv"]
+    assert [path.name for path in tmp_path.iterdir()] == ["job_1.csv"]
 
 
 def test_a_blob_that_goes_meanwhile_is_no_error(tmp_path: Path) -> None:

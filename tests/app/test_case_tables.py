@@ -62,7 +62,10 @@ def test_a_case_is_a_row_with_the_answers_to_the_same_bits(
         **{"age": 0.1 + 0.2, "sex": "other", "chol": None, "fbs": True, "ecg": None},
         **{"echo1": None, "echo2": None, "disease": "1"},
     }
-    shown = [(one.feature, one.outcome, one.charged) for one in case.asked]
+    shown = [
+        (question.feature, question.outcome, question.charged)
+        for question in case.asked
+    ]
     assert shown == [
         ("age", "value", 1_000_000),
         ("sex", "value", 500_000),
@@ -99,8 +102,8 @@ def test_a_table_is_a_copy_of_what_was_there(
 
     client.delete(f"/predict/{erased['id']}")
 
-    assert [one["age"] for one in before] == [40.0, 50.0]
-    assert [one["age"] for one in rows()] == [50.0]
+    assert [row["age"] for row in before] == [40.0, 50.0]
+    assert [row["age"] for row in rows()] == [50.0]
 
 
 def test_a_span_says_which_cases(
@@ -112,8 +115,8 @@ def test_a_span_says_which_cases(
     later = rows(since="2026-11-11")
     between = rows(since="2026-11-11T09:00:00Z", until="2026-11-12T10:00:00+01:00")
 
-    assert [one["age"] for one in later] == [11.0, 12.0]
-    assert [one["age"] for one in between] == [11.0]
+    assert [row["age"] for row in later] == [11.0, 12.0]
+    assert [row["age"] for row in between] == [11.0]
     reversed_span = make(since="2026-11-12", until="2026-11-11").json()
     assert reversed_span["errors"][0]["field"] == "until"
     assert make(since="yesterday").json()["errors"][0]["field"] == "dataset.since"
@@ -175,7 +178,7 @@ def test_a_table_of_cases_is_trained_on(
     assert verdict["valid"], verdict
     assert (verdict["rows"], verdict["classes"]) == (12, ["0", "1"])
     assert "askless_case" not in verdict["features"]
-    assert not any("ignored" in one for one in verdict["warnings"])
+    assert not any("ignored" in warning for warning in verdict["warnings"])
 
 
 def test_the_command_writes_what_a_dataset_has(

@@ -129,7 +129,7 @@ def test_wrong_certificate_is_refused_by_field(given: Any, field: str) -> None:
     with pytest.raises(RefusedError) as caught:
         read_spec({"target": "y"} | given)
 
-    assert [one.field for one in caught.value.refusals] == [field]
+    assert [refusal.field for refusal in caught.value.refusals] == [field]
 
 
 # Over HTTP.
@@ -220,7 +220,7 @@ def test_wrong_wish_is_refused_by_field(
     refused = client.post("/predict", json=body)
 
     assert refused.status_code == 422
-    assert [one["field"] for one in refused.json()["errors"]] == [field]
+    assert [error["field"] for error in refused.json()["errors"]] == [field]
 
 
 # In the terminal.

@@ -34,7 +34,7 @@ def test_only_cases_that_began_after_the_cut_are_counted(
     assert after["cases"] == 1
     assert (after["loss"]["champion"], after["loss"]["challenger"]) == (1.0, 0.0)
     assert after["loss"]["difference"]["value"] == 1.0
-    assert [one["cases"] for one in after["looks"]] == [1]
+    assert [look["cases"] for look in after["looks"]] == [1]
 
 
 @pytest.mark.usefixtures("champion")
@@ -162,7 +162,9 @@ def test_one_challenge_that_fails_stops_no_other(
     play_silently()
 
     assert standing(client, found[second])["cases"] == 1
-    (failed,) = (one for one in caplog.records if one.message == "challenge.failed")
+    (failed,) = (
+        record for record in caplog.records if record.message == "challenge.failed"
+    )
     assert failed.fields["challenge_id"] == first  # type: ignore[attr-defined]
 
 

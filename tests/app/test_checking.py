@@ -32,7 +32,7 @@ def together(spec, table=TABLE):
 def broken(spec, table=TABLE):
     with pytest.raises(RefusedError) as caught:
         together(spec, table)
-    return [one.field for one in caught.value.refusals]
+    return [refusal.field for refusal in caught.value.refusals]
 
 
 def test_spec_and_table_that_fit_make_a_dataset():
@@ -77,7 +77,7 @@ def said(tmp_path, run):
 
 
 def test_check_says_what_it_understood(said):
-    words = [" ".join(one.replace("│", " ").split()) for one in said.out.splitlines()]
+    words = [" ".join(line.replace("│", " ").split()) for line in said.out.splitlines()]
 
     for line in (
         "age number 25 % 31 to 50 2.00",
@@ -105,9 +105,9 @@ NOTE = "Missing values count as information in ca; in age (1 of 60 rows) they sa
 
 def noted(**spec):
     return [
-        one
-        for one in together({"target": "y", **spec}, GAPPY)[1].warnings
-        if "Missing values" in one
+        warning
+        for warning in together({"target": "y", **spec}, GAPPY)[1].warnings
+        if "Missing values" in warning
     ]
 
 

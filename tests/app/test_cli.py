@@ -87,8 +87,8 @@ def test_evaluate_tells_what_early_stops_save_or_why_there_are_none(place, model
     told = json.loads(run(*options, *wish, "--json").out)["early"]
     shown = run(*options, *wish).out
 
-    assert [one["threshold"] for one in told] == [None, None]
-    assert [one["differing"] for one in told] == [0.0, 0.0]
+    assert [entry["threshold"] for entry in told] == [None, None]
+    assert [entry["differing"] for entry in told] == [0.0, 0.0]
     assert told[1]["mean_spend"] == told[1]["mean_spend_whole"] > 0
     assert "With early stops" in shown
 
@@ -117,7 +117,7 @@ def test_predict_says_what_sessions_and_walks_of_the_model_say(
         *("--policy", policy),
     )
     ensemble = files.load_model(model).ensemble
-    names = [one.name for one in ensemble.catalogue.features]
+    names = [feature.name for feature in ensemble.catalogue.features]
     values = np.array([read_cells(row, names) for row in read_csv(place / "data.csv")])
 
     walks = walk(ensemble, values, [budget], policy)
@@ -130,10 +130,14 @@ def test_predict_says_what_sessions_and_walks_of_the_model_say(
             state = observe(ensemble, state, idx, "value", row[idx])
         forecasts.append(machine.forecast(ensemble, state))
 
-    labels = [ensemble.classes[one.label].label for one in forecasts]
+    labels = [ensemble.classes[forecast.label].label for forecast in forecasts]
     assert [row["label"] for row in read_csv(out)] == labels
-    assert decide(ensemble, chances)[:, 0].tolist() == [one.label for one in forecasts]
-    np.testing.assert_allclose(chances[:, 0], [one.probabilities for one in forecasts])
+    assert decide(ensemble, chances)[:, 0].tolist() == [
+        forecast.label for forecast in forecasts
+    ]
+    np.testing.assert_allclose(
+        chances[:, 0], [forecast.probabilities for forecast in forecasts]
+    )
 
 
 def read_csv(path):

@@ -75,7 +75,7 @@ def test_ask_says(model, run, options, answers, words):
     finished = run("ask", model, *options.split(), answers=answers)
 
     assert finished.code == 0
-    assert [one for one in words if one not in finished.out] == []
+    assert [word for word in words if word not in finished.out] == []
 
 
 @pytest.fixture
@@ -186,7 +186,9 @@ def test_feature_with_an_equals_sign_is_named(line):
 
     state, _ = play(ensemble, line)
 
-    assert [(one.feature_idx, one.value) for one in state.history] == [(2, 1.0)]
+    assert [(question.feature_idx, question.value) for question in state.history] == [
+        (2, 1.0)
+    ]
 
 
 def test_known_value_of_a_feature_with_an_equals_sign_is_read():

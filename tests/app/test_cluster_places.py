@@ -19,7 +19,7 @@ def place(tmp_path: Path) -> ClusterPlace:
 def refusals_of(place: ClusterPlace) -> list[str]:
     with pytest.raises(RefusedError) as refused:
         place.check()
-    return [str(one) for one in refused.value.refusals]
+    return [str(refusal) for refusal in refused.value.refusals]
 
 
 def test_certificates_that_fit_are_taken(place: ClusterPlace) -> None:

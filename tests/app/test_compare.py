@@ -63,7 +63,7 @@ def test_same_rows_tell_differences_with_intervals(compare):
 
     assert first["difference"] is None
     gap = second["difference"][1]
-    errors = [one["curve"]["error_calibrated"][1] for one in (first, second)]
+    errors = [result["curve"]["error_calibrated"][1] for result in (first, second)]
     assert gap["value"] == pytest.approx(errors[1] - errors[0])
     assert gap["interval"][0] <= gap["value"] <= gap["interval"][1]
     shown = compare("whole.json short.json rows.csv", "--budgets", "0,inf").out
@@ -84,7 +84,7 @@ def test_models_of_one_name_are_called_as_their_files(place, compare):
 
     told = json.loads(compare("whole.json again.json", "--json").out)
 
-    assert [one["name"] for one in told] == ["whole", "again"]
+    assert [entry["name"] for entry in told] == ["whole", "again"]
 
 
 def test_chart_is_written_as_a_page_or_alone(place, compare):

@@ -58,14 +58,14 @@ def test_document_is_valid(document: Json) -> None:
 
     errors = OpenAPIV31SpecValidator(document).iter_errors()
 
-    assert [str(one) for one in errors] == []
+    assert [str(error) for error in errors] == []
 
 
 def test_operations_are_called_by_a_verb_and_what_it_concerns(document: Json) -> None:
-    names = [one["operationId"] for _, _, one in operations(document)]
+    names = [operation["operationId"] for _, _, operation in operations(document)]
 
-    odd = [one for one in names if not re.fullmatch(r"[a-z]+(_[a-z]+)+", one)]
-    made = [one for one in names if re.search(r"_(get|post|put|patch|delete)$", one)]
+    odd = [name for name in names if not re.fullmatch(r"[a-z]+(_[a-z]+)+", name)]
+    made = [name for name in names if re.search(r"_(get|post|put|patch|delete)$", name)]
     assert odd == made == []
     assert len(set(names)) == len(names)
     assert set(OPERATIONS.split()) - set(names) == set()
@@ -92,7 +92,8 @@ def test_each_status_has_its_schema_and_its_types_of_problems(document: Json) ->
 
 def test_refusals_follow_from_what_a_call_takes(document: Json) -> None:
     found = {
-        one["operationId"]: set(one["responses"]) for *_, one in operations(document)
+        operation["operationId"]: set(operation["responses"])
+        for *_, operation in operations(document)
     }
 
     always = {"500", "503"}
@@ -113,7 +114,9 @@ def test_each_word_of_an_enumeration_is_told(document: Json) -> None:
 
     for kind, meanings in MEANINGS.items():
         assert set(meanings) == set(get_args(kind))
-        (schema,) = [one for one in schemas if one.get("enum") == list(get_args(kind))]
+        (schema,) = [
+            schema for schema in schemas if schema.get("enum") == list(get_args(kind))
+        ]
         assert all(f"`{word}`: " in schema["description"] for word in meanings)
 
 
@@ -127,8 +130,8 @@ def test_answers_may_come_to_say_more(document: Json) -> None:
 def bodies_of(document: Json, operation: Json) -> Iterator[tuple[str, Any]]:
     """Yield the media type and each example of what an operation takes."""
     content = operation.get("requestBody", {}).get("content", {})
-    for kind, one in content.items():
-        schema = one["schema"]
+    for kind, part in content.items():
+        schema = part["schema"]
         if kind == "multipart/form-data":
             parts = dict.fromkeys(schema["required"])
             for name in parts.keys() - {"dataset"}:
@@ -136,7 +139,7 @@ def bodies_of(document: Json, operation: Json) -> Iterator[tuple[str, Any]]:
                 (parts[name],) = resolved(document, schema)["examples"]
             yield kind, parts
             continue
-        told = [example["value"] for example in one.get("examples", {}).values()]
+        told = [example["value"] for example in part.get("examples", {}).values()]
         whole = resolved(document, schema)
         for example in told or whole.get("examples") or [smallest(whole)]:
             yield kind, example
@@ -267,7 +270,9 @@ def test_each_example_works_on_the_demos_data(
 
     failed = []
     for method, path, operation in operations(document):
-        statuses = [int(one) for one in operation["responses"] if one < "300"]
+        statuses = [
+            int(response) for response in operation["responses"] if response < "300"
+        ]
         for kind, body in [*bodies_of(document, operation)] or [("", None)]:
             answered = demo.send(method, path, kind, body)
             if (method, path) == ("post", "/train") and "id" in answered.json():

@@ -262,7 +262,7 @@ def test_all_that_listens_is_on_loopback(cluster: DaskCluster) -> None:
         pids = [
             os.getpid(),
             cluster.scheduler.pid,
-            *(one.pid for one in cluster.workers),
+            *(worker.pid for worker in cluster.workers),
         ]
         listening = [
             found.laddr.ip

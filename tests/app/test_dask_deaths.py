@@ -229,7 +229,7 @@ def test_workers_of_a_coordinator_that_is_killed_are_free_again(
         assert coordinator.stdout is not None
         assert coordinator.stdout.readline() == "half-way\n"
         with cluster.open_client() as client:
-            assert len([one for one in client.processing().values() if one]) == 3
+            assert len([task for task in client.processing().values() if task]) == 3
             coordinator.kill()
 
             wait(lambda: not any(client.processing().values()))

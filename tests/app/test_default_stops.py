@@ -27,7 +27,7 @@ def adaptive_from(budget: int | None):
     """Panels of three features, whose easy cases end early above a budget; rows."""
     ensemble = small_ensemble((1, 2, 4))
     ladder = make_ladder(ensemble, ((0, 1, 2),), seed=3)
-    panels = tuple(replace(one, may_lack=frozenset()) for one in ladder.panels)
+    panels = tuple(replace(panel, may_lack=frozenset()) for panel in ladder.panels)
     stopping = make_stopping(len(panels), 1)
     rule = replace(
         stopping.rules[0],

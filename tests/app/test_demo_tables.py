@@ -28,7 +28,7 @@ def test_breast_cancer_is_scikit_learns() -> None:
     cells, labels = read("breast-cancer.csv")
 
     np.testing.assert_array_equal(np.array(cells, np.float64), source.data)
-    assert labels == [source.target_names[one] for one in source.target]
+    assert labels == [source.target_names[wanted] for wanted in source.target]
 
 
 def test_diabetes_is_scikit_learns_above_the_threshold_that_is_told() -> None:
@@ -37,7 +37,7 @@ def test_diabetes_is_scikit_learns_above_the_threshold_that_is_told() -> None:
     cells, labels = read("diabetes.csv")
 
     np.testing.assert_array_equal(np.array(cells, np.float64), source.data)
-    assert labels == [str(int(one > 140)) for one in source.target]
+    assert labels == [str(int(wanted > 140)) for wanted in source.target]
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_a_spec_fits_its_table_and_costs_what_is_told(name: str, total: float) -
     dataset = check_training(columns, spec).dataset
 
     catalogue = dataset.catalogue
-    costs = [one.cost for one in catalogue.features]
-    costs += [one.price or one.fee for one in catalogue.groups]
+    costs = [feature.cost for feature in catalogue.features]
+    costs += [group.price or group.fee for group in catalogue.groups]
     assert from_micros(sum(costs)) == total
     assert f"costs {total}" in (DEMO / "README.md").read_text(encoding="utf-8")
     assert spec.note is not None

@@ -96,7 +96,7 @@ def test_each_endpoint_is_named() -> None:
         if method in METHODS
     ]
 
-    missing = [one for one in endpoints if f"`{one}`" not in API]
+    missing = [endpoint for endpoint in endpoints if f"`{endpoint}`" not in API]
 
     assert len(endpoints) > 20
     assert missing == []
@@ -138,7 +138,7 @@ def test_compose_publishes_on_this_machine_alone() -> None:
     published = re.findall(r'ports: \["([^"]+)"\]', text)
 
     assert len(published) == text.count("ports:")
-    assert all(one.startswith("127.0.0.1:") for one in published)
+    assert all(name.startswith("127.0.0.1:") for name in published)
 
 
 def test_variables_of_compose_are_listed_with_their_defaults() -> None:
@@ -148,7 +148,11 @@ def test_variables_of_compose_are_listed_with_their_defaults() -> None:
     variables = set(re.findall(r"\$\{(\w+):-([^}]+)\}", text))
 
     assert len(variables) > 4
-    assert [one for one in variables if f"`{one[0]}` ({one[1]}" not in told] == []
+    assert [
+        variable
+        for variable in variables
+        if f"`{variable[0]}` ({variable[1]}" not in told
+    ] == []
 
 
 def test_the_memory_of_the_api_has_room_for_the_tables_that_it_reads() -> None:
@@ -192,11 +196,11 @@ def test_parameters_are_listed_as_their_fields_say(shape: type[BaseModel]) -> No
     expected = [
         [
             f"`{name}`",
-            "" if one.default is None else f"`{one.default}`",
-            range_of(one) + ', or "auto"' * (one in auto),
-            one.text,
+            "" if parameter.default is None else f"`{parameter.default}`",
+            range_of(parameter) + ', or "auto"' * (parameter in auto),
+            parameter.text,
         ]
-        for name, one in parameters(holder).items()
+        for name, parameter in parameters(holder).items()
         if name in shape.model_fields
     ]
 
@@ -231,5 +235,5 @@ def test_each_option_of_the_figures_page_is_there() -> None:
     named = re.findall(r"askless (\w+) .*?(--[a-z-]+)", FIGURES)
     assert len(named) > 1
     for command, option in named:
-        options = [one for it in load_command(command).params for one in it.opts]
+        options = [option for it in load_command(command).params for option in it.opts]
         assert option in options

@@ -85,7 +85,7 @@ def test_a_category_read_as_a_rare_one_is_warned_about(
     after = answer(session, ("sex", "femal")).json()
     rare = answer(session, ("sex", OTHER)).json()
 
-    assert [one["nearest"] for one in after["warnings"]] == ["female"]
+    assert [warning["nearest"] for warning in after["warnings"]] == ["female"]
     assert after["answers"][0]["value"] == OTHER
     assert rare["warnings"] == []
 
@@ -93,7 +93,7 @@ def test_a_category_read_as_a_rare_one_is_warned_about(
 def test_values_known_at_the_start_are_warned_about(start: Start, put: Put) -> None:
     session = start(60.0, model=put(ranged(), "ranged"), known={"age": 12})
 
-    assert [one["feature"] for one in session["warnings"]] == ["age"]
+    assert [warning["feature"] for warning in session["warnings"]] == ["age"]
 
 
 def test_a_question_says_what_training_saw(session: Json) -> None:

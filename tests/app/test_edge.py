@@ -70,13 +70,17 @@ def test_a_failure_of_ours_is_logged_once_and_tells_nothing(
     assert response.headers["content-type"] == "application/problem+json"
     assert response.headers.get("retry-after") == ("2" if status == 503 else None)
     assert SECRET not in response.text
-    events = [one.getMessage() for one in caplog.records if one.name == "askless"]
+    events = [
+        record.getMessage() for record in caplog.records if record.name == "askless"
+    ]
     assert events[-2:] == [event, "http.request"]
     assert events.count(event) == 1
-    cause, line = (one.fields for one in caplog.records[-2:])  # type: ignore[attr-defined]
+    cause, line = (record.fields for record in caplog.records[-2:])  # type: ignore[attr-defined]
     assert cause["request_id"] == line["request_id"]
     assert line["error"] == type(error).__name__
-    assert SECRET not in str([one.__dict__.get("fields") for one in caplog.records])
+    assert SECRET not in str(
+        [record.__dict__.get("fields") for record in caplog.records]
+    )
 
 
 def exchange_of(app: FastAPI, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -114,7 +118,7 @@ def test_a_caller_who_hangs_up_is_499_and_no_error(
 
     line = caplog.records[-1]
     assert line.fields["status"] == 499  # type: ignore[attr-defined]
-    assert [one for one in caplog.records if one.levelno > logging.INFO] == []
+    assert [record for record in caplog.records if record.levelno > logging.INFO] == []
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_field_of_a_setting_that_makes_no_sense_is_named(
     with pytest.raises(RefusedError) as caught:
         read_settings()
 
-    found = {one.field: one.rule for one in caught.value.refusals}
+    found = {refusal.field: refusal.rule for refusal in caught.value.refusals}
     assert rule in found[f"ASKLESS_{name}.{field}"]
     assert "SECRET" not in str(caught.value)
 
@@ -165,7 +165,7 @@ def test_signing_in_elsewhere_needs_all_its_settings(
     with pytest.raises(RefusedError) as caught:
         read_settings()
 
-    found = {one.field: one.rule for one in caught.value.refusals}
+    found = {refusal.field: refusal.rule for refusal in caught.value.refusals}
     assert rule in found[field]
 
 

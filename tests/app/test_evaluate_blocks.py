@@ -77,7 +77,7 @@ def test_figures_are_those_of_rows_in_memory(place, evaluate, table):
     values, _ = check_rows(columns, stored.ensemble)
     dataset = label_table(columns, values, stored, table, str)
     named = OPTIONS[1].split(",")
-    budgets = [None if one == "inf" else to_micros(one) for one in named]
+    budgets = [None if name == "inf" else to_micros(name) for name in named]
     expected = measure_rows(stored.ensemble, dataset, Conditions(budgets))
     write_table(place, made_columns())
     pairs = {"--weight": table.weight, "--group-by": table.group_by}.items()

@@ -58,7 +58,7 @@ def test_why_is_in_chances_where_the_answer_alone_moves_something():
 def test_why_of_what_moves_nothing_alone_is_what_is_expected_of_it():
     ensemble = small_ensemble([1, 2, 3])
     ladder = make_ladder(ensemble, [(1, 2)])
-    kept = tuple(one for one in ladder.panels if len(one.feature_idxs) != 1)
+    kept = tuple(panel for panel in ladder.panels if len(panel.feature_idxs) != 1)
     ensemble = replace(ensemble, panels=replace(ladder, panels=kept), policy="panels")
     question = machine.next_question(ensemble, machine.start(ensemble, None))
 
@@ -143,7 +143,7 @@ def test_service_tells_the_steps_and_the_prospect(start, answer):
     assert session["prediction"]["steps"] == []
     first, second = after["prediction"]["steps"]
     chances = {
-        one["label"]: one["probability"] for one in after["prediction"]["classes"]
+        label["label"]: label["probability"] for label in after["prediction"]["classes"]
     }
     assert (first["feature"], second["outcome"]) == ("age", "refused")
     assert first["after"] == second["before"]

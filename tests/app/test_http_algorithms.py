@@ -108,9 +108,9 @@ def test_model_of_three_classes_has_no_positive_one_and_not_several_at_once(
     refused = client.post("/models", json=exported | {"is_multilabel": True})
 
     assert model["positive"] is None
-    assert [one["label"] for one in model["classes"]] == ["long", "small", "wide"]
+    assert [label["label"] for label in model["classes"]] == ["long", "small", "wide"]
     assert model["classes"][0]["display"] == "long petals"
-    assert sum(one["share"] for one in model["classes"]) == pytest.approx(1.0)
+    assert sum(label["share"] for label in model["classes"]) == pytest.approx(1.0)
     assert refused.status_code == 422
     assert refused.json()["errors"][0]["field"] == "model.is_multilabel"
 
@@ -122,7 +122,7 @@ def test_plan_of_trees_lists_every_feature_they_may_read(
 
     plan = client.get(f"/models/{model_id}/plan", params={"budget": 100}).json()
 
-    assert {one["feature"] for one in plan["purchases"]} == {
+    assert {purchase["feature"] for purchase in plan["purchases"]} == {
         "length",
         "width",
         "colour",

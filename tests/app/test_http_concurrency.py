@@ -71,7 +71,7 @@ def test_the_same_answers_at_once_are_charged_once_and_none_is_lost(
     after = caller.get(f"/predict/{session['id']}").json()
     assert {response.status_code for response in responses} == {200}
     assert accounts(engine, session["id"]) == (20_000_000, 20_000_000)
-    assert {one["feature"]: one["value"] for one in after["answers"]} == {
+    assert {answer["feature"]: answer["value"] for answer in after["answers"]} == {
         f"f{i}": i for i in range(20)
     }
     assert after["version"] == 21
@@ -95,7 +95,7 @@ def test_of_imports_that_take_a_new_name_at_once_one_has_it(
 
     made = at_once(*[partial(caller.post, "/models", json=raw) for _ in range(8)])
 
-    assert sorted(one.status_code for one in made) == [201] + [409] * 7
+    assert sorted(response.status_code for response in made) == [201] + [409] * 7
 
 
 def test_a_name_has_one_champion_however_many_are_made_at_once(
@@ -106,9 +106,9 @@ def test_a_name_has_one_champion_however_many_are_made_at_once(
 
     done = at_once(*[partial(caller.put, f"/models/{key}/champion") for key in ids])
 
-    assert [one.status_code for one in done] == [200] * 6
+    assert [response.status_code for response in done] == [200] * 6
     listed = caller.get("/models").json()["items"]
-    assert sum(one["champion"] for one in listed) == 1
+    assert sum(model["champion"] for model in listed) == 1
 
 
 def insist(url: str, path: str, body: Json) -> httpx.Response:
@@ -166,9 +166,9 @@ def test_an_answer_survives_the_death_of_the_server(
         last = insist(server.url, path, body)
         assert last.status_code == 200
 
-    assert {one["feature"]: one["value"] for one in last.json()["answers"]} == {
-        f"f{number}": number for number in range(7)
-    }
+    assert {
+        answer["feature"]: answer["value"] for answer in last.json()["answers"]
+    } == {f"f{number}": number for number in range(7)}
     assert accounts(engine, session["id"]) == (7_000_000, 7_000_000)
     assert last.json()["version"] == 8
     with transaction(engine, is_read=True) as db:

@@ -179,7 +179,7 @@ def test_wrong_order_is_refused_by_field(
         answer = client.post(f"/models/{model}/{kind}", **parts)  # type: ignore[arg-type]
 
         assert answer.status_code == 422, answer.text
-        assert [one["field"] for one in answer.json()["errors"]] == [field]
+        assert [error["field"] for error in answer.json()["errors"]] == [field]
         assert client.get("/jobs").json()["items"] == []
 
 
@@ -191,7 +191,7 @@ def test_job_is_no_training_and_has_a_life_of_its_own(
     assert client.get(f"/train/{first}").status_code == 404
     assert client.post(f"/train/{first}/cancel").status_code == 404
     assert first not in client.get("/train").text
-    listed = [one["id"] for one in client.get("/jobs").json()["items"]]
+    listed = [item["id"] for item in client.get("/jobs").json()["items"]]
     assert listed == [second, first]
     assert client.get(f"/jobs/{first}/result").status_code == 409
     assert client.delete(f"/jobs/{first}").status_code == 409
@@ -211,7 +211,7 @@ def test_result_goes_with_its_job_and_not_before(
 ) -> None:
     job = order("predict", budgets=[1])
     jobs.worker().work()
-    names = {f"{job['id']}.{one}" for one in ("csv", "parquet")}
+    names = {f"{job['id']}.{format_name}" for format_name in ("csv", "parquet")}
     for name in names:
         os.utime(f"{jobs.blobs.root}/{name}", (1, 1))
     Errands(jobs.engine, jobs.blobs, jobs.settings).remove_orphans()

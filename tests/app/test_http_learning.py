@@ -40,7 +40,7 @@ def learn(client: TestClient, model: str) -> Learn:
 
 def versions(client: TestClient) -> list[tuple[int, str | None]]:
     found = client.get("/models").json()["items"]
-    return [(one["version"], one["learnt_from"]) for one in found]
+    return [(model["version"], model["learnt_from"]) for model in found]
 
 
 def test_rows_make_the_next_version_and_the_one_before_stays(
@@ -122,7 +122,7 @@ def test_wrong_row_is_refused_by_name_and_nothing_is_learnt(
         answer = learn(rows)
 
         assert answer.status_code == 422, answer.text
-        assert field in [one["field"] for one in answer.json()["errors"]]
+        assert field in [error["field"] for error in answer.json()["errors"]]
         assert client.get("/jobs").json()["items"] == []
         assert len(client.get("/datasets").json()["items"]) == 1
 
@@ -134,9 +134,15 @@ def test_wrong_body_is_refused_by_field(client: TestClient, model: str) -> None:
         ({"rows": []}, "order.rows"),
         ({"rows": [[1, 2]]}, "order.rows[0]"),
         ({"rows": [{"a": [1]}]}, "order.rows[0].a"),
-        *(({"rows": [{"a": one, "y": "no"}]}, "order.rows[0].a") for one in UNSTORABLE),
-        *(({"rows": [{one: 1.0, "y": "no"}]}, "order.rows[0]") for one in UNSTORABLE),
-        *(({"dataset_id": one}, "dataset_id") for one in UNSTORABLE),
+        *(
+            ({"rows": [{"a": value, "y": "no"}]}, "order.rows[0].a")
+            for value in UNSTORABLE
+        ),
+        *(
+            ({"rows": [{value: 1.0, "y": "no"}]}, "order.rows[0]")
+            for value in UNSTORABLE
+        ),
+        *(({"dataset_id": value}, "dataset_id") for value in UNSTORABLE),
         ({"rows": [{"a": 1, "y": "no"}], "dataset_id": "dat_1"}, "rows"),
         ({"rows": [{"a": 1, "y": "no"}], "budgets": [1]}, "order.budgets"),
         ([], "order"),
@@ -149,7 +155,7 @@ def test_wrong_body_is_refused_by_field(client: TestClient, model: str) -> None:
         )
 
         assert answer.status_code == 422, answer.text
-        fields = [one["field"] for one in answer.json()["errors"]]
+        fields = [error["field"] for error in answer.json()["errors"]]
         assert any(one.startswith(field) for one in fields), fields
 
 
@@ -330,7 +336,7 @@ def test_weight_column_of_training_weighs_rows_to_learn(
 
     text = "\n".join(
         ["w,a,b,colour,y"]
-        + [",".join(map(str, one.values())) for one in weigh(make_rows(60), 3.0)]
+        + [",".join(map(str, row.values())) for row in weigh(make_rows(60), 3.0)]
     )
     model = train(text.encode(), SPEC | {"weight": "w"})
     address = f"/models/{model}/learn"

@@ -21,7 +21,7 @@ def routes() -> dict[str, Any]:
 def test_each_address_says_which_methods_it_has(client: TestClient) -> None:
     for path, methods in routes().items():
         address = path.replace("{id}", "x")
-        has = {one.upper() for one in methods}
+        has = {method.upper() for method in methods}
         has |= {"OPTIONS"} | ({"HEAD"} if "GET" in has else set())
 
         asked = client.options(address)
@@ -79,5 +79,5 @@ def test_a_field_that_stands_twice_is_refused_in_every_body(client: TestClient) 
                     headers={"Content-Type": "application/json"},
                 )
                 assert refused.status_code == 422, (method, path, refused.text)
-                fields = [one["field"] for one in refused.json()["errors"]]
+                fields = [error["field"] for error in refused.json()["errors"]]
                 assert fields == ["a"], (method, path, fields)

@@ -44,7 +44,7 @@ def test_models_are_paged_newest_first(client: TestClient, put: Put) -> None:
     first = client.get("/models?limit=2").json()
     rest = client.get(f"/models?limit=2&after={first['next']}").json()
 
-    assert [one["id"] for one in first["items"] + rest["items"]] == made[::-1]
+    assert [item["id"] for item in first["items"] + rest["items"]] == made[::-1]
     assert rest["next"] is None
 
 
@@ -148,7 +148,9 @@ def test_a_plan_is_what_a_session_buys(
 
     plan = client.get(f"/models/{put()}/plan{query}").json()
 
-    assert [(one["feature"], one["price"]) for one in plan["purchases"]] == asked
+    assert [
+        (purchase["feature"], purchase["price"]) for purchase in plan["purchases"]
+    ] == asked
     assert plan["total"] == state.spent / UNIT
     assert budget is None or plan["total"] <= budget
 

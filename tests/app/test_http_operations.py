@@ -136,8 +136,10 @@ def test_refusing_probe_is_logged_once_until_something_else_fails(
     for _ in range(2):
         client.get("/readyz")
 
-    lines = [one for one in caplog.records if one.getMessage() == "http.request"]
-    statuses = [vars(one)["fields"]["status"] for one in lines]
+    lines = [
+        record for record in caplog.records if record.getMessage() == "http.request"
+    ]
+    statuses = [vars(line)["fields"]["status"] for line in lines]
     assert statuses == [503, 503, 200, 200]
 
 
@@ -267,7 +269,7 @@ def test_probes_that_want_no_body_are_answered(client: TestClient) -> None:
 
     probes = [client.head(path) for path in ("/livez", "/readyz")]
 
-    assert [(one.status_code, one.content) for one in probes] == [(200, b"")] * 2
+    assert [(probe.status_code, probe.content) for probe in probes] == [(200, b"")] * 2
 
 
 def has_examples(schema: Json) -> bool:
@@ -286,7 +288,7 @@ def test_every_schema_has_examples_and_every_reference_a_target(
     schemas = document["components"]["schemas"]
     used = set(re.findall(r'#/components/schemas/([^"]+)"', json.dumps(document)))
     assert used - set(schemas) == set()
-    assert [name for name, one in schemas.items() if not has_examples(one)] == []
+    assert [name for name, schema in schemas.items() if not has_examples(schema)] == []
     assert "HTTPValidationError" not in schemas
 
 
@@ -306,10 +308,10 @@ def test_the_documentation_asks_no_other_site(client: TestClient) -> None:
 def test_every_problem_is_documented_at_its_address(client: TestClient) -> None:
     listed = client.get("/problems").text
 
-    for kind, one in KINDS.items():
+    for kind, kind_ in KINDS.items():
         page = client.get(f"/problems/{kind}")
         assert page.status_code == 200
-        assert str(one.status) in page.text
+        assert str(kind_.status) in page.text
         assert f"/problems/{kind}" in listed
 
 

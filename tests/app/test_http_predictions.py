@@ -205,7 +205,7 @@ def test_refused_outcome_of_a_known_feature_is_named_by_its_place(
 
     refused = answer(session, ("chol", 233), ("age", "unavailable"), ("moon", 1))
 
-    fields = [one["field"] for one in refused.json()["errors"]]
+    fields = [error["field"] for error in refused.json()["errors"]]
     assert fields == ["answers[1].outcome", "answers[2].feature"]
 
 
@@ -274,7 +274,7 @@ def test_an_idle_session_expires(
     refused = answer(session, ("age", 63))
 
     assert (seen["state"], seen["stop_reason"]) == ("closed", "expired")
-    assert [one["state"] for one in listed] == ["closed"]
+    assert [session["state"] for session in listed] == ["closed"]
     assert refused.status_code == 409
     assert charges(client, session) == []
 

@@ -39,7 +39,7 @@ def test_session_charges_the_prices_of_its_list(
 
     after = answer(session, ("chol", 233), ("fbs", True), ("echo1", 2)).json()
 
-    charged = {one["feature"]: one["charged"] for one in after["answers"]}
+    charged = {answer["feature"]: answer["charged"] for answer in after["answers"]}
     assert charged == {"chol": 0.75, "fbs": 4.0, "echo1": 9.0, "echo2": 0.0}
     assert after["budget"]["spent"] == 13.75
     entries = client.get(f"/predict/{session['id']}/ledger").json()["items"]
@@ -57,7 +57,10 @@ def test_session_is_asked_and_priced_by_the_whole_list(
     question = session["question"]
     assert shown(session) == shown(again) == WHOLE_LIST
     assert (question["feature"], question["price"]) == ("age", 2.0)
-    prices = {one["feature"]: one["price"] for one in question["alternatives"]}
+    prices = {
+        alternative["feature"]: alternative["price"]
+        for alternative in question["alternatives"]
+    }
     assert prices["chol"] == 0.75
 
 

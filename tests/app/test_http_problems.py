@@ -31,7 +31,7 @@ def assert_problem(response: Any, status: int, kind: str) -> Json:
 
 
 def fields(problem: Json) -> list[str]:
-    return [one["field"] for one in problem["errors"]]
+    return [error["field"] for error in problem["errors"]]
 
 
 def refused_fields(response: Any) -> list[str]:
@@ -265,7 +265,7 @@ WRONG_ANSWERS = [
         b' {"feature": "fbs", "outcome": "value", "value": "SECRET"}]}',
         "answers[1].value",
     ),
-    *((VALUE % one, "answers[0].value") for one in WRONG_VALUES),
+    *((VALUE % value, "answers[0].value") for value in WRONG_VALUES),
 ]
 
 

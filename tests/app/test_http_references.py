@@ -71,7 +71,7 @@ def test_a_folder_is_named_and_shown(client: TestClient, place: Path) -> None:
     assert made["url"] == f"file://{place}"
     assert (made["name"], made["n_rows"]) == ("tables", 120)
     assert made["columns"] == ["a", "b", "c", "y"]
-    assert made["n_bytes"] == sum(one.stat().st_size for one in place.iterdir())
+    assert made["n_bytes"] == sum(path.stat().st_size for path in place.iterdir())
     assert client.get(f"/datasets/{made['id']}").json() == made
     assert client.get("/datasets").json()["items"] == [made]
     assert refer(client, place, name="visits")["name"] == "visits"
@@ -108,7 +108,7 @@ def test_files_that_have_changed_fail_the_training_by_their_name(
 
     error = client.get(f"/train/{started['id']}").json()["error"]
     assert error["type"] == "/problems/invalid-request"
-    assert [one["field"] for one in error["errors"]] == ["table 2.parquet"]
+    assert [problem["field"] for problem in error["errors"]] == ["table 2.parquet"]
     assert "must be what it was when the dataset was stored" in str(error["errors"])
 
 
@@ -133,7 +133,7 @@ def test_cells_are_judged_by_the_worker(
     jobs.worker().work()
 
     error = client.get(f"/train/{started['id']}").json()["error"]
-    assert [one["field"] for one in error["errors"]] == ["column a"]
+    assert [problem["field"] for problem in error["errors"]] == ["column a"]
 
 
 def test_a_spec_is_judged_by_names_at_once(client: TestClient, place: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_spec_is_judged_by_names_at_once(client: TestClient, place: Path) -> N
     )
 
     assert refused.status_code == 422
-    fields = {one["field"] for one in refused.json()["errors"]}
+    fields = {error["field"] for error in refused.json()["errors"]}
     assert fields == {"target", "features"}
     assert judged.json() == {
         **{"valid": True, "errors": [], "warnings": [], "rows": 120},
@@ -187,7 +187,9 @@ def test_a_truncated_footer_is_refused_by_the_files_name(
     response = client.post("/datasets", json={"url": f"file://{place}"})
 
     assert response.status_code == 422
-    assert [one["field"] for one in response.json()["errors"]] == ["table 2.parquet"]
+    assert [error["field"] for error in response.json()["errors"]] == [
+        "table 2.parquet"
+    ]
 
 
 def test_a_model_is_applied_as_to_an_upload_by_orders_that_fit(
@@ -219,7 +221,7 @@ def test_a_model_is_applied_as_to_an_upload_by_orders_that_fit(
         response = client.post(f"/models/{model_id}/{kind}", json=body)
 
         assert response.status_code == 422, response.text
-        assert [one["field"] for one in response.json()["errors"]] == [field]
+        assert [error["field"] for error in response.json()["errors"]] == [field]
 
 
 def test_pages_show_where_it_lies_and_draft_from_a_sample(

@@ -16,8 +16,8 @@ from tests.app.test_http_trainings import sent
 def replicas(settings: Settings) -> Iterator[tuple[Server, Server]]:
     made = Server(settings), Server(settings)
     yield made
-    for one in made:
-        one.close()
+    for service in made:
+        service.close()
 
 
 @pytest.mark.slow

@@ -108,8 +108,8 @@ def test_a_session_over_http_equals_the_same_in_core(
             if status == 200:
                 session = response.json()
         assert charges(client, session) == [
-            (CLINIC.features[one.feature_idx].name, from_micros(one.amount))
-            for one in state.charges
+            (CLINIC.features[charge.feature_idx].name, from_micros(charge.amount))
+            for charge in state.charges
         ]
 
 
@@ -133,7 +133,7 @@ def said_at_random(idx: int, random: Random) -> Json:
 
 def shown(session: Json) -> Json:
     question, prediction = session["question"], session["prediction"]
-    by_label = {one["label"]: one["probability"] for one in prediction["classes"]}
+    by_label = {label["label"]: label["probability"] for label in prediction["classes"]}
     return {
         "question": None if question is None else question["feature"],
         "price": None if question is None else question["price"],
@@ -141,8 +141,8 @@ def shown(session: Json) -> Json:
         "alternatives": None if question is None else question["alternatives"],
         "budget": session["budget"],
         "answers": [
-            (one["feature"], one["outcome"], one["charged"])
-            for one in session["answers"]
+            (answer["feature"], answer["outcome"], answer["charged"])
+            for answer in session["answers"]
         ],
         "label": prediction["label"],
         "margin": prediction["margin"],
@@ -161,9 +161,9 @@ def expected(ensemble: Ensemble, state: State, limit: int | None) -> Json:
     features = ensemble.catalogue.features
     question = machine.next_question(ensemble, state)
     forecast = machine.forecast(ensemble, state)
-    charged = {one.feature_idx: one.amount for one in state.charges}
-    known = [idx for idx, one in enumerate(state.outcomes) if one == "known"]
-    answered = [one.feature_idx for one in state.history]
+    charged = {charge.feature_idx: charge.amount for charge in state.charges}
+    known = [idx for idx, outcome in enumerate(state.outcomes) if outcome == "known"]
+    answered = [question.feature_idx for question in state.history]
     asked: Json = dict.fromkeys(("question", "price", "number", "alternatives"))
     if question is not None:
         asked = {
@@ -191,8 +191,8 @@ def expected(ensemble: Ensemble, state: State, limit: int | None) -> Json:
         "display": ensemble.classes[forecast.label].display,
         "margin": forecast.margin,
         "probabilities": {
-            one.label: chance
-            for one, chance in zip(
+            label.label: chance
+            for label, chance in zip(
                 ensemble.classes, forecast.probabilities, strict=True
             )
         },

@@ -79,7 +79,7 @@ def test_a_step_that_ends_in_the_next_selection_keeps_its_rounds(jobs: Jobs) -> 
     told = jobs.events(training.id)[-1].data
     assert (told["part"], told.get("round")) == (1, None)
     assert jobs.n_checkpoints() == 1
-    assert [one.number for one in rounds[0]] == [1, 2, 3, 4]
+    assert [round.number for round in rounds[0]] == [1, 2, 3, 4]
 
 
 def test_selection_is_cancelled_at_its_next_candidate(

@@ -45,7 +45,7 @@ def test_upload_is_trained_on_and_followed(
     exported = client.get(f"/models/{ended['model_id']}/export")
     assert exported.text == undisturbed(table, spec)
     listed = client.get("/train").json()
-    assert [one["id"] for one in listed["items"]] == [started["id"]]
+    assert [item["id"] for item in listed["items"]] == [started["id"]]
 
 
 def test_answer_says_what_the_name_will_mean(
@@ -123,7 +123,7 @@ def test_validation_tells_everything_and_stores_nothing(
     bad = client.post("/train?validate_only=true", **form(table + b"1\n", wrong))
     assert bad.status_code == 200
     assert not bad.json()["valid"]
-    fields = {one["field"] for one in bad.json()["errors"]}
+    fields = {error["field"] for error in bad.json()["errors"]}
     assert fields >= {"target", "seed", "colour", "table"}
     assert "red" not in bad.text
 
@@ -177,7 +177,7 @@ def test_wrong_spec_is_refused_and_nothing_is_stored(
 
         assert response.status_code == 422, response.text
         assert response.headers["content-type"] == "application/problem+json"
-        assert field in {one["field"] for one in response.json()["errors"]}
+        assert field in {error["field"] for error in response.json()["errors"]}
         for noun in ("train", "datasets"):
             assert client.get(f"/{noun}").json()["items"] == []
 

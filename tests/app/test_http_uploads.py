@@ -43,7 +43,7 @@ def parquet(**columns: Any) -> bytes:
 
 
 def wide(n_columns: int) -> bytes:
-    return b",".join(b"c%d" % one for one in range(n_columns)) + b"\n"
+    return b",".join(b"c%d" % number for number in range(n_columns)) + b"\n"
 
 
 HOSTILE = {
@@ -77,7 +77,7 @@ def test_what_is_no_table_is_refused_and_not_kept(
         answer = client.post("/datasets", files={"dataset": ("t.csv", content)})
 
         assert answer.status_code == 422
-        assert any(re.search(rule, one["rule"]) for one in answer.json()["errors"])
+        assert any(re.search(rule, error["rule"]) for error in answer.json()["errors"])
         assert client.get("/datasets").json()["items"] == []
         assert list(blobs.names(before=datetime.max.replace(tzinfo=UTC))) == []
 
@@ -100,7 +100,7 @@ def test_name_of_a_file_is_shown_without_its_path(
 
     assert made["name"] == shown
     folder = settings.home_dir / "uploads"
-    assert [one.name for one in folder.iterdir()] == [made["id"]]
+    assert [path.name for path in folder.iterdir()] == [made["id"]]
 
 
 class Waiting:

@@ -193,7 +193,10 @@ def test_columns_of_lists_are_refused_by_name():
     with pytest.raises(RefusedError) as caught:
         read_columns(file)
 
-    assert [one.field for one in caught.value.refusals] == ["column a", "column c"]
+    assert [refusal.field for refusal in caught.value.refusals] == [
+        "column a",
+        "column c",
+    ]
     assert "must hold numbers, words, days" in str(caught.value)
 
 
@@ -262,7 +265,7 @@ def test_rows_of_long_cells_are_named():
     with pytest.raises(RefusedError) as caught:
         read_columns(io.BytesIO(parquet_of(**table)), bounds=BOUNDS)
 
-    assert [one.rows for one in caught.value.refusals] == ["row 2 and more"]
+    assert [refusal.rows for refusal in caught.value.refusals] == ["row 2 and more"]
 
 
 def test_rows_of_another_length_are_not_all_looked_at():

@@ -56,9 +56,9 @@ def test_spec_of_a_messy_table_finds_the_clean_types(started):
     out, _ = started
     spec = json.loads(out.read_text())
     priced = json.loads((ROOT / "app" / "demo" / "heart.json").read_text())
-    clean = {one["name"]: one["type"] for one in priced["features"]}
+    clean = {feature["name"]: feature["type"] for feature in priced["features"]}
 
-    found = {one["name"]: one["type"] for one in spec["features"]}
+    found = {feature["name"]: feature["type"] for feature in spec["features"]}
 
     # 0 and 1 are numbers until somebody says that they are booleans.
     assert found == {k: "number" if v == "boolean" else v for k, v in clean.items()}
@@ -127,7 +127,7 @@ SIGNED = "fee;rate;y\n" + "".join(
 
 @pytest.mark.usefixtures("short_panels")
 def test_table_with_signs_is_drafted_trained_and_predicted_as_it_is(tmp_path, run):
-    data, spec, model = (tmp_path / one for one in ("t.csv", "s.json", "m.json"))
+    data, spec, model = (tmp_path / name for name in ("t.csv", "s.json", "m.json"))
     data.write_text(SIGNED.replace(";", "\t"))
     out = tmp_path / "p.csv"
 
@@ -138,11 +138,13 @@ def test_table_with_signs_is_drafted_trained_and_predicted_as_it_is(tmp_path, ru
     data.write_text(SIGNED.replace(";", "\t").replace("£1,037", "$1,037"))
     refused = run("predict", model, data, "--budget", 2, "-o", out)
 
-    codes = [one.code for one in (drafted, trained, predicted, measured, refused)]
+    codes = [run.code for run in (drafted, trained, predicted, measured, refused)]
     assert codes == [0, 0, 0, 0, 2]
     assert "note fee: has numbers with signs between thousands: 1,0" in drafted.err
     assert "note rate: has numbers with the unit %: 0 % is 0" in drafted.err
-    assert [one.get("unit") for one in json.loads(spec.read_text())["features"]] == [
+    assert [
+        feature.get("unit") for feature in json.loads(spec.read_text())["features"]
+    ] == [
         "£",
         "%",
     ]
@@ -179,7 +181,7 @@ def test_rows_without_a_target_are_dropped_and_told():
 
     assert found.spec["missing_target"] == "drop"
     assert "y: rows without a target are dropped: 1" in found.notes
-    assert [one["type"] for one in found.spec["features"]] == ["number"] * 3
+    assert [feature["type"] for feature in found.spec["features"]] == ["number"] * 3
     assert check_both(found.spec, lambda: table_of(TABLE + "lots,,3,\n"))
 
 
@@ -204,7 +206,7 @@ def test_prices_and_groups_come_from_a_table(tmp_path):
 
     made = draft(TABLE, path)
 
-    assert [one["cost"] for one in made.spec["features"]] == [2.1, 3, 1]
+    assert [feature["cost"] for feature in made.spec["features"]] == [2.1, 3, 1]
     assert made.spec["groups"] == [{"name": "draw", "fee": 0.3}]
     assert made.notes[-1] == "c: has no price, so its cost is 1"
 
@@ -214,7 +216,11 @@ def test_bundles_come_from_a_table(tmp_path):
 
     made = draft(TABLE, path)
 
-    assert ["cost" in one for one in made.spec["features"]] == [False, False, True]
+    assert ["cost" in feature for feature in made.spec["features"]] == [
+        False,
+        False,
+        True,
+    ]
     assert made.spec["groups"] == [{"name": "scan", "price": 9}]
 
 
@@ -292,7 +298,7 @@ def test_empty_file_is_refused_as_such(tmp_path, run, content):
 
 @pytest.mark.usefixtures("short_panels")
 def test_bad_rows_are_skipped_on_request_and_counted(tmp_path, run):
-    data, spec, model = (tmp_path / one for one in ("t.csv", "s.json", "m.json"))
+    data, spec, model = (tmp_path / name for name in ("t.csv", "s.json", "m.json"))
     rows = [f"{k % 7},{k % 5},{k % 2}" for k in range(60)]
     data.write_text("\n".join(["a,b,y", *rows[:9], "1,2,3,4", *rows[9:], "5"]))
     init = ("init", data, "--target", "y", "-o", spec)
@@ -303,7 +309,7 @@ def test_bad_rows_are_skipped_on_request_and_counted(tmp_path, run):
     unasked = run(*train)
     trained = run(*train, "--skip-bad-rows")
 
-    assert [one.code for one in (refused, drafted, unasked, trained)] == [2, 0, 2, 0]
+    assert [run.code for run in (refused, drafted, unasked, trained)] == [2, 0, 2, 0]
     said = (
         "warning skipped 2 rows: row 10: must have 3 cells; found 4; "
         "row 62: must have 3 cells; found 1\n"

@@ -56,8 +56,8 @@ def order(client: TestClient) -> Train:
 
 def joined(*tables: bytes, typed: tuple[str, ...] = ()) -> Any:
     named = [
-        NamedTable(f"t{place}", read_table(BytesIO(one)), f"datasets[{place}]")
-        for place, one in enumerate(tables)
+        NamedTable(f"t{place}", read_table(BytesIO(table)), f"datasets[{place}]")
+        for place, table in enumerate(tables)
     ]
     return join_tables(named, typed, ["y"])
 
@@ -77,8 +77,8 @@ def test_columns_are_joined_by_name_and_missing_where_absent() -> None:
     assert columns["b"].tolist() == ["x", None, None]
     assert columns["y"].tolist() == ["0", "1", "1"]
     assert columns["c"].tolist() == [None, None, "true"]
-    silent = [read_silent(one) for one in made["askless_case"].to_pylist()]
-    assert [(one.has("c"), one.has("b")) for one in silent] == [
+    silent = [read_silent(case) for case in made["askless_case"].to_pylist()]
+    assert [(case.has("c"), case.has("b")) for case in silent] == [
         (True, False),
         (True, False),
         (False, True),
@@ -128,8 +128,8 @@ def test_rows_that_lacked_columns_say_so_after_another_join() -> None:
 
     twice = joined(b"c,y\n1,0\n", once)
 
-    silent = [read_silent(one) for one in twice["askless_case"].to_pylist()]
-    assert [[one.has(name) for name in "abc"] for one in silent] == [
+    silent = [read_silent(case) for case in twice["askless_case"].to_pylist()]
+    assert [[case.has(name) for name in "abc"] for case in silent] == [
         [True, True, False],
         [False, True, True],
         [True, False, True],
@@ -156,7 +156,7 @@ def test_a_column_that_holds_no_cells_is_named_of_whatever_type(cell: Any) -> No
     for typed in ((), ("a",)):
         with pytest.raises(RefusedError) as caught:
             joined(b"a,y\n1,0\n", odd, odd, typed=typed)
-        told = [(one.field, one.rule[:17]) for one in caught.value.refusals]
+        told = [(refusal.field, refusal.rule[:17]) for refusal in caught.value.refusals]
         assert told == [
             (f"datasets[{place}], column a", "must hold numbers") for place in (1, 2)
         ]
@@ -180,7 +180,7 @@ NOTES = [
 def test_columns_that_training_does_not_read_may_hold_anything(
     upload: Callable[..., str], order: Train, client: TestClient, more: Json
 ) -> None:
-    ids = [upload(one, f"{place}.csv") for place, one in enumerate(NOTES)]
+    ids = [upload(note, f"{place}.csv") for place, note in enumerate(NOTES)]
     lists = upload(parquet(a=[1.0, 2.0], b=[1, 0], y=[1, 0], note=[[1], [2]]))
 
     verdict = order(*ids, lists, query="?validate_only=true", target="y", **more)
@@ -194,8 +194,8 @@ def test_columns_that_training_does_not_read_may_hold_anything(
 
 def test_unused_columns_keep_their_cells_for_other_specs() -> None:
     tables = [
-        NamedTable(f"t{place}", read_table(BytesIO(one)), "")
-        for place, one in enumerate(NOTES)
+        NamedTable(f"t{place}", read_table(BytesIO(note)), "")
+        for place, note in enumerate(NOTES)
     ]
 
     made = join_tables(tables, (), (), ["note"])
@@ -261,11 +261,11 @@ def test_nothing_is_stored_of_tables_that_clash(
 def test_a_broken_spec_is_told_beside_tables_that_clash(
     upload: Callable[..., str], order: Train, target: object
 ) -> None:
-    clashing = [upload(one) for one in NOTES]
+    clashing = [upload(note) for note in NOTES]
 
     refused = order(*clashing, target=target)
 
-    fields = [one["field"] for one in refused.json()["errors"]]
+    fields = [error["field"] for error in refused.json()["errors"]]
     assert fields == ["target", "datasets[1], column note"]
 
 

@@ -34,7 +34,7 @@ def test_a_table_has_at_most_a_keys_rows_and_columns(
     asked = client.post("/datasets", headers=headers, **form(table))
 
     assert asked.status_code == 422
-    assert [one["field"] for one in asked.json()["errors"]] == ["table", "table"]
+    assert [error["field"] for error in asked.json()["errors"]] == ["table", "table"]
     assert client.get("/datasets", headers=headers).json()["items"] == []
 
 
@@ -45,7 +45,7 @@ def test_datasets_together_have_at_most_a_keys_bytes(
 
     asked = [client.post("/datasets", headers=headers, **form(table)) for _ in "abc"]
 
-    assert [one.status_code for one in asked] == [201, 201, 409]
+    assert [response.status_code for response in asked] == [201, 201, 409]
     assert asked[-1].json()["type"] == "/problems/limit-reached"
     assert "dataset_bytes" in asked[-1].json()["detail"]
     assert client.post("/datasets", headers=key(), **form(table)).status_code == 201
@@ -75,7 +75,11 @@ def test_at_most_a_keys_trainings_are_in_progress(
     client.post(f"/train/{first.json()['id']}/cancel", headers=headers)
     third = client.post("/train", headers=headers, **form(table, spec))
 
-    assert [one.status_code for one in (first, second, third)] == [202, 409, 202]
+    assert [response.status_code for response in (first, second, third)] == [
+        202,
+        409,
+        202,
+    ]
 
 
 def test_at_most_a_keys_sessions_are_open(client: TestClient, key: Make) -> None:
@@ -91,7 +95,7 @@ def test_at_most_a_keys_sessions_are_open(client: TestClient, key: Make) -> None
     client.post(f"/predict/{first.json()['id']}/stop", headers=headers)
     fourth = start()
 
-    found = [one.status_code for one in (first, second, third, fourth)]
+    found = [response.status_code for response in (first, second, third, fourth)]
     assert found == [201, 201, 409, 201]
 
 
@@ -107,8 +111,8 @@ def test_sessions_that_expired_are_not_open(
         body = {"model": "clinic", "budget": 9}
         made = client.post("/predict", headers=headers, json=body)
         path = f"/predict/{made.json().get('id')}/answers"
-        for one in answers:
-            given = client.post(path, headers=headers, json={"answers": [one]})
+        for answer in answers:
+            given = client.post(path, headers=headers, json={"answers": [answer]})
             assert given.status_code == 200
         return made.status_code
 
@@ -138,7 +142,7 @@ def test_sessions_started_at_once_pass_no_limit_together(
     with ThreadPoolExecutor(2) as pool:
         started = [pool.submit(start, 0.3) for _ in "ab"]
 
-    assert sorted(type(one.exception()).__name__ for one in started) == [
+    assert sorted(type(attempt.exception()).__name__ for attempt in started) == [
         "LimitError",
         "NoneType",
     ]

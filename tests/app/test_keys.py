@@ -177,7 +177,7 @@ def test_columns_of_a_stored_table_are_kept_only_for_who_may_read_it(
     admin, blind = key(), key("predict:read", "predict:write")
     document = model_json(clinic(), "clinic")
     model = client.post("/models", headers=admin, json=document).json()["id"]
-    names = [one["name"] for one in document["features"]]
+    names = [feature["name"] for feature in document["features"]]
     table = "\n".join((",".join(names), ",".join("1" for _ in names)))
     sent = {"dataset": ("t.csv", table.encode())}
     dataset = client.post("/datasets", headers=admin, files=sent).json()["id"]
@@ -252,7 +252,7 @@ def test_too_many_requests_wait(client: TestClient, key: Make) -> None:
 
     asked = [client.get("/models", headers=headers) for _ in range(5)]
 
-    assert [one.status_code for one in asked] == [200, 200, 200, 429, 429]
+    assert [response.status_code for response in asked] == [200, 200, 200, 429, 429]
     assert 1 <= int(asked[-1].headers["retry-after"]) <= 20
     assert asked[-1].json()["type"] == "/problems/too-many-requests"
     assert client.get("/models", headers=key()).status_code == 200

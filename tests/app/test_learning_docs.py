@@ -12,9 +12,9 @@ ADDRESS = "http://127.0.0.1:8000"
 
 def test_loop_by_hand_works_as_written(tmp_path):
     (loop,) = (
-        one
-        for one in blocks(read_page("docs/learning.md"), "python")
-        if "refresh_model" in one
+        block
+        for block in blocks(read_page("docs/learning.md"), "python")
+        if "refresh_model" in block
     )
     folder = tmp_path / "tour"
     shutil.copytree(ROOT / "app" / "demo", folder / "app" / "demo")

@@ -61,7 +61,7 @@ def test_reversal_is_an_entry_that_lowers_what_is_spent(
         "remaining": 59.0,
         "unit": "CAD",
     }
-    assert [one["charged"] for one in after["answers"]] == [1.0, 0.0]
+    assert [answer["charged"] for answer in after["answers"]] == [1.0, 0.0]
     assert after["version"] == 3
 
 
@@ -79,7 +79,7 @@ def test_reversed_feature_is_charged_again_with_the_fee_that_was_given_back(
 
     assert same["budget"]["spent"] == 3.1
     assert after["budget"]["spent"] == 10.37
-    assert [told(one) for one in entries(client)[::-1]] == [
+    assert [told(entry) for entry in entries(client)[::-1]] == [
         ("charge", "chol", 7.27),
         ("charge", "fbs", 3.1),
         ("reversal", "chol", 7.27),
@@ -120,7 +120,7 @@ def test_a_charge_is_reversed_once_and_for_a_reason(
     again, of_reversal = reverse(charge), reverse(made)
     unknown = [reverse({"id": one}).status_code for one in (9999, "x", "9" * 30)]
 
-    assert [one["field"] for one in blank.json()["errors"]] == ["reason"]
+    assert [error["field"] for error in blank.json()["errors"]] == ["reason"]
     assert again.json()["type"] == "/problems/already-reversed"
     assert of_reversal.json()["type"] == "/problems/not-a-charge"
     assert unknown == [404, 404, 404]
@@ -167,7 +167,7 @@ def test_sums_are_of_all_that_is_meant_by_unit(
     ]
     assert len(whole["items"]) == 1
     assert model["sums"][0]["net"] == 16.5
-    assert {one["model"] for one in model["items"]} == {books[0]["model"]["id"]}
+    assert {item["model"] for item in model["items"]} == {books[0]["model"]["id"]}
     assert (len(session["items"]), session["sums"][0]["net"]) == (3, 1.0)
 
 
@@ -177,7 +177,7 @@ def test_books_are_sums_of_one_unit_by_day_model_and_feature(
     with transaction(engine, DEFAULT_TENANT, is_read=True) as db:
         found = service.books(db, LedgerFilter())
         none = service.books(db, LedgerFilter(unit="EUR"))
-        titles = models.titles(db, [one["model"]["id"] for one in books])
+        titles = models.titles(db, [book["model"]["id"] for book in books])
     with transaction(engine, "ten_other", is_read=True) as db:
         others = service.books(db, LedgerFilter()), models.titles(db, titles)
 
@@ -205,7 +205,7 @@ def test_a_day_that_is_none_is_refused_by_name(client: TestClient) -> None:
         refused = client.get("/ledger", params={"from": day})
 
         assert refused.status_code == 422
-        assert [one["field"] for one in refused.json()["errors"]] == ["from"]
+        assert [error["field"] for error in refused.json()["errors"]] == ["from"]
 
 
 @pytest.mark.usefixtures("books")
@@ -222,7 +222,7 @@ def test_days_at_the_ends_of_the_calendar_are_days(
     ]
 
     assert entries.json()["items"] == []
-    assert [one.status_code for one in monitors] == [200, 200, 200]
+    assert [monitor.status_code for monitor in monitors] == [200, 200, 200]
 
 
 @pytest.mark.usefixtures("books")
@@ -270,8 +270,8 @@ def test_no_cell_of_a_file_is_a_formula(
 ) -> None:
     names = ["=1+1", "+x", "-x", "@SUM(A1)"]
     odd = [
-        replace(one, name=name)
-        for one, name in zip(CLINIC.features, names, strict=False)
+        replace(feature, name=name)
+        for feature, name in zip(CLINIC.features, names, strict=False)
     ]
     catalogue = replace(CLINIC, features=(*odd, *CLINIC.features[4:]))
     session = start(60.0, model=put(replace(clinic(), catalogue=catalogue), "odd"))

@@ -168,7 +168,7 @@ def test_new_cases_are_found_by_an_index_and_not_among_all(
     with engine.connect() as connection:
         plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)
         steps = [row.detail for row in plan]
-    reads = [one for one in steps if "sessions" in one or "outcomes" in one]
+    reads = [step for step in steps if "sessions" in step or "outcomes" in step]
     assert all("updated_at>" in one or "at>" in one or "id=?)" in one for one in reads)
     assert not any("tenant_id=?)" in one for one in reads)
 

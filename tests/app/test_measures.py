@@ -49,11 +49,11 @@ def test_figures_stand_beside_the_error_at_each_budget(measure):
     told = json.loads(measure("--budgets", "0,1,inf", "--json").out)
 
     assert len(told["predictive"]) == 3
-    for one in told["predictive"]:
-        assert one["expected_cost"] is None
+    for measured in told["predictive"]:
+        assert measured["expected_cost"] is None
         for name in ("auroc", "log_loss", "brier", "sensitivity", "specificity"):
-            low, high = one[name]["interval"]
-            assert low <= one[name]["value"] <= high
+            low, high = measured[name]["interval"]
+            assert low <= measured[name]["value"] <= high
     assert told["predictive"][1]["auroc"]["value"] > 0.6
 
 

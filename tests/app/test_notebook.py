@@ -15,9 +15,9 @@ NOTEBOOK = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf
 def test_cells_of_the_notebook_run_in_order(tmp_path):
     pytest.importorskip("polars", reason="polars, of the group `dev`, is absent")
     shutil.copytree(ROOT / "app" / "demo", tmp_path / "app" / "demo")
-    cells = (one for one in NOTEBOOK["cells"] if one["cell_type"] == "code")
+    cells = (cell for cell in NOTEBOOK["cells"] if cell["cell_type"] == "code")
     program = tmp_path / "notebook.py"
-    program.write_text("\n\n".join("".join(one["source"]) for one in cells))
+    program.write_text("\n\n".join("".join(cell["source"]) for cell in cells))
 
     finished = subprocess.run(
         [sys.executable, program.name],

@@ -33,7 +33,7 @@ def test_an_outcome_is_told_once_and_corrected(
     assert first.status_code == 200
     assert first.json() == again.json()
     assert (first.json()["label"], first.json()["predicted"]) == ("1", shown["label"])
-    chances = {one["label"]: one["probability"] for one in shown["classes"]}
+    chances = {label["label"]: label["probability"] for label in shown["classes"]}
     assert first.json()["probability"] == chances["1"]
     assert (corrected["label"], corrected["probability"]) == ("0", chances["0"])
     assert client.get(path_of(session)).json() == corrected
@@ -93,7 +93,7 @@ def test_a_monitor_tells_errors_spend_and_refusals_by_week(
     assert second["mean_spend_interval"] is None
     assert [first["outcomes"], second["outcomes"], whole["outcomes"]] == [2, 1, 3]
     assert whole["figures"]["brier"]["value"] > 0
-    refusals = {one["feature"]: one["refused"] for one in whole["features"]}
+    refusals = {feature["feature"]: feature["refused"] for feature in whole["features"]}
     assert refusals["sex"] == {"value": 1.0, "interval": [*wilson_interval(1.0, 4)]}
     assert refusals["age"]["value"] == 0.0
 
@@ -114,11 +114,11 @@ def test_errors_are_labels_that_were_not_predicted(
 ) -> None:
     whole = monitor(client, model)["whole"]
     told = [
-        client.get(path_of(one)).json()
-        for one in client.get("/predict", params={"state": "closed"}).json()["items"]
+        client.get(path_of(item)).json()
+        for item in client.get("/predict", params={"state": "closed"}).json()["items"]
     ]
 
-    wrong = sum(one["label"] != one["predicted"] for one in told) / 3
+    wrong = sum(entry["label"] != entry["predicted"] for entry in told) / 3
     assert whole["error"] == {"value": wrong, "interval": [*wilson_interval(wrong, 3)]}
 
 
@@ -172,7 +172,7 @@ def test_a_monitor_of_many_wrong_predictions_says_that_a_refresh_is_due(
     refresh = monitor(client, made)["refresh"]
 
     # An imported model tells of no rows that were trained on: no range can be judged.
-    kinds = [one["kind"] for one in refresh["reasons"]]
+    kinds = [reason["kind"] for reason in refresh["reasons"]]
     assert refresh["is_due"] is True
     assert kinds == ["calibration", "cases"]
     assert refresh["sentence"].startswith("A refresh is due: labels are right less")

@@ -22,7 +22,7 @@ BUDGETS = [0.0, 1.0, 2.5, None]
 
 def make(*in_force: int, gain: float = 0.06, **changes: Any) -> Model:
     own = {
-        "in_force": [bool(one) for one in in_force],
+        "in_force": [bool(share) for share in in_force],
         "leads": [0.0] * 4,
         "gains": [0.0] * 4,
         "mean_gain": gain,

@@ -85,8 +85,8 @@ def test_policy_panels_without_panels_is_refused(document):
 def place_of(document: dict[str, Any]) -> int:
     """A panel with nodes in its trees, of as many features as there are."""
     sizes = [
-        len(one["blend"]["trees"]["features"]) if one["blend"] else 0
-        for one in document["panels"]["panels"]
+        len(panel["blend"]["trees"]["features"]) if panel["blend"] else 0
+        for panel in document["panels"]["panels"]
     ]
     return int(np.argmax(sizes))
 
@@ -101,7 +101,7 @@ def set_at(holder: Any, path: str, value: Any) -> None:
 def refused(document: dict[str, Any]) -> list[str]:
     with pytest.raises(RefusedError) as refusals:
         model_from_json(document)
-    return [one.field for one in refusals.value.refusals]
+    return [refusal.field for refusal in refusals.value.refusals]
 
 
 # Nodes of several parents, and trees that are one: endless work from few bytes.
@@ -160,7 +160,7 @@ def test_panels_without_stopping_rules_are_read_and_written_as_before(document):
 @pytest.mark.usefixtures("short_panels")
 def test_command_line_trains_panels_and_evaluates_and_predicts(run, tmp_path):
     random = np.random.default_rng(0)
-    table, spec, path = (tmp_path / one for one in ("t.csv", "s.json", "m.json"))
+    table, spec, path = (tmp_path / name for name in ("t.csv", "s.json", "m.json"))
     rows = []
     for _ in range(30):
         n, c, b = random.normal(), random.choice(["red", "blue"]), random.integers(2)

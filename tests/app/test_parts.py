@@ -54,7 +54,9 @@ def followed(training):
 
 
 def rounds_of(progresses):
-    return [(one.part, one.added) for one in progresses if one.added is not None]
+    return [
+        (share.part, share.added) for share in progresses if share.added is not None
+    ]
 
 
 def is_there(pid):
@@ -65,7 +67,7 @@ def is_there(pid):
 
 
 def pids_of(runner):
-    return [one.child.pid for one in runner._processes]
+    return [process.child.pid for process in runner._processes]
 
 
 @pytest.mark.parametrize("n_processes", [1, 2, 5])
@@ -81,9 +83,9 @@ def test_any_number_of_processes_makes_the_same_model(checked, alone, n_processe
 def test_each_fold_tells_its_curve_once(checked):
     told = list(train(checked, PLAIN, run_parts=PartProcesses(2)))
 
-    tested = [one for one in told if one.tested is not None]
-    assert [one.part for one in tested] == [0, 1, 2]
-    assert sum(one.tested.n_samples for one in tested) == 200
+    tested = [progress for progress in told if progress.tested is not None]
+    assert [progress.part for progress in tested] == [0, 1, 2]
+    assert sum(progress.tested.n_samples for progress in tested) == 200
 
 
 def test_interrupted_training_goes_on_in_processes(checked, alone):

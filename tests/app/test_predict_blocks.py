@@ -142,7 +142,7 @@ def test_refusal_names_rows_of_the_whole_table(place, predict, processes):
     assert parted.err == whole.err
     for words in ("in row 16, ", "in row 31, ", "in row 32 and 1 more", "'ecg'"):
         assert words in parted.err
-    assert sorted(one.name for one in place.iterdir()) == ["m.json", "t.parquet"]
+    assert sorted(path.name for path in place.iterdir()) == ["m.json", "t.parquet"]
 
 
 def test_wrong_budgets_are_named_by_rows_of_the_whole_table(place, predict):

@@ -230,7 +230,7 @@ def test_policy_that_is_named_spends_what_it_is_given(predict):
 @pytest.mark.usefixtures("worse")
 def test_at_other_prices_the_curve_says_nothing(place, predict):
     features = clinic().catalogue.features
-    costs = {one.name: 1.5 for one in features if one.group != "echo"}
+    costs = {feature.name: 1.5 for feature in features if feature.group != "echo"}
     (place / "prices.json").write_text(json.dumps({"costs": costs}))
 
     done = predict("--budget", "2", "--prices", place / "prices.json")

@@ -35,8 +35,8 @@ def told(start: Start, answer: Answer) -> Json:
 
 def found_in(folder: Path) -> set[str]:
     """The canaries that any file of the database has."""
-    held = b"".join(one.read_bytes() for one in folder.glob("askless.db*"))
-    return {one for one in CANARIES if one.encode() in held}
+    held = b"".join(path.read_bytes() for path in folder.glob("askless.db*"))
+    return {canary for canary in CANARIES if canary.encode() in held}
 
 
 @on_sqlite
@@ -77,9 +77,11 @@ def test_no_row_has_what_was_erased(
     metadata = sa.MetaData()
     with transaction(engine, None, is_read=True) as db:
         metadata.reflect(db.connection())
-        rows = [str(db.execute(one.select()).all()) for one in metadata.sorted_tables]
+        rows = [
+            str(db.execute(table.select()).all()) for table in metadata.sorted_tables
+        ]
 
-    assert not [one for one in CANARIES if one in "".join(rows)]
+    assert not [canary for canary in CANARIES if canary in "".join(rows)]
 
 
 def test_closed_sessions_are_erased_when_a_tenant_keeps_them_no_longer(
@@ -95,9 +97,9 @@ def test_closed_sessions_are_erased_when_a_tenant_keeps_them_no_longer(
             return erase_old(db, Moment(later, *ttls), timedelta(days=30))
 
     assert [erased_after(days) for days in (29, 31, 36, 38)] == [0, 1, 0, 1]
-    shown = [client.get(f"/predict/{one['id']}").json() for one in (closed, idle)]
-    assert [one["state"] for one in shown] == ["closed", "closed"]
-    assert [one["prediction"] for one in shown] == [None, None]
+    shown = [client.get(f"/predict/{entry['id']}").json() for entry in (closed, idle)]
+    assert [session["state"] for session in shown] == ["closed", "closed"]
+    assert [session["prediction"] for session in shown] == [None, None]
 
 
 def test_an_operator_says_how_long_sessions_are_kept(

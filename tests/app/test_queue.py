@@ -17,7 +17,7 @@ def test_place_is_the_order_of_claiming(jobs: Jobs, table: bytes, spec: Spec) ->
     ids = [jobs.start(table, spec).id for _ in range(3)]
 
     with transaction(jobs.engine, is_read=True) as db:
-        places = [trainings.show(db, one, now()).place for one in ids]
+        places = [trainings.show(db, id_, now()).place for id_ in ids]
     with transaction(jobs.engine) as db:
         claimed = [queue.claim(db, "wrk_1", now()) for _ in ids]
 
@@ -82,7 +82,7 @@ def test_database_that_was_away_costs_a_training_no_worker(
     assert worker.work() == "interrupted"
 
     assert jobs.get(training.id).state == "queued"
-    assert [one.type for one in jobs.events(training.id)][-1] == "queued"
+    assert [event.type for event in jobs.events(training.id)][-1] == "queued"
     assert worker.held is None
 
 

@@ -24,22 +24,22 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def toured(folder):
     """How each command of the tour ended, in order."""
-    return [run(one.command, folder) for one in shown(README)]
+    return [run(command.command, folder) for command in shown(README)]
 
 
 def test_commands_of_the_tour_work_in_order(toured, folder):
     assert len(toured) >= 6
-    assert [one.stderr for one in toured if one.returncode] == []
+    assert [command.stderr for command in toured if command.returncode] == []
     assert "ready to train" in toured[0].stdout
     assert (folder / "predictions.csv").read_text().count("\n") == 304
 
 
 def test_case_of_the_tour_goes_on_after_its_refusal(toured):
     (asked,) = (
-        one
-        for one, ended in zip(shown(README), toured, strict=True)
-        if "askless ask" in one.command
-        for one in (ended.stdout,)
+        page
+        for page, ended in zip(shown(README), toured, strict=True)
+        if "askless ask" in page.command
+        for page in (ended.stdout,)
     )
 
     assert re.findall(r"^([0-9]+)\. ", asked, re.MULTILINE) == ["1", "2", "3", "4"]
@@ -48,7 +48,7 @@ def test_case_of_the_tour_goes_on_after_its_refusal(toured):
 
 def test_curl_tour_and_client_work_against_a_real_server(folder, tmp_path):
     (tour,) = blocks(README, "sh")
-    (by_client,) = (one for one in blocks(README, "python") if ADDRESS in one)
+    (by_client,) = (block for block in blocks(README, "python") if ADDRESS in block)
 
     with serving(tmp_path) as address:
         finished = run(tour.replace(ADDRESS, address), folder)
@@ -68,7 +68,7 @@ def test_curl_tour_and_client_work_against_a_real_server(folder, tmp_path):
 
 @pytest.mark.usefixtures("toured")
 def test_python_examples_work(folder):
-    examples = [one for one in blocks(README, "python") if ADDRESS not in one]
+    examples = [block for block in blocks(README, "python") if ADDRESS not in block]
     (folder / "examples.py").write_text("\n".join(examples))
 
     finished = run("python examples.py", folder)

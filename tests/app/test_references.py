@@ -40,7 +40,7 @@ def test_a_folder_is_noted_and_opened_again(place):
     opened = open_reference(reference, [f"file://{place}"], ["a"], BOUNDS)
 
     assert (table.n_rows, list(table)) == (4, ["a", "b"])
-    assert [os.path.basename(one.path) for one in reference.files] == [
+    assert [os.path.basename(file.path) for file in reference.files] == [
         "a.parquet",
         "b.parquet",
     ]
@@ -178,4 +178,4 @@ def test_a_table_without_rows_is_refused(place):
 def test_a_sample_is_of_row_groups_far_apart(place, n_rows, expected):
     found = sample_rows(open_table(place), n_rows)
 
-    assert [(one.start, one.stop) for one in found] == expected
+    assert [(span.start, span.stop) for span in found] == expected

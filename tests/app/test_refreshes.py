@@ -26,7 +26,7 @@ def cases_in(jobs: Jobs) -> Cases:
         with jobs.blobs.open(started["dataset_id"]) as stream:
             table = pyarrow.parquet.read_table(BytesIO(stream.read()))
         rows = table.to_pylist()
-        return [(float(one["a"]), one["y"]) for one in rows[N_ROWS:]]
+        return [(float(row["a"]), row["y"]) for row in rows[N_ROWS:]]
 
     return read
 

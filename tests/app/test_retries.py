@@ -89,7 +89,7 @@ def test_each_post_is_done_once_and_answered_again(
     posts: dict[str, tuple[str, Json]],
 ) -> None:
     paths = openapi_document()["paths"]
-    found = {one for one in paths if "post" in paths[one]}
+    found = {path for path in paths if "post" in paths[path]}
     assert found - UNCHANGING - TRIED_ELSEWHERE == set(posts)
 
     for number, (path, more) in enumerate(posts.values()):
@@ -112,7 +112,7 @@ def test_each_post_is_done_once_and_answered_again(
         assert other.status_code == 422, path
         assert other.json()["type"] == "/problems/idempotency-mismatch"
     assert len(stored(engine)) == len(posts)
-    assert not any(b"askl_" in one.body for one in stored(engine))
+    assert not any(b"askl_" in stored_row.body for stored_row in stored(engine))
 
 
 def test_another_table_under_the_same_key_is_refused(
@@ -165,7 +165,7 @@ def test_a_key_means_nothing_to_other_methods(
         for budget in (2, 3)
     ]
 
-    assert [one["limit"] for one in spent] == [2.0, 3.0]
+    assert [limit_kept["limit"] for limit_kept in spent] == [2.0, 3.0]
     assert stored(engine) == []
 
 
@@ -194,8 +194,8 @@ def test_of_requests_at_once_one_is_done(client: TestClient, put: Put) -> None:
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(send, range(12)))
 
-    made = {one.json()["id"] for one in answers if one.status_code == 201}
-    assert {one.status_code for one in answers} <= {201, 409}
+    made = {answer.json()["id"] for answer in answers if answer.status_code == 201}
+    assert {answer.status_code for answer in answers} <= {201, 409}
     assert len(made) == len(client.get("/predict").json()["items"]) == 1
 
 
@@ -223,7 +223,7 @@ def test_an_erased_session_leaves_no_answers(
 
     client.delete(f"/predict/{session['id']}")
 
-    assert [one.session_id for one in stored(engine)] == [other["id"]]
+    assert [stored_row.session_id for stored_row in stored(engine)] == [other["id"]]
 
 
 def test_a_tenants_keys_are_its_own(engine: sa.Engine) -> None:
@@ -255,7 +255,7 @@ def test_answers_are_forgotten_once_nobody_asks_again(
 
     Errands(engine, jobs.blobs, settings).forget_answers()
 
-    assert [one.key for one in stored(engine)] == ["new"]
+    assert [stored_row.key for stored_row in stored(engine)] == ["new"]
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
@@ -318,6 +318,6 @@ def test_a_client_whose_connections_break_does_everything_once(
     def count(path: str) -> int:
         return len(client.get(path).json()["items"])
 
-    assert [count(f"/{one}") for one in ("datasets", "train", "models")] == [1, 1, 1]
+    assert [count(f"/{name}") for name in ("datasets", "train", "models")] == [1, 1, 1]
     assert [count("/predict"), count("/ledger")] == [1, 1]
     assert session.spent == 7.27

@@ -21,7 +21,7 @@ def ruled() -> Ensemble:
     """The same with rules for ending early; no missing value is information."""
     ensemble = panelled()
     assert ensemble.panels is not None
-    plain = (replace(one, may_lack=frozenset()) for one in ensemble.panels.panels)
+    plain = (replace(panel, may_lack=frozenset()) for panel in ensemble.panels.panels)
     stopping = make_stopping(len(ensemble.panels.panels))
     ladder = replace(ensemble.panels, panels=tuple(plain), stopping=stopping)
     return replace(ensemble, panels=ladder, policy="adaptive")

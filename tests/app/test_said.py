@@ -59,8 +59,12 @@ def test_affordable_feature_that_was_not_asked_has_its_reason() -> None:
     helped = complete(panels, 7)
     begun = machine.start(votes, 600_000, stop=NEVER)
 
-    said = {one.title: one.why for one in list_missing(Model("m", votes), begun)}
-    left = {one.title: one.why for one in list_missing(Model("m", panels), helped)}
+    said = {
+        reason.title: reason.why for reason in list_missing(Model("m", votes), begun)
+    }
+    left = {
+        reason.title: reason.why for reason in list_missing(Model("m", panels), helped)
+    }
 
     assert said["sex"] == COMES_LATER
     assert said["Age"] == "It costs 1.00 CAD; 0.60 CAD is left."
@@ -76,9 +80,9 @@ def test_feature_that_could_be_used_is_said_not_to_lower_the_error() -> None:
     session = complete(ensemble, 7)
 
     (why,) = (
-        one.why
-        for one in list_missing(Model("m", ensemble), session)
-        if one.title == "f1"
+        reason.why
+        for reason in list_missing(Model("m", ensemble), session)
+        if reason.title == "f1"
     )
 
     assert (why == HELPS_NOT) == can_use(ensemble, session, 1)

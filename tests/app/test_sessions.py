@@ -30,7 +30,7 @@ def wait(app: FastAPI) -> Wait:
 
 
 def listed(client: TestClient, **asked: str | int) -> list[str]:
-    return [one["id"] for one in client.get("/predict", params=asked).json()["items"]]
+    return [item["id"] for item in client.get("/predict", params=asked).json()["items"]]
 
 
 def state_of(client: TestClient, session: Json) -> tuple[str, str | None]:
@@ -62,7 +62,7 @@ def test_a_session_that_waits_expires_too_and_later(
     ]
     assert late.json()["type"] == "/problems/session-closed"
     assert after["budget"]["spent"] == 8.27
-    assert [one["outcome"] for one in after["answers"]] == ["unknown", "value"]
+    assert [answer["outcome"] for answer in after["answers"]] == ["unknown", "value"]
 
 
 def test_no_version_is_told_of_two_things(

@@ -74,7 +74,7 @@ def test_purchases_have_the_error_before_and_after():
 
     told = [(it.question.price, it.spent, it.error_before) for it in purchases]
     assert told == [(UNIT, UNIT, 0.4), (2 * UNIT, 3 * UNIT, 0.3)]
-    assert [one.error_after for one in purchases] == [0.3, 0.2]
+    assert [purchase.error_after for purchase in purchases] == [0.3, 0.2]
 
 
 def test_error_is_that_of_the_largest_budget_that_is_spent():
@@ -161,7 +161,10 @@ def test_json_has_points_and_chances_for_programs(shown):
     told = json.loads(shown(scored(), "--budget", 3, "--json").out)
 
     first = told["effects"][0]
-    assert [one["features"] for one in told["purchases"]] == [["age"], ["kind"]]
+    assert [purchase["features"] for purchase in told["purchases"]] == [
+        ["age"],
+        ["kind"],
+    ]
     assert first["values"] == [20.0, 50.0, 90.0, None]
     assert np.ravel(first["points"]).tolist() == [0.0, 4.0, 0.0]
     assert told["effects"][1]["values"] == ["p", "q", "r", None]
@@ -243,7 +246,7 @@ def test_how_cases_go_is_shown_where_the_card_tells(shown):
 
 def test_votes_have_a_column_only_where_they_err_otherwise():
     same = replace(WORSE, errors=WORSE.errors_calibrated)
-    other = replace(WORSE, errors=tuple(one / 2 for one in WORSE.errors_calibrated))
+    other = replace(WORSE, errors=tuple(error / 2 for error in WORSE.errors_calibrated))
 
     assert VOTE_ERROR not in curve_cells(same, "EUR")[0]
     assert VOTE_ERROR in curve_cells(other, "EUR")[0]

@@ -86,10 +86,10 @@ def test_every_answer_that_is_charged_is_given(
     url, process = address
     create_model(url)
     callers = [Caller(url) for _ in range(4)]
-    threads = [threading.Thread(target=one.play) for one in callers]
+    threads = [threading.Thread(target=caller.play) for caller in callers]
     for thread in threads:
         thread.start()
-    wait(lambda: sum(one.taken for one in callers) > 20)
+    wait(lambda: sum(caller.taken for caller in callers) > 20)
 
     process.terminate()
     process.join(600)
@@ -97,10 +97,10 @@ def test_every_answer_that_is_charged_is_given(
         thread.join(600)
 
     assert process.exitcode == 0
-    assert [one.odd for one in callers] == [[]] * 4
+    assert [caller.odd for caller in callers] == [[]] * 4
     with engine.connect() as connection:
         n_charged = connection.scalar(sa.select(sa.func.count()).select_from(ledger))
-    assert n_charged == sum(one.taken for one in callers)
+    assert n_charged == sum(caller.taken for caller in callers)
 
 
 def begin_request(url: str) -> HTTPConnection:

@@ -82,7 +82,10 @@ def test_cells_that_nobody_answered_are_marked(
     checked = check_columns(open_table(BytesIO(make())), spec)
     trained = read_training(path, spec)
 
-    assert [one.name for one in checked.dataset.catalogue.features] == ["a", "b"]
+    assert [feature.name for feature in checked.dataset.catalogue.features] == [
+        "a",
+        "b",
+    ]
     for values in (checked.dataset.values, trained.table.sample.values):
         assert find_silent(values).tolist() == SILENT
     for warnings in (checked.warnings, trained.warnings):
@@ -124,7 +127,7 @@ def test_what_the_service_did_not_write_is_refused_by_its_row(cell: str) -> None
 def test_a_draft_has_no_feature_of_it() -> None:
     draft = draft_spec(open_table(BytesIO(parquet())), "y", "m", None)
 
-    assert [one["name"] for one in draft.spec["features"]] == ["a", "b"]
+    assert [feature["name"] for feature in draft.spec["features"]] == ["a", "b"]
     assert "ignore" not in draft.spec
 
 
@@ -134,4 +137,4 @@ def test_it_is_no_feature_of_a_spec_without_a_list() -> None:
     checked = check_columns(HeldTable(table), read_spec(SPEC))
 
     assert len(checked.dataset.catalogue.features) == 2
-    assert not any("logged cases" in one for one in checked.warnings)
+    assert not any("logged cases" in warning for warning in checked.warnings)

@@ -109,8 +109,8 @@ def test_a_folder_of_files_is_one_table_in_the_order_of_their_names(tmp_path):
 
     streamed = open_table(tmp_path)
 
-    assert [one.name for one in streamed.files] == ["a.parquet", "b.parquet", "c.pq"]
-    assert [(one.start, one.stop) for one in streamed.spans] == [
+    assert [file.name for file in streamed.files] == ["a.parquet", "b.parquet", "c.pq"]
+    assert [(span.start, span.stop) for span in streamed.spans] == [
         *[(0, 2), (2, 4), (4, 5), (5, 6)]
     ]
     for name, column in held(whole).items():
@@ -124,7 +124,7 @@ def test_an_address_with_a_star_names_some_files_of_a_folder(tmp_path):
 
     streamed = open_table(f"file://{tmp_path}/a-*.parquet")
 
-    assert [one.name for one in streamed.files] == ["a-1.parquet", "a-2.parquet"]
+    assert [file.name for file in streamed.files] == ["a-1.parquet", "a-2.parquet"]
     assert open_table(f"file://{tmp_path}/b-1.parquet").n_rows == 6
 
 

@@ -164,7 +164,7 @@ def test_another_tenants_things_are_no_help_in_a_body(
     ]
 
     assert [trained.status_code, by_id.status_code, by_name.status_code] == [404] * 3
-    assert [one.status_code for one in pages] == [422] * 4
+    assert [page.status_code for page in pages] == [422] * 4
 
 
 def test_tenants_count_versions_of_a_name_by_themselves(
@@ -173,10 +173,10 @@ def test_tenants_count_versions_of_a_name_by_themselves(
     model = model_json(clinic(), "clinic")
 
     versions = [
-        client.post("/models?as_version=true", headers=one, json=model).json()[
+        client.post("/models?as_version=true", headers=header, json=model).json()[
             "version"
         ]
-        for one in (*headers, headers[0])
+        for header in (*headers, headers[0])
     ]
 
     assert versions == [1, 1, 2]
@@ -192,22 +192,22 @@ def play(client: TestClient, headers: dict[str, str]) -> tuple[str, list[str]]:
         )
         assert answered.status_code == 200, answered.text
     found = client.get(f"/predict/{session}/ledger", headers=headers).json()["items"]
-    return session, [one["id"] for one in found]
+    return session, [entry["id"] for entry in found]
 
 
 def test_ids_of_charges_count_no_other_tenants(
     client: TestClient, headers: list[dict[str, str]]
 ) -> None:
-    for one in headers:
-        client.post("/models", headers=one, json=model_json(clinic(), "clinic"))
+    for header in headers:
+        client.post("/models", headers=header, json=model_json(clinic(), "clinic"))
 
-    played = [play(client, one) for one in (*headers, headers[0])]
+    played = [play(client, header) for header in (*headers, headers[0])]
     whole = client.get("/ledger?limit=3", headers=headers[0]).json()
     rest = client.get(f"/ledger?after={whole['next']}", headers=headers[0]).json()
     foreign = client.get(f"/ledger?after={whole['next']}", headers=headers[1])
 
     assert [ids for _, ids in played] == [[f"{id}-1", f"{id}-2"] for id, _ in played]
-    assert [one["id"] for one in whole["items"] + rest["items"]] == [
+    assert [item["id"] for item in whole["items"] + rest["items"]] == [
         *reversed(played[2][1]),
         *reversed(played[0][1]),
     ]
@@ -227,11 +227,11 @@ def test_every_statement_on_a_tenants_tables_has_a_tenant(
     about = re.compile(rf"(FROM|UPDATE|INTO|JOIN) ({tables})\b")
 
     bare = [
-        one
-        for one in statements
-        if about.search(one)
-        and not re.search(r"tenant_id( =|[,)])", one)
-        and not any(re.match(allowed, one) for allowed in FOR_ALL)
+        statement
+        for statement in statements
+        if about.search(statement)
+        and not re.search(r"tenant_id( =|[,)])", statement)
+        and not any(re.match(allowed, statement) for allowed in FOR_ALL)
     ]
 
     assert len(statements) > 50

@@ -25,7 +25,7 @@ def test_service_and_openapi_know_a_policy_that_a_test_adds(client, start, answe
         session = answer(session, (session["question"]["feature"], "unknown")).json()
 
     schemas = client.get("/openapi.json").json()["components"]["schemas"]
-    others = [one["price"] for one in asked["alternatives"]]
+    others = [alternative["price"] for alternative in asked["alternatives"]]
     assert asked["price"] <= min(others)
     assert (session["policy"], session["budget"]["spent"]) == (
         "cheapest",

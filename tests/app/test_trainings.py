@@ -348,7 +348,7 @@ def test_pages_are_newest_first_and_whole(jobs: Jobs, table: bytes, spec: Spec) 
     for _ in range(3):
         with transaction(jobs.engine, is_read=True) as db:
             page = trainings.page(db, 1, after)
-        seen += [one.id for one in page.items]
+        seen += [entry.id for entry in page.items]
         after = page.next
 
     assert seen == started[::-1]

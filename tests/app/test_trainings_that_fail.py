@@ -54,7 +54,7 @@ def test_data_that_no_longer_fits_fails_with_the_refusals(
     error = jobs.get(training.id).error
     assert error is not None
     assert error["type"] == "/problems/invalid-request"
-    assert any(one["field"] == "features" for one in error["errors"])
+    assert any(problem["field"] == "features" for problem in error["errors"])
     assert "secret" not in json.dumps(error)
 
 

@@ -26,7 +26,7 @@ def send(
     path: str = "",
     **more: Any,
 ) -> Any:
-    body = {"answers": [said(*one) for one in given], **more}
+    body = {"answers": [said(*value) for value in given], **more}
     return client.post(f"/predict/{session['id']}/answers{path}", json=body)
 
 
@@ -89,4 +89,4 @@ def test_insist_is_true_or_false(
     response = send(client, session, ("age", 63), insist=insist)
 
     problem = assert_problem(response, 422, "invalid-request")
-    assert [one["field"] for one in problem["errors"]] == ["insist"]
+    assert [error["field"] for error in problem["errors"]] == ["insist"]

@@ -51,7 +51,7 @@ def test_on_loopback_a_host_is_a_loopback_name(local: TestClient) -> None:
 
     asked = {one: local.get("/models", headers={"Host": one}) for one in expected}
 
-    assert {host: one.status_code for host, one in asked.items()} == expected
+    assert {host: response.status_code for host, response in asked.items()} == expected
 
 
 def test_probes_know_a_process_by_its_address(local: TestClient) -> None:

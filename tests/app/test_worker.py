@@ -88,7 +88,7 @@ class Process:
     @property
     def child(self) -> int:
         """The process that computes."""
-        pids = [one["pid"] for one in self.lines() if one["event"] == "child.ready"]
+        pids = [line["pid"] for line in self.lines() if line["event"] == "child.ready"]
         return int(pids[-1])
 
     @property
@@ -144,7 +144,7 @@ def owner(jobs: Jobs, training_id: str, workers: list[Process]) -> Process | Non
                 training_rows.c.id == training_id, training_rows.c.state == "running"
             )
         )
-    return next((one for one in workers if one.holder == holder), None)
+    return next((worker for worker in workers if worker.holder == holder), None)
 
 
 def wait_for_share(jobs: Jobs, training_id: str, share: float) -> None:
@@ -257,7 +257,7 @@ def test_worker_that_still_reads_a_table_hands_the_training_back_at_once(
     reading.worker.process.join(GRACE_S)
 
     assert reading.worker.process.exitcode == 0
-    assert [one.type for one in jobs.events(reading.training_id)][-1] == "queued"
+    assert [event.type for event in jobs.events(reading.training_id)][-1] == "queued"
     assert reading.worker.events()[-2:] == ["training.released", "worker.stopped"]
 
 
@@ -269,7 +269,7 @@ def test_process_that_is_told_to_end_before_its_worker_costs_no_attempt(
 
     wait(lambda: jobs.get(reading.training_id).attempt == 2)
 
-    assert "lost" not in [one.type for one in jobs.events(reading.training_id)]
+    assert "lost" not in [event.type for event in jobs.events(reading.training_id)]
 
 
 @pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
@@ -291,7 +291,7 @@ def test_suspended_worker_writes_nothing_once_it_wakes(
     assert jobs.events(training.id) == events
     assert jobs.document(training.id) == expected()
     # And it is of use again.
-    (other,) = (one for one in workers if one is not sleeper)
+    (other,) = (worker for worker in workers if worker is not sleeper)
     other.kill()
     wait_for_state(jobs, jobs.start(TABLE, noisy_spec(5)).id, "succeeded")
     # Its log says so after the database does.
@@ -328,7 +328,7 @@ def test_death_of_the_process_that_computes_is_told_at_once(
     os.kill(worker.child, signal.SIGSEGV)
     wait(lambda: jobs.get(training.id).attempt == 2)
 
-    assert [one.type for one in jobs.events(training.id)].count("lost") == 1
+    assert [event.type for event in jobs.events(training.id)].count("lost") == 1
     # A worker that dies takes it along.
     wait(lambda: worker.events().count("child.ready") == 2)
     os.kill(worker.process.pid, signal.SIGKILL)
@@ -414,7 +414,7 @@ def test_killed_worker_has_learnt_all_or_nothing(jobs: Jobs, launch: Launch) -> 
         newest, first = models.versions(db, "noisy")
         assert (newest.learnt_from, first.id) == (model_id, model_id)
         assert models.get(db, newest.id).document == whole
-    assert [one.type for one in jobs.events(job.id)].count("lost") == 1
+    assert [event.type for event in jobs.events(job.id)].count("lost") == 1
 
 
 def start_learning_job(jobs: Jobs, model_id: str, table: bytes) -> StoredJob:

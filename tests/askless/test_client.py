@@ -61,7 +61,7 @@ class TestAgainstAServer:
             client.refer_dataset("s3://clinic/visits", "visits")
 
         assert caught.value.status == 422
-        assert [one["field"] for one in caught.value.errors] == ["url"]
+        assert [error["field"] for error in caught.value.errors] == ["url"]
 
     def test_closed_cases_become_a_table(
         self, client: Client, model: StoredModel, tmp_path: Path
@@ -128,7 +128,7 @@ class TestAgainstAServer:
             else:
                 question.unavailable()
 
-        taken = {one["feature"]: one["outcome"] for one in session.answers}
+        taken = {answer["feature"]: answer["outcome"] for answer in session.answers}
         assert session.spent == 8.27
         assert session.pending == ["chol"]
         assert {taken[name] for name in ("age", "sex", "chol")} == {
@@ -173,7 +173,7 @@ class TestAgainstAServer:
 
         session.play(ADULT | {"ecg": float("nan")}, goes_on=True)
 
-        charged = [(one["feature"], one["amount"]) for one in session.ledger()]
+        charged = [(charge["feature"], charge["amount"]) for charge in session.ledger()]
         assert sum(amount for _, amount in charged) == pytest.approx(session.spent)
         assert ("chol", 7.27) in charged
         assert dict(charged)["echo1"] == 9.0
@@ -263,7 +263,7 @@ class TestAgainstAServer:
         session.erase()
 
         assert session.answers == []
-        assert [one["amount"] for one in session.ledger()] == [1.0]
+        assert [charge["amount"] for charge in session.ledger()] == [1.0]
 
     def test_exported_model_can_be_imported(
         self, client: Client, model: StoredModel, tmp_path: Path
@@ -315,7 +315,7 @@ class TestAgainstAServer:
         assert (told[-1].job_id, told[-1].share) == (ended["id"], 1.0)
         measured = client.follow_job(measured["id"])
         assert json.loads(client.job_result(measured["id"], "json"))
-        assert [one["id"] for one in client.jobs()] == [measured["id"], ended["id"]]
+        assert [job["id"] for job in client.jobs()] == [measured["id"], ended["id"]]
         client.delete_job(ended["id"])
         with pytest.raises(ProblemError):
             client.job(ended["id"])
@@ -329,9 +329,9 @@ class TestAgainstAServer:
         ended = client.follow_job(started["id"])
         again = client.follow_job(client.learn("signs", table)["id"])
 
-        first, second = (one["result"]["model_id"] for one in (ended, again))
+        first, second = (job["result"]["model_id"] for job in (ended, again))
         assert client.model(first).version == 2
-        assert [one.version for one in client.models()[:2]] == [3, 2]
+        assert [model.version for model in client.models()[:2]] == [3, 2]
         assert second == client.model("signs").id
         report = json.loads(client.job_result(again["id"]))
         assert report["rows_since_training"] == 65
@@ -345,7 +345,7 @@ class TestAgainstAServer:
 
         (entry,) = session.ledger()
 
-        assert session.id in [one["id"] for one in client.sessions()]
+        assert session.id in [session["id"] for session in client.sessions()]
         where = {"session": session.id}
         assert client.ledger(where | {"until": date(2999, 1, 1)}) == [entry]
         assert client.ledger(where | {"until": date(1999, 1, 1)}) == []
@@ -375,7 +375,7 @@ class TestAgainstAServer:
 
         assert (checked["total"], session.spent) == (1.5, 0.5)
         assert checked["warnings"] == session.warnings
-        assert [one["feature"] for one in session.warnings] == ["sex"]
+        assert [warning["feature"] for warning in session.warnings] == ["sex"]
 
     def test_outcome_of_a_case_is_in_its_models_monitor(self, client: Client) -> None:
         document = json.dumps(model_json(clinic(), "watched"))
@@ -437,7 +437,7 @@ class TestAgainstAServer:
                 other.models()
         client.revoke_key(made["id"])
 
-        (listed,) = [one for one in client.api_keys() if one["id"] == made["id"]]
+        (listed,) = [key for key in client.api_keys() if key["id"] == made["id"]]
         assert refused.value.status == 403
         assert listed["revoked_at"] is not None
         assert "token" not in listed
@@ -464,7 +464,7 @@ class TestAgainstAServer:
                 other = await (await client.predict(model)).play({"size": 3})
                 await other.answer("size", 4, insist=True)
                 assert other.question is None
-                assert [one.id for one in await client.models()]
+                assert [model.id for model in await client.models()]
             return asked, session
 
         asked, session = asyncio.run(live())

@@ -35,7 +35,13 @@ def test_code_of_the_page_works(
 )
 def test_each_method_and_its_parameters_are_named(name: str) -> None:
     method = getattr(BudgetedBoostingClassifier, name)
-    given = [one for one in inspect.signature(method).parameters if len(one) > 1]
+    given = [
+        parameter
+        for parameter in inspect.signature(method).parameters
+        if len(parameter) > 1
+    ]
 
     assert f"{name}(" in PAGE
-    assert [one for one in given if one not in ("self",) and one not in PAGE] == []
+    assert [
+        value for value in given if value not in ("self",) and value not in PAGE
+    ] == []

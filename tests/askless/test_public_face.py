@@ -117,7 +117,7 @@ def test_client_works_without_what_the_server_needs_besides() -> None:
     extras = pyproject["project"]["optional-dependencies"]["server"]
     # The client's own packages bring these too.
     shared = {"typing-extensions", "h11"}
-    names = {Requirement(one).name for one in extras} - shared
+    names = {Requirement(extra).name for extra in extras} - shared
     found = packages_distributions().items()
     modules = {top for top, dists in found if names & set(dists)}
 
@@ -134,7 +134,7 @@ def test_client_works_without_what_the_server_needs_besides() -> None:
 def test_modules_of_the_server_are_those_of_its_packages() -> None:
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     extras = pyproject["project"]["optional-dependencies"]["server"]
-    names = {canonicalize_name(Requirement(one).name) for one in extras}
+    names = {canonicalize_name(Requirement(extra).name) for extra in extras}
     modules = {
         top
         for top, owners in packages_distributions().items()
@@ -218,7 +218,7 @@ def test_wrong_budget_is_refused_as_the_estimators(path: Path, budget: object) -
     with pytest.raises(RefusedError) as caught:
         load_model(path).predict(COLUMNS, budget=budget)  # type: ignore[arg-type]
 
-    assert [one.field for one in caught.value.refusals] == ["budget"]
+    assert [refusal.field for refusal in caught.value.refusals] == ["budget"]
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_column_that_does_not_fit_is_refused_by_its_name(
     with pytest.raises(RefusedError) as caught:
         load_model(path).predict(COLUMNS | {"ecg": column}, budget=12)
 
-    assert [one.field for one in caught.value.refusals] == ["column ecg"]
+    assert [refusal.field for refusal in caught.value.refusals] == ["column ecg"]
 
 
 def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
@@ -252,4 +252,6 @@ def test_each_call_of_a_client_is_named_on_the_page() -> None:
 
     hidden = {"close", "send_answers", "update", "__aenter__", "__aexit__"}
     assert len(calls) > 30
-    assert [one for one in calls if f"`{one}`" not in page and one not in hidden] == []
+    assert [
+        call for call in calls if f"`{call}`" not in page and call not in hidden
+    ] == []

@@ -145,7 +145,7 @@ def test_upload_is_sent_again_whole_under_one_key(
 
     table = coins(tmp_path).read_bytes()
     assert [table in request.content for request in requests] == [True, True]
-    assert len({one.headers["Idempotency-Key"] for one in requests}) == 1
+    assert len({request.headers["Idempotency-Key"] for request in requests}) == 1
 
 
 def test_each_post_has_a_key_of_its_own_and_nothing_else_has_one() -> None:
@@ -155,7 +155,7 @@ def test_each_post_has_a_key_of_its_own_and_nothing_else_has_one() -> None:
     client.predict("m").stop().refresh()
 
     posts, gets = requests[:2], requests[2:]
-    assert len({one.headers["Idempotency-Key"] for one in posts}) == 2
+    assert len({post.headers["Idempotency-Key"] for post in posts}) == 2
     assert "Idempotency-Key" not in gets[0].headers
 
 

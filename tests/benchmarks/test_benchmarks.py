@@ -12,7 +12,7 @@ MODULES = sorted(
     for path in (ROOT / "benchmarks").rglob("*.py")
 )
 PEERS = ("lightgbm", "matplotlib", "river", "xgboost")
-ABSENT = [one for one in PEERS if not find_spec(one)]
+ABSENT = [peer for peer in PEERS if not find_spec(peer)]
 
 pytestmark = pytest.mark.skipif(
     bool(ABSENT),

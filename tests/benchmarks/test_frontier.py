@@ -89,7 +89,7 @@ def test_fees_have_groups_a_bundle_and_a_dear_feature(drawn: dict[str, Draw]) ->
 
 
 def test_no_method_spends_more_than_its_budget(lines: Lines) -> None:
-    methods = [one for line in lines.values() for one in line["methods"].values()]
+    methods = [method for line in lines.values() for method in line["methods"].values()]
 
     assert {method["violations"] for method in methods} == {0}
 

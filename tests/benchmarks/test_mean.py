@@ -23,10 +23,14 @@ def test_first_member_of_a_group_pays_what_the_manifest_says(name, group, member
 
     costs, _ = data.read_prices(name)
     (fee,) = [one.fee for one in catalogue.groups if one.name == group]
-    its = {one.name: one.cost / 1e6 for one in catalogue.features if one.group == group}
+    its = {
+        feature.name: feature.cost / 1e6
+        for feature in catalogue.features
+        if feature.group == group
+    }
     assert its == members
     assert {one: cost + fee / 1e6 for one, cost in its.items()} == pytest.approx(
-        {one: costs[one] for one in members}
+        {member: costs[member] for member in members}
     )
 
 
@@ -36,6 +40,6 @@ def test_thyroid_is_trained_on_its_first_rows():
     ((training, testing),) = split("thyroid_ann", table, catalogue, 10)
 
     assert (training.n_samples, testing.n_samples) == (3772, 3428)
-    assert [one.label for one in training.classes] == ["normal", "ill"]
+    assert [label.label for label in training.classes] == ["normal", "ill"]
     # Of the sick the fewer: 534 of 7,200 rows.
     assert int(np.sum(training.targets) + np.sum(testing.targets)) == 534

@@ -51,7 +51,9 @@ while training.state in (TrainingState.QUEUED, TrainingState.RUNNING):
 assert training.state is TrainingState.SUCCEEDED, training
 curve = get_model_curve.sync(training.model_id, client=client)
 assert curve.unit == "CAD"
-assert training.model_id in [one.id for one in list_models.sync(client=client).items]
+assert training.model_id in [
+    model.id for model in list_models.sync(client=client).items
+]
 
 wish = PredictRequest.from_dict(
     {"model": training.model_id, "budget": 60, "known": {"age": 63}}

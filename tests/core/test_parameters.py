@@ -70,7 +70,7 @@ def test_every_wrong_value_is_refused_by_its_path():
     values, refusals = check_parameters(Wish, {"count": 0, "kind": 1, "is_on": 0}, "w")
 
     assert values == {}
-    assert [str(one) for one in refusals] == [
+    assert [str(refusal) for refusal in refusals] == [
         "w.count: must be an integer from 1 to 9; found 0",
         "w.kind: must be one of a, b; found 1",
         "w.is_on: must be true or false; found 0",
@@ -80,8 +80,8 @@ def test_every_wrong_value_is_refused_by_its_path():
 def test_sentences_stand_at_the_field():
     assert parameters(Wish)["floor"].text == "Least. In units."
     assert all(
-        one.text
-        for name, one in parameters(BoostParams).items()
+        parameter.text
+        for name, parameter in parameters(BoostParams).items()
         if name not in ("algorithm", "seed")
     )
 
@@ -92,7 +92,7 @@ def test_names_of_groups_are_texts():
     with pytest.raises(RefusedError) as refused:
         read_catalogue(["a"], None, groups)
 
-    fields = [one.field for one in refused.value.refusals]
+    fields = [refusal.field for refusal in refused.value.refusals]
     assert fields == ["groups[0].name", "groups[0].label"]
 
 

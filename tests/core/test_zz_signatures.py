@@ -115,7 +115,7 @@ def exercise_large(n_outputs: int) -> None:
 
 def public_counts() -> dict[str, int]:
     """How many signatures each public kernel has; nothing where none is compiled."""
-    return {name: len(one.signatures) for name, one in kernels_of(kernels)}
+    return {name: len(kernel.signatures) for name, kernel in kernels_of(kernels)}
 
 
 def test_warming_up_compiles_every_public_kernel(monkeypatch):

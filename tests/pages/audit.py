@@ -53,7 +53,7 @@ def audit(page: Page) -> None:
     ):
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=colours)
-        found += [f"{name}: {one}" for one in violations(page, rules)]
+        found += [f"{name}: {violation}" for violation in violations(page, rules)]
     wider = page.evaluate(OVERFLOW)
     if before is not None:
         page.set_viewport_size(before)
@@ -67,7 +67,8 @@ def audit(page: Page) -> None:
 def violations(page: Page, rules: Rules) -> list[str]:
     results: dict[str, Any] = page.evaluate(RUN, list(rules))
     return [
-        f"{one['id']}: {one['help']}: {node['html'][:200]} {node['failureSummary']}"
-        for one in results["violations"]
-        for node in one["nodes"]
+        f"{violation['id']}: {violation['help']}: {node['html'][:200]} "
+        f"{node['failureSummary']}"
+        for violation in results["violations"]
+        for node in violation["nodes"]
     ]

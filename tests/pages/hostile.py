@@ -31,12 +31,12 @@ def hostile_model() -> dict[str, Any]:
         one["categories"] = sorted(
             f"{next(odd)} {place}" for place, _ in enumerate(one["categories"])
         )
-    for one in made["groups"]:
-        name = f"{next(odd)[:100]} {one['name']}"
+    for group in made["groups"]:
+        name = f"{next(odd)[:100]} {group['name']}"
         for feature in made["features"]:
-            if feature["group"] == one["name"]:
+            if feature["group"] == group["name"]:
                 feature["group"] = name
-        one |= {"name": name, "label": next(odd)}
-    for one, name in zip(made["classes"], (LONG[:200], MARKUP), strict=True):
-        one["display"] = name
+        group |= {"name": name, "label": next(odd)}
+    for label, name in zip(made["classes"], (LONG[:200], MARKUP), strict=True):
+        label["display"] = name
     return made

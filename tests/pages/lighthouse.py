@@ -75,16 +75,16 @@ def judge(lighthouse: Path, url: str, screen: str) -> dict[str, Any]:
 def wanting(report: dict[str, Any], kind: str) -> list[str]:
     """Return what cost a page points."""
     return [
-        f"{one['id']}: {report['audits'][one['id']]['title']}"
-        for one in report["categories"][kind]["auditRefs"]
-        if one["weight"] > 0 and (report["audits"][one["id"]]["score"] or 0) < 0.9
-        if report["audits"][one["id"]]["scoreDisplayMode"] != "notApplicable"
+        f"{entry['id']}: {report['audits'][entry['id']]['title']}"
+        for entry in report["categories"][kind]["auditRefs"]
+        if entry["weight"] > 0 and (report["audits"][entry["id"]]["score"] or 0) < 0.9
+        if report["audits"][entry["id"]]["scoreDisplayMode"] != "notApplicable"
     ]
 
 
 def judge_all(lighthouse: Path, pages: dict[str, str]) -> int:
     """Print a row for each page and screen; return how many fell short."""
-    print(f"{'page':24}{'screen':8}" + "".join(f"{one:>16}" for one in LEAST))
+    print(f"{'page':24}{'screen':8}" + "".join(f"{name:>16}" for name in LEAST))
     short = 0
     for url, name in pages.items():
         for screen in SCREENS:

@@ -164,7 +164,7 @@ def play_challenge(page: Page, site: Site) -> None:
     """Train a model of its own name, and play cases before and after its refresh."""
     name = "heart-clinic"
     with Client(site.url) as client:
-        if name not in [one.name for one in client.models()]:
+        if name not in [model.name for model in client.models()]:
             spec = json.loads((DATA / "heart.json").read_text(encoding="utf-8"))
             client.train(DATA / "heart.csv", spec | {"name": name, "effort": "fast"})
             patients = pyarrow.csv.read_csv(DATA / "heart.csv").to_pylist()
@@ -320,10 +320,10 @@ def served(
 
 def chosen(names: list[str]) -> list[Shot]:
     """Return the shots of these names, or all of them."""
-    unknown = set(names) - {one.name for one in SHOTS}
+    unknown = set(names) - {shot.name for shot in SHOTS}
     if unknown:
         raise SystemExit(f"There is no picture called {', '.join(sorted(unknown))}.")
-    return [one for one in SHOTS if not names or one.name in names]
+    return [shot for shot in SHOTS if not names or shot.name in names]
 
 
 def main(names: list[str]) -> None:

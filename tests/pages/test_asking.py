@@ -19,16 +19,16 @@ def show(client: TestClient, model_id: str, place: str = "", **terms: Any) -> st
 
 
 def without_curve() -> dict[str, Any]:
-    return {key: one for key, one in heart().items() if key != "curve"}
+    return {key: item for key, item in heart().items() if key != "curve"}
 
 
 def test_up_to_six_answers_are_choices_and_more_are_a_list(client: TestClient) -> None:
     document = heart()
     features = [
-        one | {"categories": [f"kind {number}" for number in range(7)]}
-        if one["name"] == "thal"
-        else one
-        for one in document["features"]
+        feature | {"categories": [f"kind {number}" for number in range(7)]}
+        if feature["name"] == "thal"
+        else feature
+        for feature in document["features"]
     ]
     made = client.post(
         "/models?as_version=true", json=document | {"features": features}
@@ -58,10 +58,10 @@ def test_a_question_at_random_is_marked_and_says_why(
 ) -> None:
     pages = [show(client, model_id, explore=0.5, seed=seed) for seed in range(8)]
 
-    marked = [one for one in pages if "This question was drawn at random." in one]
+    marked = [page for page in pages if "This question was drawn at random." in page]
     assert 0 < len(marked) < len(pages)
-    for one in pages:
-        assert ("not chosen for this case" in one) == (one in marked)
+    for page in pages:
+        assert ("not chosen for this case" in page) == (page in marked)
 
 
 def test_price_above_the_rest_of_the_budget_has_no_picture(
@@ -117,7 +117,7 @@ def test_correction_is_prefilled_and_may_be_taken_back_to_refused(
     assert 'value="asymptomatic" checked' in page
     assert "A correction costs nothing" in page
     assert sent.status_code == 303
-    assert [one["outcome"] for one in after["answers"]] == ["refused"]
+    assert [answer["outcome"] for answer in after["answers"]] == ["refused"]
     # What was paid stays paid.
     assert after["budget"]["spent"] == answered["budget"]["spent"]
 

@@ -62,7 +62,7 @@ def test_the_ledger_says_what_was_spent_by_day_model_and_feature(
     none = client.get("/ui/ledger?unit=EUR").text
 
     assert cells(page, "By unit")[0] == ["CAD", "2", "2.00", "0.00", "2.00"]
-    assert [one[0] for one in cells(page, "Spend by day in CAD")] == [
+    assert [cell[0] for cell in cells(page, "Spend by day in CAD")] == [
         "2026-11-16",
         "2026-11-24",
     ]
@@ -160,19 +160,19 @@ def test_a_monitor_says_what_its_figures_rest_on(
     told = client.get(f"/ui/models/{model}/monitor.csv").text
     rows = list(csv.DictReader(told.splitlines()))
 
-    assert [one[:3] for one in cells(page, "Error by week")] == [
+    assert [cell[:3] for cell in cells(page, "Error by week")] == [
         ["16 November 2026", "1", "0"],
         ["23 November 2026", "1", "1"],
     ]
-    assert [one[:3] for one in cells(page, "Mean spend (CAD) by week")] == [
+    assert [cell[:3] for cell in cells(page, "Mean spend (CAD) by week")] == [
         ["16 November 2026", "1", "1"],
         ["23 November 2026", "1", "1"],
     ]
     assert "on 1 outcomes" in page
     assert cells(page, "What came of questions")[1][:2] == ["sex", "2"]
-    (error,) = [one for one in rows if one["figure"] == "error" and one["value"]]
+    (error,) = [row for row in rows if row["figure"] == "error" and row["value"]]
     last = api["buckets"][-1]
     assert (error["start"], error["cases"]) == (last["start"], "1")
     assert float(error["value"]) == last["error"]["value"]
-    spends = [float(one["value"]) for one in rows if one["figure"] == "mean_spend"]
-    assert spends == [one["mean_spend"] for one in api["buckets"]]
+    spends = [float(row["value"]) for row in rows if row["figure"] == "mean_spend"]
+    assert spends == [bucket["mean_spend"] for bucket in api["buckets"]]

@@ -47,7 +47,7 @@ def test_a_session_is_started_with_what_is_known(
 
     found = client.get(f"/predict/{str(page.url).rpartition('/')[2]}").json()
     assert found["budget"]["limit"] == 60.5
-    assert [one["value"] for one in found["answers"]] == [63]
+    assert [answer["value"] for answer in found["answers"]] == [63]
     assert found["client_ref"] == HOSTILE
     listed = client.get("/ui/sessions", params={"client_ref": HOSTILE}).text
     for text in (page.text, listed):
@@ -124,7 +124,7 @@ def test_an_old_form_changes_nothing_and_the_same_twice_charges_once(
     pages = [answer(client, session, **given) for _ in range(2)]
     stale = answer(client, session, **{"feature": "chol", "value.chol": "240"})
 
-    assert [one.status_code for one in (*pages, stale)] == [200, 200, 409]
+    assert [page.status_code for page in (*pages, stale)] == [200, 200, 409]
     assert "out of date" in stale.text
     found = state_of(client, session)
     assert (found["budget"]["spent"], found["answers"][0]["value"]) == (7.27, 233)
@@ -153,12 +153,12 @@ def test_what_costs_too_much_is_said_and_the_budget_is_raised(
 def bundled() -> dict[str, Any]:
     """Return the model with its blood draw sold whole."""
     made = copy.deepcopy(heart())
-    for one in made["groups"]:
-        if one["name"] == "blood":
-            one.update(fee_micros=0, price_micros=8_000_000)
-    for one in made["features"]:
-        if one["group"] == "blood":
-            one["cost_micros"] = 0
+    for group in made["groups"]:
+        if group["name"] == "blood":
+            group.update(fee_micros=0, price_micros=8_000_000)
+    for feature in made["features"]:
+        if feature["group"] == "blood":
+            feature["cost_micros"] = 0
     return made
 
 
@@ -189,13 +189,13 @@ def test_next_best_are_other_purchases(
     asked: str, others: list[str], best: list[str]
 ) -> None:
     """What is bought with the question, or with what stands before it, is none."""
-    alternatives = [SimpleNamespace(feature=one) for one in others]
+    alternatives = [SimpleNamespace(feature=other) for other in others]
     question = SimpleNamespace(feature=asked, alternatives=alternatives)
     catalogue = read_model(bundled()).ensemble.catalogue
 
     found = list_alternatives(catalogue, SimpleNamespace(question=question))
 
-    assert [one.feature for one in found] == best
+    assert [question.feature for question in found] == best
 
 
 def test_a_question_weighs_little(client: TestClient, model_id: str) -> None:
@@ -204,8 +204,8 @@ def test_a_question_weighs_little(client: TestClient, model_id: str) -> None:
     page = client.get(f"/ui/sessions/{session['id']}")
     files = re.findall(r'"(/ui/static/[^"]+)"', page.text)
 
-    loaded = [page, *(client.get(one) for one in files)]
-    assert sum(len(one.content) for one in loaded) <= 60_000
+    loaded = [page, *(client.get(file) for file in files)]
+    assert sum(len(page.content) for page in loaded) <= 60_000
 
 
 def test_the_words_follow_the_slider(page: Page, site: Site) -> None:

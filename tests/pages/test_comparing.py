@@ -49,7 +49,7 @@ def test_verdict_stands_on_top(client: TestClient) -> None:
     _, sure = compare(client, name="other", curve=worse())
     _, same = compare(client)
     curve = heart()["curve"]
-    near = [one + 0.01 for one in curve["errors_calibrated"]]
+    near = [error + 0.01 for error in curve["errors_calibrated"]]
     _, chance = compare(client, curve=curve | {"errors_calibrated": near})
 
     assert "version 1 errs less without a limit (17 % to 100 %), unlikely" in sure

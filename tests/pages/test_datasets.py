@@ -83,7 +83,9 @@ def test_an_upload_without_a_file_is_refused_at_the_field(client: TestClient) ->
 
 
 def test_of_many_rules_some_are_said(client: TestClient) -> None:
-    names = ",".join(f"{HOSTILE[0].replace(chr(34), '')} {one}" for one in range(7))
+    names = ",".join(
+        f"{HOSTILE[0].replace(chr(34), '')} {number}" for number in range(7)
+    )
     refused = upload(client, f"{names},{names}\n{'1,' * 13}1\n".encode())
 
     assert refused.text.count("names must be unique") == 2 * 5

@@ -21,8 +21,8 @@ def test_names_in_charts_are_text_and_fit(client: TestClient) -> None:
 
     charts = [*re.findall(r"<svg.*?</svg>", page, re.S), thumbnail.text]
     assert len(charts) == 8
-    for one in charts:
-        parts = list(ElementTree.fromstring(one).iter())
+    for chart in charts:
+        parts = list(ElementTree.fromstring(chart).iter())
         assert not {part.tag.rpartition("}")[2] for part in parts} & ODD
         assert not [key for part in parts for key in part.attrib if key[:2] == "on"]
         texts = [part.text or "" for part in parts if part.tag.endswith("}text")]
@@ -75,7 +75,7 @@ def test_no_log_holds_what_was_typed(
     ]
 
     assert shown == {404, 422}
-    assert [one.status_code for one in pages] == [422, 409, 422, 422, 401, 200]
-    records = [one for one in caplog.records if one.name == "askless"]
+    assert [page.status_code for page in pages] == [422, 409, 422, 422, 401, 200]
+    records = [record for record in caplog.records if record.name == "askless"]
     assert len(records) > 8
-    assert secret not in str([one.__dict__ for one in records])
+    assert secret not in str([record.__dict__ for record in records])

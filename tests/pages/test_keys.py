@@ -97,7 +97,7 @@ def test_a_role_is_a_set_of_scopes_and_one_that_lacks_another_is_warned_about(
 
 def test_every_role_has_the_scopes_that_its_scopes_need() -> None:
     assert [find_lacks(scopes) for scopes in ROLES.values()] == [[]] * 5
-    assert {one for scopes in ROLES.values() for one in scopes} <= set(SCOPES)
+    assert {scope for scopes in ROLES.values() for scope in scopes} <= set(SCOPES)
 
 
 def test_only_roles_within_the_makers_rights_are_offered(client: TestClient) -> None:

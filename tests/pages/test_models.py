@@ -41,8 +41,8 @@ def test_a_curve_is_told_to_the_cent() -> None:
     model = read_model(heart())
 
     assert re.search(r"to 1\d % for 3\d\d\.\d\d CAD a case$", describe_curve(model))
-    for one in budget_words(model):
-        assert re.search(r" \d+\.\d\d CAD spent$", one.words)
+    for word in budget_words(model):
+        assert re.search(r" \d+\.\d\d CAD spent$", word.words)
 
 
 def test_pages_of_a_model_may_be_opened_by_its_name(client: TestClient) -> None:
@@ -88,7 +88,9 @@ def test_many_features_are_folded_after_the_first(client: TestClient) -> None:
 
 def test_the_file_is_the_one_that_was_brought(client: TestClient) -> None:
     id = bring(client)
-    got, spec = (client.get(f"/ui/models/{id}/{one}.json") for one in ("model", "spec"))
+    got, spec = (
+        client.get(f"/ui/models/{id}/{name}.json") for name in ("model", "spec")
+    )
 
     assert json.loads(got.text)["hypotheses"] == heart()["hypotheses"]
     told = got.headers["content-disposition"]

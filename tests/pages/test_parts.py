@@ -150,7 +150,7 @@ def test_means_are_written_to_the_cent_where_that_says_enough(
 def test_identifiers_of_two_names_differ() -> None:
     names = ["a b", "a_b", "a-b", "ab", "a_20_b", "é", "e"]
 
-    made = {filters.identifier(one) for one in names}
+    made = {filters.identifier(name) for name in names}
 
     assert len(made) == len(names)
     assert all(re.fullmatch(r"\w+", one, re.A) for one in made)

@@ -17,9 +17,9 @@ def test_a_report_keeps_nobody_out_and_fetches_nothing(browser: Browser) -> None
     whole = read_model(hostile_model())
     first = {"hypotheses": whole.ensemble.hypotheses[:2], "alphas": (1.0, 0.5)}
     ends = {
-        one.name: (value[0], value[-1])
-        for one in fields(whole.curve)
-        if isinstance(value := getattr(whole.curve, one.name), tuple)
+        field.name: (value[0], value[-1])
+        for field in fields(whole.curve)
+        if isinstance(value := getattr(whole.curve, field.name), tuple)
     }
     curve = replace(whole.curve, **ends)
     ensemble = replace(whole.ensemble, **first)
@@ -43,7 +43,9 @@ def test_a_report_keeps_nobody_out_and_fetches_nothing(browser: Browser) -> None
 
 def test_all_text_stands_within_its_box(browser: Browser) -> None:
     texts = tuple(NAMES)
-    nodes = [PlanNode(one, one, texts[:2], is_end=True, goes_on=False) for one in texts]
+    nodes = [
+        PlanNode(text, text, texts[:2], is_end=True, goes_on=False) for text in texts
+    ]
     root = PlanNode("", "W" * 80, ("m" * 90,), False, False, tuple(nodes))
     page = browser.new_page()
     page.set_content(draw_layout(compute_layout(root), "x"))

@@ -40,7 +40,7 @@ def test_the_first_address_leads_browsers_to_pages(client: TestClient) -> None:
 
     assert (led.status_code, led.headers["location"]) == (303, "/ui")
     assert told.status_code == 200
-    assert {one.headers["vary"] for one in (led, told)} == {"Accept"}
+    assert {response.headers["vary"] for response in (led, told)} == {"Accept"}
 
 
 @pytest.mark.parametrize("path", ["/ui", "/ui/sign-in", "/", "/docs", "/problems"])
@@ -65,11 +65,11 @@ def test_files_are_kept_for_good_under_an_address_of_their_content(
     files = [client.get(address) for address in addresses]
 
     assert len(files) == 3
-    for one in files:
-        assert one.status_code == 200
-        assert one.headers["cache-control"] == "public, max-age=31536000, immutable"
+    for file in files:
+        assert file.status_code == 200
+        assert file.headers["cache-control"] == "public, max-age=31536000, immutable"
     assert client.get("/ui/static/style.css").status_code == 404
-    assert max(len(one.content) for one in files) < 25_000
+    assert max(len(file.content) for file in files) < 25_000
 
 
 @pytest.mark.parametrize("path", ["/models/none", "/nothing", "/ui/nothing"])
@@ -85,7 +85,7 @@ def test_what_is_not_there_is_a_page_for_browsers_alone(
 
 
 def test_no_page_tells_people_what_only_programs_see() -> None:
-    told = {kind: for_people(one.meaning) for kind, one in KINDS.items()}
+    told = {kind: for_people(kind_.meaning) for kind, kind_ in KINDS.items()}
 
     assert told["forbidden"] == ""
     assert told["internal"] == "Nothing was stored."
@@ -103,11 +103,11 @@ def test_what_comes_too_early_for_the_application_is_a_page_too(
     too_large = client.post("/predict", headers=large)
 
     assert [refused.status_code, too_large.status_code] == [421, 413]
-    for one in (refused, too_large):
-        assert one.headers["content-type"].startswith("text/html")
+    for response in (refused, too_large):
+        assert response.headers["content-type"].startswith("text/html")
 
 
 def test_no_page_is_in_the_document_of_the_api(client: TestClient) -> None:
     paths = client.get("/openapi.json").json()["paths"]
 
-    assert [one for one in paths if one.startswith("/ui")] == []
+    assert [path for path in paths if path.startswith("/ui")] == []

@@ -71,7 +71,7 @@ def test_a_list_parses_a_model_once(
 def test_age_is_in_its_largest_unit() -> None:
     ages = [timedelta(seconds=one) for one in (-5, 59, 60, 7_200, 90_000)]
 
-    assert [age_words(one) for one in ages] == [
+    assert [age_words(age) for age in ages] == [
         "less than a minute",
         "less than a minute",
         "1 minute",

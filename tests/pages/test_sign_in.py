@@ -78,7 +78,7 @@ def test_only_a_digest_of_the_cookie_is_stored(
         rows = db.execute(sa.text("SELECT digest, key_id FROM sign_ins")).all()
 
     digest = sign_ins.digest_of(client.cookies["askless_ui"])
-    assert [tuple(one) for one in rows] == [(digest, key.key.id)]
+    assert [tuple(row) for row in rows] == [(digest, key.key.id)]
 
 
 def test_signing_out_ends_it(app: FastAPI, client: TestClient) -> None:

@@ -37,7 +37,7 @@ SPEC: dict[str, Any] = {
 
 @pytest.fixture
 def typed() -> dict[str, str]:
-    columns = tuple((ColumnDraft(one, "number"), None) for one in COLUMNS[:3])
+    columns = tuple((ColumnDraft(column, "number"), None) for column in COLUMNS[:3])
     typed = begin_form(DraftedTable(SPEC, ("0", "1"), columns), COLUMNS)
     return typed | {"c0-cost": "1", "c1-cost": "1"}
 
@@ -90,26 +90,26 @@ def test_what_cannot_be_read_is_refused_at_its_field(
 ) -> None:
     read = read_form(typed | {field: text}, COLUMNS)
 
-    assert [one.field for one in read.refusals] == [field]
+    assert [refusal.field for refusal in read.refusals] == [field]
 
 
 def test_a_draft_has_no_prices_unless_all_cost_the_same() -> None:
-    columns = tuple((ColumnDraft(one, "number"), None) for one in COLUMNS[:3])
+    columns = tuple((ColumnDraft(column, "number"), None) for column in COLUMNS[:3])
     typed = begin_form(DraftedTable(SPEC, ("0", "1"), columns), COLUMNS)
     bundle = {"c0-group": "echo", "g0-name": "echo", "g0-kind": "price"}
     same = read_form(typed | {"same_cost": "yes", "c1-cost": "7"}, COLUMNS)
 
     assert count_unpriced(typed, COLUMNS) == 2
     assert count_unpriced(typed | bundle, COLUMNS) == 1
-    refused = [one.field for one in read_form(typed, COLUMNS).refusals]
+    refused = [refusal.field for refusal in read_form(typed, COLUMNS).refusals]
     assert refused == ["c0-cost", "c1-cost"]
-    assert [one["cost"] for one in same.spec["features"]] == [1, 7]
+    assert [feature["cost"] for feature in same.spec["features"]] == [1, 7]
 
 
 def test_two_columns_have_not_the_same_part(typed: dict[str, str]) -> None:
     read = read_form(typed | {"c0-role": "weight", "c1-role": "weight"}, COLUMNS)
 
-    assert [one.field for one in read.refusals] == ["c1-role"]
+    assert [refusal.field for refusal in read.refusals] == ["c1-role"]
 
 
 def test_a_member_of_a_bundle_needs_no_cost(typed: dict[str, str]) -> None:

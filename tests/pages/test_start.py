@@ -92,12 +92,12 @@ def test_features_that_are_never_read_are_left_out(
     named = set(re.findall(r'name="known\.(\w+)"', page))
 
     unread = {
-        one.name
-        for one, used in zip(catalogue.features, is_used, strict=True)
+        feature.name
+        for feature, used in zip(catalogue.features, is_used, strict=True)
         if not used
     }
     assert len(unread) == 1
-    assert named == {one.name for one in catalogue.features} - unread
+    assert named == {feature.name for feature in catalogue.features} - unread
     assert "1 that the model never reads is left out" in page
 
 

@@ -18,7 +18,7 @@ from askless.core.errors import Refusal, RefusedError
 from tests.pages.hostile import MARKUP
 from tests.pages.site import Site, token_of
 
-TABLE = "a,label\n" + "".join(f"{one},{one % 2}\n" for one in range(40))
+TABLE = "a,label\n" + "".join(f"{number},{number % 2}\n" for number in range(40))
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 
 

@@ -35,7 +35,7 @@ def things(ours: Visitor) -> dict[str, str]:
     answers = [{"feature": "age", "outcome": "value", "value": 63}]
     ours.call(f"/predict/{session}/answers", {"answers": answers})
     # Of a path the last part is the name.
-    rows = "a,b\n" + "".join(f"{one},{one % 2}\n" for one in range(40))
+    rows = "a,b\n" + "".join(f"{number},{number % 2}\n" for number in range(40))
     table = {"dataset": (HOSTILE.replace("/", ""), rows)}
     dataset = ours.call("/datasets", files=table)
     order = {"dataset_id": dataset, "target": "b", "name": HOSTILE}
@@ -94,7 +94,7 @@ def test_a_key_without_a_scope_sees_nothing(
 def test_who_may_only_read_changes_nothing(
     client: TestClient, things: dict[str, str]
 ) -> None:
-    scopes = (one for one in keys.SCOPES if one.endswith(":read"))
+    scopes = (scope for scope in keys.SCOPES if scope.endswith(":read"))
     reader = Visitor(client, *scopes, tenant="ours")
 
     for method, path in ROUTES:
@@ -138,6 +138,6 @@ def test_hostile_names_are_text(ours: Visitor, things: dict[str, str]) -> None:
             # There is no challenge that could end.
             is_absent = here.endswith(("/none", "/challenge/end", "/challenge/promote"))
             assert status == 200 or is_absent or "/none/" in here, here
-            is_named = any(one in here for one in things.values())
+            is_named = any(thing in here for thing in things.values())
             assert shown in text or not is_named or status == 404
     assert ours.ask("GET", "/ui")[1].count(shown) >= 2

@@ -60,12 +60,12 @@ class Proxy:
         hang_up(self.listener)
         self.listener.close()
         self.thread.join(10)
-        for one in self.sockets:
-            hang_up(one)
+        for opened in self.sockets:
+            hang_up(opened)
         for thread in self.threads:
             thread.join(10)
-        for one in self.sockets:
-            one.close()
+        for opened in self.sockets:
+            opened.close()
 
 
 def hang_up(one: socket.socket) -> None:

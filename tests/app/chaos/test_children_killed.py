@@ -89,7 +89,7 @@ def errands_of(worker: Process) -> int:
     """The process that runs errands."""
     pid = worker.process.pid
     pids = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    (found,) = {int(one) for one in pids} - {worker.child}
+    (found,) = {int(pid) for pid in pids} - {worker.child}
     return found
 
 

@@ -104,7 +104,7 @@ def test_sessions_and_a_training_go_on_when_the_database_comes_back(
     with ThreadPoolExecutor(N_CALLERS + 1) as pool:
         disturbing = pool.submit(disturb, postgres, settings.url)
         playing = [pool.submit(play, server.url, model) for _ in range(N_CALLERS)]
-        found = [one.result() for one in playing]
+        found = [task.result() for task in playing]
         disturbing.result()
 
     engine.dispose()

@@ -128,7 +128,7 @@ def test_an_upload_is_refused_whole_and_taken_later(
     assert taken.status_code == 201
     assert count_rows(engine)["datasets"] == 1
     # Nothing is left behind of what could not be written.
-    uploads = [one.name for one in (settings.home_dir / "uploads").iterdir()]
+    uploads = [path.name for path in (settings.home_dir / "uploads").iterdir()]
     assert uploads == [taken.json()["id"]]
 
 
@@ -145,7 +145,7 @@ def test_an_answer_charges_nothing_and_is_taken_later(
         meanwhile = insist(lambda: caller.get(path))
     taken = insist(lambda: caller.post(f"{path}/answers", json=answers))
 
-    assert {one.status_code for one in refused} == {503}
+    assert {refusal.status_code for refusal in refused} == {503}
     assert meanwhile.json() == session
     assert taken.status_code == 200, taken.text
     assert taken.json()["budget"]["spent"] == 8.27
@@ -161,7 +161,7 @@ def test_a_training_waits_for_space_and_comes_to_the_same_model(
     wait(lambda: jobs.get(training.id).share > 0.1)
 
     with storage.full():
-        wait(lambda: any(one["level"] == "error" for one in worker.lines()))
+        wait(lambda: any(line["level"] == "error" for line in worker.lines()))
         # For longer than a heartbeat counts, and longer than three of them.
         wait(lambda: n_failures(worker.lines()) >= 3, 60)
     # The stand-in ends PostgreSQL's connections, this test's too.
@@ -173,4 +173,4 @@ def test_a_training_waits_for_space_and_comes_to_the_same_model(
 
 
 def n_failures(log: list[dict[str, Any]]) -> int:
-    return sum(one["level"] == "error" for one in log)
+    return sum(line["level"] == "error" for line in log)

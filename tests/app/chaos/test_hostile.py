@@ -132,7 +132,7 @@ def test_long_lines_and_long_bodies_are_refused_and_leave_no_memory(
         found = [caller.post("/datasets", **line)]
         # Of no stated length: 4 MB where 2 MB are taken.
         found.append(caller.post("/predict", content=parts, headers=JSON))
-        return [one.status_code for one in found]
+        return [response.status_code for response in found]
 
     first = send()
     before = resident(server)
@@ -163,7 +163,7 @@ def test_a_thousand_idle_streams_leave_room_for_others(
                 stack.enter_context(open_socket(server, request))
                 for _ in range(N_STREAMS)
             ]
-            assert all(one.recv(12).endswith(b"200") for one in opened)
+            assert all(socket.recv(12).endswith(b"200") for socket in opened)
             assert caller.get(f"/train/{training}").status_code == 200
             assert n_files(server) >= N_STREAMS
         # What stays are connections to the database, three files each.
@@ -223,9 +223,9 @@ def canaries(session: str, table: bytes, spec: dict[str, Any]) -> Iterator[Any]:
         f"{NAME},{NAME}\n1,2\n".encode(),
         f'age,chol,disease\n"{CANARY}'.encode(),
     ]
-    for one in tables:
+    for made_table in tables:
         for wish in (spec, {**spec, "target": NAME}, {**spec, NAME: NUMBER}):
-            parts = {"dataset": (f"{CANARY}.csv", one)}
+            parts = {"dataset": (f"{CANARY}.csv", made_table)}
             sent = {"files": parts, "data": {"spec": json.dumps(wish)}}
             yield "POST", "/train", sent
 
@@ -250,7 +250,7 @@ def test_a_canary_is_in_no_log_and_no_error(
 
     assert len(told) > 30
     assert [one for one in told if hides(one)] == []
-    assert [one for one in log.splitlines() if hides(one) or NAME in one] == []
+    assert [line for line in log.splitlines() if hides(line) or NAME in line] == []
 
 
 def hides(text: str) -> bool:
@@ -259,4 +259,6 @@ def hides(text: str) -> bool:
 
 def require_unfinished(caller: httpx.Client) -> list[Any]:
     trainings = caller.get("/train?limit=200").json()["items"]
-    return [one for one in trainings if one["state"] in ("queued", "running")]
+    return [
+        training for training in trainings if training["state"] in ("queued", "running")
+    ]

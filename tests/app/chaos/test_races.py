@@ -30,8 +30,8 @@ def test_no_session_is_opened_on_a_deleted_model(
 
         *opened, deleted = at_once(*openings, deletion)
 
-        n_opened = sum(one.status_code == 201 for one in opened)
-        assert {one.status_code for one in opened} <= {201, 404}
+        n_opened = sum(response.status_code == 201 for response in opened)
+        assert {response.status_code for response in opened} <= {201, 404}
         assert deleted.status_code == (409 if n_opened else 204), deleted.text
     gone = sa.select(models.c.id).where(models.c.deleted_at.is_not(None))
     asked = sa.select(sessions.c.id).where(sessions.c.model_id.in_(gone))
@@ -50,7 +50,7 @@ def test_a_charge_is_reversed_once(caller: httpx.Client, engine: sa.Engine) -> N
 
         found = at_once(*[partial(caller.post, path, json=why) for _ in range(4)])
 
-        statuses = Counter(one.status_code // 100 for one in found)
+        statuses = Counter(response.status_code // 100 for response in found)
         assert statuses == {2: 1, 4: 3}, [one.text for one in found]
         assert caller.get(session).json()["budget"]["spent"] == 0
     assert violations(engine) == []
@@ -65,9 +65,9 @@ def test_a_budget_that_changes_amid_answers_is_never_passed(
     session = f"/predict/{caller.post('/predict', json=body).json()['id']}"
     answers = [
         partial(
-            caller.post, f"{session}/answers", json={"answers": [said(f"f{one}", 1)]}
+            caller.post, f"{session}/answers", json={"answers": [said(f"f{number}", 1)]}
         )
-        for one in range(40)
+        for number in range(40)
     ]
     changes = [
         partial(caller.patch, session, json={"budget": budget})
@@ -77,10 +77,10 @@ def test_a_budget_that_changes_amid_answers_is_never_passed(
     found = at_once(*answers, *changes)
 
     # 409: no room for an answer; 422: less than is spent.
-    assert {one.status_code for one in found} <= {200, 409, 422}
+    assert {response.status_code for response in found} <= {200, 409, 422}
     assert violations(engine) == []
     after = caller.get(session).json()
-    n_answered = sum(one.status_code == 200 for one in found[:40])
+    n_answered = sum(response.status_code == 200 for response in found[:40])
     assert after["budget"]["spent"] == n_answered == len(after["answers"])
 
 
@@ -96,8 +96,10 @@ def test_a_post_repeated_at_once_is_done_once(
 
         found = at_once(*[post] * 4)
 
-        opened.append({one.json()["id"] for one in found if one.status_code == 201})
+        opened.append(
+            {response.json()["id"] for response in found if response.status_code == 201}
+        )
         # 409: the first one is not answered yet.
-        assert {one.status_code for one in found} <= {201, 409}
+        assert {response.status_code for response in found} <= {201, 409}
     assert [len(one) for one in opened] == [1] * N_ROUNDS
     assert count_rows(engine)["sessions"] == len({*chain(*opened)})

@@ -51,7 +51,7 @@ def play(client: Client, around: Around, things: dict[str, Any]) -> Any:
     around(session.stop)
     ledger = session.ledger()
     return described(session.raw), [
-        (one["feature"], one["kind"], one["amount"]) for one in ledger
+        (charge["feature"], charge["kind"], charge["amount"]) for charge in ledger
     ]
 
 

@@ -44,7 +44,7 @@ def training() -> tuple[Model, tuple[Round, ...]]:
             error_costs=((0.0, 1.0), (4.0, 0.0)),
         )
     )
-    return model, tuple(one.added for one in progress if one.added is not None)
+    return model, tuple(share.added for share in progress if share.added is not None)
 
 
 @pytest.fixture(scope="session")

@@ -47,7 +47,7 @@ def test_rounds_stored_before_are_stored_again_to_the_byte():
 
     rounds = rounds_from_json(json.loads(text), model.ensemble.catalogue, 1)
 
-    assert [one.hypothesis for one in rounds] == list(model.ensemble.hypotheses)
+    assert [round.hypothesis for round in rounds] == list(model.ensemble.hypotheses)
     assert json.dumps(rounds_to_json(rounds)) == text
 
 

@@ -135,7 +135,9 @@ def test_tampered_learner_is_refused_by_name(field, change):
     with pytest.raises(RefusedError) as refused:
         model_from_json(document)
 
-    fields = [one.field.removeprefix("model.") for one in refused.value.refusals]
+    fields = [
+        refusal.field.removeprefix("model.") for refusal in refused.value.refusals
+    ]
     assert any(one.startswith(field) for one in fields), fields
 
 

@@ -157,7 +157,7 @@ def test_model_of_another_version_is_refused_once(document, version):
     with pytest.raises(RefusedError) as refused:
         model_from_json(document | {"version": version, "later": 1})
 
-    assert [str(one) for one in refused.value.refusals] == [
+    assert [str(refusal) for refusal in refused.value.refusals] == [
         "model.version: must be 3; train the model again, or use the version of "
         f"Askless that wrote it; found {version!r}"
     ]
@@ -191,7 +191,7 @@ def test_every_wrong_field_is_refused_by_its_path(document):
     with pytest.raises(RefusedError) as refused:
         model_from_json(document)
 
-    assert [str(one) for one in refused.value.refusals] == [
+    assert [str(refusal) for refusal in refused.value.refusals] == [
         "model.target: is required",
         "model.features[0].cost_micros: must be an integer; found 'x'",
         "model.hypotheses[1].kind: must be one of stump, tree, product; found 'forest'",
@@ -201,7 +201,7 @@ def test_every_wrong_field_is_refused_by_its_path(document):
 def refused_fields(document):
     with pytest.raises(RefusedError) as refused:
         model_from_json(document)
-    return [one.field for one in refused.value.refusals]
+    return [refusal.field for refusal in refused.value.refusals]
 
 
 def test_every_broken_hypothesis_is_refused_by_its_path(document):

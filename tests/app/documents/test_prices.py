@@ -23,6 +23,6 @@ def test_stored_prices_are_read_as_they_were_written() -> None:
 
 
 def test_the_same_prices_are_the_same_text() -> None:
-    renamed = [replace(one, label="Other") for one in MOVED.features]
+    renamed = [replace(feature, label="Other") for feature in MOVED.features]
 
     assert write_prices(replace(MOVED, features=tuple(renamed))) == write_prices(MOVED)

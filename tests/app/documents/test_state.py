@@ -66,7 +66,7 @@ def test_state_of_another_version_is_refused_once(trained_model):
     with pytest.raises(RefusedError) as refused:
         state_from_json(document | {"version": 2, "later": 1}, ensemble.catalogue)
 
-    assert [str(one) for one in refused.value.refusals] == [
+    assert [str(refusal) for refusal in refused.value.refusals] == [
         "state.version: must be 1; start another session, or use the version of "
         "Askless that wrote it; found 2"
     ]
@@ -128,7 +128,7 @@ def test_each_place_with_an_unknown_feature_is_named(trained_model):
     with pytest.raises(RefusedError) as refused:
         state_from_json(document, ensemble.catalogue)
 
-    assert [one.field for one in refused.value.refusals] == [
+    assert [refusal.field for refusal in refused.value.refusals] == [
         "state.known[1]",
         "state.charges[0]",
         "state.history[0]",

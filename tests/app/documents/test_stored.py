@@ -61,7 +61,9 @@ def test_value_survives_the_round_trip_in_the_words_of_documents() -> None:
     assert write(SAMPLE) == DOCUMENT
     assert sample == SAMPLE
     # Kernels take these types.
-    types = [one.dtype for one in (sample.counts, sample.is_open, sample.covariance)]
+    types = [
+        array.dtype for array in (sample.counts, sample.is_open, sample.covariance)
+    ]
     assert types == [np.int64, np.bool_, np.float64]
 
 
@@ -148,5 +150,5 @@ def test_every_broken_rule_is_refused_at_once() -> None:
     with pytest.raises(RefusedError) as refused:
         read({"sample": DOCUMENT | {"rows": 0, "counts": [99], "names": []}})
 
-    fields = [one.field for one in refused.value.refusals]
+    fields = [refusal.field for refusal in refused.value.refusals]
     assert fields == ["doc.sample.rows", "doc.sample.counts[0]", "doc.sample.names"]

@@ -33,7 +33,7 @@ def document(ladder: PanelLadder) -> dict[str, Any]:
 
 def list_refused(document: dict[str, Any]) -> set[str]:
     shape = PanelLadderShape.model_validate(document)
-    return {one.field for one in check_panels(shape, 3)}
+    return {panel.field for panel in check_panels(shape, 3)}
 
 
 def test_tables_are_read_as_they_were_written(

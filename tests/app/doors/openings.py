@@ -20,7 +20,7 @@ ROWS: dict[str, list[Any]] = {
 INFER = "/v2/models/clinic/infer"
 HEADER = "Inference-Header-Content-Length"
 DATATYPES = {"number": "FP64", "boolean": "BOOL", "category": "BYTES"}
-KIND_OF = {one.name: DATATYPES[one.type] for one in CLINIC.features}
+KIND_OF = {feature.name: DATATYPES[feature.type] for feature in CLINIC.features}
 
 
 def tensor(name: str, data: list[Any], datatype: str | None = None) -> Json:
@@ -35,7 +35,7 @@ def inputs(**changed: Any) -> list[Json]:
 
 def values(answer: Json) -> Json:
     """The data of the outputs by name."""
-    return {one["name"]: one["data"] for one in answer["outputs"]}
+    return {output["name"]: output["data"] for output in answer["outputs"]}
 
 
 def infer(client: TestClient, path: str = INFER, **body: Any) -> Any:

@@ -59,15 +59,15 @@ def test_inference_by_curl_works(folder: Path, address: str) -> None:
         for place in (0, done.stdout.index('{"model_name"'))
     )
     assert len(described["inputs"]) == 13
-    assert [one["name"] for one in predicted["outputs"]] == [
-        one["name"] for one in described["outputs"]
+    assert [output["name"] for output in predicted["outputs"]] == [
+        output["name"] for output in described["outputs"]
     ]
 
 
 def test_inference_by_tritons_client_works(folder: Path, address: str) -> None:
     pytest.importorskip("tritonclient.http", reason="needs tritonclient[http]")
     (block,) = blocks(section("Open Inference Protocol"), "python")
-    host, own_host = (one.removeprefix("http://") for one in (ADDRESS, address))
+    host, own_host = (text.removeprefix("http://") for text in (ADDRESS, address))
     (folder / "triton.py").write_text(block.replace(host, own_host))
 
     done = run("python triton.py", folder)

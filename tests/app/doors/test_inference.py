@@ -79,9 +79,9 @@ def test_case_is_asked_and_charged_as_in_a_session(
     while session["question"] is not None:
         name = session["question"]["feature"]
         asked.append(name)
-        for one in session["question"]["features"]:
-            value = ROWS[one][0]
-            session = answer(session, (one, value)).json()
+        for feature in session["question"]["features"]:
+            value = ROWS[feature][0]
+            session = answer(session, (feature, value)).json()
     path = f"/predict/{session['id']}"
     entries = client.get(f"{path}/ledger").json()["items"]
 
@@ -89,10 +89,10 @@ def test_case_is_asked_and_charged_as_in_a_session(
     got = values(infer(client, parameters={"budget": 20}, inputs=first).json())
 
     (charged,) = [json.loads(one) for one in got["asked"]]
-    assert charged == [one["feature"] for one in entries]
+    assert charged == [entry["feature"] for entry in entries]
     assert [name for name in charged if name in asked] == asked
     assert got["spend"] == [session["budget"]["spent"]]
-    assert sum(one["amount"] for one in entries) == pytest.approx(got["spend"][0])
+    assert sum(entry["amount"] for entry in entries) == pytest.approx(got["spend"][0])
     assert got["label"] == [session["prediction"]["label"]]
     assert max(got["probabilities"]) == session["prediction"]["probability"]
 
@@ -109,7 +109,7 @@ def test_answer_names_the_model_its_version_and_the_request(
     assert answer["model_name"] == "clinic"
     assert (answer["model_version"], answer["id"]) == ("1", "a 7")
     assert "id" not in without
-    assert [one["name"] for one in answer["outputs"]] == [
+    assert [output["name"] for output in answer["outputs"]] == [
         *("label", "probabilities", "spend", "asked")
     ]
     assert answer["outputs"][1]["parameters"] == {"classes": '["0", "1"]'}
@@ -129,7 +129,12 @@ def test_server_and_models_are_described(client: TestClient, put: Put) -> None:
         {"name": "age", "datatype": "FP64", "shape": [-1]},
         {"name": "sex", "datatype": "BYTES", "shape": [-1]},
     ]
-    assert [one["shape"] for one in model["outputs"]] == [[-1], [-1, 2], [-1], [-1]]
+    assert [output["shape"] for output in model["outputs"]] == [
+        [-1],
+        [-1, 2],
+        [-1],
+        [-1],
+    ]
     ready = {"name": "clinic", "ready": True}
     for address in ("clinic", "clinic/versions/1", first):
         assert client.get(f"/v2/models/{address}/ready").json() == ready
@@ -220,15 +225,15 @@ def test_bytes_behind_the_json_are_the_same_rows(client: TestClient, put: Put) -
     put()
     plain = infer(client, parameters={"budget": 20}, inputs=inputs()).json()
     parts, sent = [], []
-    for one in inputs():
-        if one["datatype"] == "BYTES":
-            texts = [(text or "").encode() for text in one["data"]]
+    for value in inputs():
+        if value["datatype"] == "BYTES":
+            texts = [(text or "").encode() for text in value["data"]]
             raw = b"".join(struct.pack("<I", len(text)) + text for text in texts)
         else:
-            one["datatype"] = "FP64"
-            raw = np.array(one["data"], np.float64).tobytes()
-        del one["data"]
-        sent.append(one | {"parameters": {"binary_data_size": len(raw)}})
+            value["datatype"] = "FP64"
+            raw = np.array(value["data"], np.float64).tobytes()
+        del value["data"]
+        sent.append(value | {"parameters": {"binary_data_size": len(raw)}})
         parts.append(raw)
     head = json.dumps(
         {"parameters": {"budget": 20, "binary_data_output": True}, "inputs": sent}
@@ -240,7 +245,7 @@ def test_bytes_behind_the_json_are_the_same_rows(client: TestClient, put: Put) -
 
     size = int(answer.headers[HEADER])
     told, rest = json.loads(answer.content[:size]), answer.content[size:]
-    sizes = [one["parameters"]["binary_data_size"] for one in told["outputs"]]
+    sizes = [output["parameters"]["binary_data_size"] for output in told["outputs"]]
     assert sum(sizes) == len(rest)
     start = sizes[0]
     chances = np.frombuffer(rest[start : start + sizes[1]], "<f8")
@@ -255,5 +260,5 @@ def test_outputs_are_those_asked_for(client: TestClient, put: Put) -> None:
     answer = infer(client, parameters={"budget": 1}, inputs=inputs(), outputs=wishes)
 
     told = json.loads(answer.content[: int(answer.headers[HEADER])])
-    assert [one["name"] for one in told["outputs"]] == ["spend", "label"]
-    assert ["data" in one for one in told["outputs"]] == [True, False]
+    assert [output["name"] for output in told["outputs"]] == ["spend", "label"]
+    assert ["data" in output for output in told["outputs"]] == [True, False]

@@ -286,9 +286,9 @@ def test_a_mistake_of_ours_tells_nothing(
 
     assert kind(told) == "internal"
     assert "Attribute" not in told
-    assert [one.message for one in caplog.records if one.levelno >= logging.ERROR] == [
-        "http.crashed"
-    ]
+    assert [
+        record.message for record in caplog.records if record.levelno >= logging.ERROR
+    ] == ["http.crashed"]
 
 
 def test_log_names_the_tool_and_no_value(
@@ -299,8 +299,8 @@ def test_log_names_the_tool_and_no_value(
 
     agent.do("answer", case=case, answers=[{"feature": "age", "value": 63.25}])
 
-    lines = [getattr(one, "fields", {}) for one in caplog.records]
-    (line,) = [one for one in lines if one.get("called")]
+    lines = [getattr(record, "fields", {}) for record in caplog.records]
+    (line,) = [line for line in lines if line.get("called")]
     assert (line["called"], line["session"], line["charged"]) == ("answer", case, 1.0)
     assert line["route"] == "/mcp"
     assert "63.25" not in str(lines)

@@ -41,7 +41,7 @@ def without_names(told: Any, case: str) -> Any:
 def values_of(patient: int) -> dict[str, Any]:
     """The answers of a patient of the demo's table; those without one are left out."""
     spec = json.loads((DATA / "heart.json").read_text(encoding="utf-8"))
-    types = {one["name"]: one["type"] for one in spec["features"]}
+    types = {feature["name"]: feature["type"] for feature in spec["features"]}
     with (DATA / "heart.csv").open(encoding="utf-8") as table:
         row = [*csv.DictReader(table)][patient]
     read = {"number": float, "boolean": lambda cell: cell == "1", "category": str}
@@ -111,7 +111,7 @@ class Twin:
         here = self.agent.do("ledger", case=self.case["case"])
         ids = self.case["case"], self.over_http["id"]
         assert without_names(here, ids[0]) == without_names(there, ids[1])
-        assert sum(one["amount"] for one in here["items"]) == pytest.approx(
+        assert sum(item["amount"] for item in here["items"]) == pytest.approx(
             self.case["spent"]
         )
 
@@ -226,7 +226,10 @@ def test_resources_are_what_http_shows(
         assert read["mimeType"] == "application/json"
         assert json.loads(read["text"]) == client.get(path).json()
     listed_too = agent.send("resources/list").json()["result"]["resources"]
-    assert [one["uri"] for one in listed_too] == [listed["card"], listed["curve"]]
+    assert [resource["uri"] for resource in listed_too] == [
+        listed["card"],
+        listed["curve"],
+    ]
 
 
 def test_prompt_names_model_budget_and_facts(agent: Agent, put: Put) -> None:
@@ -258,8 +261,8 @@ def test_models_and_charges_come_in_pages(agent: Agent, put: Put, start: Start) 
     given = [{"feature": name, "value": 1} for name in ("age", "chol", "ecg")]
     agent.do("answer", case=case, answers=given, insist=True)
 
-    listed = [one for page in pages(agent, "list_models", 2) for one in page["items"]]
-    charged = [one for page in pages(agent, "ledger", 2) for one in page["items"]]
+    listed = [item for page in pages(agent, "list_models", 2) for item in page["items"]]
+    charged = [item for page in pages(agent, "ledger", 2) for item in page["items"]]
 
-    assert [one["id"] for one in listed] == ids[::-1]
-    assert [one["feature"] for one in charged] == ["ecg", "chol", "age"]
+    assert [entry["id"] for entry in listed] == ids[::-1]
+    assert [charge["feature"] for charge in charged] == ["ecg", "chol", "age"]

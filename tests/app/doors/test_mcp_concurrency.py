@@ -34,15 +34,15 @@ def call_at_once(caller: httpx.Client, answers: list[Json]) -> list[Json]:
         params = {"name": "answer", "arguments": arguments}
         calls.append(partial(agent.send, "tools/call", params))
     responses = at_once(*calls)
-    assert {one.status_code for one in responses} == {200}
-    return [one.json()["result"] for one in responses]
+    assert {response.status_code for response in responses} == {200}
+    return [response.json()["result"] for response in responses]
 
 
 def accounts(engine: sa.Engine, case: str) -> tuple[int, int]:
     """What was spent by the session's row, and by the ledger."""
     with transaction(engine, is_read=True) as db:
         entries = ledger.of_session(db, case)
-        return sessions.get(db, case).spent, sum(one.amount for one in entries)
+        return sessions.get(db, case).spent, sum(entry.amount for entry in entries)
 
 
 def test_the_same_answer_at_once_is_charged_once(
@@ -53,8 +53,8 @@ def test_the_same_answer_at_once_is_charged_once(
 
     results = call_at_once(caller, [given] * N_CALLS)
 
-    assert {one["isError"] for one in results} == {False}
-    charged = Counter(one["structuredContent"]["charged"] for one in results)
+    assert {result["isError"] for result in results} == {False}
+    charged = Counter(result["structuredContent"]["charged"] for result in results)
     assert charged == {0.0: N_CALLS - 1, 1.0: 1}
     assert accounts(engine, case) == (1_000_000, 1_000_000)
 
@@ -70,5 +70,5 @@ def test_of_other_answers_at_once_as_many_are_taken_as_the_budget_pays(
 
     results = call_at_once(caller, given)
 
-    assert Counter(one["isError"] for one in results) == {False: 20, True: 30}
+    assert Counter(result["isError"] for result in results) == {False: 20, True: 30}
     assert accounts(engine, case) == (20_000_000, 20_000_000)

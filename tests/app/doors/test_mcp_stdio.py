@@ -78,7 +78,7 @@ def test_agent_works_through_a_case(run_agent: Any) -> None:
         told = await client.call_tool("stop_case", {"case": case["case"]})
         assert told.structured_content["spent"] == 1.0
         charges = await client.call_tool("ledger", {"case": case["case"]})
-        assert [one["feature"] for one in charges.structured_content["items"]] == [
+        assert [item["feature"] for item in charges.structured_content["items"]] == [
             "age"
         ]
 

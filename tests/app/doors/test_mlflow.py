@@ -185,7 +185,11 @@ def test_curve_of_a_logged_model_is_logged_as_metrics(
 
     client = mlflow.MlflowClient()
     errors = client.get_metric_history(started.info.run_id, "error")
-    assert [(one.step, one.value) for one in errors] == [(0, 0.3), (1, 0.2), (2, 0.25)]
+    assert [(error.step, error.value) for error in errors] == [
+        (0, 0.3),
+        (1, 0.2),
+        (2, 0.25),
+    ]
     assert flavour.load_model(info.model_uri).name == "clinic"
 
 

@@ -64,8 +64,12 @@ def test_triton_client_gets_what_json_gets(
 
     told = values(plain)
     chances = np.array(told["probabilities"]).reshape(-1, 2)
-    assert result.as_numpy("label").tolist() == [one.encode() for one in told["label"]]
-    assert result.as_numpy("asked").tolist() == [one.encode() for one in told["asked"]]
+    assert result.as_numpy("label").tolist() == [
+        text.encode() for text in told["label"]
+    ]
+    assert result.as_numpy("asked").tolist() == [
+        text.encode() for text in told["asked"]
+    ]
     assert result.as_numpy("spend").tolist() == told["spend"]
     assert result.as_numpy("probabilities").tolist() == chances.tolist()
     assert result.get_response()["id"] == "7"
@@ -94,8 +98,8 @@ def test_triton_client_reads_health_and_metadata(client: Any) -> None:
     assert not client.is_model_ready("clinic", "2")
     assert client.get_server_metadata()["extensions"] == ["binary_tensor_data"]
     told = {
-        one["name"]: one["datatype"]
-        for one in client.get_model_metadata("clinic")["inputs"]
+        value["name"]: value["datatype"]
+        for value in client.get_model_metadata("clinic")["inputs"]
     }
     assert told == KIND_OF
 

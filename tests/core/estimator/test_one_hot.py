@@ -28,7 +28,7 @@ def test_the_longest_name_that_fits_has_the_column():
 
     groups = one_hot_groups(names, {"job": 3, "job_title": 1})
 
-    assert [one["members"] for one in groups] == [
+    assert [group["members"] for group in groups] == [
         ["cat__job_cook"],
         ["cat__job_title_*"],
     ]
@@ -52,7 +52,7 @@ def test_a_price_without_a_column_is_refused():
     with pytest.raises(RefusedError) as caught:
         one_hot_groups(["job_cook"], {"jobs": 1, "age": 2})
 
-    fields = [one.field for one in caught.value.refusals]
+    fields = [refusal.field for refusal in caught.value.refusals]
     assert fields == ["prices[jobs]", "prices[age]"]
 
 

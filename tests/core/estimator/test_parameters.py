@@ -25,7 +25,9 @@ NAMES = [name for name in parameters(BoostParams) if name not in ("algorithm", "
 
 
 def defaults_of_a_spec() -> dict[str, object]:
-    boost = {name: one.default for name, one in parameters(BoostParams).items()}
+    boost = {
+        name: parameter.default for name, parameter in parameters(BoostParams).items()
+    }
     return boost | {
         "algorithm": TRAINING.boost.algorithm,
         "folds": TRAINING.folds,
@@ -61,7 +63,7 @@ def refusals_of_a_spec(name: str, raw: object) -> list[str]:
     top = name == "effort"
     given = {name: raw} if top else {"params": {name: raw}}
     _, refusals = mend_spec({"target": "y", "algorithm": "hybrid"} | given)
-    return [str(one).removeprefix("params.") for one in refusals]
+    return [str(refusal).removeprefix("params.") for refusal in refusals]
 
 
 def test_each_parameter_of_training_is_the_estimators():
@@ -90,12 +92,14 @@ def test_docstring_says_the_range(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_value_out_of_range_is_refused_as_in_a_spec(name):
-    given = {one: SIGNATURE[one].default for one in SIGNATURE}
+    given = {name: SIGNATURE[name].default for name in SIGNATURE}
 
     for raw in beyond(parameters(BoostParams)[name]):
         with pytest.raises(RefusedError) as refused:
             read_params("hybrid", given | {name: raw})
-        actual = [str(one).removeprefix("params.") for one in refused.value.refusals]
+        actual = [
+            str(refusal).removeprefix("params.") for refusal in refused.value.refusals
+        ]
         assert actual == refusals_of_a_spec(name, raw)
 
 

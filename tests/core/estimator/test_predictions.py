@@ -45,7 +45,7 @@ def fitted(table):
 def test_columns_have_the_types_that_the_service_finds(fitted):
     features = fitted.ensemble_.catalogue.features
 
-    assert [(one.name, one.type) for one in features] == [
+    assert [(feature.name, feature.type) for feature in features] == [
         ("age", "number"),
         ("sex", "category"),
         ("smokes", "boolean"),
@@ -58,7 +58,7 @@ def test_classes_stay_the_callers_where_their_texts_sort_otherwise(table, fitted
     chances = fitted.predict_proba(X)
 
     assert fitted.classes_.tolist() == [2, 10]
-    assert [one.label for one in fitted.ensemble_.classes] == ["10", "2"]
+    assert [label.label for label in fitted.ensemble_.classes] == ["10", "2"]
     assert fitted.predict(X).tolist() == fitted.classes_[chances.argmax(1)].tolist()
     assert fitted.score(X, y) > 0.7
     assert chances[:, 1] @ (y == 10) > chances[:, 0] @ (y == 10)
@@ -87,8 +87,8 @@ def test_budget_of_the_constructor_is_that_of_every_call(table, fitted):
     assert bounded.predict(X).tolist() == fitted.predict(X, budget=3).tolist()
     error = bounded.error_curve(X, y, [3]).errors[0]
     assert bounded.score(X, y) == pytest.approx(1 - error)
-    assert [one.total for one in bounded.plan()] == [
-        one.total for one in fitted.plan(budget=3)
+    assert [feature_idx.total for feature_idx in bounded.plan()] == [
+        feature_idx.total for feature_idx in fitted.plan(budget=3)
     ]
 
 
@@ -109,8 +109,12 @@ def test_asked_features_cost_what_is_spent(table, fitted):
 def test_plan_lists_purchases_with_their_prices_in_units(fitted):
     plan = fitted.plan()
 
-    assert {one.features for one in plan} == {("age",), ("sex",), ("smokes",)}
-    assert sum(one.price for one in plan) == plan[-1].total == 7.0
+    assert {feature_idx.features for feature_idx in plan} == {
+        ("age",),
+        ("sex",),
+        ("smokes",),
+    }
+    assert sum(feature_idx.price for feature_idx in plan) == plan[-1].total == 7.0
     assert fitted.plan(budget=0) == []
 
 
@@ -121,7 +125,10 @@ def test_bundle_of_columns_is_planned_and_paid_once(table):
 
     plan = model.plan()
 
-    assert {one.features for one in plan} == {("age",), ("sex", "smokes")}
+    assert {feature_idx.features for feature_idx in plan} == {
+        ("age",),
+        ("sex", "smokes"),
+    }
     assert plan[-1].total == 3.5
     assert model.spend(X).max() == 3.5
 

@@ -46,15 +46,18 @@ def make_case(codes, targets, weights=None, categories=(), n_classes=2) -> Case:
     """Codes column by column, None where missing; weights of 1 unless told."""
     n_rows = len(targets)
     coded = np.array(
-        [[kernels.LOST if code is None else code for code in one] for one in codes],
+        [
+            [kernels.LOST if code is None else code for code in column]
+            for column in codes
+        ],
         np.uint8,
     )
-    known = [[code for code in one if code is not None] for one in codes]
+    known = [[code for code in column if code is not None] for column in codes]
     table = CoarseTable(
         coded,
-        np.array([1 + max(one, default=-1) for one in known], np.int64),
+        np.array([1 + max(idx, default=-1) for idx in known], np.int64),
         np.array([idx in categories for idx in range(len(codes))], np.bool_),
-        np.array([None in one for one in codes], np.bool_),
+        np.array([None in column for column in codes], np.bool_),
     )
     weights = np.ones(n_rows) if weights is None else np.array(weights, np.float64)
     n_outputs = 1 if n_classes == 2 else n_classes

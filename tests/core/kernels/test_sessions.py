@@ -106,7 +106,7 @@ def test_bound_votes_is_exact(is_prefix, data):
     is_affordable = np.array(data.draw(st.tuples(*[st.booleans()] * row.size)))
     case = kernels.Case(row, status, np.zeros(len(catalogue.groups), np.bool_))
     is_lost = (status == kernels.OPEN) & ~is_affordable
-    lost = [is_lost[one.feature_idx] for one in ensemble.hypotheses]
+    lost = [is_lost[hypothesis.feature_idx] for hypothesis in ensemble.hypotheses]
     stop = lost.index(True) if any(lost) else len(lost)
     start = data.draw(st.integers(0, stop)) if is_prefix else None
 
@@ -115,7 +115,7 @@ def test_bound_votes_is_exact(is_prefix, data):
     stumps = list(zip(twins.all_to_naive(ensemble), ensemble.alphas, strict=True))
     parts = [stumps[:length] for length in range(stop + 1)][start:]
     if start is None:
-        parts = [[one for one, gone in zip(stumps, lost, strict=True) if not gone]]
+        parts = [[stump for stump, gone in zip(stumps, lost, strict=True) if not gone]]
     is_free = np.isin(status, (kernels.OPEN, kernels.PENDING)) & ~is_lost
     known = [
         None if v != v or s != kernels.KNOWN else v

@@ -35,7 +35,7 @@ def evidence_of(*features, outcomes=NO_OUTCOMES, n_cases=400, n_new=0):
 
 
 def kinds_of(evidence):
-    return [one.kind for one in find_alarms(evidence)]
+    return [alarm.kind for alarm in find_alarms(evidence)]
 
 
 @pytest.mark.parametrize(
@@ -215,12 +215,12 @@ def test_marked_cells_are_of_their_feature(ensemble):
     codes[3], means[3] = -2, 0.2
     blends = [
         replace(
-            one,
+            panel,
             blend=replace(
-                one.blend, columns=replace(columns, codes=codes, means=means)
+                panel.blend, columns=replace(columns, codes=codes, means=means)
             ),
         )
-        for one in ladder.panels
+        for panel in ladder.panels
     ]
     marked = replace(ensemble, panels=replace(ladder, panels=tuple(blends)))
 

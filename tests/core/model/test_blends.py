@@ -91,7 +91,7 @@ def test_nothing_hidden_damps_nothing(columns):
 
     hiding = blend.hide(flags())
 
-    assert [one.tolist() for one in hiding.dampings] == [[1.0] * 2, [1.0] * 8]
+    assert [damping.tolist() for damping in hiding.dampings] == [[1.0] * 2, [1.0] * 8]
 
 
 def random_trees(n_nodes: int, n_trees: int, seed: int) -> Trees:
@@ -200,7 +200,8 @@ def test_blend_adds_up_its_predictors_with_features_hidden(columns, rows):
     filled = columns.hide(flags(0, 3)).fill(columns.standardise(rows))
     parts = [blend.trees.logits(rows, flags(0, 3))]
     parts += [
-        one.logits(filled, one.compute_damping(hiding.columns)) for one in blend.ridges
+        ridge.logits(filled, ridge.compute_damping(hiding.columns))
+        for ridge in blend.ridges
     ]
     np.testing.assert_allclose(told, np.einsum("p,pnk->nk", blend.weights, parts))
 

@@ -28,10 +28,10 @@ def whole_covariance(columns: Columns) -> np.ndarray:
     """Of all columns, in their order: variance 1 and no other of those alone."""
     n_columns = columns.codes.size
     whole = np.eye(n_columns)
-    for one, other in np.ndindex(n_columns, n_columns):
-        places = columns.places[one], columns.places[other]
+    for pair, other in np.ndindex(n_columns, n_columns):
+        places = columns.places[pair], columns.places[other]
         if ALONE not in places:
-            whole[one, other] = columns.covariance[places]
+            whole[pair, other] = columns.covariance[places]
     return whole
 
 

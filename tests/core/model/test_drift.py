@@ -31,9 +31,9 @@ def ensemble():
     made = ensemble_of([], CATALOGUE)
     ladder = make_ladder(made, [(0, 1, 2, 3, 4)])
     panels = [
-        replace(one, blend=replace(blend, columns=replace_columns(blend.columns)))
-        for one in ladder.panels
-        if (blend := one.blend) is not None
+        replace(panel, blend=replace(blend, columns=replace_columns(blend.columns)))
+        for panel in ladder.panels
+        if (blend := panel.blend) is not None
     ]
     return replace(made, panels=replace(ladder, panels=tuple(panels)))
 

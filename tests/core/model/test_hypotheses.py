@@ -45,8 +45,8 @@ def test_path_ends_in_the_naive_vote(data, n_outputs):
         ends = ends_of(paths, row, status)
         actual = paths.votes[~ends].tolist()
         expected = [
-            naive_hypotheses.vote(twins.to_naive(one), as_row(row), n_outputs)
-            for one in hypotheses
+            naive_hypotheses.vote(twins.to_naive(hypothesis), as_row(row), n_outputs)
+            for hypothesis in hypotheses
         ]
         assert actual == expected
 

@@ -41,7 +41,11 @@ def test_columns_read_one_by_one_are_refused_as_all_together():
 
     found = refuse_cells(columns, ensemble, most=9_000_000 - 1)
 
-    assert [one.field for one in found] == ["column alone", "column one", "features"]
+    assert [problem.field for problem in found] == [
+        "column alone",
+        "column one",
+        "features",
+    ]
     with pytest.raises(RefusedError) as caught:
         check_rows(columns, ensemble, most=9_000_000 - 1)
     assert list(caught.value.refusals) == found

@@ -57,7 +57,7 @@ def test_ranges_are_those_of_numbers_that_are_read():
 
     told = add_ranges(ensemble_of(stumps, catalogue), ranges)
 
-    found = [one.value_range for one in told.catalogue.features]
+    found = [feature.value_range for feature in told.catalogue.features]
     assert found == [(-1.0, 3.0), None, None]
 
 
@@ -80,7 +80,7 @@ def test_a_number_keeps_its_values_where_they_are_few():
 
     told = add_values(add_ranges(ensemble, ranges), rows)
 
-    found = [one.values for one in told.catalogue.features]
+    found = [feature.values for feature in told.catalogue.features]
     assert found == [(-1.0, 0.0, 3.0), (), (), ()]
 
 

@@ -37,7 +37,8 @@ def ladder_of(seed: int, can_hide: bool = False):
     ladder = make_ladder(ensemble, orders, seed, can_hide)
     # Any feature may be lacking: a session never leaves its way then.
     panels = tuple(
-        replace(one, may_lack=frozenset(one.feature_idxs)) for one in ladder.panels
+        replace(panel, may_lack=frozenset(panel.feature_idxs))
+        for panel in ladder.panels
     )
     values = random.normal(size=(N_ROWS, 5))
     values[random.random(values.shape) < 0.25] = np.nan

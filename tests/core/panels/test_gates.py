@@ -182,7 +182,9 @@ def describe(tables: PartTables, number: int) -> naive.Part:
         "shares": np.exp(part.log_shares).tolist(),
         "tables": [chances[a:b].tolist() for a, b in itertools.pairwise(starts)],
         "gate": part.gate.feature_idxs[0] if part.gate else None,
-        "children": [describe(tables, one) for one in part.children if one != NOWHERE],
+        "children": [
+            describe(tables, child) for child in part.children if child != NOWHERE
+        ],
     }
 
 

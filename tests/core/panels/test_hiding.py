@@ -172,20 +172,20 @@ def brute_loss(rows, idxs, recipe, held_out, weights, hidden, its) -> float:
     """Held-out loss of some rows with features hidden, predictor by predictor."""
     folds = [fold[np.isin(fold, its)] for fold in held_out.folds]
     growths = [
-        blending.make_growth(rows, *one)._replace(seed=rows.seed + number)
-        for number, one in enumerate(recipe.ensembles)
+        blending.make_growth(rows, *ensemble)._replace(seed=rows.seed + number)
+        for number, ensemble in enumerate(recipe.ensembles)
     ]
-    by_fold = [grow_folds(rows, idxs, one, held_out) for one in growths]
+    by_fold = [grow_folds(rows, idxs, growth, held_out) for growth in growths]
     columns = rows.select_with_covariance(idxs).take(idxs)
     gains = fit_trees(rows, idxs, growths[0]).gains
-    ridges = [one for _, one in fit_ridges(rows, columns, gains, recipe, held_out)]
+    ridges = [ridge for _, ridge in fit_ridges(rows, columns, gains, recipe, held_out)]
     values = rows.dataset.values
     is_hidden = flags(*hidden, size=values.shape[1])
     losses = []
     for number, fold in enumerate(folds):
         scores = [
-            serve_exactly(rows, one[number]).logits(values[fold], is_hidden)
-            for one in by_fold
+            serve_exactly(rows, fitted_part[number]).logits(values[fold], is_hidden)
+            for fitted_part in by_fold
         ]
         told = weights[0] * to_logits(np.mean([to_chances(s) for s in scores], axis=0))
         for weight, ridge in zip(weights[1:], ridges, strict=True):
@@ -203,7 +203,7 @@ def test_held_out_loss_without_a_feature_is_the_loss_and_its_rise(n_classes, rec
     rows = random_rows(3, n_classes, 60)
     # Each alone: what bundles have in common is told below.
     features = tuple(
-        replace(one, group=None) for one in rows.dataset.catalogue.features
+        replace(feature, group=None) for feature in rows.dataset.catalogue.features
     )
     rows = PanelRows(replace(rows.dataset, catalogue=Catalogue(features)), 0)
     held_out = rows.hold_out(3, 99)
@@ -325,8 +325,8 @@ def test_mean_of_ensembles_is_that_of_their_chances():
     told = score_trees([grow_folds(rows, IDXS, g, held_out) for g in growths], held_out)
 
     alone = [
-        score_trees([grow_folds(rows, IDXS, one, held_out)], held_out)
-        for one in growths
+        score_trees([grow_folds(rows, IDXS, growth, held_out)], held_out)
+        for growth in growths
     ]
     chances = np.mean([to_chances(one) for one in alone], axis=0)
     np.testing.assert_allclose(to_chances(told), chances)

@@ -141,7 +141,7 @@ def test_set_of_a_larger_budget_is_preferred_whatever_its_loss(monkeypatch):
     panels = end_of(fit_panels(rows, [(0,), (1, 0)], EFFORTS["standard"])).panels
 
     # The beginning (1,) counts as no better than its panel, nor than the one before.
-    assert [(one.feature_idxs, one.loss) for one in panels] == [
+    assert [(panel.feature_idxs, panel.loss) for panel in panels] == [
         ((1, 0), 0.2),
         ((0,), 0.2),
         ((1,), 0.2),
@@ -193,7 +193,7 @@ def test_one_dear_feature_that_tells_the_class_is_bought_beside_cheap_panels():
     dataset, ladder, _ = fit("one is dear")
 
     assert 2 in ladder.panels[0].feature_idxs
-    assert any(0 < price(dataset, one.feature_idxs) < 1000 for one in ladder.panels)
+    assert any(0 < price(dataset, panel.feature_idxs) < 1000 for panel in ladder.panels)
 
 
 @pytest.mark.parametrize(("named", "is_rung"), [([1001], True), ([], False)])
@@ -262,6 +262,8 @@ def test_ladder_is_the_same_whatever_the_number_of_threads(effort):
 
 
 def test_more_effort_tries_more_sets():
-    tried = {name: (one.max_rungs, one.max_swaps) for name, one in EFFORTS.items()}
+    tried = {
+        name: (effort.max_rungs, effort.max_swaps) for name, effort in EFFORTS.items()
+    }
 
     assert tried["fast"] < tried["standard"] <= tried["thorough"]

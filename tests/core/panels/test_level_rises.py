@@ -9,7 +9,7 @@ def panel(order: tuple[int, ...], loss: float, *rises: float) -> Panel:
 
 
 def rises_of(*panels: Panel) -> dict[tuple[int, ...], tuple[float, ...]]:
-    return {one.feature_idxs: one.rises for one in level_rises(panels)}
+    return {rise.feature_idxs: rise.rises for rise in level_rises(panels)}
 
 
 def test_no_panel_loses_more_without_a_member_than_a_part_without_it():

@@ -64,12 +64,14 @@ def spend_share(model, fresh, budget):
 
 @pytest.mark.parametrize("share", SHARES)
 def test_a_mean_budget_is_spent_on_fresh_rows(trained, share):
-    spent = [spend_share(one, rows, share * most_of(one)) for one, rows in trained]
+    spent = [
+        spend_share(model, rows, share * most_of(model)) for model, rows in trained
+    ]
 
     assert np.mean(spent) == pytest.approx(1.0, abs=0.08)
 
 
 def test_no_more_is_spent_than_helps(trained):
-    spent = [spend_share(one, rows, 2 * most_of(one)) for one, rows in trained]
+    spent = [spend_share(model, rows, 2 * most_of(model)) for model, rows in trained]
 
     assert np.mean(spent) == pytest.approx(0.5, abs=0.04)

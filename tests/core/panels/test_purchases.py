@@ -48,10 +48,10 @@ def orders(draw):
 
 
 def naive_price(shop: Shop, idxs) -> int:
-    features = [(one.cost, one.group) for one in shop.catalogue.features]
+    features = [(feature.cost, feature.group) for feature in shop.catalogue.features]
     groups = {
-        one.name: one.fee if one.price is None else one.price
-        for one in shop.catalogue.groups
+        group.name: group.fee if group.price is None else group.price
+        for group in shop.catalogue.groups
     }
     return naive.price(features, groups, set(), idxs)
 
@@ -72,7 +72,7 @@ def test_what_is_bought_is_useful_and_whole_offers(case):
 
     taken = set(shop.fill_budget(order, budget))
 
-    whole = [set(one) for one in shop.offers if taken & set(one)]
+    whole = [set(offer) for offer in shop.offers if taken & set(offer)]
     assert taken == set().union(*whole)
     assert all(shop.is_useful[idx] for idx in taken)
 
@@ -83,7 +83,7 @@ def test_nothing_that_is_left_would_have_fitted(case):
 
     taken = shop.fill_budget(order, budget)
 
-    left = [one for one in shop.offers if one[0] not in taken]
+    left = [offer for offer in shop.offers if offer[0] not in taken]
     assert all(naive_price(shop, {*taken, *one}) > budget for one in left)
 
 

@@ -124,13 +124,13 @@ def test_trees_mapped_read_only_are_taken_as_copies():
     rows = random_rows()
     panel = light_panel(rows, (0, 4))
     trees = panel.blend.trees
-    for one in trees.served:
-        one.setflags(write=False)
+    for array in trees.served:
+        array.setflags(write=False)
 
     # As pickled: joblib maps large arrays of other processes so.
     taken = copy(trees)
 
-    assert all(one.flags.writeable for one in taken.served)
+    assert all(array.flags.writeable for array in taken.served)
     assert taken == trees
 
 

@@ -205,7 +205,7 @@ def test_weights_of_rows_have_mean_1():
 def test_every_other_row_is_a_fold_where_a_class_has_one_row():
     rows = rows_of([0.0] * 5, targets=[0, 0, 0, 0, 1])
 
-    assert [one.tolist() for one in rows.folds(5)] == [[0, 2, 4], [1, 3]]
+    assert [fold.tolist() for fold in rows.folds(5)] == [[0, 2, 4], [1, 3]]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,9 @@ def test_folds_are_held_out_until_so_many_rows_judge(n_judges, expected):
 
     folds = rows.folds(4)[:expected]
     judges = np.sort(np.concatenate(folds))
-    assert [one.tolist() for one in held_out.folds] == [one.tolist() for one in folds]
+    assert [fold.tolist() for fold in held_out.folds] == [
+        fold.tolist() for fold in folds
+    ]
     assert held_out.row_idxs.tolist() == judges.tolist()
     assert held_out.targets.tolist() == rows.targets[judges].tolist()
     assert held_out.weights.tolist() == rows.weights[judges].tolist()

@@ -247,8 +247,8 @@ def test_chosen_sets_fit_and_are_never_worse_than_that_of_the_budget_before():
 
     chosen = finish(choose_sets(search, budgets, [(3, 2, 1, 0)]))
 
-    losses = [search.loss(one) for one in chosen]
-    prices = [search.shop.price(one) for one in chosen]
+    losses = [search.loss(idx) for idx in chosen]
+    prices = [search.shop.price(idx) for idx in chosen]
     assert losses == sorted(losses, reverse=True)
     assert all(p <= budget for p, budget in zip(prices, budgets, strict=True))
     assert 1 in chosen[-1]

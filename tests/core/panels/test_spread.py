@@ -8,7 +8,7 @@ from askless.core.panels.spread import map_in_threads
 
 
 def test_things_come_in_their_order():
-    assert list(map_in_threads(str, range(50))) == [str(one) for one in range(50)]
+    assert list(map_in_threads(str, range(50))) == [str(number) for number in range(50)]
 
 
 def test_nothing_is_made_of_nothing():

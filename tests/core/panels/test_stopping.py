@@ -99,7 +99,8 @@ def test_no_panel_alone_costs_less_on_the_rows_that_steps_were_learned_on(judged
     learned = cost(learn_steps(judged, rate))
 
     alone = [
-        cost(make_steps_to(judged.prices, one)) for one in range(len(judged.risks))
+        cost(make_steps_to(judged.prices, number))
+        for number in range(len(judged.risks))
     ]
     assert learned <= min(alone) + 1e-9
 
@@ -110,9 +111,9 @@ def test_hull_has_the_points_that_no_mix_of_others_beats(pairs):
 
     hull = compute_hull([Point(float(a), float(b), steps) for a, b in pairs])
 
-    kept = {(one.spend, one.error) for one in hull}
+    kept = {(corner.spend, corner.error) for corner in hull}
     others = sorted(set(pairs))
-    assert kept == {one for one in others if naive.is_on_hull(one, others)}
+    assert kept == {other for other in others if naive.is_on_hull(other, others)}
 
 
 def test_way_costs_what_is_not_paid_yet():
@@ -279,4 +280,4 @@ def test_several_classes_have_rules_too():
 
     stopping = fit_stopping(rows, panels_of((0,), ()), logits)
 
-    assert [one.error for one in stopping.rules] == pytest.approx([2 / 3, 0.0])
+    assert [rule.error for rule in stopping.rules] == pytest.approx([2 / 3, 0.0])

@@ -76,10 +76,12 @@ def test_curve_has_the_prices_of_panels_for_budgets(model):
 def test_card_tells_what_mean_budgets_come_to_on_rows_not_trained_on(model):
     points = model.card["mean_budgets"]
     most = model.ensemble.panels.stopping.rules[-1].spend / 1e6
-    asked = [one["mean_budget"] for one in points]
+    asked = [point["mean_budget"] for point in points]
     assert asked == sorted(set(asked))
     assert asked[-1] == pytest.approx(most, abs=1e-6)
-    assert all(0 <= one["error"] <= 1 and one["mean_spend"] >= 0 for one in points)
+    assert all(
+        0 <= point["error"] <= 1 and point["mean_spend"] >= 0 for point in points
+    )
     # One feature tells the class in nine of ten rows.
     assert points[-1]["error"] < 0.3
 
@@ -106,9 +108,9 @@ QUICK = SelectionParams(rounds=2, n_neighbours=3)
 def test_training_that_goes_on_selects_anew_for_the_panels_of_its_folds():
     progress, model = pull(train(telling(), PARAMS, folds=2, selection=QUICK))
     done = {}
-    for one in progress:
-        if one.added is not None:
-            done.setdefault(one.part, []).append(one.added)
+    for share in progress:
+        if share.added is not None:
+            done.setdefault(share.part, []).append(share.added)
 
     resumed = finish(train(telling(), PARAMS, folds=2, selection=QUICK, done=done))
 

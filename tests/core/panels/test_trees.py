@@ -62,10 +62,10 @@ def test_several_ensembles_are_served_as_their_mean(n_classes):
     rows = random_rows(2, n_classes)
     growths = [growth_of(rows), growth_of(rows, 2, 3, 0.7, 0.5)]
 
-    grown = [fit_trees(rows, IDXS, one) for one in growths]
+    grown = [fit_trees(rows, IDXS, growth) for growth in growths]
 
     served = merge_ensembles(rows, IDXS, grown)
-    expected = np.mean([one.scores.T for one in grown], axis=0)
+    expected = np.mean([tree.scores.T for tree in grown], axis=0)
     assert_close(served.logits(rows.dataset.values), expected)
 
 

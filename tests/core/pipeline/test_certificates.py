@@ -105,10 +105,10 @@ def test_model_counts_the_rows_set_aside(model):
     assert (found.n_samples, found.n_guide) == (36, 54)
     assert model.card["rows_set_aside"] == 36
     assert model.card["rows"] == model.curve.n_samples == 54
-    assert [one.budget for one in found.levels] == [UNIT, 2 * UNIT, None]
+    assert [level.budget for level in found.levels] == [UNIT, 2 * UNIT, None]
     assert found.levels[0].bounds == (333_334, 666_667)
     for level in found.levels:
-        assert {sum(one[:N_STRATA]) for one in level.counts} == {36}
+        assert {sum(count[:N_STRATA]) for count in level.counts} == {36}
         assert {sum(one[:N_STRATA]) for one in level.guide} == {54}
         assert level.n_covered[0] == 36
         assert list(level.n_covered) == sorted(level.n_covered, reverse=True)
@@ -132,7 +132,7 @@ def test_sessions_of_the_rows_set_aside_stop_as_was_counted(model):
 
     assert certificate.lack is None
     assert sum(spends) // 36 == certificate.mean_spend < certificate.mean_spend_whole
-    assert differing == sum(one.n_differing for one in certificate.strata)
+    assert differing == sum(stratum.n_differing for stratum in certificate.strata)
 
 
 def evaluate_early(ensemble, dataset, budgets, stop):
@@ -156,7 +156,7 @@ def test_early_stops_are_evaluated_as_they_were_counted(model):
     certificate = sure.certificate
     assert sure.mean_spend == pytest.approx(certificate.mean_spend)
     assert sure.mean_spend_whole == pytest.approx(certificate.mean_spend_whole)
-    n_differing = sum(one.n_differing for one in certificate.strata)
+    n_differing = sum(stratum.n_differing for stratum in certificate.strata)
     assert sure.differing == pytest.approx(n_differing / 36)
     end = evaluate(model.ensemble, aside, [None])
     assert never.certificate.lack == "too_few_rows"
@@ -226,7 +226,7 @@ def test_each_level_is_asked_by_who_asks_under_its_budget():
 
     found = end_of(certify(UnseenRows(ensemble, rows), [], (), seed=0))
 
-    assert [(one.budget, one.policy) for one in found.levels] == [
+    assert [(level.budget, level.policy) for level in found.levels] == [
         (1, "sample"),
         (3, "ordered"),
         (6, "ordered"),

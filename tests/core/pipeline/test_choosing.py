@@ -99,7 +99,8 @@ def test_choice_has_the_least_mean_error_over_budgets(algorithm, auto):
 
     # Twelve rounds of the first choice read all six features: 21 units.
     means = [
-        np.mean(held_out_errors(dataset, one, budgets, [12])[0]) for one in choices
+        np.mean(held_out_errors(dataset, choice, budgets, [12])[0])
+        for choice in choices
     ]
     assert chosen.params == choices[int(np.argmin(np.round(means, 12)))]
 
@@ -160,7 +161,7 @@ def test_rows_that_all_belong_together_are_refused(n_row_groups, folds):
     with pytest.raises(RefusedError, match="two groups of rows") as caught:
         end_of(train(dataset, params, folds=folds, auto=auto))
 
-    assert [one.field for one in caught.value.refusals] == ["params.rounds"]
+    assert [refusal.field for refusal in caught.value.refusals] == ["params.rounds"]
 
 
 def test_two_units_are_enough_to_choose():
@@ -249,7 +250,7 @@ def test_what_an_algorithm_does_not_choose_is_refused(algorithm, name):
     with pytest.raises(RefusedError) as caught:
         read_spec(raw)
 
-    assert [one.field for one in caught.value.refusals] == [f"params.{name}"]
+    assert [refusal.field for refusal in caught.value.refusals] == [f"params.{name}"]
 
 
 def test_auto_is_for_three_parameters_only():

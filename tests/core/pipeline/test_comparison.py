@@ -32,8 +32,8 @@ def play(costs=(0.2, 0.2), log_losses=(0.5, 0.5), spends=(10.0, 5.0)):
     same = np.ones(N_ROWS)
     return PlayedRows(
         np.array(is_wrong, float),
-        np.array([one * same for one in log_losses]),
-        np.array([one * same for one in spends]),
+        np.array([loss * same for loss in log_losses]),
+        np.array([spend * same for spend in spends]),
     )
 
 

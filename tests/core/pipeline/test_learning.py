@@ -146,8 +146,8 @@ def test_calibration_of_training_goes_where_it_stops_holding():
     assert model.learning is not None
     # Steep slopes are sure of every vote, which rows without a pattern refute.
     steep = tuple(
-        (name, replace(one, slopes=(9.0,) * 5))
-        for name, one in model.ensemble.calibrations
+        (name, replace(calibration, slopes=(9.0,) * 5))
+        for name, calibration in model.ensemble.calibrations
     )
     model = replace(model, learning=replace(model.learning, first_calibrations=steep))
     rows = more_rows(n_rows=240)
@@ -235,7 +235,7 @@ def test_new_stumps_and_features_are_told():
 
     learnt, report = learning.finish()
 
-    used = [one.name for one in learnt.ensemble.catalogue.features]
+    used = [feature.name for feature in learnt.ensemble.catalogue.features]
     read = [used[idx] for idx in np.flatnonzero(learnt.ensemble.is_used)]
     assert report.features == tuple(read)
     assert report.n_stumps == len(set(learnt.ensemble.hypotheses)) > 0

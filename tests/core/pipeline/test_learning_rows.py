@@ -84,7 +84,7 @@ def test_all_that_is_wrong_is_refused_at_once_by_name():
     with pytest.raises(RefusedError) as refused:
         check_rows_to_learn(wrong, model, 3)
 
-    fields = [one.field for one in refused.value.refusals]
+    fields = [refusal.field for refusal in refused.value.refusals]
     assert fields == ["column hue", "column a", "column w", "column y"]
     with pytest.raises(RefusedError, match="column a"):
         read_rows_to_learn(wrong, model, 3)

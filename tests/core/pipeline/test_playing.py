@@ -150,14 +150,19 @@ def test_a_bundle_is_one_question_and_two_purchases():
     assert played.curve.purchases == ((0, 0, 0), (1, 1, 0), (1, 1, 1))
     assert played.curve.errors == found.curve.errors
     assert played.spends == found.curve.mean_spends
-    assert [one.ended_after for one in played.purchases] == [(1,), (0, 1), (0, 0, 1)]
+    assert [purchase.ended_after for purchase in played.purchases] == [
+        (1,),
+        (0, 1),
+        (0, 0, 1),
+    ]
 
 
 def test_lists_and_questions_are_counted_by_the_weights():
     ensemble, found = two_stumps()
     plain = Catalogue(
         tuple(
-            replace(one, group=None, cost=MICROS) for one in ensemble.catalogue.features
+            replace(feature, group=None, cost=MICROS)
+            for feature in ensemble.catalogue.features
         )
     )
     ensemble = ensemble_of(ensemble.hypotheses, plain)

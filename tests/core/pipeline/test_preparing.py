@@ -201,7 +201,9 @@ def lay_rows_elsewhere(prepared, columns):
     table = prepared.table
     rows = slice(None) if prepared.row_idxs is None else prepared.row_idxs
     features = table.catalogue.features
-    cells = [read_feature(one, columns[one.name])[0][rows] for one in features]
+    cells = [
+        read_feature(feature, columns[feature.name])[0][rows] for feature in features
+    ]
     values = np.column_stack(cells)
     codes = encode_rows(values, table.binned.cuts)
 
@@ -247,7 +249,7 @@ def test_what_is_wrong_is_refused_as_of_the_table_in_memory():
     ):
         with pytest.raises(RefusedError) as caught:
             read()
-        told.append([str(one) for one in caught.value.refusals])
+        told.append([str(refusal) for refusal in caught.value.refusals])
 
     assert told[0] == told[1]
     fields = [one.split(":")[0] for one in told[0]]

@@ -261,7 +261,7 @@ def test_broken_groups_break_no_rule_besides():
         read_spec({"target": "y", "groups": groups, "features": members})
 
     assert FRESH not in str(caught.value)
-    assert [one.field for one in caught.value.refusals] == [
+    assert [refusal.field for refusal in caught.value.refusals] == [
         "groups[1].name",
         "groups[2]",
         "groups[3].name",

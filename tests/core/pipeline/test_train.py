@@ -109,7 +109,7 @@ def test_rows_of_one_unit_stay_in_one_fold():
 
     held = [set(row_groups[part].tolist()) for part in parts]
     assert len(held) == 4
-    assert sum(len(one) for one in held) == len(set().union(*held))
+    assert sum(len(row_idxs) for row_idxs in held) == len(set().union(*held))
 
 
 def test_folds_of_units_spread_the_classes():
@@ -234,7 +234,7 @@ def test_curve_tells_of_budgets_that_are_named():
     )
 
     assert set(named.budgets) == {*plain.budgets, 7, 123_456_789}
-    places = [named.budgets.index(one) for one in plain.budgets]
+    places = [named.budgets.index(budget) for budget in plain.budgets]
     assert tuple(named.errors[place] for place in places) == plain.errors
 
 
@@ -381,7 +381,7 @@ def test_usual_budgets_are_round_unless_there_are_few(costs, expected):
     assert last is None
     assert len(budgets) < MAX_CURVE_POINTS
     assert budgets == sorted(set(budgets))
-    assert expected is None or [one / UNIT for one in budgets] == expected
+    assert expected is None or [budget / UNIT for budget in budgets] == expected
 
 
 def test_budgets_are_thinned_evenly_between_both_ends(ensemble):
@@ -394,7 +394,7 @@ def test_budgets_are_thinned_evenly_between_both_ends(ensemble):
 
 @given(stump_ensembles())
 def test_budgets_of_stumps_are_what_the_prefixes_cost(ensemble):
-    read = [one.feature_idx for one in ensemble.hypotheses]
+    read = [hypothesis.feature_idx for hypothesis in ensemble.hypotheses]
     lengths = range(len(read) + 1)
     spends = {buy(ensemble.catalogue, Paid(), read[:n])[0] for n in lengths}
 
@@ -433,8 +433,8 @@ def test_validation_can_be_stopped_and_tells_how_far_it_is(pulled):
     after_rounds = progress[4 * 6 :]
     # For two policies each fold is observed, and left out of two fits; then judged.
     assert len(after_rounds) >= 3 * (2 * 3 + 1)
-    assert {(one.part, one.added) for one in after_rounds} == {(3, None)}
-    shares = [one.share for one in progress]
+    assert {(round.part, round.added) for round in after_rounds} == {(3, None)}
+    shares = [share.share for share in progress]
     assert shares == sorted(shares)
     # Only its last step is 100 %.
     assert shares[4 * 6 - 1] == pytest.approx(1 - VALIDATION_SHARE)
@@ -444,9 +444,11 @@ def test_validation_can_be_stopped_and_tells_how_far_it_is(pulled):
 
 def test_each_fold_is_tested_on_its_held_out_rows(pulled):
     tested = [step for step in pulled[0] if step.tested is not None]
-    curves = [one.tested for one in tested]
+    curves = [progress.tested for progress in tested]
     n_rows = noisy_table().n_samples
-    assert [one.part for one in tested] == [0, 1, 2]
-    assert sum(one.n_samples for one in curves) == n_rows
-    assert len({one.budgets for one in curves}) == 1
-    assert all(one.errors_calibrated[-1] < one.errors_calibrated[0] for one in curves)
+    assert [progress.part for progress in tested] == [0, 1, 2]
+    assert sum(curve.n_samples for curve in curves) == n_rows
+    assert len({curve.budgets for curve in curves}) == 1
+    assert all(
+        curve.errors_calibrated[-1] < curve.errors_calibrated[0] for curve in curves
+    )

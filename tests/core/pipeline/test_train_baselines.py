@@ -195,8 +195,8 @@ def test_rounds_tell_what_features_cost_so_far(algorithm):
     rounds = grow(dataset, algorithm)
 
     read = set()
-    for one in rounds:
-        read |= set(one.hypothesis.feature_idxs)
+    for round in rounds:
+        read |= set(round.hypothesis.feature_idxs)
         costs = sum(dataset.catalogue.features[idx].cost for idx in read)
-        assert one.spent == costs + MICROS * bool(read & {0, 1})
-        assert 0 <= one.edge <= 1 + 1e-9
+        assert round.spent == costs + MICROS * bool(read & {0, 1})
+        assert 0 <= round.edge <= 1 + 1e-9

@@ -78,8 +78,8 @@ def test_no_algorithm_reads_a_feature_that_was_not_selected(algorithm):
 
     model = trained(dataset, params)
 
-    names = [one.name for one in model.ensemble.catalogue.features]
-    assert names == [one.name for one in dataset.catalogue.features]
+    names = [feature.name for feature in model.ensemble.catalogue.features]
+    assert names == [feature.name for feature in dataset.catalogue.features]
     assert model.ensemble.hypotheses
     assert set(used(model)) <= {1, 2}
     assert through_json(model) == model
@@ -179,7 +179,7 @@ def test_selection_of_a_fold_sees_its_training_rows_only():
         train(dataset, BoostParams(rounds=3), folds=2, selection=stump)
     )
 
-    parts_with_rounds = {one.part for one in progress if one.added is not None}
+    parts_with_rounds = {share.part for share in progress if share.added is not None}
     assert parts_with_rounds == {1, 2}
     assert model.card["selection"]["features"] == ["f0"]
     # Half of the rows are judged by a model that may read nothing; this one reads f0.
@@ -243,11 +243,13 @@ def test_progress_comes_at_every_candidate_and_rises_to_one():
         train(telling(), BoostParams(rounds=5), folds=2, selection=QUICK)
     )
 
-    shares = [one.share for one in progress]
+    shares = [share.share for share in progress]
     assert shares == sorted(shares)
     assert 0 < shares[0] < shares[-1] == 1.0
     first = [
-        one.added is None for one in progress if one.part == 0 and one.tested is None
+        share.added is None
+        for share in progress
+        if share.part == 0 and share.tested is None
     ]
     assert sum(first) == 4 + 3 + 2
     assert first == sorted(first, reverse=True)
@@ -263,7 +265,7 @@ def test_share_is_one_at_most(algorithm):
 
     progress, _ = pull(train(telling(), params, folds=2, selection=QUICK))
 
-    shares = [one.share for one in progress]
+    shares = [share.share for share in progress]
     assert shares == sorted(shares)
     assert shares[-1] <= 1.0
 
@@ -289,7 +291,7 @@ def test_training_stopped_anywhere_goes_on_to_the_same_bytes(algorithm, method):
     text = json.dumps(model_to_json(model))
 
     # What goes on knows the rounds alone: where a run stops between two is the same.
-    made = [one for one in progress if one.added is not None]
+    made = [share for share in progress if share.added is not None]
     # After the first and the last round of a part, and within each.
     for n_stored in range(0, len(made) + 1, 2):
         done = {}
@@ -300,7 +302,7 @@ def test_training_stopped_anywhere_goes_on_to_the_same_bytes(algorithm, method):
         )
 
         assert json.dumps(model_to_json(resumed)) == text, n_stored
-        n_made = sum(one.added is not None for one in rest)
+        n_made = sum(item.added is not None for item in rest)
         assert n_stored + n_made == len(made)
 
 
@@ -308,23 +310,25 @@ def test_training_stopped_anywhere_goes_on_to_the_same_bytes(algorithm, method):
 def test_finished_fold_selects_nothing_again():
     options = {"folds": 2, "selection": QUICK}
     progress, _ = pull(train(telling(), BoostParams(rounds=3), **options))
-    rounds = [one.added for one in progress if one.part == 0 and one.added is not None]
+    rounds = [
+        share.added for share in progress if share.part == 0 and share.added is not None
+    ]
 
     rest, _ = pull(train(telling(), BoostParams(rounds=3), **options, done={0: rounds}))
 
-    assert rest == [one for one in progress if one.part > 0 or one.tested]
+    assert rest == [share for share in progress if share.part > 0 or share.tested]
 
 
 def test_finished_whole_selects_again_for_its_card():
     options = {"folds": 0, "selection": QUICK}
     progress, model = pull(train(telling(), BoostParams(rounds=3), **options))
-    rounds = [one.added for one in progress if one.added is not None]
+    rounds = [share.added for share in progress if share.added is not None]
 
     rest, resumed = pull(
         train(telling(), BoostParams(rounds=3), **options, done={0: rounds})
     )
 
-    assert [one.added for one in rest] == [None] * len(rest)
+    assert [item.added for item in rest] == [None] * len(rest)
     assert rest
     assert resumed == model
 
@@ -357,7 +361,7 @@ def test_distances_of_earlier_subsets_are_let_go():
 
     subsets[-1].settle()
 
-    assert ["distances" in vars(one) for one in subsets] == [False] * 3 + [True]
+    assert ["distances" in vars(subset) for subset in subsets] == [False] * 3 + [True]
     np.testing.assert_array_equal(subsets[-1].distances, expected)
 
 

@@ -60,7 +60,9 @@ def test_led24_gets_its_seven_segments(learner, n_rows):
 @pytest.mark.parametrize(("name", "seen"), [("monks1", {4}), ("monks3", {1, 3, 4})])
 def test_single_steps_see_what_one_feature_shows_alone(name, seen, learner):
     boolean = read_shared(name)
-    features = (replace(one, type="category") for one in boolean.catalogue.features)
+    features = (
+        replace(feature, type="category") for feature in boolean.catalogue.features
+    )
     dataset = replace(boolean, catalogue=Catalogue(tuple(features)))
 
     assert set(run(dataset, learner=learner).feature_idxs) == seen

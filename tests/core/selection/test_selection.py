@@ -146,7 +146,8 @@ def test_progress_comes_after_every_candidate_and_tells_each_step():
         is_next = (after.number, after.n_tried) == (before.number, before.n_tried + 1)
         assert is_next or after.n_tried == 1
     assert all(
-        (one.step is not None) == (one.n_tried == one.n_candidates) for one in progress
+        (share.step is not None) == (share.n_tried == share.n_candidates)
+        for share in progress
     )
 
 

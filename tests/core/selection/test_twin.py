@@ -111,13 +111,13 @@ def test_z_of_several_classes_is_the_mean_of_one_against_the_others(learner):
             rows_of(dataset.values),
             kinds_of(dataset),
             [0, 1],
-            np.where(targets == one, 1, -1).tolist(),
+            np.where(targets == number, 1, -1).tolist(),
             dataset.weights.tolist(),
             learner,
             3,
             5,
             "fs2boost",
         )[0]
-        for one in range(3)
+        for number in range(3)
     ]
     np.testing.assert_allclose(fit.zs, np.mean(zs, axis=0))

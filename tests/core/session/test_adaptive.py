@@ -39,9 +39,9 @@ def ensemble_of(costs, *orders, rules=2, **changes) -> Ensemble:
     """Panels of the beginnings of some orders; every rule has these changes."""
     ensemble = small_ensemble(costs, policy="adaptive")
     ladder = make_ladder(ensemble, orders)
-    panels = tuple(replace(one, may_lack=frozenset()) for one in ladder.panels)
+    panels = tuple(replace(panel, may_lack=frozenset()) for panel in ladder.panels)
     stopping = make_stopping(len(panels), rules)
-    changed = tuple(replace(one, **changes) for one in stopping.rules)
+    changed = tuple(replace(rule, **changes) for rule in stopping.rules)
     stopping = replace(stopping, rules=changed)
     return replace(ensemble, panels=replace(ladder, panels=panels, stopping=stopping))
 
@@ -89,15 +89,15 @@ def naive_next(ensemble: Ensemble, state: State) -> tuple[int | None, str | None
         return step.feature_idx, step.reason
     rules, aim = ladder.stopping.rules, state.aim or Aim()
     wishes = aim.mean_budget, aim.wanted_error, aim.error_price
-    first, share = naive.mixture([(one.spend, one.error) for one in rules], *wishes)
+    first, share = naive.mixture([(rule.spend, rule.error) for rule in rules], *wishes)
     number = draw_rule(find_mixture(ladder.stopping, state.aim), state.seed, 0)
     assert number in {first, first + (share > 0)}
     rule = rules[number]
     known = naive_known(ensemble, state)
     now = next(
         number
-        for number, one in enumerate(naive_panels(ensemble))
-        if known.issuperset(one["order"])
+        for number, panel in enumerate(naive_panels(ensemble))
+        if known.issuperset(panel["order"])
     )
     prices = naive_prices(ensemble, state)
     fields = rule.rate, *(getattr(rule, one).tolist() for one in LISTS)
@@ -117,8 +117,8 @@ def naive_next(ensemble: Ensemble, state: State) -> tuple[int | None, str | None
 def has_hidden(ensemble: Ensemble, state: State) -> bool:
     """Whether something is not known that training knew: it came without a value."""
     status, panels = naive_status(ensemble, state), naive_panels(ensemble)
-    gone = {idx for idx, one in enumerate(status) if one == "gone"}
-    return bool(gone & set().union(*(one["order"] for one in panels)))
+    gone = {idx for idx, standing in enumerate(status) if standing == "gone"}
+    return bool(gone & set().union(*(panel["order"] for panel in panels)))
 
 
 def judging_standing(position: Position, now: int) -> Standing:
@@ -136,8 +136,8 @@ def naive_prices(ensemble: Ensemble, state: State) -> list[int | None]:
     """What is open of each panel costs; None where it can't be bought."""
     catalogue, prices = ensemble.catalogue, []
     groups = {
-        one.name: one.fee if one.price is None else one.price
-        for one in catalogue.groups
+        group.name: group.fee if group.price is None else group.price
+        for group in catalogue.groups
     }
     for panel in ensemble.panels.panels:
         rest = [idx for idx in panel.feature_idxs if state.outcomes[idx] is None]
@@ -145,7 +145,7 @@ def naive_prices(ensemble: Ensemble, state: State) -> list[int | None]:
         is_out = any(state.outcomes[idx] == "unavailable" for idx in lacking)
         fees = {catalogue.features[idx].group for idx in rest} - {None}
         price = sum(catalogue.features[idx].cost for idx in rest)
-        price += sum(groups[one] for one in fees)
+        price += sum(groups[fee] for fee in fees)
         is_dear = state.budget is not None and price > state.budget
         prices.append(None if is_out or is_dear else price)
     return prices
@@ -183,7 +183,7 @@ def test_mixture_is_that_of_the_naive_twin(n_rules, aim):
 
     found = find_mixture(stopping, aim)
 
-    pairs = [(one.spend, one.error) for one in stopping.rules]
+    pairs = [(rule.spend, rule.error) for rule in stopping.rules]
     rule, share = naive.mixture(
         pairs, wish.mean_budget, wish.wanted_error, wish.error_price
     )
@@ -222,10 +222,12 @@ def test_a_rule_is_followed_where_a_missing_value_already_tells_more():
         ),
     )
     ladder = make_ladder(ensemble, [(1, 0)], can_hide=True)
-    lacks = tuple(frozenset({0} & {*one.feature_idxs}) for one in ladder.panels)
+    lacks = tuple(frozenset({0} & {*panel.feature_idxs}) for panel in ladder.panels)
     panels = tuple(
-        replace(one, may_lack=lack, loss=loss, rises=(0.01,) * len(one.feature_idxs))
-        for one, lack, loss in zip(ladder.panels, lacks, (0.3, 0.4, 0.5), strict=True)
+        replace(
+            panel, may_lack=lack, loss=loss, rises=(0.01,) * len(panel.feature_idxs)
+        )
+        for panel, lack, loss in zip(ladder.panels, lacks, (0.3, 0.4, 0.5), strict=True)
     )
     ensemble = replace(
         ensemble, panels=replace(ladder, panels=panels, stopping=stopping)
@@ -233,7 +235,7 @@ def test_a_rule_is_followed_where_a_missing_value_already_tells_more():
 
     state = observe(ensemble, begin(ensemble), 0, "unavailable")
 
-    assert [one.feature_idxs for one in panels] == [(1, 0), (1,), ()]
+    assert [panel.feature_idxs for panel in panels] == [(1, 0), (1,), ()]
     assert (state.stop_reason, state.next_feature_idx) == (None, 1)
 
 
@@ -241,7 +243,7 @@ def test_a_rule_is_followed_where_a_missing_value_already_tells_more():
 def test_question_says_whether_rules_hold(policy):
     ensemble = always(3, 2)
     ladder = make_ladder(ensemble, [(0, 1)], can_hide=True)
-    panels = tuple(replace(one, may_lack=frozenset()) for one in ladder.panels)
+    panels = tuple(replace(panel, may_lack=frozenset()) for panel in ladder.panels)
     ladder = replace(ladder, panels=panels, stopping=ensemble.panels.stopping)
     state = begin(replace(ensemble, panels=ladder), policy=policy)
 
@@ -352,7 +354,7 @@ def test_aim_that_no_session_reaches_is_refused(aim, policy, field):
     with pytest.raises(RefusedError) as refused:
         check_aim(aim, ensemble, policy, "aim")
 
-    assert [one.field for one in refused.value.refusals] == [field]
+    assert [refusal.field for refusal in refused.value.refusals] == [field]
 
 
 @pytest.mark.parametrize(

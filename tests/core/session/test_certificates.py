@@ -170,8 +170,8 @@ def test_certificate_tells_what_it_rests_on():
 
     assert (found.lack, found.threshold, found.n_samples) == (None, 0.6, 120)
     assert (found.mean_spend, found.mean_spend_whole) == (5, 30)
-    assert [one.least_spend for one in found.strata] == [0, 10, 20]
-    assert [one.n_samples for one in found.strata] == [40, 40, 40]
+    assert [stratum.least_spend for stratum in found.strata] == [0, 10, 20]
+    assert [stratum.n_samples for stratum in found.strata] == [40, 40, 40]
     assert not found.allows(0.59, 10)
 
 
@@ -199,7 +199,7 @@ def test_level_is_the_largest_that_the_budget_reaches():
 
     lacks = ["small_budget", None, None, "not_shown", "not_shown", None]
     assert [one.lack for one in found] == lacks
-    assert [one.budget for one in found] == [None, 10, 10, 25, 25, None]
+    assert [rule.budget for rule in found] == [None, 10, 10, 25, 25, None]
 
 
 def lack_of(ensemble, **options):

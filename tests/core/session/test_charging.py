@@ -73,7 +73,12 @@ def test_correction_to_value_or_order_charges_the_price_now(outcome, answer):
         (("value", 1.0), ("value", 0.0)),
         (("value", 1.0), ("ordered",)),
         *((("value", 1.0), (outcome,)) for outcome in IN_VAIN),
-        *(((one,), (other,)) for one in IN_VAIN for other in IN_VAIN if one != other),
+        *(
+            ((case,), (other,))
+            for case in IN_VAIN
+            for other in IN_VAIN
+            if case != other
+        ),
     ],
 )
 def test_other_correction_is_free_and_keeps_the_old_answer_in_history(first, second):
@@ -216,7 +221,7 @@ def test_first_charged_member_of_bundle_pays_and_the_others_become_pending(answe
 
     assert state.charges == (Charge(1, 90), Charge(0, 0), Charge(2, 0))
     assert set(state.pending) >= {0, 2}
-    assert [one.charged for one in state.history[:1]] == [90]
+    assert [question.charged for question in state.history[:1]] == [90]
 
 
 def test_known_member_does_not_lower_the_price_of_its_bundle():

@@ -83,7 +83,7 @@ def test_one_exploratory_question_is_put_at_most_and_again_by_the_same_seed(sess
 
     assert again == states
     assert len(drawn) <= 1
-    assert all(one < other for one, other in pairwise(n_questions))
+    assert all(pair < other for pair, other in pairwise(n_questions))
 
 
 @given(exploring())
@@ -95,10 +95,12 @@ def test_a_session_that_drew_nothing_is_the_one_without_exploration(session):
     assert all(not state.explorations and not state.explore for state in plain)
     if states[-1].explored_idx is not None:
         return
-    assert [one.next_feature_idx for one in plain] == [
-        one.next_feature_idx for one in states
+    assert [state.next_feature_idx for state in plain] == [
+        state.next_feature_idx for state in states
     ]
-    assert [one.stop_reason for one in plain] == [one.stop_reason for one in states]
+    assert [state.stop_reason for state in plain] == [
+        state.stop_reason for state in states
+    ]
 
 
 EVERY_KIND = st.one_of(
@@ -128,8 +130,8 @@ def test_every_policy_explores_within_its_budget_and_explains_itself(
     assert state.is_led
     told = trace_answers(ensemble, state)
     again = trace_answers(ensemble, replace(state, step_chances=()))
-    for one, other in zip(told, again, strict=True):
-        assert one.after == pytest.approx(other.after)
+    for exploration, other in zip(told, again, strict=True):
+        assert exploration.after == pytest.approx(other.after)
 
 
 @pytest.mark.parametrize("rate", [-0.01, 0.51, float("nan")])
@@ -175,8 +177,8 @@ def test_answers_log_the_chance_of_their_question():
     state = observe(ensemble, state, 1, "value", 1.0)
 
     # At the second question f2 is the only other one; then nothing is drawn any more.
-    assert [one.propensity for one in state.history] == [0.5, 0.5, 1.0]
-    assert [one.n_open for one in state.explorations] == [2, 1]
+    assert [question.propensity for question in state.history] == [0.5, 0.5, 1.0]
+    assert [exploration.n_open for exploration in state.explorations] == [2, 1]
 
 
 @pytest.mark.parametrize("outcome", IN_VAIN)
@@ -280,7 +282,7 @@ def test_a_bundle_is_one_purchase_and_is_drawn_whole():
     assert question.feature_idxs == (1, 2, 3)
     assert state.explorations[-1].n_open == 1
     assert after.spent == 90
-    assert [one.propensity for one in after.history] == [0.5, None, None]
+    assert [question.propensity for question in after.history] == [0.5, None, None]
     asked = after.history[0].feature_idx
     assert after.propensities == {asked: 0.5}
     assert after.is_led

@@ -44,7 +44,7 @@ def test_answers_lead_where_a_session_goes() -> None:
         is_none = math.isnan(value)
         answer = Answer(idx, "unavailable") if is_none else Answer(idx, "value", value)
         after = machine.observe(ensemble, state, [answer])
-        (child,) = (one for one in root.children if holds(one.answers, value))
+        (child,) = (child for child in root.children if holds(child.answers, value))
         forecast = machine.forecast(ensemble, after)
         question = machine.next_question(ensemble, after)
         assert child.forecast.label == forecast.label
@@ -67,7 +67,7 @@ def test_nothing_dearer_than_the_budget_is_asked(policy: str) -> None:
 
 def test_depth_is_bounded_and_what_goes_on_is_told() -> None:
     def levels(node: FlowNode) -> int:
-        return max((1 + levels(one) for one in node.children), default=0)
+        return max((1 + levels(child) for child in node.children), default=0)
 
     for depth in (1, 2, 4):
         root = find_flow(clinic(), None, FlowBounds(depth=depth))
@@ -85,7 +85,9 @@ def test_nodes_are_bounded() -> None:
 
 def test_a_larger_flow_says_the_same_of_its_first_questions() -> None:
     def bare(node: FlowNode, depth: int) -> FlowNode:
-        children = tuple(bare(one, depth - 1) for one in node.children) if depth else ()
+        children = (
+            tuple(bare(child, depth - 1) for child in node.children) if depth else ()
+        )
         return replace(node, children=children)
 
     small, large = (find_flow(clinic(), None, FlowBounds(depth)) for depth in (2, 4))
@@ -96,7 +98,9 @@ def test_a_larger_flow_says_the_same_of_its_first_questions() -> None:
 def test_borders_of_a_number_are_its_cuts() -> None:
     root = find_flow(clinic(), UNIT)
 
-    ends = {end for one in root.children for pair in one.answers.ranges for end in pair}
+    ends = {
+        end for child in root.children for pair in child.answers.ranges for end in pair
+    }
     assert ends <= {-math.inf, 50.5, 60.5, math.inf}
     assert 50.5 in ends
 
@@ -117,7 +121,7 @@ def test_border_between_values_that_were_tried_is_looked_for() -> None:
         after = machine.observe(ensemble, state, [Answer(0, "value", value)])
         labels[value] = machine.forecast(ensemble, after).label
     for value, label in labels.items():
-        (child,) = (one for one in root.children if holds(one.answers, value))
+        (child,) = (child for child in root.children if holds(child.answers, value))
         assert child.forecast.label == label
 
 
@@ -142,17 +146,17 @@ def test_panels_have_other_questions_where_no_answer_comes() -> None:
     root = find_flow(ensemble, 6)
 
     assert root.question is not None
-    told = [one.answers for one in root.children]
-    assert sum(one.has_none for one in told) == 1
-    ends = sorted(pair for one in told for pair in one.ranges)
+    told = [child.answers for child in root.children]
+    assert sum(leaf.has_none for leaf in told) == 1
+    ends = sorted(pair for leaf in told for pair in leaf.ranges)
     assert (ends[0][0], ends[-1][1]) == (-math.inf, math.inf)
-    assert all(one[1] == after[0] for one, after in pairwise(ends))
+    assert all(pair[1] == after[0] for pair, after in pairwise(ends))
 
 
 def test_categories_of_panels_are_told_apart() -> None:
     ensemble = replace(clinic(), panels=make_ladder(clinic(), [(1,)]), policy="panels")
     root = find_flow(ensemble, None, FlowBounds(1))
 
-    codes = sorted(code for one in root.children for code in one.answers.codes)
+    codes = sorted(code for child in root.children for code in child.answers.codes)
     assert codes == [0, 1]
-    assert not any(one.answers.ranges for one in root.children)
+    assert not any(child.answers.ranges for child in root.children)

@@ -316,7 +316,7 @@ def chances_after(ensemble: Ensemble, idx: int, outcome: str) -> tuple[float, ..
 @pytest.mark.parametrize("idx", [0, 1])
 def test_unavailable_says_something_where_training_saw_it(idx):
     ensemble = lacking_ensemble(idx)
-    told = {one: chances_after(ensemble, idx, one) for one in OUTCOMES[-3:]}
+    told = {outcome: chances_after(ensemble, idx, outcome) for outcome in OUTCOMES[-3:]}
 
     values = np.ones((1, 2))
     values[0, idx] = math.nan
@@ -330,7 +330,7 @@ def test_unavailable_says_something_where_training_saw_it(idx):
 def test_unavailable_is_hidden_as_what_was_refused_where_training_never_saw_it(idx):
     ensemble = lacking_ensemble(1 - idx)
 
-    told = {chances_after(ensemble, idx, one) for one in OUTCOMES[-3:]}
+    told = {chances_after(ensemble, idx, outcome) for outcome in OUTCOMES[-3:]}
 
     assert len(told) == 1
 

@@ -44,7 +44,9 @@ def test_plan_is_the_longest_prefix_that_can_be_paid_whatever_the_answers(data):
     plan = Position.of(ensemble, state).plan
 
     answered = {
-        idx for idx, one in enumerate(state.outcomes) if one not in (None, "ordered")
+        idx
+        for idx, outcome in enumerate(state.outcomes)
+        if outcome not in (None, "ordered")
     }
     expected = naive_sessions.plan(
         twins.all_to_naive(ensemble),
@@ -143,7 +145,7 @@ def test_certain_without_budget_is_when_all_completions_vote_alike(kind, data):
 
     is_said = is_certain(ensemble, state)
 
-    is_open = [one in (None, "ordered") for one in state.outcomes]
+    is_open = [outcome in (None, "ordered") for outcome in state.outcomes]
     rows = naive_sessions.completions(
         as_row(state.values),
         np.flatnonzero(is_open & ensemble.is_used),
@@ -228,7 +230,9 @@ def test_vote_bounds_hold_every_completion(data):
 
     bounds = Position.of(ensemble, state).bound(scores, None)
 
-    open_idxs = [i for i, one in enumerate(state.outcomes) if one in (None, "ordered")]
+    open_idxs = [
+        i for i, outcome in enumerate(state.outcomes) if outcome in (None, "ordered")
+    ]
     least, greatest = naive_sessions.vote_bounds(
         twins.all_to_naive(ensemble),
         ensemble.alphas,
@@ -239,7 +243,7 @@ def test_vote_bounds_hold_every_completion(data):
     )
     assert bounds[0] <= least + 1e-9
     assert bounds[1] >= greatest - 1e-9
-    if all(isinstance(one, Stump) for one in ensemble.hypotheses):
+    if all(isinstance(hypothesis, Stump) for hypothesis in ensemble.hypotheses):
         np.testing.assert_allclose(bounds, [least, greatest], atol=1e-9)
 
 
@@ -273,8 +277,8 @@ def test_sampled_walk_does_not_depend_on_the_cut_of_blocks(
         random_ensemble(random, kind, 3, policy) for kind in ("tree", "product")
     ]
     expected = [
-        simulate.walk(one, values, budgets, seed=3, needs_ranks=True)
-        for one in ensembles
+        simulate.walk(ensemble, values, budgets, seed=3, needs_ranks=True)
+        for ensemble in ensembles
     ]
     monkeypatch.setattr(sample, "N_FIRST", 4)
     monkeypatch.setattr(sample, "N_BLOCK", n_block)

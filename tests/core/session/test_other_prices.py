@@ -109,12 +109,12 @@ def test_rules_for_going_on_move_with_the_sum_of_all_prices():
 @given(strategies.stump_ensembles(), st.integers(1, 5), st.data())
 def test_prices_and_budget_in_one_proportion_change_nothing(ensemble, factor, data):
     catalogue = ensemble.catalogue
-    costs = {one.name: one.cost * factor for one in catalogue.features}
+    costs = {feature.name: feature.cost * factor for feature in catalogue.features}
     groups = tuple(
-        replace(one, price=one.price * factor)
-        if one.is_bundle
-        else replace(one, fee=one.fee * factor)
-        for one in catalogue.groups
+        replace(group, price=group.price * factor)
+        if group.is_bundle
+        else replace(group, fee=group.fee * factor)
+        for group in catalogue.groups
     )
     values = data.draw(strategies.tables(catalogue))
     budget = data.draw(st.integers(0, 20 * MICROS))

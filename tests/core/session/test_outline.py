@@ -30,7 +30,7 @@ def test_policy_may_be_named():
     both = replace(PLAIN, panels=make_ladder(PLAIN, [(1, 2)]), policy="panels")
 
     asked, named = (
-        [one.feature_idx for one in outline(both, None, policy)]
+        [entry.feature_idx for entry in outline(both, None, policy)]
         for policy in (None, "ordered")
     )
 
@@ -40,7 +40,7 @@ def test_policy_may_be_named():
 
 def test_middle_values_are_means_of_panels_or_middle_cuts():
     ladder = make_ladder(PLAIN, [(1,)])
-    blend = next(one.blend for one in ladder.panels if one.blend is not None)
+    blend = next(panel.blend for panel in ladder.panels if panel.blend is not None)
     mean = float(blend.columns.means[0])
 
     assert middle_values(replace(PLAIN, panels=ladder)) == [0.5, mean, 0.5]

@@ -39,8 +39,8 @@ def ensemble_of(costs, *orders, may_lack=(), members=None, **fields) -> Ensemble
     ensemble = small_ensemble(costs, members=members, policy="panels", **fields)
     ladder = make_ladder(ensemble, orders)
     panels = [
-        replace(one, may_lack=frozenset(may_lack).intersection(one.feature_idxs))
-        for one in ladder.panels
+        replace(panel, may_lack=frozenset(may_lack).intersection(panel.feature_idxs))
+        for panel in ladder.panels
     ]
     return replace(ensemble, panels=replace(ladder, panels=tuple(panels)))
 
@@ -204,7 +204,7 @@ def test_changed_budget_changes_the_aim():
 def test_prediction_in_the_middle_is_that_of_the_beginning_known_so_far():
     ensemble = ensemble_of([10, 20, 40], [2, 0, 1])
     ladder, values = ensemble.panels, np.array([[0.5, -1.0, 2.0]])
-    by_size = {len(one.feature_idxs): one for one in ladder.panels}
+    by_size = {len(panel.feature_idxs): panel for panel in ladder.panels}
     state = begin(ensemble)
 
     for size in range(4):
@@ -284,7 +284,9 @@ def test_shares_of_the_questions_of_a_panel_add_up_to_1():
 def test_features_share_the_gain_of_the_panel_that_needs_them_all():
     ensemble = ensemble_of([10, 20, 40], [2, 0, 1])
     ladder = ensemble.panels
-    panels = tuple(one for one in ladder.panels if len(one.feature_idxs) in (0, 3))
+    panels = tuple(
+        panel for panel in ladder.panels if len(panel.feature_idxs) in (0, 3)
+    )
     ensemble = replace(ensemble, panels=replace(ladder, panels=panels))
     state, shares = begin(ensemble), []
 
@@ -298,7 +300,7 @@ def test_features_share_the_gain_of_the_panel_that_needs_them_all():
 def test_feature_that_gains_nothing_has_no_share():
     ensemble = ensemble_of([10], [0])
     ladder = ensemble.panels
-    panels = tuple(replace(one, loss=0.5) for one in ladder.panels)
+    panels = tuple(replace(panel, loss=0.5) for panel in ladder.panels)
     ensemble = replace(ensemble, panels=replace(ladder, panels=panels))
 
     question = machine.next_question(ensemble, begin(ensemble))

@@ -71,8 +71,8 @@ def test_charges_are_counted_once_and_only_the_client_ends_a_session(session):
     _, states = session
     state = states[-1]
 
-    assert not any(one.is_ended for one in states)
-    assert all(one.remaining is None or one.remaining >= 0 for one in states)
+    assert not any(state.is_ended for state in states)
+    assert all(state.remaining is None or state.remaining >= 0 for state in states)
     assert state.spent == sum(charge.amount for charge in state.charges)
     assert state.spent == sum(answer.charged for answer in state.history)
     idxs = [charge.feature_idx for charge in state.charges]
@@ -164,5 +164,5 @@ def test_answers_at_once_lead_where_they_lead_one_by_one(opening, idxs):
 
 def without_chances(state):
     """Return a state whose answers don't say how likely their questions were."""
-    history = tuple(replace(one, propensity=None) for one in state.history)
+    history = tuple(replace(question, propensity=None) for question in state.history)
     return replace(state, history=history)

@@ -119,7 +119,7 @@ def test_accounts_hold_and_steps_can_be_told_whatever_is_reversed(policy, steps)
     ensemble = replace(ensemble, panels=make_ladder(ensemble, [(1, 2, 0)]))
     state = machine.start(ensemble, 26, seed=3, policy=policy)
     for idx, value in steps:
-        charged = [one.feature_idx for one in state.charges]
+        charged = [charge.feature_idx for charge in state.charges]
         if value == "reverse":
             state = reverse(ensemble, state, idx) if idx in charged else state
             continue
@@ -129,7 +129,7 @@ def test_accounts_hold_and_steps_can_be_told_whatever_is_reversed(policy, steps)
         except OverBudgetError:
             continue
 
-    charged = [one.feature_idx for one in state.charges]
+    charged = [charge.feature_idx for charge in state.charges]
     told = trace_answers(ensemble, state)
 
     assert 0 <= state.spent <= 26

@@ -49,8 +49,8 @@ def test_each_step_is_what_the_session_said_before_and_after(policy, answers):
 
     steps = trace_answers(ensemble, state)
 
-    assert [one.before for one in steps] == said[:-1]
-    assert [one.after for one in steps] == said[1:]
+    assert [step.before for step in steps] == said[:-1]
+    assert [step.after for step in steps] == said[1:]
 
 
 @pytest.mark.parametrize("policy", ["ordered", "sample", "panels"])
@@ -104,7 +104,7 @@ def test_log_odds_of_steps_add_up():
 
     steps = trace_answers(ensemble, state)
 
-    total = sum(one.log_odds(1) for one in steps)
+    total = sum(step.log_odds(1) for step in steps)
     whole = to_log_odds(steps[-1].after[1]) - to_log_odds(steps[0].before[1])
     assert total == pytest.approx(whole)
 
@@ -114,7 +114,7 @@ def test_known_values_are_steps_of_their_own():
 
     steps = trace_answers(ensemble, state)
 
-    assert [(one.feature_idx, one.outcome, one.value) for one in steps] == [
+    assert [(step.feature_idx, step.outcome, step.value) for step in steps] == [
         (0, "known", 0.0),
         (2, "known", 1.0),
     ]
@@ -127,7 +127,7 @@ def test_known_value_that_is_corrected_counts_from_then_on():
 
     steps = trace_answers(ensemble, state)
 
-    assert [(one.outcome, one.value) for one in steps] == [("value", 0.0)]
+    assert [(step.outcome, step.value) for step in steps] == [("value", 0.0)]
     assert state.spent == 0
 
 
@@ -140,7 +140,7 @@ def test_answers_without_a_value_and_corrections_are_steps():
 
     steps = trace_answers(ensemble, state)
 
-    assert [one.value for one in steps] == [None, None, 1.0, 0.0]
+    assert [step.value for step in steps] == [None, None, 1.0, 0.0]
     assert steps[-1].after == chances(ensemble, state)
 
 
@@ -180,7 +180,7 @@ def test_reach_of_several_classes_is_of_the_one_predicted_now():
 def test_answer_that_moves_nothing_alone_has_no_prospect():
     ensemble = small_ensemble([1, 2, 3])
     ladder = make_ladder(ensemble, [(1, 2)])
-    kept = [one for one in ladder.panels if len(one.feature_idxs) != 1]
+    kept = [panel for panel in ladder.panels if len(panel.feature_idxs) != 1]
     ensemble = replace(
         ensemble, panels=replace(ladder, panels=tuple(kept)), policy="panels"
     )
@@ -231,7 +231,9 @@ def test_panels_suppose_to_the_bit_what_they_say_after_an_answer():
     for idx in range(n_features - 1):
         position = Position.of(ensemble, state)
         supposed = POLICIES["panels"].suppose(position, idx, values)
-        after = [observe(ensemble, state, idx, "value", float(one)) for one in values]
+        after = [
+            observe(ensemble, state, idx, "value", float(value)) for value in values
+        ]
         told = [chances(ensemble, one) for one in after]
-        assert [tuple(one) for one in supposed.tolist()] == told
+        assert [tuple(value) for value in supposed.tolist()] == told
         state = after[0]

@@ -136,7 +136,7 @@ def test_forecast_stands_at_every_step_and_certain_is_sound(ensemble, policy, bu
 
 
 def test_policy_serves_every_model_unless_it_says_otherwise():
-    assert all("cheapest" in served_by(one) for one in tiny_ensembles())
+    assert all("cheapest" in served_by(ensemble) for ensemble in tiny_ensembles())
 
 
 def test_evaluate_plays_a_policy_that_a_test_adds():

@@ -125,7 +125,7 @@ def test_stops_are_counted_as_by_hand(seed, n_rows, n_steps):
 
     for place, rule in enumerate(EARLY_RULES):
         sessions = zip(traces.confidences, traces.labels, traces.spends, strict=True)
-        stops = [naive_stop(*map(list, one), rule, (3, 6)) for one in sessions]
+        stops = [naive_stop(*map(list, session), rule, (3, 6)) for session in sessions]
         for stratum in range(3):
             there = [differs for at, differs, _ in stops if at == stratum]
             assert counts[place, stratum] == len(there)
@@ -141,8 +141,8 @@ def test_stratum_begins_at_its_bound_and_closed_ones_go_on():
     opens = [(True, True, True), (False, True, True), (False, False, True)]
 
     counts = [
-        find_stops(traces, [EarlyRule(0.9, one)], (3, 6)).count()[0].tolist()
-        for one in opens
+        find_stops(traces, [EarlyRule(0.9, opening)], (3, 6)).count()[0].tolist()
+        for opening in opens
     ]
 
     assert counts == [[1, 0, 0, 1, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]]

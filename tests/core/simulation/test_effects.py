@@ -47,17 +47,17 @@ def test_points_add_up_to_the_chance_of_every_case(calibrations, budget, seed):
     effects = compute_effects(ensemble, budget)
 
     total = effects.base.copy()
-    for one in effects.features:
-        cuts = [hyp.cut for hyp in STUMPS if hyp.feature_idx == one.feature_idx]
-        segment = (row[0, one.feature_idx] > np.unique(cuts)).sum()
-        total += one.points[segment]
+    for feature in effects.features:
+        cuts = [hyp.cut for hyp in STUMPS if hyp.feature_idx == feature.feature_idx]
+        segment = (row[0, feature.feature_idx] > np.unique(cuts)).sum()
+        total += feature.points[segment]
     chance = class_probabilities(ensemble, walk(ensemble, row, [budget]))[0, 0, 1]
     assert to_chances(total)[1] == pytest.approx(chance, abs=1e-12)
 
 
 def test_points_of_several_classes_are_of_each():
     votes = [(1, -1, -1), (-1, 1, -1)]
-    stumps = [Stump(idx, 0.5, one) for idx, one in enumerate(votes)]
+    stumps = [Stump(idx, 0.5, vote) for idx, vote in enumerate(votes)]
     ensemble = ensemble_of(stumps, n_classes=3, alphas=(0.5, 0.3))
 
     effects = compute_effects(ensemble)
@@ -86,7 +86,7 @@ def test_effect_is_that_of_one_answer_on_a_typical_case():
 def test_what_a_budget_does_not_buy_has_no_effect():
     effects = compute_effects(scored(), 2_000_000)
 
-    assert [one.feature_idx for one in effects.features] == [0, 1]
+    assert [feature.feature_idx for feature in effects.features] == [0, 1]
 
 
 def test_members_of_a_bundle_have_an_effect_each():
@@ -94,7 +94,7 @@ def test_members_of_a_bundle_have_an_effect_each():
 
     effects = compute_effects(ensemble)
 
-    assert [one.feature_idx for one in effects.features] == [0, 1, 2]
+    assert [feature.feature_idx for feature in effects.features] == [0, 1, 2]
 
 
 def test_trees_are_no_scorecard():
@@ -103,7 +103,7 @@ def test_trees_are_no_scorecard():
     effects = compute_effects(ensemble_of([tree]))
 
     assert effects.base is None
-    assert [one.points for one in effects.features] == [None]
+    assert [feature.points for feature in effects.features] == [None]
 
 
 def test_draws_are_the_same_for_all_values():
@@ -113,7 +113,7 @@ def test_draws_are_the_same_for_all_values():
 
     assert effects.base is None
     typical = effects.typical.tolist()
-    assert all(typical in one.chances.tolist() for one in effects.features)
+    assert all(typical in feature.chances.tolist() for feature in effects.features)
 
 
 def test_panels_have_effects_over_their_range():
@@ -124,8 +124,8 @@ def test_panels_have_effects_over_their_range():
 
     effects = compute_effects(ensemble)
 
-    assert [one.feature_idx for one in effects.features] == [1, 2]
-    assert [one.values.size for one in effects.features] == [10, 10]
+    assert [feature.feature_idx for feature in effects.features] == [1, 2]
+    assert [feature.values.size for feature in effects.features] == [10, 10]
     assert np.ptp(effects.features[0].chances[:, 1]) > 0
 
 
@@ -144,6 +144,9 @@ def test_few_values_that_training_saw_are_tried():
 
     effects = compute_effects(ensemble)
 
-    tried = {one.feature_idx: one.values[:-1].tolist() for one in effects.features}
+    tried = {
+        feature.feature_idx: feature.values[:-1].tolist()
+        for feature in effects.features
+    }
     assert tried[0] == [0.0, 2.0, 5.0]
     assert tried[1] != tried[0]

@@ -23,7 +23,7 @@ def test_sums_are_those_of_fractions(rows):
     (other,) = sum_weighted(weights, floats[:, None])
 
     assert found == sum(Fraction(weight) * amount for weight, amount, _ in rows)
-    assert other == sum(Fraction(one) * Fraction(more) for one, _, more in rows)
+    assert other == sum(Fraction(row) * Fraction(more) for row, _, more in rows)
 
 
 def test_rows_beyond_a_limb_are_summed_too(monkeypatch):

@@ -37,7 +37,7 @@ def draw(n_rows: int, n_classes: int = 2, seed: int = 0) -> ScoredRows:
     rng = np.random.default_rng(seed)
     chances = rng.dirichlet(np.ones(n_classes), n_rows).round(2) + 0.01
     chances /= chances.sum(axis=1, keepdims=True)
-    targets = [rng.choice(n_classes, p=one) for one in chances]
+    targets = [rng.choice(n_classes, p=chance) for chance in chances]
     return score(targets, chances, rng.integers(1, 4, n_rows))
 
 
@@ -150,7 +150,7 @@ def test_intervals_are_as_wide_as_those_of_rows_drawn_again(n_classes):
 
 def test_rows_that_belong_together_count_once():
     rows = draw(80)
-    twice = ScoredRows(*(np.repeat(one, 2, axis=0) for one in rows))
+    twice = ScoredRows(*(np.repeat(row, 2, axis=0) for row in rows))
     twice = twice._replace(weights=twice.weights / 2)
     apart = twice._replace(group_idxs=np.arange(160))
 
@@ -171,10 +171,10 @@ def test_calibration_error_is_the_mean_gap_of_ten_groups_of_rows():
     found = figures_of(score(targets, chances))
 
     assert found.calibration_error.value == pytest.approx((0 + 0.2 + 0.1) / 3)
-    assert [one.mean_chance for one in found.reliability] == pytest.approx(
+    assert [bin_.mean_chance for bin_ in found.reliability] == pytest.approx(
         [0.1, 0.3, 0.8]
     )
-    observed = [one.observed.value for one in found.reliability]
+    observed = [bin_.observed.value for bin_ in found.reliability]
     assert observed == pytest.approx([0.1, 0.5, 0.7])
     limits = found.reliability[1].observed.interval
     assert limits == pytest.approx(wilson_interval(0.5, 20))
@@ -198,10 +198,12 @@ def test_shares_stay_within_0_and_1_whatever_the_weights(seed):
     found = figures_of(score(targets, targets * 1.0, rng.random(targets.size)))
 
     shares = (found.auroc, found.sensitivity, found.specificity, found.brier)
-    assert [one.value for one in shares] == pytest.approx([1, 1, 1, 0], abs=1e-9)
-    for one in shares:
-        assert 0 <= one.value <= 1
-        assert one.interval is None or 0 <= one.interval[0] <= one.interval[1] <= 1
+    assert [share.value for share in shares] == pytest.approx([1, 1, 1, 0], abs=1e-9)
+    for share in shares:
+        assert 0 <= share.value <= 1
+        assert (
+            share.interval is None or 0 <= share.interval[0] <= share.interval[1] <= 1
+        )
 
 
 def test_calibration_of_several_classes_is_that_of_the_label():

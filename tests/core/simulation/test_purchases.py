@@ -20,7 +20,7 @@ def test_shares_are_those_of_the_rows_that_ask():
 
     found = measure_purchases(ensemble, dataset, [0, MICROS, None])
 
-    assert [one.shares.tolist() for one in found] == [[0, 0], [1, 0], [1, 1]]
+    assert [state.shares.tolist() for state in found] == [[0, 0], [1, 0], [1, 1]]
 
 
 def test_rows_count_by_their_weights():

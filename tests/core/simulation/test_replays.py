@@ -154,12 +154,14 @@ def test_replays_of_whole_rows_are_what_many_rows_at_once_are(policy):
         for stream, row in enumerate(rows.tolist())
     ]
 
-    assert [one.spent for one in replays] == walks.spent[:, 0].tolist()
+    assert [replay.spent for replay in replays] == walks.spent[:, 0].tolist()
     chances = [
         float(POLICIES[policy].chances(ensemble, replace(walks.take([0])))[row, 0, 0])
         for row in range(20)
     ]
-    assert [one.forecast.probabilities[0] for one in replays] == pytest.approx(chances)
+    assert [replay.forecast.probabilities[0] for replay in replays] == pytest.approx(
+        chances
+    )
 
 
 SOURCE = Catalogue(
@@ -207,4 +209,6 @@ def test_outcomes_without_a_value_stay_so_between_catalogues():
     matched = match_case(case, SOURCE, TARGET)
 
     assert matched.answers == {2: Answer(2, "unavailable"), 1: Answer(1, "ordered")}
-    assert not any(math.isnan(one.value or 0.0) for one in matched.answers.values())
+    assert not any(
+        math.isnan(answer.value or 0.0) for answer in matched.answers.values()
+    )

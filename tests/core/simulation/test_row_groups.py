@@ -11,7 +11,7 @@ from askless.core.table.columns import as_text
 @pytest.mark.parametrize("are_numbers", [True, False])
 def test_sums_do_not_depend_on_the_blocks(cuts, are_numbers):
     words = np.array([10.0, 2.0, 10.0, 3.0, 2.0, 10.0, 1.0])
-    cells = words if are_numbers else np.array([f"{one:g}" for one in words], object)
+    cells = words if are_numbers else np.array([f"{word:g}" for word in words], object)
     weights = np.array([0.1, 0.2, 0.3, 0.4, 0.7, 1e-17, 5.0])
     groups = GroupSums()
 

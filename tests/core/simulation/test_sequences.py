@@ -29,7 +29,7 @@ def test_bounds_are_those_of_plain_python(gaps, alpha):
     low, high = bounds_of(gaps, alpha)
 
     assert low == pytest.approx(lower_bound(gaps, alpha), abs=2e-6)
-    assert high == pytest.approx(-lower_bound([-one for one in gaps], alpha), abs=2e-6)
+    assert high == pytest.approx(-lower_bound([-gap for gap in gaps], alpha), abs=2e-6)
 
 
 @given(LISTS, ALPHAS, st.sampled_from((-0.5, 0.0, 0.1)))
@@ -66,7 +66,7 @@ def test_bounds_hold_the_mean_of_their_cases(gaps, alpha):
 def test_bounds_of_turned_gaps_are_turned(gaps, alpha):
     low, high = bounds_of(gaps, alpha)
 
-    assert bounds_of([-one for one in gaps], alpha) == (-high, -low)
+    assert bounds_of([-gap for gap in gaps], alpha) == (-high, -low)
 
 
 def test_without_cases_nothing_is_known():
@@ -95,26 +95,26 @@ def test_equal_losses_give_narrow_bounds_around_zero():
 
 
 def test_at_most_the_stated_share_of_equal_pairs_ever_crosses():
-    drawn = [draw_gaps(1500, 0.06, 0.06, (7, one)) for one in range(400)]
+    drawn = [draw_gaps(1500, 0.06, 0.06, (7, number)) for number in range(400)]
 
-    n_crossed = sum(find_crossing(one, 0.0, 0.05) is not None for one in drawn)
+    n_crossed = sum(find_crossing(member, 0.0, 0.05) is not None for member in drawn)
 
     assert 0 < n_crossed <= 20
 
 
 def test_bounds_hold_at_all_looks_in_their_share_of_repetitions():
     looks = np.arange(20, 1000, 20)
-    drawn = [draw_gaps(1000, 0.15, 0.05, (3, one)) for one in range(100)]
+    drawn = [draw_gaps(1000, 0.15, 0.05, (3, number)) for number in range(100)]
 
-    bounds = np.array([bound_gaps(one, looks, 0.1) for one in drawn])
+    bounds = np.array([bound_gaps(member, looks, 0.1) for member in drawn])
 
     assert (bounds[:, :, 0] > 0.1).any(axis=1).sum() <= 10
     assert (bounds[:, :, 1] < 0.1).any(axis=1).sum() <= 10
 
 
 def test_a_better_challenger_is_found():
-    drawn = [draw_gaps(3000, 0.08, 0.03, (5, one)) for one in range(50)]
+    drawn = [draw_gaps(3000, 0.08, 0.03, (5, number)) for number in range(50)]
 
-    found = [find_crossing(one, 0.0, 0.05) for one in drawn]
+    found = [find_crossing(member, 0.0, 0.05) for member in drawn]
 
     assert None not in found

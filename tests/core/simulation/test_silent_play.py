@@ -16,7 +16,7 @@ NO_STOP = StopRule(certain=False)
 
 def ensemble_on(order, costs=(1, 1, 1), **fields):
     """Stumps whose vote for the second class is that the feature is above 0.5."""
-    features = [Feature(f"f{i}", cost=one * MICROS) for i, one in enumerate(costs)]
+    features = [Feature(f"f{i}", cost=cost * MICROS) for i, cost in enumerate(costs)]
     hypotheses = [Stump(idx, 0.5, (1,)) for idx in order]
     return ensemble_of(hypotheses, Catalogue(tuple(features)), **fields)
 
@@ -110,7 +110,7 @@ def test_a_label_that_the_champion_lacks_costs_most():
     costs = ((0.0, 8.0), (2.0, 0.0))
     champion = ensemble_on([0], error_costs=costs)
     other = ensemble_on([0])
-    classes = tuple(replace(one, label=f"x{one.label}") for one in other.classes)
+    classes = tuple(replace(label, label=f"x{label.label}") for label in other.classes)
     challenger = replace(other, classes=classes)
     state = play(champion, [1.0, 0.0, 0.0])
 

@@ -96,7 +96,7 @@ def naive_end(ensemble, policy, row, budget, uniforms) -> naive_sessions.End:
         )
     stages = ensemble.cascade.stages
     return naive_sessions.walk_staged(
-        *of_row, [(one.length, one.threshold) for one in stages]
+        *of_row, [(stage.length, stage.threshold) for stage in stages]
     )
 
 

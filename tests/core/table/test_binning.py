@@ -291,7 +291,7 @@ def test_sign_of_a_zero_changes_no_threshold():
 
     pair = [bin_values(table_of([zeros + column])) for zeros in (-0.0, 0.0)]
 
-    first, second = (one.cuts[0].tobytes() for one in pair)
+    first, second = (search.cuts[0].tobytes() for search in pair)
     assert first == second == np.array([-TINY, 0.0]).tobytes()
 
 

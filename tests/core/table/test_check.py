@@ -64,15 +64,15 @@ def test_positive_class_comes_second():
 def test_several_classes_stand_in_the_order_of_their_labels():
     dataset = check(table(y=text("c", "a", "b", "c")), classes={"b": "bad"}).dataset
 
-    assert [one.label for one in dataset.classes] == ["a", "b", "c"]
-    assert [one.display for one in dataset.classes] == ["a", "bad", "c"]
+    assert [label.label for label in dataset.classes] == ["a", "b", "c"]
+    assert [label.display for label in dataset.classes] == ["a", "bad", "c"]
     assert dataset.targets.tolist() == [2, 0, 1, 2]
 
 
 def test_numeric_target_matches_labels_without_decimals():
     dataset = check(table(y=number(0, 1, 1, 0)), positive="1").dataset
 
-    assert [one.label for one in dataset.classes] == ["0", "1"]
+    assert [label.label for label in dataset.classes] == ["0", "1"]
 
 
 def test_short_form_prices_named_columns():
@@ -285,7 +285,9 @@ MANY_CLASSES = {"y": number(*range(1001)), "a": number(*range(1001))}
 def test_broken_rule_names_its_place(columns, spec, field, words):
     found = refusals(columns, **spec)
 
-    assert any(one.field == field and words in str(one) for one in found), found
+    assert any(problem.field == field and words in str(problem) for problem in found), (
+        found
+    )
 
 
 def test_more_than_254_categories_are_refused():
@@ -302,7 +304,7 @@ def test_all_refusals_of_a_table_come_at_once():
     columns = table(b=number(1, math.inf, 2, 3), c=text("1", "x", "2", "x"))
     features = [typed("b", "number"), typed("c", "number"), {"name": "zz"}]
 
-    found = {one.field for one in refusals(columns, features=features)}
+    found = {refusal.field for refusal in refusals(columns, features=features)}
 
     assert found == {"column b", "column c", "features"}
 

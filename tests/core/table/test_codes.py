@@ -36,8 +36,8 @@ def test_codes_are_kept_by_spec_and_model(codes: dict[str, str]) -> None:
     feature = feature_of(**codes)
     shown = FeatureShape.of(feature).model_dump()
 
-    assert {one: getattr(feature, one) for one in codes} == codes
-    assert {one: shown[one] for one in codes} == codes
+    assert {column: getattr(feature, column) for column in codes} == codes
+    assert {column: shown[column] for column in codes} == codes
 
 
 def test_feature_without_codes_is_written_as_before() -> None:
@@ -76,7 +76,7 @@ def test_codes_that_can_be_none_are_refused_by_name(
 def test_model_with_a_wrong_code_is_refused() -> None:
     catalogue = Catalogue((Feature("n", code="2093-4", system="loinc"),))
 
-    refused = [str(one) for one in check_catalogue(catalogue, "model")]
+    refused = [str(problem) for problem in check_catalogue(catalogue, "model")]
 
     assert len(refused) == 1
     assert "model.features[0].code" in refused[0]
@@ -91,6 +91,6 @@ def test_check_digit_of_true_codes_of_loinc_is_right(code: str) -> None:
 
 def test_demo_has_codes() -> None:
     document = json.loads(Path("app/demo/heart.json").read_text(encoding="utf-8"))
-    features = {one["name"]: one for one in document["features"]}
+    features = {feature["name"]: feature for feature in document["features"]}
 
     assert CHOLESTEROL.items() <= features["chol"].items()

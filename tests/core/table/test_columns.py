@@ -35,7 +35,9 @@ def test_whole_numbers_of_which_none_stands_twice_look_like_an_identifier(
 ):
     warnings = column_warnings(Feature("id"), values)
 
-    assert ["looks like an identifier" in one for one in warnings] == [True] * is_warned
+    assert ["looks like an identifier" in warning for warning in warnings] == [
+        True
+    ] * is_warned
 
 
 @pytest.mark.parametrize(

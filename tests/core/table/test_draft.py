@@ -166,7 +166,7 @@ def test_score_of_many_values_is_of_bins_and_of_some_rows():
     ],
 )
 def test_numbers_as_people_write_them_are_read_with_a_note(form, unit, note):
-    found = draft(text(*(form.format(5000 * abs(one)) for one in NOISE)))
+    found = draft(text(*(form.format(5000 * abs(column)) for column in NOISE)))
 
     assert (found.type, found.unit, found.missing) == ("number", unit, ())
     assert (found.reason, len(found.notes)) == ("", 1)
@@ -207,7 +207,7 @@ CODES = np.array([33.0, 171, 8014, 9003, 9991])
 def test_few_whole_numbers_far_apart_are_asked_about(values, is_noted):
     column = values[np.arange(N_ROWS) % values.size]
 
-    notes = [one for one in draft(column).notes if "codes" in one]
+    notes = [note for note in draft(column).notes if "codes" in note]
 
     assert len(notes) == is_noted
 

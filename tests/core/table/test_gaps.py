@@ -32,7 +32,7 @@ def is_informative(dataset, least_missing=20):
 def naive_informative(dataset, least):
     """The rule in plain Python, feature by feature and row by row."""
     found = []
-    everyone = [row for row, one in enumerate(dataset.weights) if one > 0]
+    everyone = [row for row, weight in enumerate(dataset.weights) if weight > 0]
     groups = dataset.row_group_idxs
     for column in dataset.values.T:
         missing = [row for row in everyone if math.isnan(column[row])]

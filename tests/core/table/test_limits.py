@@ -102,7 +102,7 @@ def test_model_keeps_question_and_limits_and_one_without_writes_neither() -> Non
         model = finish(train(check_training(columns, spec), spec))
         documents.append(json.loads(model_text(model)))
 
-    plain, told = (one["features"][0] for one in documents)
+    plain, told = (document["features"][0] for document in documents)
     assert not {"question", "least", "most"} & plain.keys()
     assert told | {"question": "How many?", "least": 0, "most": 9} == told
     feature = read_model(documents[1]).ensemble.catalogue.features[0]
@@ -115,4 +115,4 @@ def test_model_keeps_question_and_limits_and_one_without_writes_neither() -> Non
 def test_demo_asks_in_questions() -> None:
     document = json.loads(Path("app/demo/heart.json").read_text(encoding="utf-8"))
 
-    assert all(one["question"].endswith("?") for one in document["features"])
+    assert all(feature["question"].endswith("?") for feature in document["features"])

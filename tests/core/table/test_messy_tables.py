@@ -107,7 +107,7 @@ def test_rows_of_rare_categories_are_others():
 def test_columns_to_ignore_are_no_features_and_not_warned_of(wanted):
     checked = check(table(id=number(1, 2, 3, 4)), ignore=[wanted])
 
-    assert [one.name for one in checked.dataset.catalogue.features] == ["a"]
+    assert [feature.name for feature in checked.dataset.catalogue.features] == ["a"]
     assert checked.warnings == ()
 
 
@@ -115,7 +115,7 @@ def test_columns_to_ignore_are_no_features_and_not_warned_of(wanted):
 def test_columns_without_a_name_are_ignored_with_a_word(name):
     checked = check(table(**{name: number(1, 2, 3, 4)}))
 
-    assert [one.name for one in checked.dataset.catalogue.features] == ["a"]
+    assert [feature.name for feature in checked.dataset.catalogue.features] == ["a"]
     assert checked.warnings == (f"ignored columns: {name} (has no name)",)
 
 
@@ -196,7 +196,9 @@ def test_patterns_fill_groups_of_listed_features():
 def test_broken_rule_of_a_new_field_names_its_place(columns, spec, field, words):
     found = refusals(columns, **spec)
 
-    assert any(one.field == field and words in str(one) for one in found), found
+    assert any(problem.field == field and words in str(problem) for problem in found), (
+        found
+    )
 
 
 @pytest.mark.parametrize(

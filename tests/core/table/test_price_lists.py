@@ -29,7 +29,7 @@ def apply(costs, groups=(), is_used=ALL):
 def refusals(costs, groups=()):
     with pytest.raises(RefusedError) as refused:
         apply(costs, groups)
-    return [(one.field, one.rule) for one in refused.value.refusals]
+    return [(refusal.field, refusal.rule) for refusal in refused.value.refusals]
 
 
 def test_costs_and_groups_are_replaced_and_nothing_else():

@@ -50,7 +50,10 @@ def test_dropped_rows_say_nothing(weights):
     assert dataset.values[:, 0].tolist() == [1, 2, 4]
     assert dataset.weights == pytest.approx([1 / 6, 2 / 6, 3 / 6])
     assert len(set(dataset.row_group_idxs.tolist())) == 2
-    assert [one.type for one in dataset.catalogue.features] == ["number", "category"]
+    assert [feature.type for feature in dataset.catalogue.features] == [
+        "number",
+        "category",
+    ]
     assert dataset.catalogue.features[1].categories == ("u", "v")
 
 
@@ -60,7 +63,7 @@ def test_rows_keep_their_numbers_where_others_are_dropped():
     with pytest.raises(RefusedError) as caught:
         check(columns, missing_target="drop", ignore=("c", "g", "w"))
 
-    assert [one.rows for one in caught.value.refusals] == ["row 4"]
+    assert [refusal.rows for refusal in caught.value.refusals] == ["row 4"]
 
 
 def test_nothing_is_said_where_no_row_lacks_a_target():

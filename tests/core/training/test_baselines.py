@@ -216,7 +216,7 @@ def test_category_without_a_value_is_no_column(algorithm):
 
 
 def n_stumps(rounds) -> int:
-    return sum(len(one.hypothesis.stumps) for one in rounds)
+    return sum(len(round.hypothesis.stumps) for round in rounds)
 
 
 def test_pruning_cuts_a_tree_grown_on_noise():
@@ -394,11 +394,11 @@ def test_bootstrap_draws_as_many_rows_with_replacement():
 
     drawn = [draw_bootstrap(dataset, 0, number) for number in range(1, 30)]
 
-    assert {one.sum() for one in drawn} == {200.0}
-    assert np.mean([(one == 0).mean() for one in drawn]) == pytest.approx(
+    assert {member.sum() for member in drawn} == {200.0}
+    assert np.mean([(member == 0).mean() for member in drawn]) == pytest.approx(
         (1 - 1 / 200) ** 200, abs=0.02
     )
-    assert len({tuple(one) for one in drawn}) == 29
+    assert len({tuple(member) for member in drawn}) == 29
     assert draw_bootstrap(dataset, 1, 1).tolist() != drawn[0].tolist()
 
 
@@ -435,10 +435,10 @@ def test_out_of_bag_error_is_that_of_the_trees_that_left_a_row_out(
     wrong, judged, n_ties = 0.0, 0.0, 0
     for row in range(dataset.n_samples):
         counts = [0] * n_classes
-        for one in rounds:
-            if draw_bootstrap(dataset, 4, one.number)[row] == 0:
+        for round in rounds:
+            if draw_bootstrap(dataset, 4, round.number)[row] == 0:
                 values = dataset.values[row].tolist()
-                vote = vote_by_hand(one.hypothesis, values, n_outputs)
+                vote = vote_by_hand(round.hypothesis, values, n_outputs)
                 if any(vote):
                     said = vote.index(1) if n_outputs > 1 else int(vote[0] > 0)
                     counts[said] += 1

@@ -313,7 +313,7 @@ def test_errors_and_votes_equal_those_of_scikit_learn_with_the_same_stumps():
     alphas = [2 * added.alpha for added in rounds]
     assert alphas == pytest.approx(peer.estimator_weights_.tolist())
     idxs = [added.hypothesis.feature_idx for added in rounds]
-    assert idxs == [one.feature_idx_ for one in peer.estimators_]
+    assert idxs == [estimator.feature_idx_ for estimator in peer.estimators_]
 
 
 def plain(stump):
@@ -344,6 +344,7 @@ def test_whole_runs_are_as_they_were(golden_runs, is_rewriting):
     assert golden_runs.keys() == golden.keys()
     for rule, rounds in golden.items():
         assert golden_runs[rule] == [
-            one | {name: pytest.approx(one[name]) for name in ("edge", "alpha", "z")}
-            for one in rounds
+            round
+            | {name: pytest.approx(round[name]) for name in ("edge", "alpha", "z")}
+            for round in rounds
         ]

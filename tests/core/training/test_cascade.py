@@ -118,14 +118,14 @@ def test_threshold_is_the_largest_that_detects_enough():
     tracker = StageTracker(dataset, params)
     rounds = list(grow_cascade(dataset, params))
     rows = tracker.held_out
-    for one in rounds:
+    for round in rounds:
         before = tracker.held_out
-        if tracker.add_round(one.hypothesis, one.alpha):
+        if tracker.add_round(round.hypothesis, round.alpha):
             break
     first = tracker.stages[0]
     scores = np.zeros(rows.is_second.size)
-    for one in rounds[: first.length]:
-        scores += one.alpha * hypothesis_votes(one.hypothesis, rows.values, 1)[:, 0]
+    for round in rounds[: first.length]:
+        scores += round.alpha * hypothesis_votes(round.hypothesis, rows.values, 1)[:, 0]
 
     ours = scores[rows.is_second]
     enough = [s for s in ours if (ours >= s - 1e-9).mean() >= 0.8]
@@ -140,8 +140,8 @@ def test_each_stage_ends_with_the_first_round_that_meets_the_rates():
     rounds = list(grow_cascade(dataset, params))
     tracker, alarms = StageTracker(dataset, params), []
 
-    for one in rounds:
-        has_ended = tracker.add_round(one.hypothesis, one.alpha)
+    for round in rounds:
+        has_ended = tracker.add_round(round.hypothesis, round.alpha)
         alarm = tracker.stages[-1].false_alarm if has_ended else tracker.measured[2]
         alarms.append((has_ended, alarm <= 0.5))
 
@@ -152,7 +152,9 @@ def test_each_stage_ends_with_the_first_round_that_meets_the_rates():
 def test_cheap_features_come_first(ensemble):
     first = ensemble.cascade.stages[0]
 
-    assert {one.feature_idx for one in ensemble.hypotheses[: first.length]} <= {0, 1}
+    assert {
+        hypothesis.feature_idx for hypothesis in ensemble.hypotheses[: first.length]
+    } <= {0, 1}
 
 
 def test_later_stages_are_trained_on_what_passes_the_earlier():
@@ -163,8 +165,8 @@ def test_later_stages_are_trained_on_what_passes_the_earlier():
     length = cascade.stages[0].length
     seen = dataset.take(split_rows(dataset, 4)[0])
     scores = np.zeros(seen.n_samples)
-    for one in rounds[:length]:
-        scores += one.alpha * hypothesis_votes(one.hypothesis, seen.values, 1)[:, 0]
+    for round in rounds[:length]:
+        scores += round.alpha * hypothesis_votes(round.hypothesis, seen.values, 1)[:, 0]
     passed = scores >= cascade.stages[0].threshold
     votes = hypothesis_votes(rounds[length].hypothesis, seen.values, 1)[:, 0]
     signs = seen.signs
@@ -177,15 +179,15 @@ def test_later_stages_are_trained_on_what_passes_the_earlier():
 
     assert 0 < passed.sum() < seen.n_samples
     assert rounds[length].edge == pytest.approx(edge)
-    assert [one.number for one in rounds] == list(range(1, len(rounds) + 1))
+    assert [round.number for round in rounds] == list(range(1, len(rounds) + 1))
 
 
 def test_rounds_tell_what_features_cost_so_far():
     dataset = rare(5)
     read = set()
-    for one in grow_cascade(dataset, params_of(seed=5)):
-        read |= set(one.hypothesis.feature_idxs)
-        assert one.spent == sum(dataset.catalogue.features[idx].cost for idx in read)
+    for stage in grow_cascade(dataset, params_of(seed=5)):
+        read |= set(stage.hypothesis.feature_idxs)
+        assert stage.spent == sum(dataset.catalogue.features[idx].cost for idx in read)
 
 
 def grouped() -> Dataset:
@@ -212,8 +214,8 @@ def test_fee_paid_in_a_stage_does_not_count_in_the_next():
     rounds = list(grow_cascade(grouped(), params))
 
     # With the fee f1 would be dearer than f2.
-    assert [one.hypothesis.feature_idx for one in rounds] == [0, 1]
-    assert [one.spent for one in rounds] == [11 * MICROS, 12 * MICROS]
+    assert [round.hypothesis.feature_idx for round in rounds] == [0, 1]
+    assert [round.spent for round in rounds] == [11 * MICROS, 12 * MICROS]
     for length in (1, 2):
         rest = grow_cascade(grouped(), params, rounds[:length])
         assert list(rest) == rounds[length:]
@@ -263,7 +265,7 @@ def test_rows_without_any_vote_pass_a_stage_that_is_set_by_the_others():
         tracker.add_round(one.hypothesis, one.alpha)
 
     (stage,) = tracker.stages
-    (alpha,) = (one.alpha for one in grow_cascade(dataset, params))
+    (alpha,) = (stage.alpha for stage in grow_cascade(dataset, params))
     assert stage.threshold == pytest.approx(alpha)
     assert (stage.detection, stage.false_alarm) == (1.0, 0.0)
     assert stage.chance_rejected < 0.1
@@ -390,8 +392,8 @@ def test_three_classes_are_refused():
 def test_groups_and_missing_values_are_no_obstacle():
     dataset = rare(8)
     features = tuple(
-        replace(one, cost=0 if idx > 1 else one.cost, group="ab"[idx > 1])
-        for idx, one in enumerate(dataset.catalogue.features)
+        replace(feature, cost=0 if idx > 1 else feature.cost, group="ab"[idx > 1])
+        for idx, feature in enumerate(dataset.catalogue.features)
     )
     groups = (Group("a", fee=MICROS), Group("b", price=4 * MICROS))
     dataset = replace(dataset, catalogue=Catalogue(features, groups))

@@ -168,7 +168,7 @@ def test_no_nan_where_weights_underflow():
 
     rounds = run(dataset, params_of(rounds=3000 if IS_COMPILED else 200))
 
-    assert np.isfinite([(one.edge, one.alpha, one.z) for one in rounds]).all()
+    assert np.isfinite([(round.edge, round.alpha, round.z) for round in rounds]).all()
 
 
 @pytest.mark.slow

@@ -194,11 +194,13 @@ def test_boosting_with_ucb_is_the_naive_one(n_classes, learner, search):
 
     search = naive_boosting.Ucb(9, 3, is_scaled=search == "ucb")
     expected = naive_run(dataset, params, search=search)
-    assert [twins.to_naive(one.hypothesis) for one in rounds] == [
-        one.hypothesis for one in expected
+    assert [twins.to_naive(round.hypothesis) for round in rounds] == [
+        round_.hypothesis for round_ in expected
     ]
     np.testing.assert_allclose(
-        [one.edge for one in rounds], [one.edge for one in expected], atol=1e-9
+        [round.edge for round in rounds],
+        [round_.edge for round_ in expected],
+        atol=1e-9,
     )
 
 
@@ -218,8 +220,8 @@ def test_stump_is_the_best_on_the_features_looked_at(search, monkeypatch):
     rounds = run(dataset, params_of("stump", search, rounds=15))
 
     assert len(rounds) == len(looked_at) == 15
-    for one, picked in zip(rounds, looked_at, strict=True):
-        assert one.hypothesis.feature_idx in picked
+    for round, picked in zip(rounds, looked_at, strict=True):
+        assert round.hypothesis.feature_idx in picked
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -231,7 +233,7 @@ def test_search_that_finds_nothing_looks_at_all_before_it_gives_up(learner, sear
 
     rounds = run(dataset, params_of(learner, search, rounds=3, search_size=1))
 
-    assert {f for one in rounds for f in one.hypothesis.feature_idxs} == {29}
+    assert {f for round in rounds for f in round.hypothesis.feature_idxs} == {29}
 
 
 @pytest.mark.slow

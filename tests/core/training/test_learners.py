@@ -138,7 +138,7 @@ def check_rounds(dataset, params):
     """Whether the rounds are the naive ones, or as good where those are tied."""
     rounds = run(dataset, params)
 
-    choices = [twins.to_naive(one.hypothesis) for one in rounds]
+    choices = [twins.to_naive(round.hypothesis) for round in rounds]
     expected = naive_run(dataset, params, choices)
     assert len(rounds) == len(expected) > 0
     for actual, wanted in zip(rounds, expected, strict=True):
@@ -190,7 +190,7 @@ def test_tree_has_as_many_leaves_as_asked_for():
 
     rounds = run(dataset, params_of("tree", size=6, rounds=5))
 
-    assert {len(one.hypothesis.stumps) for one in rounds} == {5}
+    assert {len(round.hypothesis.stumps) for round in rounds} == {5}
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -329,7 +329,7 @@ def test_very_many_rounds_of_a_tiny_table_stay_finite(learner, n_classes):
 
     rounds = run(dataset, params)
 
-    figures = np.array([(one.edge, one.alpha, one.z) for one in rounds])
+    figures = np.array([(round.edge, round.alpha, round.z) for round in rounds])
     assert np.isfinite(figures).all()
     assert (figures > 0).all()
     assert (figures[:, 0] <= 1 + 1e-9).all()

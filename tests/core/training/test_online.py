@@ -35,8 +35,8 @@ def test_cheap_feature_is_read_where_two_say_the_same():
     for costs, cheap in (((9, 1), 1), ((1, 9), 0)):
         rounds = rounds_of(line(400, costs, spread=0.0), PARAMS)
 
-        assert {one.hypothesis.feature_idx for one in rounds} == {cheap}
-        assert {one.spent for one in rounds} == {MICROS_PER_UNIT}
+        assert {round.hypothesis.feature_idx for round in rounds} == {cheap}
+        assert {round.spent for round in rounds} == {MICROS_PER_UNIT}
 
 
 def test_what_is_learnt_tells_fresh_rows():
@@ -114,7 +114,7 @@ def test_feature_known_in_few_rows_is_bought_by_what_these_rows_say():
     dataset.values[:, 1] = draws.normal(size=4_000)
     dataset.values[draws.random(4_000) > 0.04, 0] = math.nan
 
-    read = {one.hypothesis.feature_idx for one in rounds_of(dataset, PARAMS)}
+    read = {round_.hypothesis.feature_idx for round_ in rounds_of(dataset, PARAMS)}
 
     assert 0 in read
 
@@ -128,7 +128,7 @@ def test_many_features_without_an_edge_are_hardly_bought():
 
     rounds = rounds_of(dataset, replace(PARAMS, rounds=100))
 
-    assert len({one.hypothesis.feature_idx for one in rounds}) < 15
+    assert len({round.hypothesis.feature_idx for round in rounds}) < 15
 
 
 def test_feature_that_is_always_missing_is_never_read():
@@ -138,7 +138,7 @@ def test_feature_that_is_always_missing_is_never_read():
 
     rounds = rounds_of(replace(dataset, values=values), PARAMS)
 
-    assert {one.hypothesis.feature_idx for one in rounds} == {1}
+    assert {round.hypothesis.feature_idx for round in rounds} == {1}
 
 
 def test_rounds_follow_those_that_are_done_and_the_seed():
@@ -148,8 +148,8 @@ def test_rounds_follow_those_that_are_done_and_the_seed():
     assert len(rounds) > 3
     assert rounds_of(dataset, PARAMS, rounds[:2]) == rounds[2:]
     assert rounds_of(dataset, replace(PARAMS, seed=1)) != rounds
-    assert all(isinstance(one.hypothesis, Stump) for one in rounds)
-    assert all(one.alpha > 0 and 0 < one.edge <= 1 for one in rounds)
+    assert all(isinstance(round.hypothesis, Stump) for round in rounds)
+    assert all(round.alpha > 0 and 0 < round.edge <= 1 for round in rounds)
 
 
 def test_new_stump_begins_with_its_edge():

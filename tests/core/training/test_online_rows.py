@@ -94,7 +94,7 @@ def test_size_of_the_state_is_that_of_its_beginning():
 
     few, many = learnt(dataset, PARAMS, 256), learnt(dataset, PARAMS)
 
-    assert [array.shape for array in few.state] == [one.shape for one in many.state]
+    assert [array.shape for array in few.state] == [array.shape for array in many.state]
 
 
 def test_scale_of_the_sums_stays_finite():
@@ -106,7 +106,7 @@ def test_scale_of_the_sums_stays_finite():
 
     # Empty bins and the last cuts are infinite.
     numbers = [one for one in booster.state if one is not booster.state.cuts]
-    assert not any(np.isnan(one).any() for one in numbers)
+    assert not any(np.isnan(number).any() for number in numbers)
     assert np.isfinite(booster.state.sums).all()
     assert np.isfinite(booster.state.alphas).all()
     # Only the last rows count, each half as much as the next.

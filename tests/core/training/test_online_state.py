@@ -56,8 +56,8 @@ def test_states_that_learning_makes_are_right(n_classes):
     state = learnt(n_classes)
     shapes = list_shapes(CATALOGUE, n_classes, PARAMS.rounds)
     assert {*shapes} == {*state} == {*ARRAYS}
-    assert all(shapes[name].fits(one.shape) for name, one in state.items())
-    assert all(one.dtype == ARRAYS[name] for name, one in state.items())
+    assert all(shapes[name].fits(item.shape) for name, item in state.items())
+    assert all(item.dtype == ARRAYS[name] for name, item in state.items())
 
 
 def test_lengths_are_told_in_words():

@@ -54,10 +54,10 @@ def test_edges_are_those_of_votes_by_hand(dataset):
     rounds = run(dataset, PARAMS)
 
     assert len(rounds) == PARAMS.rounds
-    for one in rounds:
-        votes = np.array([vote_by_hand(one.hypothesis, x) for x in dataset.values])
-        assert (signed * votes).sum() == pytest.approx(one.edge)
-        signed = signed * np.exp(-one.alpha * np.sign(signed) * votes)
+    for round in rounds:
+        votes = np.array([vote_by_hand(round.hypothesis, x) for x in dataset.values])
+        assert (signed * votes).sum() == pytest.approx(round.edge)
+        signed = signed * np.exp(-round.alpha * np.sign(signed) * votes)
         signed /= np.abs(signed).sum()
 
 
@@ -86,7 +86,7 @@ def test_whole_vote_is_that_by_hand(dataset, ensemble):
         state = machine.start(ensemble, None, policy="ordered", stop=NEVER)
         state, _ = answer_from_row(ensemble, state, row)
 
-        votes = [vote_by_hand(one, row) for one in ensemble.hypotheses]
+        votes = [vote_by_hand(hypothesis, row) for hypothesis in ensemble.hypotheses]
         margin = np.average(votes, weights=ensemble.alphas * np.abs(votes))
         assert machine.forecast(ensemble, state).margin == pytest.approx(margin)
 

@@ -168,7 +168,7 @@ def test_sums_of_the_larger_side_are_those_of_its_rows(n_classes, n_parts):
     for feature_idx, code in ((1, 30), (2, 1), (4, 11)):
         # The third stump has missing values in every place; the second is a category.
         places = [
-            side for one in places for side in weights.split(one, feature_idx, code)
+            side for place in places for side in weights.split(place, feature_idx, code)
         ]
     votes = (1,) * weights.n_outputs
     assert len(places) == 8
@@ -302,7 +302,7 @@ def test_reweighting_is_the_naive_one(data, n_outputs, alpha):
     dataset, signed = data.draw(weighed_tables(n_outputs))
     binned = bin_values(dataset)
     hypothesis = data.draw(strategies.hypotheses(dataset.catalogue, n_outputs))
-    cuts = [binned.cuts[one.feature_idx] for one in hypothesis.stumps]
+    cuts = [binned.cuts[stump.feature_idx] for stump in hypothesis.stumps]
     if any(its_cuts.size == 0 for its_cuts in cuts):
         return
     hypothesis = twins.on_cuts(hypothesis, cuts)
@@ -393,7 +393,9 @@ def separated(n_samples=40):
     values[:7, 1] = 1 - dataset.targets[:7]
     values[7:, 1] = dataset.targets[7:]
     values[7:9, 1] = NAN
-    types = ["number"] * 2 + [one.type for one in dataset.catalogue.features[2:]]
+    types = ["number"] * 2 + [
+        feature.type for feature in dataset.catalogue.features[2:]
+    ]
     return table_of(values.T, dataset.targets, dataset.weights, types)
 
 

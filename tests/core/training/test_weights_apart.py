@@ -50,7 +50,7 @@ def test_parallel_kernels_give_the_same_bits_as_the_serial_ones(
     dataset = varied_table(31, n_features)
     if not is_split:
         values = np.nan_to_num(dataset.values)
-        types = [one.type for one in dataset.catalogue.features]
+        types = [feature.type for feature in dataset.catalogue.features]
         dataset = table_of(values.T, dataset.targets, dataset.weights, types)
     signed = np.random.default_rng(2).normal(size=(31, n_outputs))
     signed /= np.abs(signed).sum()

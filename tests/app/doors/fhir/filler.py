@@ -26,8 +26,8 @@ def validated(response: Any) -> Json:
     raw: Json = response.json()
     kind = get_fhir_model_class(raw["resourceType"])
     kind.model_validate(raw)
-    for one in raw.get("contained", []):
-        get_fhir_model_class(one["resourceType"]).model_validate(one)
+    for resource in raw.get("contained", []):
+        get_fhir_model_class(resource["resourceType"]).model_validate(resource)
     return raw
 
 
@@ -37,9 +37,9 @@ def url_of(name: str) -> str:
 
 def said(element: Json, name: str) -> Any:
     """Give the value of one of our extensions, of a quantity its number."""
-    for one in element.get("extension", []):
-        if one["url"] == url_of(name):
-            value = next(one[key] for key in one if key.startswith("value"))
+    for extension in element.get("extension", []):
+        if extension["url"] == url_of(name):
+            value = next(extension[key] for key in extension if key.startswith("value"))
             return value["value"] if isinstance(value, dict) else value
     return None
 
@@ -79,15 +79,17 @@ def answer_of(item: Json, value: Any) -> Json:
         return {"valueDecimal": value}
     if kind == "boolean":
         return {"valueBoolean": bool(value)}
-    options = [one["valueCoding"] for one in item["answerOption"]]
-    return {"valueCoding": next(one for one in options if one["code"] == value)}
+    options = [option["valueCoding"] for option in item["answerOption"]]
+    return {
+        "valueCoding": next(option for option in options if option["code"] == value)
+    }
 
 
 def asked(response: Json) -> Json | None:
     """Give the item that waits for its answer, of which there is one at most."""
     (form,) = response["contained"]
-    done = {one["linkId"] for one in response.get("item", [])}
-    waiting = [one for one in form.get("item", []) if one["linkId"] not in done]
+    done = {item["linkId"] for item in response.get("item", [])}
+    waiting = [item for item in form.get("item", []) if item["linkId"] not in done]
     assert len(waiting) <= 1, "one item a question"
     return waiting[0] if waiting else None
 

@@ -38,7 +38,7 @@ def quantity(value: float, code: str) -> Json:
 
 
 def bundle(*resources: Json) -> Json:
-    entries = [{"resource": one} for one in resources]
+    entries = [{"resource": resource} for resource in resources]
     return {"resourceType": "Bundle", "type": "searchset", "entry": entries}
 
 
@@ -79,7 +79,7 @@ def cards(client: TestClient, body: Json) -> list[Json]:
         assert 0 < len(card["summary"]) < 140
         assert card["indicator"] in ("info", "warning", "critical")
         assert card["source"]["label"]
-        assert all(one["type"] == "absolute" for one in card["links"])
+        assert all(link["type"] == "absolute" for link in card["links"])
         assert None not in card.values()
     return shown
 

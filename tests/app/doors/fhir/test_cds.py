@@ -40,7 +40,7 @@ def test_discovery_lists_two_hooks_of_each_model_with_codes(
 
     services = client.get("/cds-services").json()["services"]
 
-    assert [(one["hook"], one["id"]) for one in services] == [
+    assert [(service["hook"], service["id"]) for service in services] == [
         ("patient-view", "clinic.patient-view"),
         ("order-select", "clinic.order-select"),
     ]
@@ -56,7 +56,8 @@ def test_newest_observations_in_the_right_unit_become_known_values(
 
     session = session_of(client, card)
     taken = {
-        one["feature"]: (one["outcome"], one["value"]) for one in session["answers"]
+        answer["feature"]: (answer["outcome"], answer["value"])
+        for answer in session["answers"]
     }
     known = {"age": ("known", 63), "chol": ("known", 250), "sex": ("known", "male")}
     assert taken == known
@@ -135,13 +136,13 @@ def test_overridden_card_writes_its_reason_and_charges_nothing(
 ) -> None:
     (card,) = cards(client, hook(prefetch={}))
     feature = session_of(client, card)["question"]["feature"]
-    reasons = {one["code"]: one for one in card["overrideReasons"]}
+    reasons = {reason["code"]: reason for reason in card["overrideReasons"]}
     reason = {} if code is None else {"overrideReason": {"reason": reasons[code]}}
 
     assert feed(client, card, outcome="overridden", **reason).status_code == 200
 
     session = session_of(client, card)
-    outcomes = {one["feature"]: one["outcome"] for one in session["answers"]}
+    outcomes = {answer["feature"]: answer["outcome"] for answer in session["answers"]}
     assert outcomes[feature] == (code or "refused")
     assert session["budget"]["spent"] == 0
 

@@ -33,7 +33,7 @@ def client(client: TestClient) -> TestClient:
 
 def values_of(client: TestClient, card: Json) -> Json:
     answers = session_of(client, card)["answers"]
-    return {one["feature"]: one["value"] for one in answers}
+    return {answer["feature"]: answer["value"] for answer in answers}
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite", "postgresql"])
@@ -42,8 +42,8 @@ def test_same_hook_many_times_at_once_has_one_session(client: TestClient) -> Non
     with ThreadPoolExecutor(16) as pool:
         answers = [*pool.map(lambda _: ask(client, body), range(16))]
 
-    assert {one.status_code for one in answers} == {200}
-    assert len({one.text for one in answers}) == 1
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.text for answer in answers}) == 1
     assert len(client.get("/predict").json()["items"]) == 1
 
 
@@ -126,7 +126,9 @@ def test_prefetch_asks_for_panels_and_escapes_codes(client: TestClient) -> None:
     client.post("/models", json=raw).raise_for_status()
 
     services = client.get("/cds-services").json()["services"]
-    prefetch = next(one for one in services if one["id"].startswith("odd"))["prefetch"]
+    prefetch = next(service for service in services if service["id"].startswith("odd"))[
+        "prefetch"
+    ]
 
     codes = prefetch["observations"].partition("&code=")[2].partition("&_sort")[0]
     assert codes == (
@@ -143,7 +145,7 @@ def test_many_versions_of_a_model_hide_no_other(
         client.post("/models?as_version=true", json=coded("other")).raise_for_status()
 
     with transaction(engine) as db:
-        names = {one.name for one in list_names(db, most=2)}
+        names = {name.name for name in list_names(db, most=2)}
 
     assert names == {"clinic", "other"}
 
@@ -154,9 +156,10 @@ def test_model_of_any_name_has_services_that_work(client: TestClient) -> None:
 
         services = client.get("/cds-services").json()["services"]
         (service,) = (
-            one["id"]
-            for one in services
-            if one["title"].startswith(f"{name}:") and one["hook"] == "patient-view"
+            service["id"]
+            for service in services
+            if service["title"].startswith(f"{name}:")
+            and service["hook"] == "patient-view"
         )
         response = client.post(f"/cds-services/{service}", json=hook())
 

@@ -63,7 +63,7 @@ def token(alg: Any = "ES384", said: Any = None, **header: Any) -> str:
     """A token that is signed rightly, by the algorithm that its header names."""
     head = {"typ": "JWT", "kid": "one", "alg": alg} | header
     parts = [head, claims() if said is None else said]
-    text = ".".join(encode(json.dumps(one).encode()) for one in parts)
+    text = ".".join(encode(json.dumps(part).encode()) for part in parts)
     if alg == "HS256":
         signature = hmac.digest(PEM, text.encode(), "sha256")
     elif alg == "ES384":
@@ -82,7 +82,7 @@ def bearer(path: str) -> dict[str, str]:
 
 def without(claim: str) -> str:
     """A token that lacks a claim."""
-    return token(said={name: one for name, one in claims().items() if name != claim})
+    return token(said={name: item for name, item in claims().items() if name != claim})
 
 
 def unsigned(header: bytes, said: bytes) -> str:

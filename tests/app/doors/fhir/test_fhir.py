@@ -38,7 +38,7 @@ def heart(client: TestClient) -> str:
     """The demo's table's model, with the codes of the demo's spec."""
     raw = json.loads(HEART.read_text(encoding="utf-8"))
     spec = json.loads((ROOT / "app/demo/heart.json").read_text(encoding="utf-8"))
-    told = {one["name"]: one for one in spec["features"]}
+    told = {feature["name"]: feature for feature in spec["features"]}
     for feature in raw["features"]:
         for key in ("code", "system", "ucum"):
             if key in told[feature["name"]]:
@@ -90,7 +90,7 @@ def play_door(client: TestClient, model: str, row: Json, budget: float | None) -
 
 def books(client: TestClient, session_id: str) -> list[tuple[str, str | None, float]]:
     items = client.get(f"/predict/{session_id}/ledger").json()["items"]
-    return [(one["feature"], one["group"], one["amount"]) for one in items]
+    return [(item["feature"], item["group"], item["amount"]) for item in items]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,11 @@ def test_item_has_code_unit_price_and_reason(client: TestClient, heart: str) -> 
     assert item is not None
     # A title of ours is not what LOINC calls the code.
     assert item["code"] == [{"code": "8480-6", "system": "http://loinc.org"}]
-    units = [one["valueCoding"] for one in item["extension"] if "valueCoding" in one]
+    units = [
+        extension["valueCoding"]
+        for extension in item["extension"]
+        if "valueCoding" in extension
+    ]
     assert units[0] == {
         "system": "http://unitsofmeasure.org",
         "code": "mm[Hg]",
@@ -139,11 +143,13 @@ def test_chances_and_amounts_are_those_of_the_session(
     shown = [
         {part["url"]: next(v for k, v in part.items() if k != "url") for part in parts}
         for parts in (
-            one["extension"] for one in form["extension"] if "extension" in one
+            extension["extension"]
+            for extension in form["extension"]
+            if "extension" in extension
         )
     ]
     expected = session["prediction"]["classes"]
-    assert [one["label"] for one in shown] == [one["label"] for one in expected]
+    assert [entry["label"] for entry in shown] == [entry["label"] for entry in expected]
     assert shown[0]["probability"] == pytest.approx(expected[0]["probability"], 1e-5)
     assert said(form, "spent") == session["budget"]["spent"] == 1
     assert said(form, "remaining") == session["budget"]["remaining"] == 59
@@ -188,7 +194,7 @@ def test_ordered_result_is_awaited_and_free_when_it_comes(
 
     assert form["status"] == "completed"
     assert said(form, "spent") == spent == 36.37
-    assert all("answer" in one for one in form["item"])
+    assert all("answer" in item for item in form["item"])
 
 
 def test_repeated_call_changes_and_charges_nothing(
@@ -228,7 +234,7 @@ def test_values_of_a_first_call_are_known_and_free(
     form = call(client, with_answer(form, asked(form) or {}, "male"))
 
     session = client.get(f"/predict/{said(form, 'session')}").json()
-    assert [one["outcome"] for one in session["answers"]] == ["known", "value"]
+    assert [answer["outcome"] for answer in session["answers"]] == ["known", "value"]
     assert session["budget"]["spent"] == 0.5
 
 
@@ -325,7 +331,7 @@ def test_client_keeps_its_identifier_which_finds_the_case(
 
     assert form["identifier"] == mine
     found = client.get("/predict?client_ref=visit-4711").json()["items"]
-    assert [one["id"] for one in found] == [said(form, "session")]
+    assert [entry["id"] for entry in found] == [said(form, "session")]
 
 
 def test_author_that_is_contained_comes_back(client: TestClient, put: Put) -> None:
@@ -401,8 +407,8 @@ def test_one_answer_many_times_at_once_is_charged_once(
     with ThreadPoolExecutor(N_AT_ONCE) as pool:
         answers = [*pool.map(lambda _: post(client, sent), range(N_AT_ONCE))]
 
-    assert {one.status_code for one in answers} == {200}
-    assert len({one.text for one in answers}) == 1
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.text for answer in answers}) == 1
     assert books(client, said(form, "session")) == [("age", None, 1)]
 
 
@@ -417,7 +423,7 @@ def test_many_answers_at_once_are_one_and_conflicts(
         sent = [with_answer(form, item, 20 + place) for place in range(N_AT_ONCE)]
         answers = [*pool.map(lambda one: post(client, one), sent)]
 
-    statuses = sorted(one.status_code for one in answers)
+    statuses = sorted(answer.status_code for answer in answers)
     assert statuses == [200] + [412] * (N_AT_ONCE - 1)
     assert books(client, said(form, "session")) == [("age", None, 1)]
 

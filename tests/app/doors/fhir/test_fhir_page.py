@@ -25,7 +25,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server with both doors, and the demo's table's model with its codes."""
     raw = json.loads((ROOT / "tests/pages/heart.json").read_text(encoding="utf-8"))
     spec = json.loads((ROOT / "app/demo/heart.json").read_text(encoding="utf-8"))
-    told = {one["name"]: one for one in spec["features"]}
+    told = {feature["name"]: feature for feature in spec["features"]}
     for feature in raw["features"]:
         codes = ("code", "system", "ucum")
         feature |= {key: told[feature["name"]].get(key) for key in codes}
@@ -53,7 +53,7 @@ def test_questionnaire_by_curl_works(address: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     first, second = resources(done.stdout)
     assert "item" not in first
-    assert [one["linkId"] for one in second["item"]] == ["cp"]
+    assert [item["linkId"] for item in second["item"]] == ["cp"]
     assert second["contained"][0]["identifier"] == first["contained"][0]["identifier"]
 
 
@@ -62,7 +62,9 @@ def test_hook_by_curl_works(address: str, tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     listed, shown = resources(done.stdout)
-    assert "heart-cleveland.patient-view" in [one["id"] for one in listed["services"]]
+    assert "heart-cleveland.patient-view" in [
+        service["id"] for service in listed["services"]
+    ]
     (card,) = shown["cards"]
     assert "Serum cholesterol: 250 mg/dL (2026-11-02)" in card["detail"]
     assert "Sex: male" in card["detail"]

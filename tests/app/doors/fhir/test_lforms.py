@@ -109,7 +109,7 @@ def test_lforms_draws_and_sends_a_case(page: Page, address: str) -> None:
     response: Json = page.evaluate("response")
     url = f"{address}/predict/{said(response, 'session')}"
     session = httpx.get(url, trust_env=False).json()
-    taken = {one["feature"]: one["value"] for one in session["answers"]}
+    taken = {answer["feature"]: answer["value"] for answer in session["answers"]}
     assert {
         name: None if one is None else str(one) for name, one in taken.items()
     } == given
@@ -117,8 +117,8 @@ def test_lforms_draws_and_sends_a_case(page: Page, address: str) -> None:
     assert NUMBERS.keys() & given.keys()
     assert None in given.values()
     assert session["budget"]["spent"] == said(response, "spent") > 0
-    refused = [one for one in response["item"] if "answer" not in one]
-    assert all(ABSENT in str(one["extension"]) for one in refused)
+    refused = [item for item in response["item"] if "answer" not in item]
+    assert all(ABSENT in str(refusal["extension"]) for refusal in refused)
     # What a person sees of the answers before is what was answered.
     for name, value in given.items():
         if value is not None:

@@ -42,7 +42,7 @@ def chol(value: Any, at: str | None = "2026-11-01", **more: Any) -> Json:
 
 
 def known(*resources: Any, catalogue: Catalogue = CATALOGUE, **more: Any) -> Json:
-    prefetch = {str(place): one for place, one in enumerate(resources)}
+    prefetch = {str(place): resource for place, resource in enumerate(resources)}
     found = read_known(prefetch, catalogue, NOW, more.get("patient_id"))
     return {name: one.value for name, one in found.items()}
 

@@ -128,7 +128,7 @@ def test_an_agent_may_what_its_person_may(
         assert client.get("/models", headers=headers).status_code == 401
     with transaction(app.state.engine, None, is_read=True) as db:
         names = db.execute(sa.text("SELECT name, subject FROM keys")).all()
-    assert [tuple(one) for one in names] == [("ada", f"{provider.url} ada")]
+    assert [tuple(name) for name in names] == [("ada", f"{provider.url} ada")]
 
 
 def test_an_agents_use_is_noted(

@@ -11,7 +11,9 @@ from askless.app.settings.environment import read_settings
 
 PAGE = (Path(__file__).resolve().parents[4] / "docs/doors.md").read_text("utf-8")
 BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-SETTING = [one for one in BLOCKS if re.search(r"export ASKLESS_(OIDC|SMART)", one)]
+SETTING = [
+    block for block in BLOCKS if re.search(r"export ASKLESS_(OIDC|SMART)", block)
+]
 
 
 @pytest.mark.parametrize("block", SETTING)

@@ -179,7 +179,7 @@ def make_app(ehr: Ehr) -> FastAPI:
                 return ehr.during_patient()
             birth = {"birthDate": "1963-02-01", "gender": "male"}
             return {"resourceType": "Patient", "id": PATIENT, **birth}
-        entries = [{"resource": one} for one in ehr.observations]
+        entries = [{"resource": observation} for observation in ehr.observations]
         return {"resourceType": "Bundle", "type": "searchset", "entry": entries}
 
     return app

@@ -55,7 +55,7 @@ def known_of(client: TestClient, done: Any, key: Make) -> Json:
     assert done.status_code == 303, done.text
     session = done.headers["location"].rpartition("/")[2]
     told = client.get(f"/predict/{session}", headers=key(tenant="clinic")).json()
-    assert {one["outcome"] for one in told["answers"]} <= {"known"}
+    assert {answer["outcome"] for answer in told["answers"]} <= {"known"}
     assert told["client_ref"] == f"Patient/{PATIENT}"
     assert (told["budget"]["limit"], told["budget"]["spent"]) == (60, 0)
-    return {one["feature"]: one["value"] for one in told["answers"]}
+    return {answer["feature"]: answer["value"] for answer in told["answers"]}

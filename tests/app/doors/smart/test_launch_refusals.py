@@ -234,13 +234,15 @@ def test_two_record_systems_don_t_meet(settings: Settings, ehr: Ehr) -> None:
 
 def test_two_launches_at_once_both_come_back(client: TestClient, ehr: Ehr) -> None:
     sent = [client.get(LAUNCH, params=ehr.begin()) for _ in range(2)]
-    there = [httpx.get(one.headers["location"], trust_env=False) for one in sent]
+    there = [
+        httpx.get(response.headers["location"], trust_env=False) for response in sent
+    ]
     # Nor does a link of somebody else end one under way.
     assert client.get("/ui/smart/ehr/callback?error=x&state=y").status_code == 400
 
-    done = [client.get(one.headers["location"]) for one in there]
+    done = [client.get(response.headers["location"]) for response in there]
 
-    assert [one.status_code for one in done] == [303, 303]
+    assert [response.status_code for response in done] == [303, 303]
 
 
 def test_no_patient_and_no_code_is_logged(

@@ -10,8 +10,9 @@ import pytest
 from askless.core.catalogue.price_lists import PriceList
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.asking import AskingTerms
-from askless.core.model.ladder.panels import PanelLadder
-from askless.core.model.ladder.tables import TableMember
+from askless.core.model.ladder.blends import Blend
+from askless.core.model.ladder.panels import TABLES_POWER, Panel, PanelLadder
+from askless.core.model.ladder.tables import TableMember, to_odds
 from askless.core.panels.ladders import fit_ladder
 from askless.core.session import machine
 from askless.core.session.policies import POLICIES, check_policy, served_by
@@ -203,3 +204,29 @@ def test_tables_read_what_the_widest_panel_lacks(ensemble, values):
     assert np.array_equal(
         few.predict_widest(rows, nothing), np.tile(few.starts, (5, 1))
     )
+
+
+@pytest.mark.parametrize("n_hidden", [0, 1, 3])
+def test_tables_weigh_more_the_more_of_the_widest_panel_is_hidden(
+    ensemble, values, n_hidden
+):
+    ladder, rows = ensemble.panels, np.nan_to_num(values[:5])
+    # The blend has no tables, so that theirs is the only weight.
+    panels = tuple(
+        panel if panel.blend is None else replace(panel, blend=without_tables(panel))
+        for panel in ladder.panels
+    )
+    ladder = replace(ladder, panels=panels)
+    members = np.flatnonzero(ladder.members[ladder.widest])
+    known = ~np.isin(np.arange(values.shape[1]), members[:n_hidden])
+
+    predicted = ladder.predict_widest(rows, known)
+
+    panel = ladder.predict_logits(ladder.widest, rows, known)
+    by_tables = to_odds(ladder.tables.score(rows, known))
+    share = (n_hidden / members.size) ** TABLES_POWER
+    np.testing.assert_allclose(predicted, (1 - share) * panel + share * by_tables)
+
+
+def without_tables(panel: Panel) -> Blend:
+    return replace(panel.blend, tables=None, tables_weight=0.0)

@@ -38,7 +38,8 @@ class WorthPolicy(OddsPolicy):
 
     Tables of the case's part ask; a gate is worth what the best question behind it is
     worth. The widest panel predicts, in whose blend these tables are, from what is
-    known. A case ends where no answer that can be paid lowers the entropy.
+    known; where little is, the tables do. A case ends where no answer that can be paid
+    lowers the entropy.
     """
 
     name = "worth"
@@ -80,7 +81,7 @@ class WorthPolicy(OddsPolicy):
         return rates.get(feature_idx, 0.0) / total if total > 0 else 1.0
 
     def standing(self, position: Position) -> Standing:
-        """Return the log odds by the widest panel."""
+        """Return the log odds by the widest panel and the tables."""
         ladder, values = ladder_of(position.ensemble), position.case.values[None]
         odds = ladder.predict_widest(values, find_known(position))[0]
         part = np.array(find_case(position).part)

@@ -199,8 +199,7 @@ def test_demo_plays_an_easy_and_a_hard_case_and_leaves_its_model(run: Run) -> No
     assert played.code == 0
     assert [one.name for one in stored] == ["heart-cleveland"]
     assert "12 patients were kept from training" in " ".join(head.split())
-    assert len(easy) == 2
-    assert len(hard) > 4
+    assert 2 <= len(easy) < 4 < len(hard)
     assert "saves less error than it costs" in rest.split("A hard case", 1)[0]
     assert "How cases go" in rest
     # The model can be refreshed: its training and its rows are there.

@@ -30,7 +30,7 @@ from askless.app.store.schema import all_tables
 from tests.app.servers import CONTEXT
 from tests.app.tenants import transaction
 
-# Of each process that charges, and what all of them may together.
+# Each process charges so many times; the budget holds for all of them together.
 N_CHARGES, BUDGET = 60, 150
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 OURS = set(all_tables().tables)

@@ -78,8 +78,8 @@ def test_what_is_asked_or_read_or_charges_nothing_is_taken(
     session: Json, answer: Answer
 ) -> None:
     given = [("age", "unavailable"), ("age", "refused"), ("age", "unknown")]
-    for one in (*given, ("chol", 240), ("sex", "male")):
-        assert answer(session, one).status_code == 200, one
+    for pair in (*given, ("chol", 240), ("sex", "male")):
+        assert answer(session, pair).status_code == 200, pair
 
 
 @pytest.mark.parametrize("insist", [1, "yes", None, SECRET])

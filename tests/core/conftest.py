@@ -1,4 +1,4 @@
-"""What keeps trainings of core's tests short."""
+"""Keep trainings of core's tests short."""
 
 import pytest
 

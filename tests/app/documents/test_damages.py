@@ -50,7 +50,7 @@ MODELS: dict[str, Callable[[], Model]] = {
     "panels": lambda: replace(fitted(3), curve=None),
     "asking": asking,
 }
-# What the policy of a model does not look at, another does.
+# A second policy reads what the model's own one does not look at.
 ALSO_PLAYED = {"asking": "adaptive"}
 # Facts that nothing reads but people.
 FACTS = {"params", "card"}

@@ -36,10 +36,10 @@ def make(algorithm, **settings):
     return BudgetedBoostingClassifier(algorithm, **plain | settings)
 
 
-# Of one estimator all checks: most are about what is done before anything is grown.
+# One estimator runs all checks: most are about what is done before anything is grown.
 PLAIN = [make("adaboost_bt_smoothed")]
-# Of the others, and of probabilities that are fitted, those whose result depends on
-# what is grown.
+# The other estimators, and fitted probabilities, run only the checks whose result
+# depends on what is grown.
 FITTED = [make(name, **SETTINGS[name]) for name in ("adaboost_bt_smoothed", "panels")]
 REST = [
     *(

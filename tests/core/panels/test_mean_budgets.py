@@ -38,7 +38,7 @@ def trained(request):
     """Models, each with rows that it never saw: of 189 a mean spend says little."""
     X, y, costs, n_rows, n_splits = request.param()
     models = []
-    # What is spent follows from the rules for going on, however good the panels are.
+    # The rules for going on decide what is spent, however good the panels are.
     with pytest.MonkeyPatch.context() as patch:
         shorten(patch)
         for seed in range(n_splits):

@@ -8,7 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.core import kernels
-from askless.core.arrays import BoolArray, Derived, FloatArray, IntArray
+from askless.core.arrays import (
+    BoolArray,
+    Derived,
+    FloatArray,
+    IntArray,
+    spread_evenly,
+)
 from askless.core.codes.binning import find_middles
 from askless.core.codes.folds import make_folds
 from askless.core.kernels import CoarseTable
@@ -243,21 +249,28 @@ def choose_coarse_cuts(
 ) -> FloatArray:
     """Return cuts of a number at quantiles, or the most frequent categories, ascending.
 
-    `is_rare` (n_rows,) marks rows of rare classes. If there are some, half of the cuts
-    are at quantiles of these rows: otherwise most cuts would lie where none of them is.
+    `is_rare` (n_rows,) marks rows of rare classes. Up to half of the cuts are where the
+    share of such rows changes from a value to the next: the best cut of a node is at
+    such a boundary (Fayyad and Irani 1993), and quantiles miss those of a rare class.
     """
     is_there = ~np.isnan(column)
-    present, rare = column[is_there], column[is_there & is_rare]
-    known, counts = np.unique(present, return_counts=True)
+    present = column[is_there]
+    known, value_idxs, counts = np.unique(
+        present, return_inverse=True, return_counts=True
+    )
     if is_category:
         most = np.argsort(-counts, kind="stable")[:OTHERS]
         return np.sort(known[most])
     places = np.arange(max(known.size - 1, 0))
     if known.size > kernels.LOST:
-        samples = [present, rare] if rare.size else [present]
-        shares = np.linspace(0.0, 1.0, kernels.LOST // len(samples) + 1)[1:-1]
-        lower = [np.quantile(sample, shares, method="lower") for sample in samples]
-        below = np.searchsorted(known, np.concatenate(lower))
+        n_rare = np.bincount(value_idxs, is_rare[is_there])
+        boundaries = np.flatnonzero(np.diff(n_rare / counts))
+        boundaries = boundaries[spread_evenly(boundaries.size, kernels.LOST // 2)]
+        # So many cuts make one code more.
+        n_quantiles = kernels.LOST - 1 - boundaries.size
+        shares = np.linspace(0.0, 1.0, n_quantiles + 2)[1:-1]
+        quantiles = np.quantile(present, shares, method="lower")
         # A cut lies above its value, so the greatest value can't have one.
-        places = np.unique(np.minimum(below, known.size - 2))
+        below = np.minimum(np.searchsorted(known, quantiles), known.size - 2)
+        places = np.union1d(below, boundaries)
     return find_middles(known[places], known[places + 1])

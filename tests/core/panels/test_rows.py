@@ -162,6 +162,31 @@ def test_numbers_of_many_values_have_as_many_rows_in_each_code():
     assert counts.max() <= 11
 
 
+def test_cuts_lie_at_the_boundaries_of_a_rare_class():
+    values = np.arange(1000.0)
+    # Quantiles would cut at multiples of 16, or between rows of the rare class.
+    is_rare = (values >= 505) & (values < 509) | (values >= 751) & (values < 754)
+    rows = rows_of(values, targets=is_rare.astype(int), n_classes=2)
+
+    cuts = rows.cuts[0]
+
+    assert {504.5, 508.5, 750.5, 753.5} <= set(cuts.tolist())
+    assert cuts.size <= kernels.LOST - 1
+    assert np.diff(cuts).max() < 20
+
+
+def test_half_of_the_cuts_are_quantiles_however_many_boundaries_there_are():
+    values = np.arange(1000.0)
+    is_rare = (values >= 500) & (values % 8 == 0)
+    rows = rows_of(values, targets=is_rare.astype(int), n_classes=2)
+
+    cuts = rows.cuts[0]
+
+    assert cuts.size == kernels.LOST - 1
+    assert (cuts < 499).sum() == 15
+    assert (cuts > 499).sum() == 47
+
+
 def test_rare_categories_have_no_code_of_their_own():
     rows = rows_of([*range(70), *range(8, 70), NAN], types=["category"])
 

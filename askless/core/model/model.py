@@ -4,27 +4,13 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
-from annotated_types import Interval, Len
+from annotated_types import Interval
 
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.figures import Figures, wilson_interval
 from askless.core.model.learning_state import LearningState
 from askless.core.model.measured import MeasuredErrors
 from askless.core.model.ranges import Count, Each, MeanCost, Micros, Share
-
-
-@dataclass(frozen=True, slots=True)
-class SpendSteps:
-    """Mean spends at more budgets than those of the curve, in micro-units."""
-
-    #: ascending, as in `Curve`; one for each at which purchases change
-    budgets: Annotated[tuple[Micros | None, ...], Len(1)]
-    mean_spends: Annotated[tuple[MeanCost, ...], Len(1), Each("steps")]
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Number of steps, by which their spends are checked."""
-        return {"steps": len(self.budgets)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +55,6 @@ class Curve:
     #: number of rows that the model itself was played on for spends, questions and
     #: purchases; None: the rows that errors are measured on
     n_played: Count | None = None
-    #: mean spends under more budgets; None: as above
-    steps: SpendSteps | None = None
 
     @property
     def sizes(self) -> dict[str, int]:

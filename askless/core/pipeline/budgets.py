@@ -1,6 +1,5 @@
 """Choose the budgets of curves and of calibrations, and find what pays of them."""
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -98,27 +97,6 @@ def purchase_steps(ensemble: Ensemble) -> list[int]:
         orders = [panel.feature_idxs for panel in ensemble.panels.panels]
         spends = [buy(ensemble.catalogue, Paid(), order)[0] for order in orders]
     return sorted(set(spends))
-
-
-def single_steps(ensemble: Ensemble) -> list[int]:
-    """Return prices of single features below that of any panel, in micro-units.
-
-    A budget that pays no panel buys such a feature where it helps.
-    """
-    ladder, catalogue = ensemble.panels, ensemble.catalogue
-    if ladder is None:
-        return []
-    least = next(
-        (
-            purchase_step
-            for purchase_step in purchase_steps(ensemble)
-            if purchase_step > 0
-        ),
-        math.inf,
-    )
-    read = np.flatnonzero(ladder.members.any(axis=0)).tolist()
-    prices = {buy(catalogue, Paid(), (idx,))[0] for idx in read}
-    return sorted(price for price in prices if 0 < price < least)
 
 
 class HeldOutLosses(NamedTuple):

@@ -1,24 +1,17 @@
 """Play the model itself to measure its spends and questions, without classes."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from askless.core.arrays import spread_evenly
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.model import SpendSteps
-from askless.core.pipeline.budgets import purchase_budgets, single_steps, thin_steps
 from askless.core.pipeline.validation import Validation
 from askless.core.simulation.purchases import measure_purchases
-from askless.core.simulation.simulate import walk
 from askless.core.table.dataset import Dataset
 
 # Most rows that a model is played on: the mean spend is known to 2 % of its spread.
 MAX_PLAYED = 2000
-
-# Most budgets at which the spend of a model is measured.
-MAX_STEPS = 100
 
 
 def add_model_spends(
@@ -54,7 +47,6 @@ def add_model_spends(
         purchases=tuple(tuple(purchase.shares.tolist()) for purchase in bought),
         questions=tuple(round(mean, 9) for mean in means),
         n_played=rows.n_samples,
-        steps=measure_spend_steps(whole, rows, budgets, seed),
     )
     # Those of held-out rows remain, for comparison with the fixed list.
     spends = validation.curve.mean_spends
@@ -64,15 +56,3 @@ def add_model_spends(
 def pick_played(seen: Dataset) -> Dataset:
     """Return at most `MAX_PLAYED` rows, evenly spaced."""
     return seen.take(spread_evenly(seen.n_samples, MAX_PLAYED))
-
-
-def measure_spend_steps(
-    whole: Ensemble, rows: Dataset, budgets: Sequence[int | None], seed: int
-) -> SpendSteps:
-    """Measure mean spends at every budget that buys more, and at those of a curve."""
-    singles = thin_steps(single_steps(whole), MAX_STEPS)
-    amounts = {*purchase_budgets(whole, MAX_STEPS), *budgets, *singles} - {None}
-    limits = (*sorted(amount for amount in amounts if amount is not None), None)
-    spent = walk(whole, rows.values, limits, seed=seed).spent
-    spends = (rows.weights @ spent).round(3).tolist()
-    return SpendSteps(limits, tuple(spends))

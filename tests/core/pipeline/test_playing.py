@@ -8,15 +8,13 @@ import pytest
 from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.model.ensemble import BudgetRange
 from askless.core.model.hypotheses import Stump
-from askless.core.model.ladder.panels import Panel, PanelLadder
-from askless.core.model.model import Curve, SpendSteps, locate_budget
+from askless.core.model.model import Curve
 from askless.core.pipeline import playing
-from askless.core.pipeline.budgets import single_steps
 from askless.core.pipeline.playing import add_model_spends
 from askless.core.pipeline.validation import Validation
 from askless.core.simulation.curves import evaluate
 from askless.core.training.params import BoostParams
-from tests.panels import make_hiding_blend, make_ladder, make_space, shorten
+from tests.panels import shorten
 from tests.small import MICROS, ensemble_of, finish, table_of, train
 
 
@@ -42,13 +40,6 @@ def spending(model):
     return replace(model.ensemble, knees=())
 
 
-def spend_at(curve: Curve, budget: int | None) -> float:
-    """Return the mean spend that a curve states for any budget, in micro-units."""
-    if curve.steps is None:
-        return curve.mean_spends[curve.place_at(budget)]
-    return curve.steps.mean_spends[locate_budget(curve.steps.budgets, budget)]
-
-
 @pytest.mark.slow
 def test_stated_spend_is_what_the_model_spends(model):
     curve = model.curve
@@ -64,63 +55,6 @@ def test_stated_spend_is_near_on_other_rows_of_the_kind(model):
     played = evaluate(spending(model), noisy(2000, 1), model.curve.budgets)
 
     assert model.curve.mean_spends == pytest.approx(played.mean_spends, rel=0.12)
-
-
-def test_stated_spend_between_the_budgets_is_what_the_model_spends(model):
-    limits = [*range(0, 8 * MICROS, MICROS // 4), None]
-
-    played = evaluate(spending(model), noisy(80, 0), limits)
-
-    stated = [spend_at(model.curve, limit) for limit in limits]
-    assert stated == pytest.approx(played.mean_spends, abs=0.01)
-
-
-def test_amounts_below_any_panel_pay_single_features():
-    costs = [3, 2, 9, 5]
-    catalogue = Catalogue(
-        tuple(Feature(f"f{idx}", cost=cost) for idx, cost in enumerate(costs))
-    )
-    ensemble = ensemble_of([Stump(0, 0.5, (1,))], catalogue)
-    ladder = make_ladder(ensemble, [[3, 0, 1, 2]], can_hide=True)
-
-    assert single_steps(replace(ensemble, panels=ladder)) == [2, 3]
-
-
-def test_spend_below_any_panel_is_that_of_the_single_feature_that_helps():
-    features = [Feature(f"f{idx}", cost=(2, 3)[idx] * MICROS) for idx in range(2)]
-    ensemble = ensemble_of([Stump(0, 0.5, (1,))], Catalogue(tuple(features)))
-    space = make_space((0, 1), (), np.random.default_rng(0))
-    blend = make_hiding_blend(space, 1, np.random.default_rng(0))
-    panels = (
-        Panel((0, 1), 0.3, frozenset(), blend, rises=(0.3, 0.1)),
-        Panel((), 0.7, frozenset(), rises=()),
-    )
-    ladder = PanelLadder(panels, np.zeros(1), spaces=(space,))
-    ensemble = replace(ensemble, panels=ladder, policy="panels")
-    rows = table_of(np.ones((2, 4)), [0, 1, 0, 1], ensemble.catalogue)
-    found = Validation(
-        Curve((0, None), *2 * ((0.5,) * 2,), (0, 0), (0, 0), 4), (), None
-    )
-
-    curve = add_model_spends(ensemble, rows, found, 0).curve
-
-    spends = [spend_at(curve, units * MICROS) / MICROS for units in range(6)]
-    assert spends == [0, 0, 2, 2, 2, 5]
-
-
-def test_curve_without_steps_states_the_spend_of_the_smaller_budget():
-    curve = Curve((0, 5, None), (0.5,) * 3, (0.5,) * 3, (0.0, 4.0, 9.0), (0, 5, 9), 7)
-
-    assert [spend_at(curve, limit) for limit in (0, 4, 5, 6, None)] == [0, 0, 4, 4, 9]
-
-
-def test_steps_state_the_spend_in_between():
-    steps = SpendSteps((0, 2, 5, None), (0.0, 2.0, 4.0, 9.0))
-    curve = Curve(
-        (0, 5, None), (0.5,) * 3, (0.5,) * 3, (0.0, 4.0, 9.0), (0, 5, 9), 7, steps=steps
-    )
-
-    assert [spend_at(curve, limit) for limit in (1, 2, 3, 5, None)] == [0, 2, 2, 4, 9]
 
 
 def two_stumps():

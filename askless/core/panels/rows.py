@@ -21,8 +21,9 @@ from askless.core.kernels import CoarseTable
 from askless.core.model.ladder.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns
 from askless.core.table.dataset import Dataset, count_outputs
 
-# Most values of a category with a column each; the most frequent ones.
-MAX_CATEGORIES = 12
+# So many values of a category have a column each, the most frequent ones; more where
+# all features together have no more than `MAX_COVARIED` columns.
+LEAST_CATEGORIES = 12
 
 # Code shared by the categories that are too rare for a code of their own. No node
 # splits at it, so they always go above, as do categories that training did not see.
@@ -200,20 +201,23 @@ class PanelRows(Derived):
     @cached_property
     def columns(self) -> Columns:
         """The columns that all features become."""
+        frequent = [
+            rank_categories(column) if feature.type == "category" else None
+            for feature, column in zip(
+                self.dataset.catalogue.features, self.dataset.values.T, strict=True
+            )
+        ]
+        sizes = np.array([1 if known is None else known.size for known in frequent])
+        most = LEAST_CATEGORIES
+        while most < sizes.max() and np.minimum(sizes, most + 1).sum() <= MAX_COVARIED:
+            most += 1
         read, codes = [], []
-        for idx, feature in enumerate(self.dataset.catalogue.features):
-            values = self.dataset.values[:, idx]
+        for idx, known in enumerate(frequent):
             column_codes = [NUMBER_CODE]
-            if feature.type == "category":
-                present = values[~np.isnan(values)]
-                # Categories that training did not see are -1 and get no column.
-                known, counts = np.unique(present[present >= 0], return_counts=True)
-                most = np.argsort(-counts, kind="stable")[:MAX_CATEGORIES]
-                column_codes = known[most].astype(int).tolist()
+            if known is not None:
                 # The column of one of two categories tells the other as well.
-                if known.size == 2:
-                    column_codes = column_codes[:1]
-            if np.isnan(values).any():
+                column_codes = known[: 1 if known.size == 2 else most].tolist()
+            if np.isnan(self.dataset.values[:, idx]).any():
                 column_codes.append(MISSING_CODE)
             read += [idx] * len(column_codes)
             codes += column_codes
@@ -244,6 +248,15 @@ class PanelRows(Derived):
         return Columns(read, codes, lows, highs, means, scales)
 
 
+def rank_categories(column: FloatArray) -> IntArray:
+    """Return the codes of a category, the most frequent first.
+
+    Those that training did not see are below 0 and left out.
+    """
+    known, counts = np.unique(column[column >= 0], return_counts=True)
+    return known[np.argsort(-counts, kind="stable")].astype(np.int64)
+
+
 def choose_coarse_cuts(
     column: FloatArray, is_category: bool, is_rare: BoolArray
 ) -> FloatArray:
@@ -259,8 +272,7 @@ def choose_coarse_cuts(
         present, return_inverse=True, return_counts=True
     )
     if is_category:
-        most = np.argsort(-counts, kind="stable")[:OTHERS]
-        return np.sort(known[most])
+        return np.sort(rank_categories(present)[:OTHERS]).astype(np.float64)
     places = np.arange(max(known.size - 1, 0))
     if known.size > kernels.LOST:
         n_rare = np.bincount(value_idxs, is_rare[is_there])

@@ -20,6 +20,7 @@ from askless.core.model.ladder.tables import (
     lay_out_cells,
     to_odds,
 )
+from askless.core.panels.rows import rank_categories
 from askless.core.table.dataset import Dataset
 from askless.core.table.silent import find_silent
 
@@ -153,9 +154,7 @@ def choose_cuts(column: FloatArray, is_category: bool) -> FloatArray:
     present = np.sort(column[~np.isnan(column)])
     if not is_category:
         return find_thresholds(present, None, MOST_BINS)
-    known, counts = np.unique(present[present >= 0], return_counts=True)
-    most = np.argsort(-counts, kind="stable")[:MOST_CODES]
-    return np.sort(known[most])
+    return np.sort(rank_categories(present)[:MOST_CODES]).astype(np.float64)
 
 
 def share_classes(sums: FloatArray, parent: FloatArray | None = None) -> FloatArray:

@@ -10,7 +10,12 @@ from askless.core import kernels
 from askless.core.catalogue.catalogue import UNSEEN
 from askless.core.model.ladder.columns import ALONE, MISSING_CODE, NUMBER_CODE
 from askless.core.panels import rows as panel_rows
-from askless.core.panels.rows import OTHERS, PanelRows
+from askless.core.panels.rows import (
+    LEAST_CATEGORIES,
+    MAX_COVARIED,
+    OTHERS,
+    PanelRows,
+)
 from tests.panels import random_rows
 from tests.small import table_of
 
@@ -79,10 +84,23 @@ def test_category_of_two_codes_has_one_column():
     assert rows.columns.take((0,)).codes.tolist() == [1]
 
 
-def test_category_has_no_more_columns_than_the_limit():
-    rows = rows_of(np.arange(20), types=["category"])
+def test_categories_have_columns_until_all_features_have_as_many_as_are_covaried():
+    many = np.random.default_rng(0).permutation(300)
+    few = np.arange(300) % 40
+    rows = rows_of(many, few, np.arange(300.0), types=["category"] * 2 + ["number"])
 
-    assert rows.columns.take((0,)).codes.tolist() == list(range(12))
+    counts = np.bincount(rows.columns.feature_idxs)
+
+    assert counts.tolist() == [MAX_COVARIED - 41, 40, 1]
+
+
+def test_many_categories_of_many_features_have_the_least_number_of_columns():
+    values = np.random.default_rng(0).permuted(
+        np.tile(np.arange(60) % 20, (30, 1)), axis=1
+    )
+    rows = rows_of(*values, types=["category"] * 30)
+
+    assert np.bincount(rows.columns.feature_idxs).tolist() == [LEAST_CATEGORIES] * 30
 
 
 def test_category_unseen_is_none_of_the_codes_and_missing_is_the_mean():

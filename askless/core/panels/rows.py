@@ -280,9 +280,10 @@ def choose_coarse_cuts(
         boundaries = boundaries[spread_evenly(boundaries.size, kernels.LOST // 2)]
         # So many cuts make one code more.
         n_quantiles = kernels.LOST - 1 - boundaries.size
-        shares = np.linspace(0.0, 1.0, n_quantiles + 2)[1:-1]
-        quantiles = np.quantile(present, shares, method="lower")
+        # Else a value of most rows would take most cuts, and the others share few.
+        capped = np.cumsum(np.minimum(counts, present.size / kernels.LOST))
+        shares = np.linspace(0.0, capped[-1], n_quantiles + 2)[1:-1]
         # A cut lies above its value, so the greatest value can't have one.
-        below = np.minimum(np.searchsorted(known, quantiles), known.size - 2)
+        below = np.minimum(np.searchsorted(capped, shares), known.size - 2)
         places = np.union1d(below, boundaries)
     return find_middles(known[places], known[places + 1])

@@ -180,6 +180,17 @@ def test_numbers_of_many_values_have_as_many_rows_in_each_code():
     assert counts.max() <= 11
 
 
+def test_a_value_of_most_rows_leaves_most_cuts_to_the_others():
+    values = np.concatenate((np.zeros(1800), 1.0 + np.arange(200)))
+    rows = rows_of(values)
+
+    counts = np.bincount(rows.coarse.codes[0])
+
+    assert counts.size > kernels.LOST * 3 / 4
+    assert counts[0] == 1800
+    assert counts[1:].max() <= 5
+
+
 def test_cuts_lie_at_the_boundaries_of_a_rare_class():
     values = np.arange(1000.0)
     # Quantiles would cut at multiples of 16, or between rows of the rare class.

@@ -111,6 +111,17 @@ def test_leaves_have_2_to_20_rows_at_least(n_rows, expected):
 
 
 @pytest.mark.parametrize(
+    ("n_rows", "expected"), [(4000, (60, 4)), (16_000, (120, 6)), (400_000, (240, 8))]
+)
+def test_many_rows_get_more_and_larger_trees_up_to_a_bound(n_rows, expected):
+    rows = PanelRows(table_of([np.zeros(n_rows)]), 0)
+
+    growth = make_growth(rows, 60)
+
+    assert (growth.rounds, growth.leaves) == expected
+
+
+@pytest.mark.parametrize(
     ("n_classes", "expected"), [(2, (60, 0.1)), (6, (30, 0.2)), (12, (20, 0.3))]
 )
 def test_trees_of_many_classes_are_fewer_and_of_longer_steps(n_classes, expected):

@@ -1,5 +1,6 @@
 """Boost trees on some features, for panels."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -32,6 +33,10 @@ LEAF_ROUNDS = 60
 # With more outputs than these, trees take fewer rounds and longer steps, up to a rate.
 FULL_OUTPUTS, MOST_RATE = 3.0, 0.3
 
+# Above so many rows rounds grow by the root of the number, and leaves by its fourth
+# root, up to a factor of the rounds: more rows tell more, and overfit less.
+FULL_ROWS, MOST_LONGER = 4000, 4.0
+
 
 def make_growth(
     rows: PanelRows,
@@ -49,6 +54,8 @@ def make_growth(
     """
     least_rows, l2 = rows.limits
     least_rows = max(2, min(least_rows, rows.n_rows // 50))
+    more = min(max(1.0, math.sqrt(rows.n_rows / FULL_ROWS)), MOST_LONGER)
+    rounds, leaves = round(rounds * more), round(leaves * math.sqrt(more))
     # A round has a tree for each class, so many classes take fewer rounds.
     fewer = max(1.0, rows.n_outputs / FULL_OUTPUTS)
     longer = min(fewer, MOST_RATE / rate)

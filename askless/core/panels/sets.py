@@ -28,6 +28,9 @@ GAIN_L2 = 3.0
 # A set must lose less by this much to be exchanged.
 LEAST_GAIN = 1e-4
 
+# Most offers of which pairs are looked at, and most pairs that are tried.
+MOST_OFFERS, MOST_PAIRS = 100, 6
+
 
 def select_forward(
     search: SetSearch,
@@ -93,7 +96,9 @@ def compute_gains(search: SetSearch, bought: Sequence[int]) -> FloatArray:
         halves.append((labels > np.median(labels)).astype(np.int64))
         for idx in bought[-N_LAST:]:
             codes = search.judged.codes[idx]
-            halves.append((codes > np.median(codes)).astype(np.int64))
+            # Where most rows have the greatest code, its rows are a half.
+            middle = min(np.median(codes), codes.max() - 1.0)
+            halves.append((codes > middle).astype(np.int64))
     gains = np.zeros(rows.coarse.n_codes.size)
     derivatives = kernels.Derivatives(
         np.ascontiguousarray(gradients.T), np.ascontiguousarray(slopes.T)
@@ -195,6 +200,8 @@ def choose_sets(
     sets = (feature_idxs for made in pool for feature_idxs in made)
     for _ in map_in_threads(search.loss, dict.fromkeys((*offers, *sets))):
         yield
+    is_any_thorough = any(search.is_thorough(budget) for budget in budgets)
+    pairs = find_pairs(search, offers) if is_any_thorough else []
     losses = np.array(
         [[search.loss(feature_idxs) for feature_idxs in made] for made in pool]
     )
@@ -207,7 +214,7 @@ def choose_sets(
         # The first forward selection for the largest budget, in its order of buying.
         best, order = pool[place][maker], pool[-1][len(orders)]
         best = pick_single(search, offers, budget, best)
-        swaps.append(partial(swap_offers, search, best, budget, order))
+        swaps.append(partial(improve_set, search, pairs, best, budget, order))
     chosen: list[tuple[int, ...]] = []
     for best_set in map_in_threads(call, swaps):
         yield
@@ -229,16 +236,66 @@ def pick_single(
     return single if search.loss(single) < search.loss(best) - LEAST_GAIN else best
 
 
+def improve_set(
+    search: SetSearch,
+    pairs: Sequence[tuple[int, ...]],
+    begin: tuple[int, ...],
+    budget: int,
+    order: Sequence[int],
+) -> tuple[int, ...]:
+    """Return a better set for a small or named budget if one is there, else `begin`.
+
+    A set that begins with a pair of offers must be better by more than a standard
+    error. On large sets this takes long and brought nothing.
+    """
+    if not search.is_thorough(budget):
+        return begin
+    best, power = begin, search.effort.powers[0]
+    for pair in pairs:
+        if search.shop.price(pair) <= budget:
+            trial = select_forward(search, power, budget, begin=pair)
+            best = trial if search.is_better(trial, best) else best
+    return swap_offers(search, best, budget, order)
+
+
+def find_pairs(
+    search: SetSearch, offers: Sequence[tuple[int, ...]]
+) -> list[tuple[int, ...]]:
+    """Return the features of pairs of offers that tell more together than each alone.
+
+    An exclusive or is one: forward selection begins with neither feature. Candidates
+    are those whose stumps gain most within the halves of the other's rows. Of these
+    the losses of both and of the pair decide, by more than two standard errors.
+    """
+    if len(offers) > MOST_OFFERS:
+        return []
+    alone = compute_gains(search, ())
+    rises = dict[frozenset[tuple[int, ...]], float]()
+    for offer in offers:
+        gains = compute_gains(search, offer) - alone
+        for other in offers:
+            if other != offer:
+                pair, rise = frozenset((offer, other)), float(gains[list(other)].sum())
+                rises[pair] = max(rises.get(pair, 0.0), rise)
+    nothing = search.row_losses(())
+    pairs = []
+    for pair in sorted(rises, key=lambda pair: -rises[pair])[:MOST_PAIRS]:
+        features = gather_offers(sorted(pair))
+        apart = np.sum([nothing - search.row_losses(offer) for offer in pair], axis=0)
+        surplus = nothing - search.row_losses(features) - apart
+        if surplus.mean() > 2.0 * surplus.std() / np.sqrt(surplus.size):
+            pairs.append(features)
+    return pairs
+
+
 def swap_offers(
     search: SetSearch, begin: tuple[int, ...], budget: int, order: Sequence[int]
 ) -> tuple[int, ...]:
-    """Swap offers of a small or named budget's set while that lowers the loss.
+    """Swap offers of a set while that lowers the loss; return the set.
 
-    Returns the set. Each swap drops one offer, or none, and fills the budget in the
-    given `order`. On large sets swaps take long and brought nothing.
+    Each swap drops one offer, or none, and fills the budget in the given `order`.
     """
-    shop, best = search.shop, begin
-    most = search.effort.max_swaps if search.is_thorough(budget) else 0
+    shop, best, most = search.shop, begin, search.effort.max_swaps
     n_tried, is_better = 0, True
     while is_better and n_tried < most:
         is_better = False

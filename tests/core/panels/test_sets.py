@@ -5,6 +5,7 @@ import pytest
 
 from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.model.ladder.blends import to_chances
+from askless.core.panels import sets
 from askless.core.panels.effort import EFFORTS
 from askless.core.panels.predictors.chances import fit_link, mean_loss, to_logits
 from askless.core.panels.predictors.ridges import (
@@ -19,6 +20,8 @@ from askless.core.panels.sets import (
     choose_sets,
     compute_gains,
     eliminate_backward,
+    find_pairs,
+    improve_set,
     make_candidates,
     pick_single,
     select_forward,
@@ -254,6 +257,47 @@ def test_chosen_sets_fit_and_are_never_worse_than_that_of_the_budget_before():
     assert 1 in chosen[-1]
 
 
+def exclusive_or(costs: list[int]) -> SetSearch:
+    """Two features that tell together alone, a weak one and three of noise."""
+    random = np.random.default_rng(3)
+    columns = random.integers(0, 2, (6, 400)).astype(float)
+    # Most rows have the greatest code, and are a half all the same.
+    columns[1] = random.random(400) < 0.7
+    targets = columns[1] != columns[4]
+    is_told = random.random(400) < 0.2
+    columns[0, is_told] = targets[is_told]
+    features = (Feature(f"f{idx}", cost=cost) for idx, cost in enumerate(costs))
+    return search_of(table_of(columns, targets, Catalogue(tuple(features))))
+
+
+def test_pairs_that_tell_together_alone_are_found():
+    search = exclusive_or([10] * 6)
+
+    assert find_pairs(search, search.shop.offers) == [(1, 4)]
+
+
+def test_features_that_tell_each_for_itself_are_no_pairs():
+    search = telling([0.9, 0.8, 0.7, 0.5], n_rows=400)
+
+    assert find_pairs(search, search.shop.offers) == []
+
+
+def test_pairs_are_not_looked_for_among_too_many_offers(monkeypatch):
+    search = exclusive_or([10] * 6)
+    monkeypatch.setattr(sets, "MOST_OFFERS", 5)
+
+    assert find_pairs(search, search.shop.offers) == []
+
+
+def test_small_budget_gets_the_pair_that_it_pays():
+    search = exclusive_or([5, 10, 1, 1, 10, 1])
+
+    cheap, paid = finish(choose_sets(search, [19, 20], [range(6)]))
+
+    assert not {1, 4} <= set(cheap)
+    assert {1, 4} <= set(paid)
+
+
 def test_swap_exchanges_what_tells_little():
     search = telling([0.5, 0.95, 0.6])
 
@@ -297,7 +341,7 @@ def test_small_and_named_budgets_alone_get_swaps(budget, named, n_tried):
     # Each swap is better: one feature after the other goes.
     search.losses = PlayedLosses()
 
-    swap_offers(search, tuple(range(8)), budget, ())
+    improve_set(search, (), tuple(range(8)), budget, ())
 
     assert len(search.losses) == (n_tried + 1 if n_tried else 0)
 

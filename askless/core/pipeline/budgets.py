@@ -24,10 +24,10 @@ ROUND_FIGURES = (
     (10,),
 )
 
-# A smaller budget does as well if it errs more by one standard error of the paired
-# difference at most, and by this share of the dearest error at most: few rows would
-# let pass too much.
-ERROR_SLACK = 0.005
+# A smaller budget does not do as well if it errs more by this many standard errors of
+# the paired difference; or by one, or by this share of the dearest error (few rows
+# would let pass too much), where its log-loss is higher by a standard error as well.
+CLEAR_ERRORS, ERROR_SLACK = 2.0, 0.005
 
 # It keeps this share of what the larger budget gains in log-loss over the class shares:
 # of a rare class labels hardly ever change, but chances do.
@@ -250,15 +250,24 @@ def does_as_well(losses: HeldOutLosses, less: int, more: int) -> bool:
     gap, error = compare_costs(losses, less, more)
     if losses.spends is not None and gap <= losses.spends[more] - losses.spends[less]:
         return True
-    if gap > min(error, ERROR_SLACK * losses.dearest):
-        return False
     gaps = losses.log_losses[:, less] - losses.log_losses[:, more]
-    lost, error = average_differences(gaps, losses.weights, losses.groups)
+    lost, lost_error = average_differences(gaps, losses.weights, losses.groups)
+    is_lost = gap > min(error, ERROR_SLACK * losses.dearest) and lost > lost_error
+    if gap > CLEAR_ERRORS * error or is_lost:
+        return False
     gained = losses.weights @ (losses.prior_losses - losses.log_losses[:, more])
-    return lost <= max(error, (1.0 - LEAST_KEPT) * float(gained))
+    return lost <= max(lost_error, (1.0 - LEAST_KEPT) * float(gained))
 
 
 def compare_costs(losses: HeldOutLosses, less: int, more: int) -> tuple[float, float]:
-    """Return what a larger budget saves of error costs, and its standard error."""
+    """Return what a larger budget saves of error costs, and its standard error.
+
+    A row that it saves and one that it loses are added to the variance: without them
+    one row that differs would be as much as its standard error.
+    """
     gaps = losses.costs[:, less] - losses.costs[:, more]
-    return average_differences(gaps, losses.weights, losses.groups)
+    saved, error = average_differences(gaps, losses.weights, losses.groups)
+    sums = np.bincount(losses.groups, losses.weights)
+    # Without groups 2/n², the variance of a mean by two rows.
+    added = 2.0 * (losses.dearest * float(sums @ sums)) ** 2
+    return saved, float(np.sqrt(error**2 + added))

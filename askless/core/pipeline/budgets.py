@@ -10,7 +10,6 @@ from askless.core.catalogue.prices import MICROS_PER_UNIT, Paid, buy
 from askless.core.model.ensemble import Ensemble, Knee
 from askless.core.pipeline.comparison import average_differences, compute_error_costs
 from askless.core.session.probability import decide
-from askless.core.session.spending import LIMITED
 from askless.core.simulation.figures import LEAST_CHANCE, ScoredRows
 
 # Most points of a curve, with budgets 0 and unlimited among them.
@@ -139,7 +138,7 @@ def find_knees(
     Parameters
     ----------
     ensemble : Ensemble
-        Which policy asks under which budget. Sessions of the policies `LIMITED` end by
+        Which policy asks under which budget. Sessions of `LIMITED` policies end by
         worth; of others pages alone propose the worthwhile part.
     losses : HeldOutLosses
         Of the rows of the curve, which the ensembles of their folds never saw.
@@ -162,7 +161,7 @@ def choose_parts(losses: HeldOutLosses, policies: Sequence[str]) -> list[int]:
     -----
     Budgets are gone through from the smallest on. The worthwhile part of a budget is
     that of the budget before it if that does as well (`does_as_well`), and if the
-    policy there is the same or both are `LIMITED`; else it is the whole budget. So a
+    policy there is the same or neither ends early; else it is the whole budget. So a
     larger budget never buys less, small gains add up, and who names the worthwhile part
     gets the same session. It is the rule of one standard error (Breiman et al. 1984,
     section 3.4.3) of paired differences, with a bound.
@@ -170,7 +169,8 @@ def choose_parts(losses: HeldOutLosses, policies: Sequence[str]) -> list[int]:
     parts, last = [0], 0
     for place in range(1, len(policies)):
         pair = {policies[last], policies[place]}
-        is_alike = len(pair) == 1 or pair.issubset(LIMITED)
+        # Ending early may spend less under a larger budget, at the same error.
+        is_alike = len(pair) == 1 or pair == {"panels", "worth"}
         if not is_alike or not does_as_well(losses, last, place):
             last = place
         parts.append(last)

@@ -4,7 +4,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.session.state import Aim, Spend
 
 # Policies that buy only what is worth it; the others end as their papers say.
-LIMITED = ("panels", "worth")
+LIMITED = ("panels", "worth", "adaptive")
 
 
 def find_limit(

@@ -23,7 +23,7 @@ from mlflow.types.schema import AnyType
 
 from askless.app.batch.budgets import parse_budget
 from askless.app.batch.held_rows import predict_held
-from askless.app.batch.orders import read_predict
+from askless.app.batch.orders import parse_predict_order
 from askless.app.documents.files import load_model as read_model
 from askless.app.documents.files import model_text
 from askless.core.catalogue.catalogue import Feature
@@ -58,7 +58,7 @@ class PredictedTable:
         `params` are those of the signature. Raises RefusedError for a wrong table or
         parameter.
         """
-        order = read_predict(order_of(params or {}), self.model)
+        order = parse_predict_order(order_of(params or {}), self.model)
         played = predict_held(self.model, frame_columns(model_input), order)
         for warning in played.warnings:
             warn(warning, stacklevel=2)

@@ -162,7 +162,7 @@ def print_version(is_asked: bool) -> None:
 
 
 @command_line.callback()
-def take_version(
+def accept_version(
     version: Annotated[
         bool,
         typer.Option(

@@ -33,10 +33,7 @@ class RowsToRead:
     is_in: CodeArray | None = None
 
     def read(self, file_number: int | None, beat: Callable[[], None]) -> CodeArray:
-        """Return the codes of the rows; `beat` is called column by column.
-
-        Raises RefusedError if the table has changed or can't be read.
-        """
+        """Return the codes; raise RefusedError if the table can't be read."""
         del file_number
         n_rows = self.stop - self.start
         taken: IntArray | slice = slice(None)

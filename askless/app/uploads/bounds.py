@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from askless.core.errors import Refusal, RefusedError
-from askless.core.table.columns import refuse_size
+from askless.core.table.columns import size_refusals
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,6 @@ def refuse_too_large_for_memory(needed: int, memory: int | None) -> None:
 
     `needed` is the least number of bytes that reading takes.
     """
-    refusals = refuse_size("reading", needed, memory)
+    refusals = size_refusals("reading", needed, memory)
     if refusals:
         raise RefusedError(refusals)

@@ -16,7 +16,9 @@ SESSIONS_NOTE = (
 )
 
 
-def session_cells(model: Model) -> tuple[Sequence[str], list[tuple[str, ...]]] | None:
+def build_session_cells(
+    model: Model,
+) -> tuple[Sequence[str], list[tuple[str, ...]]] | None:
     """Return a table of how sessions go by budget; None if the card has no sessions."""
     sessions, unit = read_sessions(model), model.ensemble.catalogue.cost_unit
     if sessions is None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, Derived, FloatArray, IntArray
-from askless.core.codes.binning import find_middles
-from askless.core.codes.folds import make_folds
+from askless.core.codes.binning import compute_midpoints
+from askless.core.codes.folds import deal_strata
 from askless.core.kernels import CoarseTable
 from askless.core.model.ladder.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns
 from askless.core.table.dataset import Dataset, count_outputs
@@ -155,11 +155,8 @@ class PanelRows(Derived):
         return np.array([cuts.size for cuts in self.cuts]) > self.coarse.is_category
 
     def folds(self, n_folds: int) -> list[IntArray]:
-        """Return the rows of each fold, or two halves if no folds can be made.
-
-        The halves are the even and the odd rows.
-        """
-        folds = make_folds(self.dataset, n_folds, self.seed)
+        """Return the rows of each fold, or the even and odd rows without folds."""
+        folds = deal_strata(self.dataset, n_folds, self.seed)
         everything = np.arange(self.n_rows)
         return folds or [everything[::2], everything[1::2]]
 
@@ -260,4 +257,4 @@ def choose_coarse_cuts(
         below = np.searchsorted(known, np.concatenate(lower))
         # A cut lies above its value, so the greatest value can't have one.
         places = np.unique(np.minimum(below, known.size - 2))
-    return find_middles(known[places], known[places + 1])
+    return compute_midpoints(known[places], known[places + 1])

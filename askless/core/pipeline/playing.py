@@ -5,13 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from askless.core.arrays import spread_evenly
+from askless.core.arrays import evenly_spaced
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import SpendSteps
-from askless.core.pipeline.budgets import purchase_budgets, single_steps, thin_steps
+from askless.core.pipeline.budgets import (
+    list_purchase_budgets,
+    list_single_prices,
+    thin_steps,
+)
 from askless.core.pipeline.validation import Validation
 from askless.core.simulation.purchases import measure_purchases
-from askless.core.simulation.simulate import walk
+from askless.core.simulation.simulate import simulate
 from askless.core.table.dataset import Dataset
 
 # Most rows that a model is played on: the mean spend is known to 2 % of its spread.
@@ -43,7 +47,7 @@ def add_model_spends(
     ends earlier there. It ends by coarse thresholds, and few questions are left then:
     on breast cancer and a generated table spends on other rows were 2 % away at most.
     """
-    rows = pick_played(seen)
+    rows = select_rows_to_play(seen)
     budgets = validation.curve.budgets
     bought = measure_purchases(whole, rows, budgets, seed=seed)
     means = [float(np.arange(len(shares)) @ shares) for *_, shares in bought]
@@ -61,18 +65,18 @@ def add_model_spends(
     return validation._replace(curve=curve, spends=spends, purchases=tuple(bought))
 
 
-def pick_played(seen: Dataset) -> Dataset:
+def select_rows_to_play(seen: Dataset) -> Dataset:
     """Return at most `MAX_PLAYED` rows, evenly spaced."""
-    return seen.take(spread_evenly(seen.n_samples, MAX_PLAYED))
+    return seen.take(evenly_spaced(seen.n_samples, MAX_PLAYED))
 
 
 def measure_spend_steps(
     whole: Ensemble, rows: Dataset, budgets: Sequence[int | None], seed: int
 ) -> SpendSteps:
     """Measure mean spends at every budget that buys more, and at those of a curve."""
-    singles = thin_steps(single_steps(whole), MAX_STEPS)
-    amounts = {*purchase_budgets(whole, MAX_STEPS), *budgets, *singles} - {None}
+    singles = thin_steps(list_single_prices(whole), MAX_STEPS)
+    amounts = {*list_purchase_budgets(whole, MAX_STEPS), *budgets, *singles} - {None}
     limits = (*sorted(amount for amount in amounts if amount is not None), None)
-    spent = walk(whole, rows.values, limits, seed=seed).spent
+    spent = simulate(whole, rows.values, limits, seed=seed).spent
     spends = (rows.weights @ spent).round(3).tolist()
     return SpendSteps(limits, tuple(spends))

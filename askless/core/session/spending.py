@@ -7,7 +7,7 @@ from askless.core.session.state import Aim, Spend
 LIMITED = ("panels", "worth")
 
 
-def find_limit(
+def compute_limit(
     ensemble: Ensemble,
     budget: int | None,
     aim: Aim | None,

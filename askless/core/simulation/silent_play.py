@@ -113,9 +113,9 @@ def play_silently(rivals: Rivals, case: ClosedCase) -> SilentPlay:
     challenger would have learnt by other questions does not count for it.
 
     The spends are those of both models' own sessions under the budget of the case. They
-    are known only where the log has all their answers (`replay`), so on cases on which
-    the two ask alike. There are none for a case with an aim or a certified stop, which
-    a model must be certified for.
+    are known only where the log has all their answers (`replay_case`), so on cases on
+    which the two ask alike. There are none for a case with an aim or a certified stop,
+    which a model must be certified for.
     """
     log = log_case(case.state)
     known = [
@@ -126,7 +126,7 @@ def play_silently(rivals: Rivals, case: ClosedCase) -> SilentPlay:
         for ensemble, logged_case in zip(rivals, known, strict=True)
     ]
     first, other = (
-        loss_of(rivals, ensemble, forecast, case.label)
+        compute_loss(rivals, ensemble, forecast, case.label)
         for ensemble, forecast in zip(rivals, forecasts, strict=True)
     )
     return SilentPlay((first, other), compare_spends(rivals, known, case.state))
@@ -151,7 +151,7 @@ def forecast_known(ensemble: Ensemble, case: AnswerLog, state: State) -> Forecas
     return machine.forecast(ensemble, answered)
 
 
-def loss_of(
+def compute_loss(
     rivals: Rivals, ensemble: Ensemble, forecast: Forecast, label: str
 ) -> float:
     """Return the loss of a forecast, by the champion's error costs if it has any.
@@ -181,7 +181,7 @@ def compare_spends(
         return None
     terms = ReplayTerms(state.budget, None, state.seed, state.stream, state.stop)
     played = [
-        replay(ensemble, logged_case, terms)
+        replay_case(ensemble, logged_case, terms)
         for ensemble, logged_case in zip(rivals, known, strict=True)
     ]
     if not all(replayed.is_supported for replayed in played):
@@ -265,7 +265,7 @@ def translate_value(
     return UNSEEN if text is None else category_code(other, text)
 
 
-def replay(ensemble: Ensemble, case: AnswerLog, terms: ReplayTerms) -> Replay:
+def replay_case(ensemble: Ensemble, case: AnswerLog, terms: ReplayTerms) -> Replay:
     """Play a session on the logged answers of a case, up to its end.
 
     The end is the first advice to stop, or that nothing is left to ask. A question is

@@ -11,7 +11,7 @@ from askless.core.model.hypotheses import Stump
 from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.model.model import Curve, SpendSteps, locate_budget
 from askless.core.pipeline import playing
-from askless.core.pipeline.budgets import single_steps
+from askless.core.pipeline.budgets import list_single_prices
 from askless.core.pipeline.playing import add_model_spends
 from askless.core.pipeline.validation import Validation
 from askless.core.simulation.curves import evaluate
@@ -83,7 +83,7 @@ def test_amounts_below_any_panel_pay_single_features():
     ensemble = ensemble_of([Stump(0, 0.5, (1,))], catalogue)
     ladder = make_ladder(ensemble, [[3, 0, 1, 2]], can_hide=True)
 
-    assert single_steps(replace(ensemble, panels=ladder)) == [2, 3]
+    assert list_single_prices(replace(ensemble, panels=ladder)) == [2, 3]
 
 
 def test_spend_below_any_panel_is_that_of_the_single_feature_that_helps():

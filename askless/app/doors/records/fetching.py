@@ -20,7 +20,7 @@ class FetchError(Exception):
 
 
 @cache
-def tls() -> ssl.SSLContext:
+def trust_store() -> ssl.SSLContext:
     """Return whom we trust over TLS; to read that takes a client 50 ms each time."""
     return httpx2.create_ssl_context()
 

@@ -83,10 +83,7 @@ class Issuer:
 
 
 def named_issuer(token: str) -> str:
-    """Return whom a token names as its issuer, which is not checked yet.
-
-    Raises UnknownKeyError if it names none.
-    """
+    """Return the unchecked issuer of a token; raise UnknownKeyError for none."""
     try:
         name = jwt.decode(token, options={"verify_signature": False})["iss"]
     except UNREADABLE:

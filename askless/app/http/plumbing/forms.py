@@ -72,10 +72,10 @@ def required_file(form: FormData, name: str) -> UploadFile:
     part = form.get(name)
     if isinstance(part, UploadFile):
         return part
-    raise missing_part(name, "must be a file of the form")
+    raise part_error(name, "must be a file of the form")
 
 
-def missing_part(name: str, rule: str) -> RequestValidationError:
+def part_error(name: str, rule: str) -> RequestValidationError:
     """Return the exception for a part of a body that breaks a rule."""
     return RequestValidationError(
         [{"type": "value_error", "loc": ("body", name), "ctx": {"error": rule}}]

@@ -11,7 +11,7 @@ from askless.app.http.plumbing.deps import After, At, Loaded, ReadDb
 from askless.app.pages.plumbing.frame import render
 from askless.app.records import PredictSession, SessionFilter
 from askless.app.service.sessions import lists
-from askless.app.words.wording import age_words
+from askless.app.words.wording import describe_age
 from askless.core.errors import Refusal, RefusedError
 
 router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
@@ -52,7 +52,7 @@ def show_sessions(
         "sessions.html",
         waiting=lists.cases(db, loaded, waiting),
         cases=lists.cases(db, loaded, others),
-        age=lambda since: age_words(at.now - since),
+        age=lambda since: describe_age(at.now - since),
         typed=typed,
         next=following,
     )

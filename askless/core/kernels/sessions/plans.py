@@ -17,7 +17,7 @@ from askless.core.kernels.sessions.prices import NO_GROUP, price_now, price_to_v
 
 
 @kernel
-def reserve(h, node, case, paths, prices, out_trail):
+def reserve_path(h, node, case, paths, prices, out_trail):
     """Reserve every open feature that a path may still read, and return their price.
 
     Each feature counts once, and a fee with the first of its group. Reserved features
@@ -51,12 +51,13 @@ def reserve(h, node, case, paths, prices, out_trail):
 
 
 @kernel
-def find_plan(case, ends, paths, prices, remaining):
+def compute_plan_length(case, ends, paths, prices, remaining):
     """Find the longest prefix that the remaining budget pays, whatever the answers.
 
-    ends: (n_hypotheses,), as from `follow`. For a tree, every open feature that its
-    path may still lead to is reserved. Returns the length of the prefix and the first
-    open feature that its paths (or that of the tree after it) need now (-1: none).
+    ends: (n_hypotheses,), as from `follow`. For a tree, every open feature that
+    its path may still lead to is reserved. Returns the length of the prefix and the
+    first open feature that its paths (or that of the tree after it) need now (-1:
+    none).
 
     Example: stumps on a, b, a and c at costs 3, 4 and 5; 8 remain.
         a: 3, 5 are left  |  b: 4, 1 is left  |  a: reserved, nothing to pay
@@ -83,7 +84,7 @@ def find_plan(case, ends, paths, prices, remaining):
         if nodes[node, ABOVE] < 0 and nodes[node, BELOW] < 0 and left[f] != OPEN:
             # Its one feature is reserved already.
             continue
-        total = reserve(h, node, reserved, paths, prices, trail)
+        total = reserve_path(h, node, reserved, paths, prices, trail)
         if total > remaining:
             return h, first
         remaining -= total

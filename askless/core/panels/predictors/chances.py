@@ -29,7 +29,7 @@ def to_logits(chances: FloatArray) -> FloatArray:
     return centred
 
 
-def mean_loss(logits: FloatArray, targets: IntArray, weights: FloatArray) -> float:
+def mean_log_loss(logits: FloatArray, targets: IntArray, weights: FloatArray) -> float:
     """Return the weighted mean log-loss of logits (n_rows, n_outputs)."""
     losses, _ = losses_and_gradients(logits, targets)
     return float(weights @ losses / weights.sum())

@@ -33,7 +33,8 @@ COMMANDS = {
         "Serve the API; on the embedded database migrate it first.",
     ),
     "worker": CommandEntry(
-        *("serving.service", "run_worker"), "Take trainings from the queue until SIGTERM."
+        *("serving.service", "run_worker"),
+        "Take trainings from the queue until SIGTERM.",
     ),
     "migrate": CommandEntry(
         *("serving.service", "migrate"),

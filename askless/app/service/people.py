@@ -48,7 +48,7 @@ def find_key(db: Transaction, person: Person) -> StoredKey | None:
 def renew_key_of(db: Transaction, person: Person, now: datetime) -> StoredKey:
     """Return a person's key with the name and rights that they have now.
 
-    One who comes for the first time gets it. Raises UnknownKeyError if it was revoked,
+    A new person gets a key. Raises UnknownKeyError if it was revoked,
     and RefusedError for a name that no provider may give.
     """
     new_key = make_key(person, now)

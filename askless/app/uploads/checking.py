@@ -95,7 +95,7 @@ def prepare_streamed(
 ) -> PreparedTable:
     """Check and prepare a table whose columns are read one at a time.
 
-    One that is in memory is coded at once, which is faster where there are few rows.
+    A table in memory is coded at once, which is faster where there are few rows.
     """
     if isinstance(table, HeldTable):
         return prepare_table(check_columns(table, spec), spec)

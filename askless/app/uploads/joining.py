@@ -40,8 +40,8 @@ def join_tables(
     """Return the rows of all tables in one arrow table.
 
     Columns in `typed`, whose type is known, may be numbers in one table and words in
-    another. Those in `required` must be in every table. Those in `unused` may hold
-    anything: they are missing where they hold no cells. In the column `askless_case`
+    another. Columns in `required` must be in every table. Columns in `unused` may hold
+    anything, and are missing where they hold no cells. In the column `askless_case`
     rows say which columns their table has not: a cell that nobody filled in says
     nothing of the row. Raises RefusedError with every broken rule.
     """
@@ -118,13 +118,11 @@ def join_column(tables: Sequence[NamedTable], name: str) -> Any:
         for table in tables
     ]
     kinds = [plain_type(part.type) for part in parts if part is not None]
-    to_common = {
-        all(map(is_numeric_type, kinds)): to_floats,
-        all(map(pa.types.is_boolean, kinds)): to_booleans,
-    }.get(True, to_texts)
-    kind = {to_floats: pa.float64(), to_booleans: pa.bool_()}.get(
-        to_common, pa.string()
-    )
+    to_common, kind = to_texts, pa.string()
+    if all(map(pa.types.is_boolean, kinds)):
+        to_common, kind = to_booleans, pa.bool_()
+    elif all(map(is_numeric_type, kinds)):
+        to_common, kind = to_floats, pa.float64()
     chunks, refusals = [], []
     for part, table in zip(parts, tables, strict=True):
         if part is None:

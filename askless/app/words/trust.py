@@ -86,9 +86,9 @@ def describe_aim(model: Model, session: Session) -> str:
 def describe_reliability(model: Model, state: State, prediction: Prediction) -> str:
     """Return how often a chance like the one now came true on held-out rows.
 
-    Of two classes the chance is that of the second, the positive one; of more it is
-    that of the predicted one. Held-out rows are those of the curve's largest budget
-    not above what is spent. "" where it has no such rows.
+    The chance is that of the positive class, with more than two classes that of the
+    predicted one. Held-out rows are those of the curve's largest budget not above what
+    is spent. "" where it has no such rows.
     """
     place = place_at(model.curve, state.spent)
     if model.curve is None or model.curve.predictive is None or place is None:

@@ -91,7 +91,7 @@ class AttemptsChild:
     def ask_to_stop(self) -> None:
         """Have the attempt in progress handed back at the end of its step.
 
-        One that still reads its table has nothing to hand over: its process ends.
+        An attempt that still reads its table has no results, so its process ends.
         """
         if self.child is not None:
             self.child.process.terminate()

@@ -203,7 +203,7 @@ class Worker:
     def send_heartbeat(self, attempt: HeldTraining) -> None:
         """Store a heartbeat; kill an attempt that is late, cancelled or superseded.
 
-        One miss is no reason yet: the attempt may have ended just now.
+        A single missed heartbeat is ignored: the attempt may just have ended.
         """
         most_s = self.settings.max_training_s
         with transaction(self.engine, attempt.training.tenant_id) as db:

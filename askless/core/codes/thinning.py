@@ -11,10 +11,10 @@ from askless.core.table.dataset import Dataset
 def thin_classes(dataset: Dataset, most: int) -> Dataset:
     """Return at most `most` rows, those of each class evenly spaced.
 
-    Half of the places are shared equally among the classes, so that a small class
-    keeps a larger share of its rows, possibly all of them. The other half is shared in
-    proportion to the rows that are left. Where a class loses rows, its other rows
-    weigh more, so that the total weight of each class stays.
+    Half of the places are shared equally among the classes, so that a small class keeps
+    a larger share of its rows, possibly all of them. The second half is shared in
+    proportion to the remaining rows. Where a class loses rows, its other rows weigh
+    more, so that the total weight of each class stays.
 
     Parameters
     ----------

@@ -205,7 +205,7 @@ class Incremental(TableReading):
         return targets
 
     def _store_learnt(self, model: Model, warnings: tuple[str, ...]) -> None:
-        """Set the attributes; those that `fit` alone can measure go."""
+        """Set the attributes; remove the importances, which only `fit` measures."""
         self.model_, self.ensemble_, self.curve_ = model, model.ensemble, None
         self.params_, self.warnings_ = BoostParams(**model.params), warnings  # type: ignore[arg-type]  # as read
         vars(self).pop("feature_importances_", None)

@@ -128,7 +128,7 @@ def rate_gain(gain, price, terms):
 def choose_affordable_look(posterior, part, offers, tables, terms):
     """Return the feature of the largest rate that is affordable, its gain and rate.
 
-    Of equal rates the first feature; -1 where none lowers the entropy.
+    The first feature wins a tie; -1 means that none lowers the entropy.
     """
     n_features = offers.is_open.shape[0]
     is_payable, falls = np.empty(n_features, np.bool_), np.empty(n_features)

@@ -26,7 +26,7 @@ N_CUTS = 12
 def draw_shares(size, state):
     """Draw numbers from [0, 1) and advance the state, uint64 (1,).
 
-    All at once: arrays wrap around silently, single numbers warn where uncompiled.
+    Arrays wrap around silently; single numbers would warn in uncompiled code.
     """
     states = state + GAMMA * np.arange(size + 1).astype(np.uint64)
     state[0] = states[size]

@@ -52,8 +52,8 @@ def cell_of(value, idx, cells):
 def code_cells(values, is_known, cells, out_cells):
     """Write the cell of each value, -1 for none.
 
-    values: (n_rows, n_features); is_known: (n_features,). Of a category the cell after
-    those of its codes is for all others. out_cells: int64 (n_rows, n_features).
+    values: (n_rows, n_features); is_known: (n_features,). A category has one more cell,
+    for all other codes. out_cells: int64 (n_rows, n_features).
     """
     for row in range(values.shape[0]):
         for idx in range(values.shape[1]):

@@ -235,7 +235,7 @@ class Ensemble(Derived):
     def readers(self) -> tuple[IntArray, IntArray]:
         """Hypotheses sorted by the feature they read: starts, and positions.
 
-        Those that read feature f are positions[starts[f] : starts[f + 1]]. `starts` is
+        positions[starts[f] : starts[f + 1]] read feature f. `starts` is
         (n_features + 1,); `positions` has an entry for each hypothesis and feature.
         """
         by_feature: list[list[int]] = [[] for _ in self.catalogue.features]

@@ -91,7 +91,7 @@ class Curve:
     def find_significantly_better(self, place: int) -> int | None:
         """Return the position of a smaller budget with a significantly lower error.
 
-        Of several the one of least calibrated error; None where there is none. Its
+        The budget of least calibrated error is chosen; None: there is none. Its
         error is lower by more than one standard error of the difference of two shares
         of independent rows. The rows are the same, so the true standard error is
         smaller: the test is conservative. Where errors have costs, the expected cost at

@@ -73,7 +73,7 @@ class Growing(NamedTuple):
 def fit_tables(
     rows: CountedRows, seed: int, row_idxs: IntArray | None = None
 ) -> PartTables:
-    """Return tables of some rows, by default all, of the parts of a gate, and so on.
+    """Return tables of some rows, by default all, for the parts of nested gates.
 
     The widest parts come first, until there are `MOST_PARTS`.
     """
@@ -131,7 +131,7 @@ def split_by_gate(
 ) -> Iterator[tuple[int, Growing, PartTable]]:
     """Yield the way, the part to grow and the tables of each part of a gate.
 
-    `number` is that of the first of them. A part of too few rows has none.
+    `number` is that of the first part. A part of too few rows has no tables.
     """
     used = (*above.used, *gate.offer)
     for way in range(gate.split.n_parts):
@@ -149,7 +149,7 @@ def split_by_gate(
 def choose_gate(rows: CountedRows, growing: Growing, seed: int) -> Candidate | None:
     """Return the gate of a part that gains most on held-out rows, or None.
 
-    Quick tables rank all of them, and interpolated ones judge the best.
+    Quick tables rank all gates, and interpolated tables judge the best.
     """
     if growing.row_idxs.size < 2 * LEAST_ROWS:
         return None

@@ -225,7 +225,7 @@ def average_differences(
 ) -> tuple[float, float]:
     """Return the mean of paired differences and its standard error.
 
-    All are (n_rows,); `weights` sum to 1. A row group counts as one case.
+    All arguments are (n_rows,); `weights` sum to 1. A row group counts as one case.
     """
     mean = float(gaps @ weights)
     sums = np.bincount(row_groups, weights * (gaps - mean))

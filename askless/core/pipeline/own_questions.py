@@ -153,7 +153,7 @@ def policy_under_budget(ranges: Sequence[BudgetRange], budget: int | None) -> st
 def limit_asking(ensemble: Ensemble) -> Ensemble:
     """Return the ensemble; out of force own questions read what panels read alone.
 
-    So a model needs no feature that no session asks by default.
+    A model then needs no feature that no session asks by default.
     """
     ladder = ensemble.panels
     is_on = any(policy_range.policy == OWN for policy_range in ensemble.ranges)

@@ -249,7 +249,7 @@ def compute_empty_z(table: SelectionTable) -> float:
     -----
     The best constant F = 1/2 ln(p_+ / p_-) gives E[exp(-yF)] = 2 sqrt(p_+ p_-), and
     so do any learner's hypotheses on the empty subset. Z' is the same, since all rows
-    have one description. Of several outputs the mean.
+    have one description. With several outputs it is their mean.
     """
     shares = np.clip(table.weights @ (table.signs > 0), 0.0, 1.0)
     return float((2 * np.sqrt(shares * (1 - shares))).mean())

@@ -134,7 +134,8 @@ def relative_logits(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the least and greatest logit of each class, minus that of the label.
 
-    Both are (n_classes,). `ends` (2, n_classes) are the same differences of votes.
+    Both results are (n_classes,). `ends` (2, n_classes) are the same differences of
+    votes.
     """
     shares = reachable_knots(share)[:, None]
     scores = np.broadcast_to(ends, (shares.size, *ends.shape))

@@ -87,8 +87,8 @@ def make_certificate(ensemble: Ensemble, state: State) -> Certificate:
     fixed sequence testing: rows of the folds order the rules, and rows set aside test
     them in this order, up to the first that fails. The hypothesis that a rule errs too
     often in some open stratum is tested by the largest of the strata's exact binomial
-    p-values (Berger 1982), which needs no correction for several strata. Of the rules
-    that pass, the one that spends least is used.
+    p-values (Berger 1982), which needs no correction for several strata. The passing
+    rule that spends least is used.
     """
     alpha, delta = state.stop.disagreement, state.stop.delta
     assert alpha is not None, "a certificate is asked for"

@@ -103,7 +103,7 @@ def uniforms_at(seed: int, stream: int, place: int) -> np.random.Generator:
 def list_other_purchases(position: Position, policy_idx: int | None) -> list[int]:
     """Return the open features that what remains pays, one for each purchase.
 
-    A bundle is its first open member. What the policy itself asks is left out.
+    A bundle is its first open member. The policy's own question is left out.
     """
     catalogue = position.ensemble.catalogue
     # Exploration is free to buy what is not worth it.
@@ -130,7 +130,7 @@ def is_explored(state: State) -> bool:
 def compute_propensity(ensemble: Ensemble, state: State) -> float | None:
     """Return the chance with which a session's present question is asked.
 
-    Of an exploratory question it is the chance given what the policy itself would ask.
+    For an exploratory question it is the chance given the policy's own question.
     None: there is no question, or the policy doesn't know the chance.
     """
     if state.next_feature_idx is None:

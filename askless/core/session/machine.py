@@ -245,7 +245,7 @@ def reverse(ensemble: Ensemble, state: State, feature_idx: int) -> State:
 def stop(state: State, reason: StopReason = "client_stopped") -> State:
     """End a session from outside (`client_stopped` or `expired`).
 
-    One that has ended already keeps its reason.
+    A session that has ended already keeps its reason.
     """
     assert reason in ("client_stopped", "expired")
     if state.is_ended:

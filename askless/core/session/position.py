@@ -201,7 +201,7 @@ class Position:
 
     @cached_property
     def kept(self) -> dict[str, Any]:
-        """What a policy found and will ask for again, by its own words."""
+        """Results that policies cache for this position, by their own keys."""
         return {}
 
     @cached_property
@@ -240,7 +240,7 @@ class Position:
 
     @cached_property
     def _reach(self) -> kernels.Reach:
-        """What may still come; pending features, and the rest of bundles, unasked."""
+        """Features that may still come: open, pending, and the rest of bundles."""
         catalogue = self.ensemble.catalogue
         is_affordable = self.is_affordable
         is_coming = self.case.status == kernels.PENDING
@@ -252,7 +252,7 @@ class Position:
 def cached_once(compute: Callable[[Position], Found]) -> Callable[[Position], Found]:
     """Make a function of a position compute once for each position.
 
-    What it returns must follow from what is known and paid, not from what was decided.
+    The result must follow from what is known and paid, not from decisions.
     """
     word = compute.__qualname__
 

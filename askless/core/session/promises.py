@@ -36,9 +36,8 @@ def make_promise(
     With E(b) the error of the model's curve under the largest budget not above b, the
     error at the end is E(limit), the same in the whole session; the limit is what the
     session spends of its budget (`compute_limit`). The error of a state is E(p), p the
-    price of what its prediction reads, all bought anew. What was known at the start
-    adds to the limit what it would have cost. An error is never below the one that is
-    promised for later.
+    price of what its prediction reads, all bought anew. The cost of the features known
+    at the start is added to the limit. An error is never below a later one.
     """
     state, ensemble = position.state, position.ensemble
     budget = position.limit

@@ -185,8 +185,8 @@ def compute_prospect(
 ) -> Prospect | None:
     """Return how far one answer alone may move the prediction; None: not at all.
 
-    Of two classes the second one's probability, of more that of the class predicted
-    now. Values are those that the model tells apart, of numbers some of them.
+    The probability is that of the second of two classes, else of the predicted class.
+    Values are those that the model tells apart, of numbers some of them.
     """
     policy, position = POLICIES[state.policy], Position.of(ensemble, state)
     now = machine.forecast(ensemble, state).probabilities

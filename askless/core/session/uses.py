@@ -35,12 +35,12 @@ def refuse_useless(ensemble: Ensemble, before: State, after: State) -> None:
 def can_use(ensemble: Ensemble, state: State, feature_idx: int) -> bool:
     """Return whether the answer of an open feature could change what is predicted.
 
-    `observe` refuses to charge one that could not. The feature asked always can.
+    `observe` refuses to charge useless answers. The feature asked is always of use.
     """
     members = features_of_price(ensemble.catalogue, feature_idx)
     if state.next_feature_idx in members:
         return True
-    # That it is known decides, and hardly which value it has.
+    # Any value will do: what counts is that the feature is known.
     answer = Answer(feature_idx, "value", 0.0)
     # Without a budget, since the answer may be too dear; with it again for the policy.
     after = take_answer(ensemble.catalogue, replace(state, budget=None), answer)

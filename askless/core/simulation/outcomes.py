@@ -46,8 +46,7 @@ def simulate_each(
     """Simulate a session for each row, under its own budget.
 
     `limits` (n_rows) are in micro-units, None: unlimited. Rows of one budget are
-    simulated together, all with the same `policy`, `aim` and `spend`, as in
-    `simulate`.
+    simulated together, all with the same `policy`, `aim` and `spend`, as in `simulate`.
     """
     n_rows, n_classes = rows.values.shape[0], len(ensemble.classes)
     shape = (n_rows, n_classes) if ensemble.is_multilabel else (n_rows,)

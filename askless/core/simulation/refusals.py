@@ -71,7 +71,7 @@ def measure_refusals(
 def ignore_missing(ensemble: Ensemble, feature_idx: int) -> Ensemble:
     """Return an ensemble that learns nothing from a missing value of a feature.
 
-    So a missing cell is played as a refused answer.
+    A missing cell is then played as a refused answer.
     """
     if ensemble.panels is None:
         return ensemble

@@ -108,9 +108,9 @@ def play_silently(rivals: Rivals, case: ClosedCase) -> SilentPlay:
     Notes
     -----
     The losses are those of both models' labels given *all* that was learnt of the case.
-    So each case has them, and they are paired. The answers were chosen by the champion,
-    or by whoever led the case: that favours the champion, if anybody. What the
-    challenger would have learnt by other questions does not count for it.
+    Each case then has both losses, and they are paired. The answers were chosen by the
+    champion, or by whoever led the case: that favours the champion, if anybody. Answers
+    to other questions of the challenger don't count for it.
 
     The spends are those of both models' own sessions under the budget of the case. They
     are known only where the log has all their answers (`replay_case`), so on cases on
@@ -192,8 +192,8 @@ def compare_spends(
 def log_case(state: State) -> AnswerLog:
     """Return what a session knows of its case.
 
-    A value that was corrected counts as corrected, one known at the start too. What was
-    ordered and has not come stays ordered.
+    A value that was corrected counts as corrected, one known at the start too. Pending
+    results stay ordered.
     """
     known = {idx: state.values[idx] for idx in state.known}
     charged = dict.fromkeys(range(len(state.outcomes)), 0)
@@ -216,7 +216,7 @@ def match_case(
 ) -> AnswerLog:
     """Return the log of a case by the features of another catalogue.
 
-    Features are matched by name. Those that the other catalogue lacks, or has with
+    Features are matched by name. Features that the other catalogue lacks, or has with
     another type, are left out.
 
     Parameters

@@ -22,7 +22,7 @@ def read_target(
 ) -> tuple[tuple[ClassLabel, ...], IntArray, list[Refusal]]:
     """Read the classes in the order of their labels, and the class of each row.
 
-    Of two classes the second is the positive one.
+    The second of two classes is the positive one.
     """
     cells = to_text_cells(column)
     refusals = []

@@ -23,7 +23,7 @@ def read_weights(
 ) -> tuple[FloatArray, float, list[Refusal]]:
     """Read the weights of the rows, scaled to sum to 1, and their mean before that.
 
-    All are 1 without a column, and where there are refusals.
+    All weights are 1 without a column, and where there are refusals.
     """
     values, refusals = read_raw_weights(columns, spec, n_rows)
     if not refusals and not values.any():

@@ -133,7 +133,7 @@ def boost(
     -----
     alpha = 1/2 ln((1 + gamma)/(1 - gamma)), gamma clipped at 1 - 1e-9. With missing
     values gamma = W+ - W- and Z <= sqrt(1 - gamma^2) (Schapire and Singer 1999);
-    `speedboost` takes alpha = 1/2 ln(W+/W-). Of several classes it is AdaBoost.MH
+    `speedboost` takes alpha = 1/2 ln(W+/W-). With several classes it is AdaBoost.MH
     (Kegl and Busa-Fekete 2009, Figure 1). None of the choices depends on a budget, so
     one run serves every budget: Algorithm 1 of Huang et al. (2015) with budget B is
     the longest prefix whose features B can pay.

@@ -177,7 +177,7 @@ def grow_cascade(
 ) -> Iterator[Round]:
     """Boost a cascade, one hypothesis a round, stage after stage.
 
-    Of two classes the second is the one to detect. There are at most `stages` stages of
+    The second of two classes is the one to detect. There are at most `stages` stages of
     at most `rounds` rounds; each must keep `detection` of the second class and pass at
     most `false_alarm` of the first, on held-out rows that reached it. `done` and
     `is_strict` are as in `askless.core.training.algorithms.grow_ensemble`. Rounds are
@@ -200,8 +200,8 @@ def grow_cascade(
     are rejected, trained on or held out.
 
     A row on which no hypothesis of a stage votes, since all that they read is missing,
-    passes it, as a session without these answers goes on. That is ours: Viola and Jones
-    have no missing values.
+    passes it, as a session without these answers goes on. This rule is ours: Viola and
+    Jones have no missing values.
     """
     tracker = StageTracker(dataset, params)
     if is_strict and tracker.is_over:

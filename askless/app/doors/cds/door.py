@@ -184,7 +184,7 @@ Using = Annotated[HookContext, Depends(get_context)]
 def list_services(db: ReadDb, loaded: Loaded) -> Json:
     """List the services: two for each model that knows codes of Observations."""
     services: list[Json] = []
-    for head in list_names(db):
+    for head in list_newest_heads(db):
         name = head.name if PLAIN.fullmatch(head.name) else head.id
         catalogue = models.load(db, loaded, name).ensemble.catalogue
         if map_codes(catalogue):
@@ -194,7 +194,7 @@ def list_services(db: ReadDb, loaded: Loaded) -> Json:
     return {"services": services}
 
 
-def list_names(db: Transaction, most: int = MOST_MODELS) -> list[ModelHead]:
+def list_newest_heads(db: Transaction, most: int = MOST_MODELS) -> list[ModelHead]:
     """Return the newest version of each name; many versions of one hide no other."""
     heads: dict[str, ModelHead] = {}
     after: str | None = None

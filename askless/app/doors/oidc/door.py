@@ -132,7 +132,7 @@ class Provider:
     async def read(self, token: str) -> dict[str, Any]:
         """Return what a token says, as `find_caller` does.
 
-        One that is older than a sign-in lasts is refused: its groups may have changed.
+        A token older than a sign-in lasts is refused: its groups may have changed.
         """
         # Before anything is fetched for a stranger.
         if named_issuer(token) != self.address:

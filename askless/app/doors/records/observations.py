@@ -137,9 +137,9 @@ def names_other_patient(resource: Json, patient_id: str | None) -> bool:
 
 
 def effective_time(resource: Json) -> str:
-    """Return when an Observation was true of the patient, as it says it; "": unsaid.
+    """Return the time at which an Observation was true; "" if it has none.
 
-    When it was issued counts only where it says nothing of that, readable or not.
+    The time of issue counts only if there is no effective time, not even a wrong one.
     """
     period = resource.get("effectivePeriod")
     period = period if isinstance(period, dict) else {}

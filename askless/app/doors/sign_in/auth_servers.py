@@ -108,7 +108,7 @@ class AuthServer:
     async def learn(self) -> Known:
         """Return what is known of the server; raise FlowError if it can't be used.
 
-        What was known before goes on while the server is away.
+        Earlier metadata stay in use while the server is away.
         """
         if self.is_fresh():
             assert self.known is not None

@@ -100,7 +100,7 @@ def add_failure_page(app: FastAPI) -> None:
 async def show_failure(request: Request, error: Exception) -> Response:
     """Show why a sign-in failed, with the ways to try again.
 
-    Whom a provider knows and we don't may leave there, to come as somebody else.
+    A person whom we don't know can sign out at the provider and try another account.
     """
     assert isinstance(error, FlowError)
     path, ways = request.url.path, request.app.state.sign_in_ways

@@ -141,8 +141,8 @@ class Records:
 def is_recent(resource: Json, now: datetime) -> bool:
     """Return whether a result is of the last day; record systems may give others.
 
-    One of a whole day may be of any moment of it, wherever on earth that was. One of
-    the future is wrong, but for clocks that differ.
+    A result dated by day may be from any time zone. A result of the future is refused,
+    except within the difference of clocks.
     """
     at = effective_time(resource)
     since, latest = (now - SPAN).timestamp(), (now + CLOCKS).timestamp()
@@ -182,9 +182,9 @@ def add_to(app: FastAPI) -> None:
 
 
 def make_ehr(name: str, setting: SmartServer, site: str) -> Ehr:
-    """Return a record system. Browsers come back to an address for it alone.
+    """Return a record system, to whose own address browsers come back.
 
-    So no record system can have us send it what another one gave.
+    No record system can then receive what another one gave us.
     """
     base = setting.fhir.rstrip("/")
     registration = Registration(

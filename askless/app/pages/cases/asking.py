@@ -126,7 +126,7 @@ def draw_chances(view: Any) -> tuple[str, str] | None:
 def order_classes(ensemble: Ensemble, classes: Sequence[Any]) -> list[Any]:
     """Return the classes' chances: of two the positive one first, else the likeliest.
 
-    So the bar of a class of two keeps its place while answers come in.
+    With two classes each bar then keeps its place while answers come in.
     """
     if len(ensemble.classes) != 2:
         return list(classes)

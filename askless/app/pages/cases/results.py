@@ -113,7 +113,7 @@ def has_other_open(ensemble: Ensemble, state: State) -> bool:
 def map_fees(bill: LedgerPage, opened: OpenSession) -> dict[str, tuple[str, float]]:
     """Return the group and the fee that a charge includes, by the entry's id.
 
-    If the charge with a fee was reversed, the next one of its group has the fee.
+    If a charge with a fee is reversed, the next charge of its group has the fee.
     """
     catalogue = opened.model.ensemble.catalogue
     groups = {priced.name: priced for priced in catalogue.groups if priced.fee}

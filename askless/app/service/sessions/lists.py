@@ -50,7 +50,7 @@ def find_referred(
 ) -> PredictSession | None:
     """Return the newest session of a reference, which is locked in any case.
 
-    So of callers who start a session where there is none one does.
+    If several callers start a session of one reference at once, only one is started.
     """
     sessions.lock_reference(db, client_ref)
     referred = rows(db, 1, None, at, SessionFilter(None, None, client_ref)).items

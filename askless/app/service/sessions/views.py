@@ -28,12 +28,12 @@ from askless.core.session.state import Forecast, Question, State
 from askless.core.session.steps import compute_prospect, reported_class, trace_answers
 
 
-def model_of(session: PredictSession, name: str) -> bodies.ModelRef:
+def model_reference(session: PredictSession, name: str) -> bodies.ModelRef:
     return bodies.ModelRef(id=session.model_id, name=name)
 
 
 def summary_of(session: PredictSession, model_name: str) -> bodies.SessionSummary:
-    model = model_of(session, model_name)
+    model = model_reference(session, model_name)
     return bodies.SessionSummary.of(session, model=model, budget=session)
 
 
@@ -41,7 +41,7 @@ def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
     """Return the body of a session whose answers were erased; it keeps the amounts."""
     return bodies.Session.of(
         session,
-        model=model_of(session, model_name),
+        model=model_reference(session, model_name),
         budget=session,
         question=None,
         prediction=None,
@@ -73,7 +73,7 @@ def view_of(
     return bodies.Session.of(
         session,
         state,
-        model=model_of(session, model.name),
+        model=model_reference(session, model.name),
         budget=session,
         question=None if question is None else question_of(ensemble, state, question),
         prediction=prediction_of(ensemble, state),

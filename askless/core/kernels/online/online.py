@@ -109,7 +109,7 @@ def compute_voting_share(alphas, shares, sides):
 def compute_signed_weights(signed, patience, out_pulls, out_losses):
     """Replace scores by the signed weights that they leave a row, and note the losses.
 
-    Both by the logistic loss; out_pulls (n_speeds + 1, n_outputs).
+    Weights and losses are logistic; out_pulls: (n_speeds + 1, n_outputs).
     """
     n_speeds = out_losses.size
     for speed in range(n_speeds + 1):

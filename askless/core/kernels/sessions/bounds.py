@@ -84,8 +84,8 @@ def is_silent(node, nodes, may_come):
 def bound_each(case, paths, reach, segments, scores, is_plan):
     """Return how far each hypothesis moves the bounds, and how many of them count.
 
-    Returns float64 (n_hypotheses,) twice, for the least and the greatest score. Of the
-    stumps on a feature the first brings its own bounds, the next what it changes.
+    Returns float64 (n_hypotheses,) twice, for the least and the greatest score. The
+    first stump on a feature brings its own bounds, later ones what they change.
     """
     roots, nodes, cuts, _, _ = paths
     starts, segment_cuts = segments

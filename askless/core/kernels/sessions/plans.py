@@ -54,10 +54,9 @@ def reserve_path(h, node, case, paths, prices, out_trail):
 def compute_plan_length(case, ends, paths, prices, remaining):
     """Find the longest prefix that the remaining budget pays, whatever the answers.
 
-    ends: (n_hypotheses,), as from `follow`. For a tree, every open feature that
-    its path may still lead to is reserved. Returns the length of the prefix and the
-    first open feature that its paths (or that of the tree after it) need now (-1:
-    none).
+    ends: (n_hypotheses,), as from `follow`. For a tree, every open feature that its
+    path may still lead to is reserved. Returns the length of the prefix and the first
+    open feature that its paths (or that of the tree after it) need now (-1: none).
 
     Example: stumps on a, b, a and c at costs 3, 4 and 5; 8 remain.
         a: 3, 5 are left  |  b: 4, 1 is left  |  a: reserved, nothing to pay

@@ -231,7 +231,7 @@ class PanelLadder(Arrays, Derived):
         """Return the log odds of rows by a panel; (..., n_features), (n_features,).
 
         The known features are the same in all rows: they have a value, or a missing
-        cell that is information. The others are hidden.
+        cell that is information. All other features are hidden.
         """
         panel = self.panels[number]
         is_lacking = self.members[number] & ~is_known[: self.n_read]
@@ -279,7 +279,7 @@ class PanelLadder(Arrays, Derived):
 
         return lru_cache(maxsize=MAX_KEPT)(find)
 
-    def choose_next(self, is_known: BoolArray, ahead: Sequence[int]) -> int:
+    def next_predictor(self, is_known: BoolArray, ahead: Sequence[int]) -> int:
         """Return the next panel that predicts as features become known.
 
         `ahead` lists the features in order. If the panel never changes, it is that of

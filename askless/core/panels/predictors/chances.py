@@ -58,7 +58,7 @@ def losses_and_gradients(
 def is_significantly_less(losses: FloatArray, others: FloatArray) -> bool:
     """Return whether `losses` are lower than `others` by over one standard error.
 
-    Both are (n_rows,), of the same rows; the error is that of the mean difference.
+    Losses are paired, (n_rows,); the standard error is that of their mean difference.
     """
     gains = others - losses
     return float(gains.mean()) > float(gains.std()) / math.sqrt(gains.size)

@@ -91,8 +91,7 @@ def fit_kernel(
     """Fit a kernel ridge regression, by random features, to columns of rows.
 
     `columns` (n_rows, n_columns) are standardised. The loss is squared error on +1 and
-    -1 for each output. Of the penalties tried, the one of least held-out log-loss after
-    Platt's link is kept.
+    -1 for each output. The penalty of least held-out log-loss by Platt's link is kept.
     """
     stretched = columns * basis.stretches
     width = WIDTH * sample_median_distance(stretched)
@@ -186,7 +185,7 @@ def fit_logistic(
 ) -> HeldOutRidge:
     """Fit a ridge logistic regression to the columns (n_rows, n_columns) of rows.
 
-    Of the penalties tried, the one of least held-out log-loss is kept.
+    The penalty of least held-out log-loss is kept.
     """
     least, best, last = math.inf, None, None
     # `last` starts each fit where the one before ended, which is near.

@@ -120,7 +120,7 @@ def check_rows_to_learn(columns: Columns, model: Model, n_rows: int) -> list[str
 def read_rows_to_learn(columns: Columns, model: Model, n_rows: int) -> LearntRows:
     """Return rows for `Learning`; raise RefusedError with every broken rule.
 
-    Those of weight 0 are left out.
+    Rows of weight 0 are left out.
     """
     values = np.full((n_rows, len(model.ensemble.catalogue.features)), np.nan)
     refusals: list[Refusal] = []

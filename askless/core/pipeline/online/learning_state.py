@@ -28,7 +28,7 @@ OWN_SLOPE = 0.5
 def plain_calibrations(n_outputs: int) -> tuple[tuple[str, Calibration], ...]:
     """Return the calibrations by which online boosting itself turns votes to chances.
 
-    For two classes 1/(1 + exp(-F)), by each policy that serves it. Of several classes
+    For two classes 1/(1 + exp(-F)), by each policy that serves it. With several classes
     it is the plain link.
     """
     if n_outputs > 1:

@@ -68,13 +68,13 @@ class FlowNode:
 def compute_flow(
     ensemble: Ensemble, budget: int | None, bounds: FlowBounds | None = None
 ) -> FlowNode:
-    """Return the questions of a session, and what is asked after which answers.
+    """Return the tree of a session's questions: what is asked after which answers.
 
     Answers lead the same way where the next question, or the reason for none, and the
-    label are the same. What comes after several such answers is computed for one of
-    them, that of median chance. In a bundle only the first feature's answers are
-    distinguished; the others are typical values. The tree grows level by level, until
-    the next question's answers might be too many.
+    label are the same. The tree below several such answers is computed for the answer
+    of median chance. In a bundle only the first feature's answers are distinguished;
+    the others are typical values. The tree grows level by level, until the next
+    question's answers might be too many.
 
     Parameters
     ----------

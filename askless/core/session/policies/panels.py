@@ -110,7 +110,7 @@ class PanelPolicy(OddsPolicy):
     def choose_panel(self, position: Position) -> int:
         """Return the number of the panel to buy, the one of least expected loss.
 
-        Of several it is the preferred one.
+        Ties go to the preferred panel.
         """
         return int(np.argmin(compute_expected_losses(position)))
 
@@ -123,7 +123,7 @@ class PanelPolicy(OddsPolicy):
         ladder, is_known = ladder_of(position.ensemble), mark_known(position)
         ahead = [feature_idx, *self.list_askable(position)]
         now = ladder.best_panel(is_known)
-        after = ladder.choose_next(is_known, ahead)
+        after = ladder.next_predictor(is_known, ahead)
         aim = ladder.panels[self.choose_panel(position)]
         whole = ladder.panels[now].loss - aim.loss
         if after == now or whole <= 0:
@@ -205,7 +205,7 @@ class PanelPolicy(OddsPolicy):
     ) -> Iterator[tuple[Branch, bool]]:
         """Yield groups of rows under a budget, and whether their sessions end there.
 
-        Of the rows at one position, those that end come first, then those that go on.
+        At one position the rows that end come first, then the rows that go on.
         `column` is the position of the budget in `cases.budgets`.
         """
         nobody = np.zeros(simulated.values.shape[1], np.int64)

@@ -203,8 +203,8 @@ class OnlineBooster:
         """Return the weak learners with their alphas, all positive.
 
         Features come by the sum of their learners' |alpha| per price, the greatest
-        first, since learners stay where they were added, and the truth changes. So the
-        policy `ordered` spends on what counts now.
+        first, since learners stay where they were added, and the truth changes. The
+        policy `ordered` then spends on what counts now.
         """
         state, alphas = self.state, average_alphas(self.state)
         n_learners = int(state.counts[kernels.N_LEARNERS])

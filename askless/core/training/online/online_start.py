@@ -61,8 +61,8 @@ def compute_first_cuts(
 ) -> list[FloatArray]:
     """Return cuts between the values of the first rows, and every known category.
 
-    Of more values than `n_slots` the cuts are quantiles. `values` (n_samples,
-    n_features), NaN where missing.
+    If a feature has more than `n_slots` values, its cuts are quantiles. `values`
+    (n_samples, n_features), NaN where missing.
     """
     cuts = []
     for feature, column in zip(catalogue.features, values.T, strict=True):

@@ -110,7 +110,7 @@ def scan_sums(
     -----
     The edge of a stump with the best votes is sum_l |sum_i w_il y_il phi(x_i)| (Kegl
     and Busa-Fekete 2009, eq. 6 and 7). Missing values abstain, phi = 0. A class that
-    no vote helps is voted against. Of equal cuts on a feature the lowest is taken.
+    no vote helps is voted against. The lowest of equally good cuts is taken.
     """
     kernel = kernels.scan_parallel if sums.size >= PARALLEL_SUMS else kernels.scan
     kernel(sums, binned.coded, lanes, look, best)

@@ -136,7 +136,7 @@ class Askless(FastAPI):
 
 
 def telemetry_options(settings: Settings) -> TelemetryConfig:
-    """Return what FastAPI sends by OpenTelemetry: nothing unless the settings say so.
+    """Return the options of OpenTelemetry, off unless the settings turn it on.
 
     Never logs: they carry messages of exceptions, which may repeat a feature's value.
     """

@@ -88,7 +88,7 @@ class Connection:
             await self.wait_or_raise(response, tries)
 
     def unreachable(self, error: Exception) -> ServiceUnreachable:
-        """Return what a failure of the connection is raised as."""
+        """Return the exception for a failure of the connection."""
         reason = str(error) or type(error).__name__
         raised = ServiceUnreachable(self.address, reason)
         raised.__cause__ = error

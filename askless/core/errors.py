@@ -63,7 +63,7 @@ class RefusedError(CoreError, ValueError):
         super().__init__("\n".join(str(refusal) for refusal in self.refusals))
 
     def __reduce__(self) -> tuple[type["RefusedError"], tuple[tuple[Refusal, ...]]]:
-        """Return what makes it again, in another process."""
+        """Return the parts from which another process unpickles the error."""
         return RefusedError, (self.refusals,)
 
 

@@ -76,7 +76,7 @@ def list_policies(ensemble: Ensemble, played: Conditions) -> str:
 
 
 def list_promised_errors(ensemble: Ensemble, played: Conditions) -> list[float | None]:
-    """Return what the first question promises for the end; None: nothing.
+    """Return the final error that the first question promises; None: none.
 
     Where no question is asked it is the error now. All rows begin in the same state.
     """

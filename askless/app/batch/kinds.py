@@ -116,7 +116,7 @@ def compute_learning(model: Model, source: RowSource, order: object) -> Computin
 
 
 def report_to_json(report: LearningReport) -> dict[str, Any]:
-    """Return what rows have changed as JSON-able values."""
+    """Return the report of a learning as JSON-able values."""
     errors = {
         "error": report.error,
         "recent_error_before": report.before,

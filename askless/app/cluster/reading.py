@@ -57,7 +57,7 @@ def deal_rows(
     row_idxs: IntArray | None,
     ends: Sequence[int],
 ) -> Iterator[RowsToRead]:
-    """Yield what each shard reads: its share, by `ends`, of `row_idxs` (None: all)."""
+    """Yield the rows of each shard: a share, by `ends`, of `row_idxs` (None: all)."""
     for start, stop in pairwise(ends):
         if row_idxs is None or start == stop:
             yield RowsToRead(table, features, cuts, start, stop)

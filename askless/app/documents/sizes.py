@@ -72,7 +72,7 @@ def list_structured_hints(kind: Any) -> dict[str, Any]:
 
 @cache
 def list_size_notes(hint: Any) -> tuple[Each | Below, ...]:
-    """Return what a type declares of its values; of `X | None` that of X."""
+    """Return the size declarations of a type; for `X | None` those of X."""
     if get_origin(hint) is Annotated:
         return tuple(note for note in get_args(hint) if isinstance(note, Each | Below))
     arms = get_args(hint) if get_origin(hint) in (Union, UnionType) else ()

@@ -54,7 +54,7 @@ class ChildLimits:
     noun: str = "table"
 
     def explain(self, lost: ChildLostError) -> CoreError:
-        """Return what the death of a child means: which limit it passed, if any."""
+        """Return the error that explains a child's death, such as a limit passed."""
         if lost.is_out_of_time:
             return self.time_error()
         return self.memory_error() if lost.is_out_of_memory else lost

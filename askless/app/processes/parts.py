@@ -143,7 +143,7 @@ class PartProcesses:
 def choose_runner(
     table: BinnedTable, spec: TrainingSpec, n_processes: int | None = None
 ) -> RunParts:
-    """Return what runs the parts of a training; None: in as many processes as pay.
+    """Return the runner of a training's parts; `n_processes` None: as many as pay.
 
     Boosting uses all cores by itself; choosing and fitting panels takes long and uses
     hardly more than one. Rows that are elsewhere serve one part at a time.

@@ -160,7 +160,7 @@ def end_challenge(
 
 
 def list_plays(db: Transaction, challenge_id: str) -> list[StoredPlay]:
-    """Return what both models came to on each case, in the order counted."""
+    """Return both models' losses and spends on each case, in the order counted."""
     query = sa.select(*PLAYED).where(
         is_own(challenge_cases), challenge_cases.c.challenge_id == challenge_id
     )
@@ -206,7 +206,7 @@ def find_first_training(db: Transaction, training_id: str) -> str:
 def select_new(
     db: Transaction, challenge: StoredChallenge, session_ids: Collection[str]
 ) -> set[str]:
-    """Return those sessions that began after the cut and are not counted yet."""
+    """Return the ids of sessions that began after the cut and are not counted yet."""
     counted = sa.exists().where(
         challenge_cases.c.challenge_id == challenge.id,
         challenge_cases.c.session_id == sessions.c.id,

@@ -125,7 +125,7 @@ def find_head(db: Transaction, key: str) -> ModelHead | None:
 
 
 def get_newest_head(db: Transaction, key: str) -> ModelHead:
-    """Return what `get_head` finds; of a bare name the newest version."""
+    """Return a model as `get_head` does, but for a bare name the newest version."""
     # A version first, as in `find_head`.
     head = find_by_key(db, key) or next(iter(list_versions(db, key)), None)
     return head or get_head(db, key)
@@ -153,7 +153,7 @@ def find_by_version(db: Transaction, key: str) -> ModelHead | None:
 
 
 def get_head(db: Transaction, key: str) -> ModelHead:
-    """Return what `find_head` finds; else raise NotFoundError with the nearest name."""
+    """Return a model found by `find_head`; else raise NotFoundError with a hint."""
     head = find_head(db, key)
     if head is not None:
         return head

@@ -92,7 +92,7 @@ def erase(db: Transaction, seen: PredictSession, now: datetime) -> None:
 
 
 def lock_unerased(db: Transaction, session_ids: Collection[str]) -> set[str]:
-    """Return those of some sessions that are not erased, locked against erasure."""
+    """Lock sessions against erasure; return the ids of those not erased yet."""
     query = sa.select(sessions.c.id).where(
         is_own(sessions),
         sessions.c.id.in_(session_ids),

@@ -65,7 +65,7 @@ class Purchase(NamedTuple):
 
 
 def list_purchases(model: Model, budget: int | None) -> list[Purchase]:
-    """Return what a session buys whose answers are all middle values."""
+    """Return the purchases of a session whose answers are all middle values."""
     purchases, spent = [], 0
     for question in outline(model.ensemble, budget):
         before, spent = error_at_spend(model.curve, spent), spent + question.price

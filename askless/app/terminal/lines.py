@@ -134,7 +134,7 @@ def refuse_unseen(ensemble: Ensemble, answer: Answer, text: str) -> None:
 
 
 def answer_hint(feature: Feature) -> str:
-    """Return what an answer looks like."""
+    """Return a hint at the form of an answer."""
     if feature.type == "boolean":
         return "yes / no"
     if feature.type == "category":

@@ -90,7 +90,7 @@ def list_overview_lines(checked: CheckedTable) -> Iterator[str]:
 
 
 def describe_group(catalogue: Catalogue, group: Group) -> str:
-    """Return what a group costs once, and for which features."""
+    """Return a line with a group's fee or price, and its features."""
     members = tuple(
         feature.name for feature in catalogue.features if feature.group == group.name
     )

@@ -148,7 +148,7 @@ def codes_of_words(cells: Any) -> Any:
 
 
 def mark_used(cells: Any) -> Any:
-    """Return which words of a dictionary some cell has, and False for no word."""
+    """Return a mask of the words that some cell has; the last entry is False."""
     is_used = np.zeros(len(cells.dictionary) + 1, np.bool_)
     is_used[codes_of_words(cells)] = True
     is_used[-1] = False

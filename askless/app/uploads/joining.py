@@ -102,7 +102,7 @@ def check_kinds(tables: Sequence[NamedTable], name: str) -> list[Refusal]:
 
 
 def kind_of_cells(cells: Any) -> str | None:
-    """Return what a column holds; None where nothing is in it."""
+    """Return the kind of a column's cells; None where it is empty."""
     if len(cells) == cells.null_count:
         return None
     if is_numeric_type(plain_type(cells.type)):
@@ -162,7 +162,7 @@ def decode_dictionary(cells: Any) -> Any:
 
 
 def build_case_cells(table: NamedTable, columns: Collection[str]) -> list[str | None]:
-    """Return what a table says of its rows, with the columns that it has not.
+    """Return the case documents of a table's rows, which name the absent columns.
 
     Raises RefusedError for a cell that is no document.
     """

@@ -20,7 +20,7 @@ MOST_CLASSES = 4
 
 
 def name_classes(ensemble: Ensemble) -> str:
-    """Return what a model predicts: its classes in words."""
+    """Return a model's classes in words."""
     names = [label.display for label in ensemble.classes]
     if len(names) <= MOST_CLASSES:
         return " or ".join(names)

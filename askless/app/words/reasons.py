@@ -31,7 +31,7 @@ class Reasons(NamedTuple):
 def collect_reasons(
     ensemble: Ensemble, state: State, feature_idx: int
 ) -> Reasons | None:
-    """Return why a feature may be asked now; None if answered or too dear."""
+    """Return the reasons to ask a feature now; None if answered or too dear."""
     is_open = state.outcomes[feature_idx] is None
     if not (is_open and Position.of(ensemble, state).is_affordable[feature_idx]):
         return None

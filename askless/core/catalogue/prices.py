@@ -65,7 +65,7 @@ def from_micros(micros: int) -> float:
 
 
 def add_paid(catalogue: Catalogue, paid: Paid, feature_idxs: Iterable[int]) -> Paid:
-    """Return what is paid once features are charged: these, and their groups' fees."""
+    """Return `paid` with features that are charged now, and their groups' fees."""
     idxs = frozenset(feature_idxs)
     if not catalogue.groups:
         return Paid(paid.feature_idxs | idxs)
@@ -74,7 +74,7 @@ def add_paid(catalogue: Catalogue, paid: Paid, feature_idxs: Iterable[int]) -> P
 
 
 def price_feature(catalogue: Catalogue, paid: Paid, feature_idx: int) -> int:
-    """Return what obtaining a feature now would charge, in micro-units.
+    """Return the price of a feature now, in micro-units.
 
     A feature already charged costs nothing. The first member of a group pays the
     fee and its cost, later ones their cost. The first member of a bundle pays the

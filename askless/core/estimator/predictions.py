@@ -219,7 +219,7 @@ class BudgetedPredictor(ABC):
         aim: AimWish = None,
         exact_budget: bool = False,
     ) -> FloatArray:
-        """Return what the session of each row is charged, in units; (n_rows,)."""
+        """Return the spend of each row's session, in units; (n_rows,)."""
         return (
             self._simulate(X, budget, policy, aim, exact_budget).spent / MICROS_PER_UNIT
         )
@@ -245,7 +245,7 @@ class BudgetedPredictor(ABC):
     def plan(
         self, budget: Budget = None, policy: str | None = None
     ) -> list[PlannedPurchase]:
-        """Return what a session buys if every answer comes and is a typical value."""
+        """Return the purchases of a session whose answers are all typical values."""
         served = self._serve()
         name = served.choose_policy(self._or_default("policy", policy))
         limit = read_budget(self._or_default("budget", budget))

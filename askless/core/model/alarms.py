@@ -117,7 +117,7 @@ def list_alarms(evidence: Evidence, alpha: float = LOOK_ALPHA) -> tuple[Alarm, .
 def make_feature_evidence(
     ensemble: Ensemble, feature_idx: int, values: FloatArray, n_trained: int
 ) -> FeatureEvidence:
-    """Return what values (n_values,), one or more, say of a feature.
+    """Return the evidence of one or more values, (n_values,), about a feature.
 
     `n_trained` is the number of rows of training that have a value, at least.
     """
@@ -237,7 +237,7 @@ def tail_chance(share: float, expected: float, n_cases: int) -> float:
 
 
 def chi_square_bound(n_degrees: int, level: float) -> float:
-    """Return what a chi-square variable passes with a chance of at most `level`.
+    """Return a bound that a chi-square variable passes with chance `level` at most.
 
     Laurent and Massart (2000, equation 4.3). Times 1/n it bounds the population
     stability index of n values, which is close to a chi-square statistic.

@@ -249,17 +249,19 @@ class Tree(Hypothesis):
         # Each row's position among the votes: 0 none, 2 s + 1 above stump s, 2 s + 2
         # below it.
         ends = np.zeros(binned.n_samples, dtype=np.int64)
-        is_here: dict[int, BoolArray] = {0: np.ones(binned.n_samples, dtype=np.bool_)}
+        is_at_stump: dict[int, BoolArray] = {
+            0: np.ones(binned.n_samples, dtype=np.bool_)
+        }
         votes = [np.zeros(len(self.stumps[0].votes), dtype=np.int8)]
         for position, stump in enumerate(self.stumps):
             sides = stump.cast_as(FOR, binned, codes[position])[0]
-            reached = is_here.pop(position)
+            reached = is_at_stump.pop(position)
             for side, child in zip((1, -1), self.children[position], strict=True):
                 is_side = reached & (sides == side)
                 ends[is_side] = len(votes)
                 votes.append(stump.ballots * np.int8(side))
                 if child != LEAF:
-                    is_here[child] = is_side
+                    is_at_stump[child] = is_side
         return np.take(np.array(votes).T, ends, axis=1)
 
 

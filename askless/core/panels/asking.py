@@ -95,7 +95,7 @@ class Playing(Derived):
 
 
 def fit_asking_terms(tables: HeldOutTables, rungs: Sequence[int]) -> Worth:
-    """Return how cases are asked by tables, learned on rows without their fold.
+    """Return the terms by which tables ask cases, learned on rows without their fold.
 
     `rungs` are the budgets of the ladder, in micro-units.
     """

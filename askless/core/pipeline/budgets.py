@@ -153,7 +153,7 @@ class HeldOutLosses(NamedTuple):
 def compute_knees(
     ensemble: Ensemble, losses: HeldOutLosses, budgets: Sequence[int | None]
 ) -> tuple[Knee, ...]:
-    """Return which part of each budget is worth spending.
+    """Return the knees: the part of each budget that is worth spending.
 
     Parameters
     ----------
@@ -280,6 +280,6 @@ def errs_no_more(losses: HeldOutLosses, less: int, more: int) -> bool:
 
 
 def compare_costs(losses: HeldOutLosses, less: int, more: int) -> tuple[float, float]:
-    """Return what a larger budget saves of error costs, and its standard error."""
+    """Return the error cost that a larger budget saves, and its standard error."""
     gaps = losses.costs[:, less] - losses.costs[:, more]
     return average_differences(gaps, losses.weights, losses.groups)

@@ -134,8 +134,8 @@ def penalised_loss(
 ) -> tuple[float, FloatArray]:
     """Return the penalised log-loss and its gradient by the coefficients.
 
-    `coefficients` are those of a link, one knot after the other; `knot_weights` are the
-    `compute_knot_weights` of the shares, the same at every step.
+    `coefficients` are those of a link, one knot after the other; `knot_weights` of the
+    shares are the same at every step.
     """
     link = coefficients.reshape(plain.shape)
     logits = apply_knot_weights(link, observed.scores, knot_weights)
@@ -195,7 +195,7 @@ def worst_excess_error(
 
 
 def mark_wrong(link: FloatArray, observed: HeldOutVotes) -> BoolArray:
-    """Return where the most probable class isn't the target; ties to the first."""
+    """Return a mask of votes whose most probable class (first on ties) is wrong."""
     logits = apply_link(link, observed.scores, observed.shares)
     labels = (logits[:, 0] > 0).astype(np.int64)
     if logits.shape[1] > 1:

@@ -268,5 +268,5 @@ def bundle_members(
 def list_revealed(
     catalogue: Catalogue, state: State, feature_idx: int
 ) -> tuple[int, ...]:
-    """Return what an answer to a feature reveals: it, and its bundle's open members."""
+    """Return the features that an answer reveals: also its bundle's open members."""
     return (feature_idx, *bundle_members(catalogue, state, feature_idx))

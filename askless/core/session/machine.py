@@ -47,7 +47,7 @@ from askless.core.session.uses import refuse_useless
 
 
 def make_forecast(ensemble: Ensemble, policy: Policy, standing: Standing) -> Forecast:
-    """Return what a policy predicts from the current vote of one session.
+    """Return a policy's forecast from the current vote of one session.
 
     With nothing known or a tie the label is the majority class; with nothing known (for
     two classes also on a tie) the probabilities are the priors. `hoeffding_p` is
@@ -322,7 +322,7 @@ def forecast(ensemble: Ensemble, state: State) -> Forecast:
 
 
 def next_question(ensemble: Ensemble, state: State) -> Question | None:
-    """Return what is asked next and at which price; None where nothing is.
+    """Return the next question with its price; None where nothing is asked.
 
     After an advice to stop (`certain`, `confident`, `max_questions`, `not_worth_it`) it
     is what would be asked if one goes on.

@@ -84,7 +84,7 @@ def apply_link(link: FloatArray, scores: FloatArray, shares: FloatArray) -> Floa
 def apply_knot_weights(
     link: FloatArray, scores: FloatArray, knot_weights: FloatArray
 ) -> FloatArray:
-    """Return what `apply_link` does; `knot_weights` are their knot weights."""
+    """Return the result of `apply_link`, by the `knot_weights` of the shares."""
     interpolated = np.einsum("...k,kl->...l", knot_weights, link)
     # The log odds of two classes are twice the vote of their single output.
     odds = 2.0 * scores if scores.shape[-1] == 1 else scores

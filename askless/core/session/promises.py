@@ -27,7 +27,7 @@ def choose_measured_errors(
 def make_promise(
     policy: Policy, position: Position, revealed: Sequence[int]
 ) -> Promise | None:
-    """Return what is promised before a question is answered; None: nothing.
+    """Return the promise before a question is answered; None: nothing is promised.
 
     `revealed` are the features that the answer makes known.
 

@@ -64,7 +64,7 @@ def to_log_odds(chance: float) -> float:
 
 
 def trace_answers(ensemble: Ensemble, state: State) -> list[AnswerStep]:
-    """Return what each answer did to the prediction, in the order in which they came.
+    """Return the effect of each answer on the prediction, in order of arrival.
 
     The session is played again under its budget of now. What an answer did depends on
     what was known before it: in another order the steps are others, and so is the
@@ -183,7 +183,7 @@ def reopen(state: State, ensemble: Ensemble, n_known: int) -> State:
 def compute_prospect(
     ensemble: Ensemble, state: State, feature_idx: int
 ) -> Prospect | None:
-    """Return how far one answer alone may move the prediction; None: not at all.
+    """Return the chances that one answer alone may lead to; None: it changes none.
 
     The probability is that of the second of two classes, else of the predicted class.
     Values are those that the model tells apart, of numbers some of them.

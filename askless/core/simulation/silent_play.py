@@ -133,7 +133,7 @@ def play_silently(rivals: Rivals, case: ClosedCase) -> SilentPlay:
 
 
 def forecast_known(ensemble: Ensemble, case: AnswerLog, state: State) -> Forecast:
-    """Return what a model predicts from all that is known of a case, in any order.
+    """Return a model's forecast from all known values of a case.
 
     Its prices may be others than the case's. Where its budget does not pay for all that
     is known, the budget does not count.
@@ -173,7 +173,7 @@ def compute_loss(
 def compare_spends(
     rivals: Rivals, known: list[AnswerLog], state: State
 ) -> tuple[int, int] | None:
-    """Return what both models' own sessions cost; None where the log lacks an answer.
+    """Return the spends of both models' own sessions; None where an answer is lacking.
 
     Each model asks by the policy that it prefers at the budget of the case.
     """
@@ -190,7 +190,7 @@ def compare_spends(
 
 
 def log_case(state: State) -> AnswerLog:
-    """Return what a session knows of its case.
+    """Return a session's log of answers.
 
     A value that was corrected counts as corrected, one known at the start too. Pending
     results stay ordered.

@@ -200,7 +200,7 @@ def draft_column(
 
 
 def draft_unit(column: Column) -> str:
-    """Return the one sign that all numbers of a column have, such as £; "": none."""
+    """Return the sign common to all numbers of a column, such as £; "": none."""
     if column.dtype != np.object_:
         return ""
     return common_unit(
@@ -287,7 +287,7 @@ def draft_categories(feature: Feature, column: Column) -> tuple[Feature, int, st
 
 
 def identifier_reason(name: str, n_distinct: int, n_rows: int) -> str:
-    """Return why words or whole numbers are an identifier; "": they are not."""
+    """Return the reason to take a column for an identifier; "": it is none."""
     if n_rows <= LEAST_ROWS:
         return ""
     if n_distinct == n_rows:
@@ -326,7 +326,7 @@ def list_suspected_codes(values: FloatArray) -> list[float]:
 
 
 def reason_to_ignore(name: str, kind: FeatureType, values: FloatArray) -> str:
-    """Return why a column should be ignored; "": it is a feature."""
+    """Return the reason to ignore a column; "": it is a feature."""
     present = values[~np.isnan(values)]
     if present.size == 0:
         return "empty"

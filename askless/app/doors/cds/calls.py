@@ -61,7 +61,7 @@ def write_id(place: CardPlace) -> str:
 
 
 def read_id(text: str) -> CardPlace:
-    """Return what a card is about; its id was written by `write_id`."""
+    """Return session and feature of a card from an id that `write_id` wrote."""
     digits = text.lower().replace("-", "")
     free = digits[:12] + digits[13:16] + digits[17:]
     number = int(free[24:], 16)

@@ -228,7 +228,7 @@ def sent_budget(extensions: list[tuple[str, Json]]) -> tuple[Any, str | None]:
 
 
 def read_item(path: str, item: Json) -> ItemAnswer | None:
-    """Return what an item says; None where it is not answered."""
+    """Return the answer of an item; None where it is not answered."""
     answers = item.get("answer") or []
     name = item["linkId"]
     if len(answers) > 1:

@@ -68,7 +68,7 @@ def unanswered_question(view: bodies.Session) -> Question | None:
 
 
 def session_extensions(view: bodies.Session) -> list[Json]:
-    """Return what a response says beside its answers: amounts and chances."""
+    """Return the extensions of a response: amounts and chances."""
     budget = view.budget
     extensions = [
         extension("session", valueString=view.id),

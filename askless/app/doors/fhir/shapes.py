@@ -29,7 +29,7 @@ def refused(path: str, rule: str) -> RefusedError:
 
 
 def other_contained(raw: Json) -> list[Json]:
-    """Return what a response contains beside forms, such as its author."""
+    """Return a response's contained resources beside forms, such as its author."""
     contained = raw.get("contained")
     return [
         entry

@@ -66,9 +66,9 @@ def read_columns_of(
         if name in columns:
             raise wrong_input(place, "name", "must stand once")
         check_shape(values, inputs[0].shape[0], 1)
-        taken = TAKEN[by_name[name].type]
-        if values.tensor.datatype not in taken:
-            rule = f"must be one of {', '.join(taken)} for this feature"
+        datatypes = TAKEN[by_name[name].type]
+        if values.tensor.datatype not in datatypes:
+            rule = f"must be one of {', '.join(datatypes)} for this feature"
             raise wrong_input(place, "datatype", rule)
         columns[name] = values.column
     return columns

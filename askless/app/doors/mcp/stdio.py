@@ -29,7 +29,7 @@ async def serve_until_end(
 def make_identifier(
     app: FastAPI, tenant_id: str, token: str | None
 ) -> Callable[[Request], Awaitable[Caller]]:
-    """Return how callers are known: by a key each time, or as the tenant itself."""
+    """Return a function that identifies callers: by a key, or as the tenant itself."""
     owner = Caller(tenant_id, None, ANYBODY.scopes, ANYBODY.limits)
 
     async def identify_owner(_: Request) -> Caller:

@@ -130,7 +130,7 @@ class Provider:
         return caller
 
     async def read(self, token: str) -> dict[str, Any]:
-        """Return what a token says, as `find_caller` does.
+        """Return the person of a token; errors are those of `find_caller`.
 
         A token older than a sign-in lasts is refused: its groups may have changed.
         """

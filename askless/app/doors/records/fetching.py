@@ -21,7 +21,7 @@ class FetchError(Exception):
 
 @cache
 def trust_store() -> ssl.SSLContext:
-    """Return whom we trust over TLS; to read that takes a client 50 ms each time."""
+    """Return the TLS context, cached: reading the certificates takes 50 ms."""
     return httpx2.create_ssl_context()
 
 

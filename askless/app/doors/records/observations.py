@@ -213,7 +213,7 @@ def is_allowed(feature: Feature, value: Any) -> bool:
 
 
 def list_values(feature: Feature, part: Json) -> Iterator[Any]:
-    """Yield what may be the value: a number in its unit, or names of a category."""
+    """Yield candidate values: a number in its unit, or names of a category."""
     if feature.type == "number":
         yield from list_numbers(feature, part)
     elif feature.type == "boolean":
@@ -241,7 +241,7 @@ def list_numbers(feature: Feature, part: Json) -> Iterator[Any]:
 
 
 def list_names(part: Json) -> Iterator[Any]:
-    """Yield what a category may be called: texts and codes."""
+    """Yield possible names of a category: texts and codes."""
     concept = part.get("valueCodeableConcept")
     if isinstance(concept, dict):
         yield concept.get("text")

@@ -106,7 +106,7 @@ class AuthServer:
         return urlsplit(self.registration.metadata_url).netloc
 
     async def learn(self) -> Known:
-        """Return what is known of the server; raise FlowError if it can't be used.
+        """Return the server's metadata and client; raise FlowError if it can't be used.
 
         Earlier metadata stay in use while the server is away.
         """

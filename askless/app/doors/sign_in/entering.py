@@ -35,7 +35,7 @@ class Entitled(NamedTuple):
 
 
 def name_of(claims: dict[str, Any]) -> str:
-    """Return what claims call a person; "" if they don't."""
+    """Return a person's name in claims; "" if there is none."""
     named = [claims[name] for name in NAMES if isinstance(claims.get(name), str)]
     return named[0] if named else ""
 

@@ -125,7 +125,7 @@ class Flow:
         return Finished(dict(claims), token, kept.ours)
 
     async def read_userinfo(self, token: Json, sub: str) -> Json:
-        """Return what the server says of a person beyond their ID token."""
+        """Return the server's claims about a person beyond their ID token."""
         known = await self.server.learn()
         if known.metadata.userinfo_endpoint is None:
             return {}
@@ -147,7 +147,7 @@ def cookie_name(request: Request, state: str) -> str:
 
 
 def cookie_prefix(request: Request) -> str:
-    """Return what all cookies of sign-ins begin with.
+    """Return the prefix of all cookies of sign-ins.
 
     Browsers keep `__Host-` ones to this host, by https only.
     """
@@ -167,7 +167,7 @@ def is_https(request: Request) -> bool:
 
 
 def read_cookie(request: Request) -> Kept | None:
-    """Return what a browser kept of the state that it brings back; None: nothing."""
+    """Return a browser's cookie for the state that it brings back; None: none."""
     state = request.query_params.get("state")
     if not state:
         return None

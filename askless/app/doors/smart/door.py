@@ -264,7 +264,7 @@ async def open_session(
 
 
 def find_catalogue(request: Request, caller: Caller, name: str) -> Catalogue:
-    """Return what a model asks; raise FlowError if there is no such model."""
+    """Return a model's catalogue; raise FlowError if there is no such model."""
     state = request.app.state
     try:
         with read_db(state.engine, caller.tenant_id) as db:

@@ -60,7 +60,7 @@ async def get_now(request: Request) -> datetime:
 
 
 def make_moment(request: Request) -> Moment:
-    """Return when a request came, and how long sessions may be idle."""
+    """Return the time of a request, with how long sessions may be idle."""
     state = request.app.state
     at: Moment = state.settings.moment_at(state.clock())
     return at

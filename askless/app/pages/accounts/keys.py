@@ -98,7 +98,7 @@ def show_keys(
 
 
 def provider_of(key: StoredKey) -> str | None:
-    """Return where a person signs in; None for a key with a secret."""
+    """Return a person's identity provider; None for a key with a secret."""
     if key.subject is None:
         return None
     provider = urlsplit(key.subject.split()[0])
@@ -198,7 +198,7 @@ def read_key_request(form: FormData, now: datetime) -> service.Wish:
 
 
 def list_missing_scopes(scopes: Sequence[str]) -> list[tuple[str, str]]:
-    """Return each scope with one that it needs and the key lacks."""
+    """Return pairs: a scope of the key, and a scope that it needs but the key lacks."""
     return [
         (scope, needed)
         for scope in scopes

@@ -130,7 +130,7 @@ def collect_names(
     entries: Sequence[Entry],
     books: ledger.Books | None,
 ) -> dict[str, Any]:
-    """Return what a page calls models, features and cases."""
+    """Return the displayed names of models, features and cases."""
     drawn = () if books is None else books.by_model
     used = {entry.model_id for entry in entries} | {total.common for total in drawn}
     named = models.titles(db, used).items()

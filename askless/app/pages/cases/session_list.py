@@ -50,8 +50,8 @@ def show_sessions(
     return render(
         request,
         "sessions.html",
-        waiting=lists.cases(db, loaded, waiting),
-        cases=lists.cases(db, loaded, others),
+        waiting=lists.list_with_predictions(db, loaded, waiting),
+        cases=lists.list_with_predictions(db, loaded, others),
         age=lambda since: describe_age(at.now - since),
         typed=typed,
         next=following,

@@ -52,7 +52,7 @@ def show_challenge(
 def collect_page(
     db: Transaction, loaded: LoadedModels, key: str, scopes: frozenset[str]
 ) -> dict[str, Any]:
-    """Return what the page shows."""
+    """Return the context of the challenge page."""
     head = models.get_head(db, key)
     challenge: Challenge | None = None
     # Where there was none yet, the page says how one begins.

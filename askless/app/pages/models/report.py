@@ -47,7 +47,7 @@ def render_report(
 
 
 def list_knee_purchases(model: Model) -> PlannedBudget | None:
-    """Return what is asked, in order, under the budget at the knee of the curve."""
+    """Return the purchases, in order, under the budget at the knee of the curve."""
     place = place_of_knee(model)
     if model.curve is None or place is None:
         return None

@@ -72,7 +72,7 @@ class CaseColumns:
 
 
 def find_cell(case: StoredCase, feature_idx: int) -> Cell:
-    """Return what is known of a feature, as it was answered."""
+    """Return a feature's cell in a table of cases, as it was answered."""
     feature = case.model.ensemble.catalogue.features[feature_idx]
     value = case.state.values[feature_idx]
     if value != value:

@@ -124,7 +124,7 @@ def find_open_since(since: datetime | None, at: Moment) -> datetime | None:
 def find_expired(
     db: Transaction, rows: Sequence[ClosedCaseRow], at: Moment
 ) -> Iterator[ClosedCaseRow]:
-    """Yield those whose session has expired, with the time at which they were known."""
+    """Yield the rows whose session has expired, with the time of that."""
     for batch in read_in_batches(rows):
         for session, outcome in outcomes.list_with_sessions(db, ids_of(batch)):
             current = apply_expiry(session, at)

@@ -264,7 +264,7 @@ def read_count(model: Model, name: str) -> int:
 def gather_features(
     model: Model, answers_by_case: Sequence[Mapping[str, tuple[str, float | None]]]
 ) -> Iterator[FeatureEvidence]:
-    """Yield what each feature's values say; features without a value are left out."""
+    """Yield the evidence of the values of each feature that has any."""
     values: dict[str, list[float]] = defaultdict(list)
     for answers in answers_by_case:
         for name, (_, value) in answers.items():
@@ -282,7 +282,7 @@ def gather_features(
 def gather_outcomes(
     model: Model, with_outcome: Sequence[tuple[PredictSession, StoredOutcome]]
 ) -> OutcomeEvidence:
-    """Return what outcomes say beside the curve, at what each case has spent.
+    """Return errors by outcome beside those of the curve at the spend of each case.
 
     The curve is for sessions that buy all of their knowledge at the model's prices: of
     others, and of those that spent less than its first budget, it says nothing.

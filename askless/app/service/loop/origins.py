@@ -30,7 +30,7 @@ def get_origin(db: Transaction, champion: ModelHead) -> tuple[StoredJob, str]:
 
 
 def get_trained_until(db: Transaction, head: ModelHead) -> CaseSpan:
-    """Return when the cases that a model was trained on became known.
+    """Return the span of times at which a model's training cases became known.
 
     What was trained by hand counts as trained on all until then, since its table
     may have been made of them: the span is empty, and ends there.

@@ -67,7 +67,7 @@ class ListedSession(NamedTuple):
     pending: tuple[str, ...]
 
 
-def cases(
+def list_with_predictions(
     db: Transaction, loaded: LoadedModels, listed: Sequence[PredictSession]
 ) -> list[ListedSession]:
     """Return sessions with what they predict.
@@ -75,23 +75,23 @@ def cases(
     A model is parsed once for all its sessions, and not at all if it is in memory.
     """
     names = models.map_names(db, {session.model_id for session in listed})
-    shown_cases = []
+    listed_sessions = []
     for session in listed:
         summary = summary_of(session, names[session.model_id])
         if session.document is None:
-            shown_cases.append(ListedSession(summary, "", ()))
+            listed_sessions.append(ListedSession(summary, "", ()))
             continue
         ensemble = loaded.get(db, session.model_id, session.price_list_id).ensemble
         features = ensemble.catalogue.features
         state, _ = parse_state(session.document, ensemble.catalogue)
         prediction = describe_prediction(ensemble, machine.forecast(ensemble, state))
         pending = tuple(features[idx].title for idx in state.pending)
-        shown_cases.append(
+        listed_sessions.append(
             ListedSession(
                 summary, prediction, pending if session.state != "closed" else ()
             )
         )
-    return shown_cases
+    return listed_sessions
 
 
 def summaries(db: Transaction, ids: Iterable[str]) -> dict[str, bodies.SessionSummary]:

@@ -72,7 +72,7 @@ def make_effect(
     class_idxs: Sequence[int],
     has_votes: bool,
 ) -> Effect:
-    """Return what is drawn of a feature; its last value is "not available"."""
+    """Return the drawn effect of a feature; its last value is "not available"."""
     feature = ensemble.catalogue.features[effect.feature_idx]
     values = effect.values[:-1].tolist()
     answers = [describe_value(feature, value) for value in values]

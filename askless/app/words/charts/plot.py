@@ -146,7 +146,7 @@ class Plot:
         self.marks += [*entries, *self._draw_axes()]
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """Return where a point of the data is drawn; beyond an end it is at the end."""
+        """Return the drawn position of a data point, clipped to the axes."""
         (x_low, x_high), (y_low, y_high) = self.x.ends, self.y.ends
         along = min(1.0, max(0.0, (x - x_low) / (x_high - x_low)))
         up = min(1.0, max(0.0, (y - y_low) / (y_high - y_low)))

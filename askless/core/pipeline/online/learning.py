@@ -111,7 +111,7 @@ class Learning:
     def judge(
         self, votes: Votes, targets: IntArray, weights: FloatArray
     ) -> kernels.JudgedRows:
-        """Return how each link predicted rows, by all of their known values."""
+        """Return each link's errors and chances of the true class on rows."""
         learning, n_outputs = self.learning, self.model.ensemble.n_outputs
         first = replace(
             self.model.ensemble,

@@ -43,7 +43,7 @@ def make_learning(
     ensemble: Ensemble,
     columns: tuple[str | None, tuple[str, ...]],
 ) -> LearningState:
-    """Return what a model needs to go on from the rows that it was trained on.
+    """Return the learning state from which a trained model goes on.
 
     The rows are learnt once more: training hands over rounds, not states. `ensemble`
     is that of the model, calibrated where there were folds. `columns` are that of the

@@ -120,7 +120,7 @@ def to_node(ensemble: Ensemble, draft: Draft) -> FlowNode:
 
 
 def question_to_ask(ensemble: Ensemble, state: State) -> Question | None:
-    """Return what is asked next; None where the session advises to stop."""
+    """Return the next question; None where the session advises to stop."""
     if state.stop_reason is not None:
         return None
     return machine.next_question(ensemble, state)
@@ -157,7 +157,7 @@ class Finder:
         return asked, state.stop_reason, label
 
     def follow(self, state: State, question: Question) -> list[Draft]:
-        """Return where the answers to a question lead, those without a value last."""
+        """Return the nodes after a question's answers, the last one without a value."""
         feature = self.ensemble.catalogue.features[question.feature_idx]
         ways: dict[Key, list[tuple[State, float]]] = {}
         for value in self.list_trial_answers(state, question).tolist():

@@ -167,7 +167,7 @@ def draw_rule(mixture: Mixture, seed: int, stream: int) -> int:
 
 
 def choose_mixture(stopping: Stopping, aim: Aim | None) -> Mixture:
-    """Return which rules sessions of an aim follow.
+    """Return the mixture of rules that sessions of an aim follow.
 
     Rules are sorted by ascending spend, hence by descending error.
     """

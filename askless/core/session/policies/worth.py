@@ -114,7 +114,7 @@ def tables_of(ensemble: Ensemble) -> PartTables:
 
 
 def worth_of(ensemble: Ensemble) -> Worth:
-    """Return how an ensemble's cases are asked by tables."""
+    """Return the terms by which an ensemble's cases are asked by tables."""
     assert ensemble.panels is not None, "the policy needs it"
     assert ensemble.panels.worth is not None, "the policy needs it"
     return ensemble.panels.worth
@@ -129,7 +129,7 @@ def mark_askable(ensemble: Ensemble) -> BoolArray:
 
 @cached_once
 def make_table_case(position: Position) -> TableCase:
-    """Return what tables know of a case.
+    """Return a case as tables see it: its known features, part and log chances.
 
     A missing value is known where it is information; what was refused is not known.
     """

@@ -73,7 +73,7 @@ class Stops:
 def locate_stops(
     traces: Traces, rules: Sequence[EarlyRule], bounds: Sequence[int]
 ) -> Stops:
-    """Return where sessions stop by each rule; `bounds` are those of `Level`."""
+    """Return the steps at which sessions stop by each rule; `bounds` as in `Level`."""
     strata = (traces.spends[..., None] >= np.array(bounds, np.int64)).sum(axis=-1)
     rows = np.arange(len(strata))
     stops = np.empty((len(rules), rows.size), np.int64)

@@ -155,7 +155,7 @@ class Shard:
         return self._cast[1]
 
     def count_sides(self, ballots: BallotArray) -> IntArray:
-        """Return the weights that ballots have wrong and right, then their quanta."""
+        """Return number and quanta of the weights that ballots have wrong and right."""
         n_outputs = self.weights.shape[0]
         sides = np.empty((self.moved.stops.shape[0], n_outputs, 4), dtype=np.int64)
         is_large = self.weights.size >= PARALLEL_ROWS
@@ -165,7 +165,7 @@ class Shard:
         return totals
 
     def sum_all_rows(self, lanes: IntArray) -> IntArray:
-        """Return the sums by code of all rows: the kept ones, brought up to date."""
+        """Return the cached sums by code of all rows, updated by the moved rows."""
         if self._sums is None:
             return self.sum(self.moved, lanes)
         if self._is_pending:

@@ -67,10 +67,7 @@ class PredictedTable:
 
 
 def order_of(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters of a call as the order of a prediction.
-
-    Raises RefusedError if the budget is no amount.
-    """
+    """Return a call's parameters as an order; raise RefusedError."""
     given = {name: value for name, value in params.items() if value is not None}
     budget = float(given.pop("budget", math.inf))
     parse_budget(str(budget), "budget")

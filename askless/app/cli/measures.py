@@ -190,9 +190,6 @@ def choose_budgets(budgets: str | None, stored: Model) -> list[int | None]:
 def read_labelled(
     data: Path, stored: Model, table: TableSpec, most: int | None
 ) -> Dataset:
-    """Read the rows of a table with their classes, weights and groups.
-
-    `most`: see `check_values`.
-    """
+    """Read a table's rows with classes, weights and groups (`check_values`)."""
     columns, values = read_values(data, stored.ensemble, stored.target, most)
     return label_table(columns, values, stored, table, option_name)

@@ -202,10 +202,7 @@ def read_checked_table(data: Path, spec: TrainingSpec) -> CheckedTable:
 def read_values(
     data: Path, ensemble: Ensemble, target: str, most: int | None = None
 ) -> tuple[Columns, FloatArray]:
-    """Read a table's columns and their values for a model; warnings are printed.
-
-    `most`: see `check_values`.
-    """
+    """Read columns and values for a model (`check_values`); print warnings."""
     text = [*list_text_columns(ensemble), target]
     columns = read_columns(data, text, Bounds(memory=available_bytes()))
     return columns, check_values(columns, ensemble, most)

@@ -41,11 +41,8 @@ from askless.core.session.state import Answer, Spend, StopRule
 page = models.page
 # A model with its document, MODEL.json.
 export = models.get
-get_head, find_maker, versions = (
-    models.get_head,
-    models.find_maker_name,
-    models.list_versions,
-)
+get_head, versions = models.get_head, models.list_versions
+find_maker = models.find_maker_name
 find_head = models.find_head
 lock_name = models.lock_name
 titles = models.map_titles
@@ -205,7 +202,7 @@ def play_case(ensemble: Ensemble) -> None:
 def import_model(
     db: Transaction, model: CheckedModel, now: datetime, *, as_version: bool
 ) -> ModelHead:
-    """Store a checked model; raise ConflictError if its name is taken."""
+    """Store a model, `as_version` of a taken name; else raise ConflictError."""
     models.lock_name(db, model.name)
     if not as_version and is_name_taken(db, model.name):
         detail = "A model has this name. as_version=true adds the next version of it."

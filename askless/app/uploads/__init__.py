@@ -60,10 +60,7 @@ def unpacked_size(metadata: Any) -> int:
 
 
 def tidy_names(raw_names: Sequence[str]) -> list[str]:
-    """Strip white space from names; refuse duplicates.
-
-    Columns without a name get pandas' names, "Unnamed: 0".
-    """
+    """Strip names, or name columns as pandas does; refuse duplicates."""
     names = [
         name.strip() or f"{UNNAMED}{position}"
         for position, name in enumerate(raw_names)

@@ -82,10 +82,7 @@ def list_misfits(
 
 
 def note_missing(dataset: Dataset, spec: TrainingSpec) -> list[str]:
-    """Return at most one note: which features' missing values panels use.
-
-    Raises what `set_aside` raises.
-    """
+    """Return a note on missing values that panels use; raise as `set_aside`."""
     if dataset.is_multilabel or not ALGORITHMS[spec.boost.algorithm].has_panels:
         return []
     fitted = thin_classes(
@@ -96,10 +93,7 @@ def note_missing(dataset: Dataset, spec: TrainingSpec) -> list[str]:
 
 
 def select_sample(dataset: Dataset, spec: TrainingSpec) -> Dataset:
-    """Return the rows whose values training sees: not set aside, evenly sampled.
-
-    Raises what `set_aside` raises.
-    """
+    """Return the rows that training sees, evenly; raise as `set_aside` does."""
     idxs = np.arange(dataset.n_samples)
     if spec.certify_share is not None:
         idxs, _ = set_aside(dataset, spec.certify_share, spec.seed)

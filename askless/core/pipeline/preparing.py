@@ -60,10 +60,7 @@ def count_coded_rows(spec: TrainingSpec) -> int | None:
 
 
 def prepare_table(checked: CheckedTable, spec: TrainingSpec) -> PreparedTable:
-    """Set rows aside and code the others, of a table in memory.
-
-    Raises what `set_aside` raises.
-    """
+    """Set rows aside, as `set_aside` does, and code the others of a table."""
     dataset, aside = checked.dataset, None
     if spec.certify_share is not None:
         trained_idxs, others = set_aside(dataset, spec.certify_share, spec.seed)

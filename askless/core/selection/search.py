@@ -185,10 +185,7 @@ def selection_bytes(n_samples: int) -> int:
 
 
 def evaluate_subset(subset: Subset, params: SelectionParams) -> FeatureScore:
-    """Compute the Z, Z' or accuracy of a subset, by its last feature.
-
-    The subset must not be empty.
-    """
+    """Compute the Z, Z' or accuracy of a subset of one feature or more."""
     table, feature_idx = subset.table, subset.feature_idxs[-1]
     if params.method == "sfs" and params.learner == "knn":
         accuracy = compute_neighbour_accuracy(subset, params.n_neighbours)

@@ -243,10 +243,7 @@ def reverse(ensemble: Ensemble, state: State, feature_idx: int) -> State:
 
 
 def stop(state: State, reason: StopReason = "client_stopped") -> State:
-    """End a session from outside (`client_stopped` or `expired`).
-
-    A session that has ended already keeps its reason.
-    """
+    """End a session, by client or expiry, unless it has ended already."""
     assert reason in ("client_stopped", "expired")
     if state.is_ended:
         return state

@@ -49,10 +49,7 @@ class CurveSums:
     def to_curve(
         self, budgets: Sequence[int | None], group_weights: FloatArray | None
     ) -> Curve:
-        """Return the curve of the rows.
-
-        `group_weights` (n_groups,) has the weight of each row group; None: no groups.
-        """
+        """Return the curve of the rows; `group_weights` (n_groups,) or None."""
         return Curve(
             budgets=tuple(budgets),
             errors=self.average(self.wrong_votes),

@@ -154,10 +154,7 @@ class StageTracker:
         self.training = self.training.restart(self.training.passes(threshold))
 
     def to_cascade(self) -> Cascade:
-        """Return the stages so far; rounds after the last of them make one more.
-
-        That last stage is ended here, in place.
-        """
+        """End the last stage if it is unfinished, and return the cascade."""
         ended = self.stages
         if self.n_rounds > (ended[-1].length if ended else 0):
             self.end_stage()

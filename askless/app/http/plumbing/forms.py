@@ -31,10 +31,7 @@ def media_type(headers: Headers) -> str:
 
 @asynccontextmanager
 async def read_form(request: Request) -> AsyncIterator[FormData]:
-    """Parse a multipart body; its files are closed at the end.
-
-    Text parts are limited as bodies of JSON are.
-    """
+    """Parse a multipart body, of limited text parts; close its files after."""
     if media_type(request.headers) != FORM:
         detail = f"The body must be {FORM}."
         raise HTTPException(415, detail, headers={"Accept-Post": FORM})

@@ -187,10 +187,7 @@ def make_steps(xs: Sequence[float], ys: Sequence[float]) -> list[tuple[float, fl
 def draw_purchases(
     features: Sequence[str], budgets: Sequence[str], shares: FloatArray, unit: str
 ) -> str:
-    """Draw how often each feature is asked under each budget; darker is more often.
-
-    `shares` (n_features, n_budgets).
-    """
+    """Draw how often features are asked, (n_features, n_budgets), as shades."""
     size = WIDE[0], 110 + 22 * len(features)
     x = make_name_axis(budgets, f"budget{in_unit(unit)}")
     plot = Plot(size, x, make_name_axis(features, is_down=True))

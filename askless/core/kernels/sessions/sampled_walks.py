@@ -196,10 +196,7 @@ def is_any_payable(pair, case, terms, draws, carried):
 
 @kernel
 def simulate_pair(pair, drawn, case, terms, draws, out_carried):
-    """Simulate one row under one budget; return the status of its session.
-
-    drawn: (n_draws,), the hypotheses.
-    """
+    """Simulate one row under one budget by drawn hypotheses; return its status."""
     paths = terms.paths
     values, status, _ = case
     budget = terms.budgets[pair % terms.budgets.shape[0]]

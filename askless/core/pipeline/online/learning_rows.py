@@ -118,10 +118,7 @@ def check_rows_to_learn(columns: Columns, model: Model, n_rows: int) -> list[str
 
 
 def read_rows_to_learn(columns: Columns, model: Model, n_rows: int) -> LearntRows:
-    """Return rows for `Learning`; raise RefusedError with every broken rule.
-
-    Rows of weight 0 are left out.
-    """
+    """Return rows of positive weight to learn; raise RefusedError."""
     values = np.full((n_rows, len(model.ensemble.catalogue.features)), np.nan)
     refusals: list[Refusal] = []
     for idx, (cells, wrong) in enumerate(read_known_values(columns, model)):

@@ -118,10 +118,7 @@ class Adaptive(PanelPolicy):
         return PlanLeft(near.least, max(most, near.most), max(spend, near.spend))
 
     def is_outside_rules(self, position: Position) -> bool:
-        """Return whether a feature that panels read came without a value.
-
-        Rules were not learned for that.
-        """
+        """Return whether a feature of panels came valueless: no rule fits then."""
         return has_hidden_feature(position)
 
     def group_rows(

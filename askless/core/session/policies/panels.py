@@ -108,10 +108,7 @@ class PanelPolicy(OddsPolicy):
         return is_read and bool(ladder.members[numbers, feature_idx].any())
 
     def choose_panel(self, position: Position) -> int:
-        """Return the number of the panel to buy, the one of least expected loss.
-
-        Ties go to the preferred panel.
-        """
+        """Return the panel of least expected loss, on ties the preferred one."""
         return int(np.argmin(compute_expected_losses(position)))
 
     def open_share(self, position: Position, feature_idx: int) -> float:

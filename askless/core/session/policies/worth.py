@@ -56,10 +56,7 @@ class WorthPolicy(OddsPolicy):
         return Step(None, position.reason_to_stop)
 
     def list_askable(self, position: Position) -> list[int]:
-        """Return the features that lower the entropy, those of the largest rate first.
-
-        The one that is asked comes first.
-        """
+        """Return features that lower the entropy: the asked one, then by rate."""
         rates = compute_rates(position)
         order = sorted(rates, key=lambda idx: -rates[idx])
         asked = choose_feature(position)

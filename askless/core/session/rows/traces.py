@@ -56,10 +56,7 @@ class Stops:
     spends: IntArray
 
     def count(self) -> IntArray:
-        """Count stops in each stratum, then those whose label differs; as in `Level`.
-
-        Shape (n_rules, 2 * N_STRATA).
-        """
+        """Count stops, then differing labels, by stratum; (n_rules, 2 * N_STRATA)."""
         shape = (len(self.strata), N_STRATA)
         counts = np.zeros((2, *shape), np.int64)
         for place, (strata, differs) in enumerate(

@@ -148,10 +148,7 @@ class OnlineBooster:
         return int(self.state.counts[kernels.N_ROWS])
 
     def begin_anew(self, *, is_last: bool) -> None:
-        """Learn the first rows from an empty state, several times, by their cuts.
-
-        They are let go if it `is_last`.
-        """
+        """Learn the first rows several times by their cuts; drop them if `is_last`."""
         old, n_rows = self.state, self.n_rows
         rows = kernels.OnlineRows(old.first_values[:n_rows], old.first_signed[:n_rows])
         _, n_slots, n_outputs = old.sums.shape

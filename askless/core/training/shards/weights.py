@@ -169,10 +169,7 @@ class Weights:
         return Place(0, self._get_kept_sums() if self.shards.is_kept else None)
 
     def split(self, place: Place, feature_idx: int, code: int) -> tuple[Place, Place]:
-        """Split a place by a stump; return the places above and below its cut.
-
-        Rows without the feature drop out.
-        """
+        """Split a place by a stump into two; rows without the feature drop out."""
         sums = self._ask_shards(PlaceSplit(place.number, feature_idx, code)).sums
         above, below = (None, None) if place.sums is None else sums
         number = self._n_places

@@ -32,4 +32,4 @@ def serve_agent(tenant: Tenant = FIRST) -> None:
         logs.configure_logging()
         app = import_module("askless.app.main").create_app(settings, is_local=True)
         door = import_module("askless.app.doors.mcp.stdio")
-        door.speak(app, tenant_id, settings.mcp_key)
+        door.serve_stdio(app, tenant_id, settings.mcp_key)

@@ -34,10 +34,7 @@ def check_table(db: Transaction, n_rows: int, n_columns: int) -> None:
 
 
 def check_spec(db: Transaction, spec: TrainingSpec) -> None:
-    """Refuse a spec of more rounds than the key may ask for.
-
-    The default counts too, since a spec may leave rounds out.
-    """
+    """Refuse a spec of more rounds, given or default, than the key may ask for."""
     most = limits_of_key(db).rounds
     if most is not None and spec.boost.rounds > most:
         rule = f"must be at most {most}, the limit of this key"

@@ -34,10 +34,7 @@ def find_person_key(db: Transaction, subject: str) -> StoredKey | None:
 
 
 def insert_person(db: Transaction, key: StoredKey) -> StoredKey:
-    """Store a person's key unless they have one; return the stored one, locked.
-
-    If two are stored at once, the second waits for the first.
-    """
+    """Store a person's key unless they have one; return and lock the stored one."""
     values = {column.name: getattr(key, column.name) for column in ROWS.columns}
     insert = dialect_insert(db)(keys).on_conflict_do_nothing()
     db.execute(insert, values | owner_values(db, keys))

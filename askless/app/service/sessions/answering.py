@@ -39,10 +39,7 @@ def answer(
 
 
 def take_new_answers(opened: OpenSession, request: AnswersRequest) -> OpenSession:
-    """Take all answers of a request that a session has not yet.
-
-    Returns the session itself where it has them all; refuses what is wrong with them.
-    """
+    """Take a request's new answers; return the session itself if none is new."""
     ensemble, before = opened.model.ensemble, opened.state
     features = ensemble.catalogue.features
     answers, texts = check_answers(ensemble.catalogue, before, request)

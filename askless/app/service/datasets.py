@@ -73,7 +73,7 @@ def make_upload(name: str | None, stream: IO[bytes], facts: TableFacts) -> Uploa
 def open_source(
     db: Transaction, blobs: Blobs, dataset_id: str
 ) -> AbstractContextManager[TableSource]:
-    """Open a dataset and end the transaction; ConflictError if it is gone."""
+    """Open a dataset, end the transaction; raise ConflictError if it is gone."""
     dataset = datasets.get(db, dataset_id)
     linked = find_linked_table(db, dataset)
     # On SQLite an open transaction would make every writer wait for the parser.

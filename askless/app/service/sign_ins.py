@@ -13,7 +13,7 @@ LASTS = timedelta(hours=12)
 
 
 def sign_in(db: Transaction, key_id: str, now: datetime) -> str:
-    """Sign a browser in and return its cookie; UnknownKeyError if revoked."""
+    """Sign a browser in; return its cookie, or raise UnknownKeyError."""
     if keys.get_locked(db, key_id).revoked_at is not None:
         raise UnknownKeyError
     sign_ins.remove_before(db, now)

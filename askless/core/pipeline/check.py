@@ -93,7 +93,7 @@ def note_missing(dataset: Dataset, spec: TrainingSpec) -> list[str]:
 
 
 def select_sample(dataset: Dataset, spec: TrainingSpec) -> Dataset:
-    """Return the rows that training sees, evenly; raise as `set_aside` does."""
+    """Return the rows that training sees, evenly sampled and not set aside."""
     idxs = np.arange(dataset.n_samples)
     if spec.certify_share is not None:
         idxs, _ = set_aside(dataset, spec.certify_share, spec.seed)

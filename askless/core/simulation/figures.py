@@ -145,7 +145,7 @@ def estimate_share(
         weights = rows.weights * counted
         if weights.any():
             share = min(float(weights @ right / weights.sum()), 1.0)
-            limits = wilson_interval(share, count_independent(weights, rows))
+            limits = wilson_interval(share, effective_row_groups(weights, rows))
             shares.append((share, *limits))
     if not shares:
         return None
@@ -174,7 +174,7 @@ def estimate_auroc(
         area = min(max(float(own @ places), 0.0), 1.0)
         areas.append(area)
         for side in (own, rest):
-            size = count_independent(side, rows)
+            size = effective_row_groups(side, rows)
             sizes.append(size)
             # n / (n - 1), since the area is estimated from the same rows.
             widening = math.sqrt(size / max(size - 1.0, 1.0))
@@ -222,7 +222,7 @@ def make_bins(
         bin_weight = float(weights.sum())
         if bin_weight > 0.0:
             observed = min(float(weights @ is_true) / bin_weight, 1.0)
-            limits = wilson_interval(observed, count_independent(weights, rows))
+            limits = wilson_interval(observed, effective_row_groups(weights, rows))
             mean_chance = min(float(weights @ predicted) / bin_weight, 1.0)
             estimate = Estimate(observed, limits)
             bins.append(ReliabilityBin(min(bin_weight, 1.0), mean_chance, estimate))
@@ -238,7 +238,7 @@ def compute_standard_error(added: FloatArray, rows: ScoredRows) -> float:
     return float(np.sqrt((np.bincount(rows.group_idxs, added) ** 2).sum()))
 
 
-def count_independent(weights: FloatArray, rows: ScoredRows) -> float:
+def effective_row_groups(weights: FloatArray, rows: ScoredRows) -> float:
     """Return the effective number of row groups (Kish 1965)."""
     group_weights = np.bincount(rows.group_idxs, weights)
     return float(group_weights.sum() ** 2 / (group_weights**2).sum())

@@ -161,8 +161,8 @@ def draw_values(
 
     present, weights : float64 arrays, shape (n_present,)
 
-    The hot deck of survey statistics: what is drawn has the distribution of what is
-    known, and neither the row's class nor its other cells say anything of it.
+    This is the hot deck of survey statistics: draws have the distribution of the known
+    values, and depend neither on the row's class nor on its other cells.
     """
     if not present.size:
         return np.full(n_drawn, np.nan)

@@ -82,7 +82,7 @@ class Guard:
     lock: Lock = field(default_factory=Lock)
 
     async def admit(self, engine: Callable[[], sa.Engine], token: str | None) -> Caller:
-        """Return a token's caller; raise UnknownKeyError, or a 429."""
+        """Return a token's caller; raise UnknownKeyError or HTTPException (429)."""
         if token is None:
             if self.must_ask:
                 raise UnknownKeyError

@@ -65,7 +65,7 @@ class ReadForm:
             return None
         return Decimal(written)
 
-    def read_whole(self, where: str, text: str) -> int | None:
+    def read_whole_number(self, where: str, text: str) -> int | None:
         """Return a typed whole number; add a refusal if it is none."""
         if text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS:
             return int(text)
@@ -166,7 +166,7 @@ def read_form(typed: Typed, columns: Sequence[str]) -> ReadForm:
     read_groups(form, typed, columns)
     for name, (part, _) in WHOLES.items():
         text = typed.get(name, "").strip()
-        number = form.read_whole(name, text) if text else None
+        number = form.read_whole_number(name, text) if text else None
         if number is not None:
             (form.spec.setdefault(part, {}) if part else form.spec)[name] = number
     budgets = [part.strip() for part in typed.get("budgets", "").split(",")]
@@ -239,7 +239,7 @@ def read_feature(
     elif words := split_marks(marks):
         entry["missing"] = words
     if text := typed.get(f"{start}rare", "").strip():
-        rare = form.read_whole(f"{start}rare", text)
+        rare = form.read_whole_number(f"{start}rare", text)
         entry |= {} if rare is None else {"rare": rare}
     return entry
 

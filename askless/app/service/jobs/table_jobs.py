@@ -166,7 +166,7 @@ def lock_model_name(db: Transaction, order: JobOrder, key: str) -> tuple[str, Jo
 
 
 def delete(db: Transaction, job_id: str) -> list[str]:
-    """Delete an ended job; return its blobs, to be removed after the commit."""
+    """Delete a job that has ended; return its blobs, to be removed later."""
     job = JOBS.get_locked(db, job_id)
     if job.state not in FINAL_STATES:
         detail = "The job has not ended. Cancel it first."

@@ -18,7 +18,7 @@ def unknown_rule(catalogue: Catalogue, name: str) -> str:
 def check_known(
     catalogue: Catalogue, request: PredictRequest
 ) -> tuple[dict[int, float], Texts]:
-    """Return known values by feature index, and texts without code; or raise."""
+    """Return known values by index, and unseen categories; raise RefusedError."""
     values: dict[int, float] = {}
     texts: Texts = {}
     refusals: list[Refusal] = []
@@ -42,7 +42,7 @@ def check_known(
 def check_answers(
     catalogue: Catalogue, state: State, request: AnswersRequest
 ) -> tuple[list[Answer], Texts]:
-    """Return a request's answers, and category texts without code; or raise."""
+    """Return answers as core's, and unseen categories; raise RefusedError."""
     checked: list[Answer] = []
     texts: Texts = {}
     refusals: list[Refusal] = []

@@ -59,7 +59,7 @@ class CurvesWithTables(NamedTuple):
 
 
 def list_baselines(model: Model, curve: Curve) -> dict[str, float]:
-    """Return errors to compare with: always the commonest class, and no budget."""
+    """Return errors to compare with: of the commonest class, and without a limit."""
     commonest = find_commonest(model)
     baselines = (
         {} if commonest is None else {"always the commonest class": commonest.error}

@@ -248,10 +248,10 @@ class PanelLadder(Arrays, Derived):
     def predict_widest(self, values: FloatArray, is_known: BoolArray) -> FloatArray:
         """Return the log odds of rows by the widest panel and the tables.
 
-        The tables in its blend read what is known of other features, too. The more of
-        its features are hidden, the less it tells: the share of them to the power
-        `TABLES_POWER` is the weight of the tables alone. Where nothing is known the log
-        odds are those of the class shares. Shapes as in `predict_logits`.
+        The tables in its blend read what is known of other features, too. The tables
+        alone have the weight share ** `TABLES_POWER`, with the share of the panel's
+        features that are hidden. If nothing is known the log odds are those of the
+        class shares. Shapes as in `predict_logits`.
         """
         if not is_known.any():
             return np.tile(self.starts, (len(values), 1))

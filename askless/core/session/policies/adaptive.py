@@ -118,7 +118,7 @@ class Adaptive(PanelPolicy):
         return PlanLeft(near.least, max(most, near.most), max(spend, near.spend))
 
     def is_outside_rules(self, position: Position) -> bool:
-        """Return whether a feature of panels came valueless: no rule fits then."""
+        """Return whether a feature of panels came without a value: no rule fits."""
         return has_hidden_feature(position)
 
     def group_rows(

@@ -23,7 +23,7 @@ from mlflow.types.schema import AnyType
 
 from askless.app.batch.budgets import parse_budget
 from askless.app.batch.held_rows import predict_held
-from askless.app.batch.orders import read_predict
+from askless.app.batch.orders import parse_predict_order
 from askless.app.documents.files import load_model as read_model
 from askless.app.documents.files import model_text
 from askless.core.catalogue.catalogue import Feature
@@ -58,7 +58,7 @@ class PredictedTable:
         `params` are those of the signature. Raises RefusedError for a wrong table or
         parameter.
         """
-        order = read_predict(order_of(params or {}), self.model)
+        order = parse_predict_order(order_of(params or {}), self.model)
         played = predict_held(self.model, frame_columns(model_input), order)
         for warning in played.warnings:
             warn(warning, stacklevel=2)
@@ -67,10 +67,7 @@ class PredictedTable:
 
 
 def order_of(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters of a call as the order of a prediction.
-
-    Raises RefusedError if the budget is no amount.
-    """
+    """Return a call's parameters as an order; raise RefusedError."""
     given = {name: value for name, value in params.items() if value is not None}
     budget = float(given.pop("budget", math.inf))
     parse_budget(str(budget), "budget")

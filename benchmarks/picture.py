@@ -9,10 +9,10 @@ from rich.console import Console
 from askless.app.terminal.demo import (
     AIM,
     BUDGET,
-    pick_of,
-    play,
+    pick_shown,
     play_row,
-    train_apart,
+    play_session,
+    train_without_patients,
 )
 from askless.app.words.wording import money
 
@@ -21,16 +21,16 @@ OUT = Path(__file__).resolve().parents[1] / "docs" / "session.svg"
 
 def main() -> None:
     console = Console(record=True, width=92, file=io.StringIO())
-    dataset, rows, model = train_apart()
+    dataset, rows, model = train_without_patients()
     options = (
         f"--budget {money(BUDGET)} --aim mean_budget={money(AIM.mean_budget or 0)}"
     )
     states = [play_row(model.ensemble, dataset.values[row]) for row in rows]
-    picks = pick_of(model.ensemble, states, dataset.targets[rows])
+    picks = pick_shown(model.ensemble, states, dataset.targets[rows])
     for place in (picks.short, picks.right):
         if place is not None:
             console.print(f"\n$ askless ask heart-model.json {options}")
-            play(console, model.ensemble, dataset.values[rows[place]])
+            play_session(console, model.ensemble, dataset.values[rows[place]])
     picture = console.export_svg(title="askless ask")
     # The fonts would be fetched from another site; monospace does as well.
     picture = re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)

@@ -28,9 +28,9 @@ class Agreement(Hypothesis):
         for pair in targets:
             second.write_node(paths, pair, 0)
 
-    def cast(self, binned, codes):
+    def votes_on(self, binned, codes):
         one, other = (
-            stump.cast(binned, (code,))
+            stump.votes_on(binned, (code,))
             for stump, code in zip(self.stumps, codes, strict=True)
         )
         return np.where(one == other, one, np.int8(0))

@@ -11,7 +11,7 @@ class Cheapest(Policy):
 
     name = "cheapest"
 
-    def find_next(self, position: Position) -> Step:
+    def choose_next(self, position: Position) -> Step:
         is_wanted = np.zeros(position.prices.size, np.bool_)
         is_wanted[position.waiting_for[position.waiting_for >= 0]] = True
         if not is_wanted.any():

@@ -7,7 +7,7 @@ from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.catalogue.prices import MICROS_PER_UNIT
 from askless.core.codes.binning import bin_values
 from askless.core.table.dataset import Dataset
-from askless.core.training.boosting import sign_rows
+from askless.core.training.boosting import sign_weights
 from askless.core.training.online.online import (
     OnlineBooster,
 )
@@ -34,7 +34,7 @@ def learnt(
 
 
 def signed_of(dataset: Dataset) -> FloatArray:
-    return sign_rows(dataset.targets, len(dataset.classes))
+    return sign_weights(dataset.targets, len(dataset.classes))
 
 
 def bytes_of(booster: OnlineBooster) -> list[bytes]:

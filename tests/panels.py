@@ -20,7 +20,7 @@ from askless.core.model.ladder.tables import PartTable, PartTables, TableMember
 from askless.core.panels import search, sets
 from askless.core.panels.effort import EFFORTS
 from askless.core.panels.predictors import blending, trees
-from askless.core.panels.predictors.trees import make_growth
+from askless.core.panels.predictors.trees import make_growth_settings
 from askless.core.panels.rows import PanelRows
 from tests.sessions import small_ensemble
 from tests.small import random_dataset
@@ -39,11 +39,11 @@ def shorten(patch: pytest.MonkeyPatch, rounds: int = 2) -> None:
     """Let trees be of few rounds and kernels of few waves: all of them take minutes."""
 
     def make_few(rows: PanelRows, wanted: int, *options: float) -> kernels.Growth:
-        return make_growth(rows, min(rounds, wanted), *options)
+        return make_growth_settings(rows, min(rounds, wanted), *options)
 
-    patch.setattr(blending, "make_growth", make_few)
-    patch.setattr(sets, "make_growth", make_few)
-    patch.setattr(search, "make_growth", make_few)
+    patch.setattr(blending, "make_growth_settings", make_few)
+    patch.setattr(sets, "make_growth_settings", make_few)
+    patch.setattr(search, "make_growth_settings", make_few)
     patch.setattr(trees, "LEAF_ROUNDS", rounds)
     patch.setattr(search, "N_KERNEL_ROWS", 60)
     for name, effort in EFFORTS.items():

@@ -6,17 +6,17 @@ from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.selection.params import SelectionParams
 from askless.core.selection.search import (
     Selection,
-    select,
+    select_subset,
 )
 from askless.core.selection.subset import make_subset
-from askless.core.selection.table import make_table
+from askless.core.selection.table import make_selection_table
 from tests.small import finish, table_of
 
 LEARNERS = ("knn", "stump")
 
 
 def run(dataset, **params) -> Selection:
-    return finish(select(dataset, SelectionParams(**params)))
+    return finish(select_subset(dataset, SelectionParams(**params)))
 
 
 def make_dataset(columns, targets, kinds=None, n_classes=2):
@@ -29,7 +29,7 @@ def make_dataset(columns, targets, kinds=None, n_classes=2):
 
 
 def subset_of(dataset, feature_idxs):
-    return make_subset(make_table(dataset), feature_idxs)
+    return make_subset(make_selection_table(dataset), feature_idxs)
 
 
 def kinds_of(dataset):

@@ -8,7 +8,7 @@ import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.catalogue.catalogue import Catalogue, Feature, Group
-from askless.core.kernels.sessions.draws import draw
+from askless.core.kernels.sessions.draws import draw_hypothesis
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import Stump
 from askless.core.session import machine
@@ -63,7 +63,9 @@ def begun(
 
 def draw_many(ensemble: Ensemble, numbers: FloatArray) -> IntArray:
     """Hypotheses drawn with probability alpha/sum(alpha), with replacement."""
-    return np.array([draw(number, ensemble.alpha_sums) for number in numbers])
+    return np.array(
+        [draw_hypothesis(number, ensemble.alpha_sums) for number in numbers]
+    )
 
 
 def observe(

@@ -17,7 +17,10 @@ SEARCHES = ("all", "lazy", "ucb")
 
 
 def tables_of(dataset, parts, label_weights="balanced"):
-    binned, signed = bin_values(dataset), initial_weights(dataset, label_weights)
+    binned, signed = (
+        bin_values(dataset),
+        initial_weights(dataset, label_weights),
+    )
     return [(binned.take(rows), signed[rows]) for rows in parts]
 
 

@@ -30,7 +30,7 @@ def train(dataset, params, *, target="", error_costs=None, done=None, **options)
 def signed_of(weights):
     """Weight of each row and class times +1 or -1; (n_samples, n_outputs)."""
     # A change of weights waits until they are looked at.
-    weights.find_stumps(np.arange(1))
+    weights.search_stumps(np.arange(1))
     parts = [shard.weights for shard in weights.shards.members]
     return np.concatenate(parts, axis=1).T / weights.quanta
 

@@ -69,7 +69,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "core/simulation/curves.py evaluate": "What its walks are replayed from.",
         "core/simulation/curves.py simulate_rows": "What its walks are replayed from.",
         "core/session/machine.py start": "What a session is replayed from, all of it.",
-        "core/simulation/simulate.py walk": "What a walk is replayed from, all of it.",
+        "core/simulation/simulate.py simulate": "What sessions are replayed from.",
     },
 }
 

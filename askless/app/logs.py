@@ -43,7 +43,7 @@ class PlainLines(JsonLines):
         return "\n".join(filter(None, (" ".join(words), trace.rstrip())))
 
 
-def configure(*, is_beside: bool = False) -> None:
+def configure_logging(*, is_beside: bool = False) -> None:
     """Send every log record of the process to stderr.
 
     In a terminal uvicorn, and a worker beside a server, say only what is wrong: the

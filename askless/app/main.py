@@ -42,11 +42,11 @@ from askless.app.pages.plumbing.errors import ProblemPages
 from askless.app.service.jobs.table_jobs import preload_checks
 from askless.app.service.loaded import LoadedModels
 from askless.app.service.models import preload_check
-from askless.app.settings.home import local_folders
+from askless.app.settings.home import list_local_folders
 from askless.app.settings.settings import DoorName, Settings
 from askless.app.store.blobs import Blobs
 from askless.app.store.database.engine import create_engine
-from askless.app.uploads.parsing import reader_of
+from askless.app.uploads.parsing import make_reader
 from askless.core.warm import warm_up
 
 DESCRIPTION = """Predict from few features. A session asks for one feature at a time,
@@ -80,7 +80,7 @@ DOORS: dict[DoorName, str] = {
 }
 
 
-def cors(origins: list[str]) -> dict[str, Any]:
+def cors_middleware(origins: list[str]) -> dict[str, Any]:
     """Return the CORS rules for pages of some origins."""
     return {
         "allow_origins": origins,
@@ -122,7 +122,7 @@ class Askless(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            contract.complete(
+            contract.complete_document(
                 super().openapi(),
                 [
                     kind
@@ -135,8 +135,8 @@ class Askless(FastAPI):
         return self.openapi_schema
 
 
-def telemetry_of(settings: Settings) -> TelemetryConfig:
-    """Return what FastAPI sends by OpenTelemetry: nothing unless the settings say so.
+def telemetry_options(settings: Settings) -> TelemetryConfig:
+    """Return the options of OpenTelemetry, off unless the settings turn it on.
 
     Never logs: they carry messages of exceptions, which may repeat a feature's value.
     """
@@ -153,7 +153,7 @@ def telemetry_of(settings: Settings) -> TelemetryConfig:
     }
 
 
-def doors_of(settings: Settings) -> list[str]:
+def list_doors(settings: Settings) -> list[str]:
     """Return the modules of the doors that settings open; signing in comes first."""
     opened = [DOORS[name] for name in settings.doors]
     if settings.smart_servers:
@@ -173,9 +173,9 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
         version=version("askless"),
         docs_url=None,
         redoc_url=None,
-        lifespan=live,
+        lifespan=lifespan,
         exception_handlers=HANDLERS | site.HANDLERS,
-        telemetry=telemetry_of(settings),
+        telemetry=telemetry_options(settings),
     )
     state = app.state
     state.settings = settings
@@ -190,23 +190,23 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
     state.full_until = 0.0
     # Which checks of readiness failed at the last probe.
     state.failing = ""
-    state.folders = local_folders(settings)
+    state.folders = list_local_folders(settings)
     # Doors add the forms of their errors, and where else people may sign in.
     state.translations, state.sign_in_ways, state.people = [], [], None
     for routes, noun in SCOPED:
         app.include_router(routes.router, dependencies=[needs(noun)])
     for routes in OPEN:
         app.include_router(routes.router)
-    for address in doors_of(settings):
+    for address in list_doors(settings):
         import_module(address).add_to(app)
     if settings.origins:
-        app.add_middleware(CORSMiddleware, **cors(settings.origins))
+        app.add_middleware(CORSMiddleware, **cors_middleware(settings.origins))
     site.add_pages(app)
     return app
 
 
 @asynccontextmanager
-async def live(app: FastAPI) -> AsyncIterator[None]:
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Open the engine and the uploads at the start, and close them at the end."""
     state = app.state
     settings = state.settings
@@ -214,10 +214,10 @@ async def live(app: FastAPI) -> AsyncIterator[None]:
     state.blobs = Blobs(state.settings.blobs_url)
     # Each of their threads has a connection of its own for as long as it changes.
     state.changers = CapacityLimiter(MAX_WRITERS)
-    state.reader = reader_of(state.settings)
+    state.reader = make_reader(state.settings)
     state.reading_places = CapacityLimiter(state.settings.max_parsers)
     state.model_place = CapacityLimiter(1)
-    warming = threading.Thread(target=make_ready, args=(state.is_warm,), daemon=True)
+    warming = threading.Thread(target=load_kernels, args=(state.is_warm,), daemon=True)
     warming.start()
     try:
         yield
@@ -229,7 +229,7 @@ async def live(app: FastAPI) -> AsyncIterator[None]:
 WARMING = threading.Lock()
 
 
-def make_ready(is_warm: threading.Event) -> None:
+def load_kernels(is_warm: threading.Event) -> None:
     """Compile the kernels, or load them, before a request has to wait for it."""
     try:
         with WARMING:

@@ -166,10 +166,7 @@ class AsyncClient(AnyClient[AsyncPredictionSession], Awaited):
 
 
 def build_headers(key: str | None) -> dict[str, str]:
-    """Return the headers of every request; raise ValueError for a malformed key.
-
-    The error does not repeat the key.
-    """
+    """Return the headers of all requests; ValueError for a malformed key."""
     if not key:
         return {}
     if not key.isascii() or not key.isprintable() or " " in key:

@@ -62,10 +62,7 @@ class Connection:
         files: Callable[[], Any] | None = None,
         **more: Any,
     ) -> httpx.Response:
-        """Send a request; repeat it while the connection or the service fails.
-
-        Raises ProblemError, which is ServiceUnreachable if no try got an answer.
-        """
+        """Send a request, again if the connection fails; raise ProblemError."""
         if method == "POST":
             key = {"Idempotency-Key": uuid4().hex}
             more["headers"] = more.get("headers", {}) | key
@@ -91,17 +88,14 @@ class Connection:
             await self.wait_or_raise(response, tries)
 
     def unreachable(self, error: Exception) -> ServiceUnreachable:
-        """Return what a failure of the connection is raised as."""
+        """Return the exception for a failure of the connection."""
         reason = str(error) or type(error).__name__
         raised = ServiceUnreachable(self.address, reason)
         raised.__cause__ = error
         return raised
 
     async def wait_or_raise(self, response: httpx.Response, tries: int) -> None:
-        """Sleep before the next try; raise the problem where a retry can't help.
-
-        The problem is the response's ProblemError.
-        """
+        """Sleep before the next try; raise ProblemError where none can help."""
         problem = read_problem(response)
         asked_s = parse_retry_after(response)
         is_temporary = (

@@ -20,7 +20,7 @@ def make_finite(numbers: FloatArray) -> FloatArray:
     return numbers if np.isfinite(numbers).all() else np.nan_to_num(numbers)
 
 
-def spread_evenly(n_samples: int, most: int | None) -> IntArray:
+def evenly_spaced(n_samples: int, most: int | None) -> IntArray:
     """Return the positions of at most so many rows, evenly spaced; None: all."""
     n_few = n_samples if most is None else min(n_samples, most)
     return np.linspace(0, n_samples - 1, n_few).round().astype(np.int64)
@@ -36,12 +36,12 @@ def round_digits(numbers: FloatArray, digits: int) -> FloatArray:
     return rounded
 
 
-def is_same(value: object, other: object) -> bool:
+def is_equal(value: object, other: object) -> bool:
     """Return whether two values are equal; arrays by content, where NaN equals NaN."""
     if isinstance(value, np.ndarray) and isinstance(other, np.ndarray):
         return np.array_equal(value, other, equal_nan=value.dtype.kind == "f")
     if isinstance(value, tuple) and isinstance(other, tuple):
-        return len(value) == len(other) and all(map(is_same, value, other))
+        return len(value) == len(other) and all(map(is_equal, value, other))
     return value == other
 
 
@@ -53,7 +53,7 @@ class Arrays:
         if type(other) is not type(self):
             return NotImplemented
         names = [field.name for field in fields(self)]  # type: ignore[arg-type]  # a dataclass
-        return all(is_same(getattr(self, n), getattr(other, n)) for n in names)
+        return all(is_equal(getattr(self, n), getattr(other, n)) for n in names)
 
     __hash__ = None  # type: ignore[assignment]  # arrays have none
 

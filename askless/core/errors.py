@@ -29,7 +29,7 @@ class Refusal:
         return f"{self.field}: {self.rule}{tail}"
 
 
-def describe(raw: object) -> str:
+def shorten(raw: object) -> str:
     """Return a wrong value as short text."""
     text = str(raw) if isinstance(raw, Decimal) else repr(raw)
     return text if len(text) <= 60 else f"{text[:57]}..."
@@ -41,14 +41,14 @@ def find_nearest(word: str, known: Iterable[str]) -> str | None:
     Upper and lower case, and white space around words, make no difference.
     """
     folded = {name.strip().casefold(): name for name in known}
-    near = get_close_matches(word.strip().casefold(), folded, n=1)
-    return folded[near[0]] if near else None
+    matches = get_close_matches(word.strip().casefold(), folded, n=1)
+    return folded[matches[0]] if matches else None
 
 
 def nearest_hint(word: str, known: Iterable[str]) -> str:
     """Return the end of a rule that names the nearest known word; "" if none is."""
-    near = find_nearest(word, known)
-    return "" if near is None else f"; the nearest is {near!r}"
+    nearest = find_nearest(word, known)
+    return "" if nearest is None else f"; the nearest is {nearest!r}"
 
 
 class CoreError(Exception):
@@ -63,7 +63,7 @@ class RefusedError(CoreError, ValueError):
         super().__init__("\n".join(str(refusal) for refusal in self.refusals))
 
     def __reduce__(self) -> tuple[type["RefusedError"], tuple[tuple[Refusal, ...]]]:
-        """Return what makes it again, in another process."""
+        """Return the parts from which another process unpickles the error."""
         return RefusedError, (self.refusals,)
 
 

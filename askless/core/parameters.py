@@ -1,7 +1,7 @@
 """Parameters as frozen dataclasses whose fields carry range and description.
 
 A field is `Annotated[int, Interval(ge=1, le=9), doc("What it says.")]`; whoever reads
-values from outside checks them by `parameters`, whatever they come from.
+values from outside checks them by `parameters_of`, whatever they come from.
 """
 
 import math
@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from annotated_types import Interval, doc
 
-from askless.core.catalogue.prices import read_amount
-from askless.core.errors import Refusal, describe
+from askless.core.catalogue.prices import parse_amount
+from askless.core.errors import Refusal, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Parameter:
         if raw is None and self.is_optional:
             return None
         if self.is_amount:
-            amount = read_amount(raw)
+            amount = parse_amount(raw)
             if amount == 0:
                 raise ValueError("must be positive")
             return amount
@@ -82,7 +82,7 @@ class Parameter:
             if type(raw) not in (str, bool) or raw not in allowed:
                 raise ValueError(self.rule)
             return raw
-        value = as_number(raw, self.kind)
+        value = to_number(raw, self.kind)
         is_above = self.above is None or value > self.above
         least = -math.inf if self.least is None else self.least
         is_within = value >= least and (self.most is None or value <= self.most)
@@ -91,7 +91,7 @@ class Parameter:
         return value
 
 
-def as_number(raw: object, kind: type) -> float:
+def to_number(raw: object, kind: type) -> float:
     """Return an int or a float, NaN for anything else.
 
     If `kind` is int, only an int is one; NaN then fails every bound.
@@ -108,16 +108,16 @@ def as_number(raw: object, kind: type) -> float:
 
 
 @cache
-def parameters(holder: type) -> dict[str, Parameter]:
+def parameters_of(holder: type) -> dict[str, Parameter]:
     """Return the fields of a dataclass by name."""
     hints = get_type_hints(holder, include_extras=True)
     return {
-        field.name: read_field(field.name, hints[field.name], field.default)
+        field.name: parameter_of_field(field.name, hints[field.name], field.default)
         for field in fields(holder)
     }
 
 
-def read_field(name: str, hint: Any, default: object) -> Parameter:
+def parameter_of_field(name: str, hint: Any, default: object) -> Parameter:
     """Return the parameter that a field's annotation describes."""
     notes: list[Any] = []
     while True:
@@ -151,17 +151,14 @@ def read_field(name: str, hint: Any, default: object) -> Parameter:
 def check_parameters(
     holder: type, given: Mapping[str, object], where: str
 ) -> tuple[dict[str, Any], list[Refusal]]:
-    """Check values of a dataclass's fields.
-
-    Returns those that keep their rules, and refusals of the others, each by its path.
-    """
+    """Return the right values of a dataclass's fields, and refusals."""
     values, refusals = {}, []
-    for name, parameter in parameters(holder).items():
+    for name, parameter in parameters_of(holder).items():
         if name not in given:
             continue
         try:
             values[name] = parameter.check(given[name])
         except ValueError as error:
-            value_text = describe(given[name])
+            value_text = shorten(given[name])
             refusals.append(Refusal(f"{where}.{name}", str(error), value_text))
     return values, refusals

@@ -17,7 +17,7 @@ from askless.core.pipeline.online.learning import Learning, LearntRows
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.pipeline.train import train
 from askless.core.session import machine
-from askless.core.session.policies import served_by
+from askless.core.session.policies import list_serving_policies
 from askless.core.session.state import Answer
 from askless.core.simulation.curves import evaluate
 from askless.core.table.check import CheckedTable
@@ -27,7 +27,7 @@ from askless.core.training.algorithms import make_ensemble
 from askless.core.training.boosting import boost, initial_weights
 from askless.core.training.params import BoostParams
 from askless.core.training.rounds import Round
-from askless.core.work import end_of
+from askless.core.work import run_to_end
 
 PARAMS = (
     BoostParams(rounds=3, learner="stump"),
@@ -81,14 +81,14 @@ def warm_learning() -> None:
     """Compile what models need that go on learning."""
     rows, params = make_rows(256, 3), BoostParams("online", rounds=1)
     spec = TrainingSpec(TableSpec("y"), boost=params, folds=0)
-    model = end_of(train(CheckedTable(rows, None, ()), spec))
+    model = run_to_end(train(CheckedTable(rows, None, ()), spec))
     Learning(model).learn(LearntRows(rows.values, rows.targets, rows.weights))
 
 
 def warm_panels() -> None:
     """Compile what fitting panels needs, and what the search for gates does."""
     for n_classes in (2, 3):
-        end_of(fit_ladder(make_rows(12, n_classes)))
+        run_to_end(fit_ladder(make_rows(12, n_classes)))
         rows = make_rows(2 * LEAST_ROWS, n_classes)
         fit_tables(CountedRows(rows, np.ones(3, np.bool_)), 0)
 
@@ -98,7 +98,7 @@ def warm_panel_sessions() -> None:
     for n_classes in (2, 3):
         rows, params = make_rows(12, n_classes), PARAMS[0]
         ensemble = make_ensemble(rows, params, boost_rows(rows, params))
-        play_policies(replace(ensemble, panels=end_of(fit_ladder(rows))), rows)
+        play_policies(replace(ensemble, panels=run_to_end(fit_ladder(rows))), rows)
 
 
 def warm_many_rows() -> None:
@@ -115,7 +115,7 @@ def boost_rows(rows: Dataset, params: BoostParams) -> list[Round]:
 
 def play_policies(ensemble: Ensemble, rows: Dataset) -> None:
     """Play sessions of an ensemble: of many rows at once, and of one case."""
-    for policy in served_by(ensemble):
+    for policy in list_serving_policies(ensemble):
         evaluate(ensemble, rows, [1_000_000, None], policy)
         state = machine.start(ensemble, 10_000_000, policy=policy)
         machine.next_question(ensemble, state)

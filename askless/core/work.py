@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 STRIDE = 0.02
 
 
-def end_of(working: Generator[Step, None, Result]) -> Result:
+def run_to_end(working: Generator[Step, None, Result]) -> Result:
     """Run a generator to its end; return its result."""
     while True:
         try:
@@ -21,7 +21,7 @@ def end_of(working: Generator[Step, None, Result]) -> Result:
             return result
 
 
-def pass_on(
+def convert_steps(
     working: Generator[Step, None, Result], convert: Callable[[Step], Converted]
 ) -> Generator[Converted, None, Result]:
     """Yield a generator's steps, each converted by `convert`; return its result."""
@@ -34,7 +34,7 @@ def pass_on(
         yield convert(step)
 
 
-def approach(share: float, end: float) -> Iterator[float]:
+def approach_share(share: float, end: float) -> Iterator[float]:
     """Yield shares from `share` on that approach `end`, for work of unknown length."""
     while True:
         share += (end - share) * STRIDE

@@ -18,7 +18,7 @@ from askless.core.session.policies import POLICIES
 from askless.core.session.policies.panels import PanelPolicy
 from askless.core.session.position import Position
 from askless.core.session.rows.walks import SimulatedRows, open_session
-from askless.core.simulation.simulate import class_probabilities, walk
+from askless.core.simulation.simulate import class_probabilities, simulate
 from benchmarks.frontier import rivals
 from benchmarks.frontier.draws import Draw
 from benchmarks.frontier.measures import Method, find_losses
@@ -100,7 +100,9 @@ def say(
         return np.full(values.shape[0], ensemble.priors[1])
     hypotheses, alphas = zip(*voting, strict=True)
     part = replace(ensemble, hypotheses=hypotheses, alphas=alphas)
-    chances: FloatArray = class_probabilities(part, walk(part, values, [None]))[:, 0, 1]
+    chances: FloatArray = class_probabilities(part, simulate(part, values, [None]))[
+        :, 0, 1
+    ]
     return chances
 
 

@@ -19,11 +19,11 @@ from askless.core.arrays import FloatArray
 from askless.core.model.ensemble import Ensemble
 from askless.core.panels.effort import EFFORTS
 from askless.core.panels.ladders import fit_ladder
-from askless.core.simulation.simulate import class_votes, walk
+from askless.core.simulation.simulate import class_votes, simulate
 from askless.core.table.dataset import Dataset
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.params import BoostParams, EffortName
-from askless.core.work import end_of
+from askless.core.work import run_to_end
 from benchmarks import plots
 from benchmarks.data import MICROS
 from benchmarks.documents import ROOT, keep_rows
@@ -64,7 +64,7 @@ def measure_errors(
 ) -> FloatArray:
     """Return error and mean number of questions by budget; (n_budgets, 2)."""
     budgets = [n_questions * MICROS for n_questions in questions]
-    walks = walk(ensemble, testing.values, budgets, policy)
+    walks = simulate(ensemble, testing.values, budgets, policy)
     is_wrong = class_votes(ensemble, walks) != testing.targets[:, None]
     return np.column_stack((is_wrong.mean(axis=0), walks.spent.mean(axis=0) / MICROS))
 
@@ -77,7 +77,7 @@ def play_draw(name: str, n_rows: int, effort: EffortName, seed: int) -> FloatArr
     random = np.random.default_rng(seed)
     training, _ = MAKERS[name](n_rows, random)
     testing, reference = MAKERS[name](N_TEST, random)
-    ladder = end_of(fit_ladder(training, seed, effort=effort))
+    ladder = run_to_end(fit_ladder(training, seed, effort=effort))
     ensemble = make_ensemble(training, BoostParams("panels"), ())
     ensemble = replace(ensemble, panels=ladder)
     questions = QUESTIONS[name]

@@ -20,11 +20,11 @@ from askless.core.catalogue.catalogue import Catalogue, Group
 from askless.core.model.ensemble import Ensemble
 from askless.core.panels.ladders import fit_ladder
 from askless.core.session.state import Aim
-from askless.core.simulation.simulate import class_probabilities, walk
+from askless.core.simulation.simulate import class_probabilities, simulate
 from askless.core.table.dataset import ClassLabel, Dataset
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.params import BoostParams
-from askless.core.work import end_of
+from askless.core.work import run_to_end
 from benchmarks import data
 from benchmarks.data import MICROS, Table
 from benchmarks.documents import keep_rows
@@ -91,7 +91,7 @@ def play(ensemble: Ensemble, testing: Dataset, level: float) -> Iterator[list[fl
     budget = round(level * MICROS)
     for limit, aim in ((None, Aim(mean_budget=budget)), (budget, None)):
         policy = None if aim else "panels"
-        walks = walk(ensemble, testing.values, [limit], policy, aims=[aim])
+        walks = simulate(ensemble, testing.values, [limit], policy, aims=[aim])
         chances = class_probabilities(ensemble, walks)[:, 0]
         is_right = chances.argmax(axis=1) == testing.targets
         auroc = roc_auc_score(testing.targets, chances[:, 1])
@@ -108,7 +108,7 @@ def main() -> int:
     figures: dict[float, list[list[list[float]]]] = {}
     parts = split(arguments.name, table, catalogue, arguments.times)
     for number, (training, testing) in enumerate(parts):
-        ladder = end_of(fit_ladder(training, number))
+        ladder = run_to_end(fit_ladder(training, number))
         ensemble = make_ensemble(training, BoostParams("panels"), [])
         ensemble = replace(ensemble, panels=ladder)
         for level in LEVELS[arguments.name]:

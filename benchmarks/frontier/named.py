@@ -13,7 +13,7 @@ import numpy as np
 from askless.core.panels.ladders import fit_ladder
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.params import BoostParams
-from askless.core.work import end_of
+from askless.core.work import run_to_end
 from benchmarks.documents import keep_rows
 from benchmarks.frontier import rivals
 from benchmarks.frontier.draws import Draw, draw, load
@@ -29,7 +29,7 @@ def play_named(drawn: Draw) -> list[Method]:
     params = BoostParams("panels")
     methods = []
     for named in ((), drawn.budgets):
-        ladder = end_of(fit_ladder(drawn.training, named=named))
+        ladder = run_to_end(fit_ladder(drawn.training, named=named))
         ensemble = make_ensemble(drawn.training, params, ())
         methods.append(simulate(replace(ensemble, panels=ladder), drawn))
     return [*methods, rivals.refit(drawn, rivals.find_forward(drawn))]

@@ -12,10 +12,11 @@ import numpy as np
 
 from askless.core.model.ensemble import Ensemble
 from askless.core.panels.ladders import fit_ladder
-from askless.core.simulation.simulate import class_probabilities, class_votes, walk
+from askless.core.simulation.simulate import class_probabilities, class_votes
+from askless.core.simulation.simulate import simulate as simulate_sessions
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.params import BoostParams
-from askless.core.work import end_of
+from askless.core.work import run_to_end
 from benchmarks.engine import train_ensemble
 from benchmarks.frontier import answers, rivals
 from benchmarks.frontier.draws import Draw, draw, load
@@ -66,7 +67,7 @@ def play_bar(ensemble: Ensemble, drawn: Draw) -> Method:
 def play_panels(drawn: Draw) -> Methods:
     """Panels, and a ridge logistic regression on the same sets."""
     start = time.process_time()
-    ladder = end_of(fit_ladder(drawn.training))
+    ladder = run_to_end(fit_ladder(drawn.training))
     seconds = round(time.process_time() - start, 2)
     params = BoostParams("panels")
     ensemble = replace(make_ensemble(drawn.training, params, ()), panels=ladder)
@@ -75,7 +76,7 @@ def play_panels(drawn: Draw) -> Methods:
     yield "panels", {**found, **after, "seconds": seconds}
     # A filled table has no missing cells: all rows go the same way.
     row = drawn.testing.values[:1]
-    ranks = [walk(ensemble, row, [budget]).ranks[0] for budget in drawn.budgets]
+    ranks = [simulate(ensemble, row, [budget]).ranks[0] for budget in drawn.budgets]
     sets = [tuple(np.flatnonzero(rank).tolist()) for rank in ranks]
     yield "logistic", rivals.refit(drawn, sets, rivals.fit_logistic)
 
@@ -100,7 +101,7 @@ def simulate(ensemble: Ensemble, drawn: Draw) -> Method:
     spent, chances, votes = [], [], []
     for begin in range(0, drawn.testing.n_samples, BLOCK):
         values = drawn.testing.values[begin : begin + BLOCK]
-        walks = walk(ensemble, values, drawn.budgets)
+        walks = simulate_sessions(ensemble, values, drawn.budgets)
         spent.append(walks.spent)
         chances.append(class_probabilities(ensemble, walks)[..., 1])
         votes.append(class_votes(ensemble, walks))

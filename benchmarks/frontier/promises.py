@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askless.app.batch.curves import promise_errors
+from askless.app.batch.curves import list_promised_errors
 from askless.core.arrays import FloatArray
 from askless.core.model.model import Model
 from askless.core.simulation.blocks import Conditions
@@ -35,7 +35,7 @@ def judge_promises(model: Model, test: Dataset) -> Promised:
     """Return how far promises are from the errors on rows that the model never saw."""
     assert model.curve is not None
     played = Conditions(model.curve.budgets)
-    promised = np.array(promise_errors(model.ensemble, played), np.float64)
+    promised = np.array(list_promised_errors(model.ensemble, played), np.float64)
     curve = evaluate(model.ensemble, test, played.budgets)
     measured = np.array(curve.errors_calibrated)
     share = (promised + measured) / 2.0

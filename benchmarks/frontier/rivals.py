@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from askless.core.arrays import FloatArray, IntArray
-from askless.core.catalogue.prices import pay
+from askless.core.catalogue.prices import add_paid
 from askless.core.panels.purchases import NOTHING, Shop
 from askless.core.table.dataset import Dataset
 from benchmarks.data import MICROS
@@ -219,7 +219,7 @@ def select(shop: Shop, purse: Purse, training: Dataset, judge: Judge) -> Set:
     steps: list[Set] = [()]
     while len(steps) - find_least(steps, judge) <= PATIENCE:
         loss, chances = judge(taken)
-        paid = pay(shop.catalogue, NOTHING, taken)
+        paid = add_paid(shop.catalogue, NOTHING, taken)
         gains = find_gains(training, chances)
         costs = np.maximum(shop.catalogue.costs, 1).astype(np.float64)
         offers = {

@@ -20,7 +20,7 @@ from askless.core.table.check import CheckedTable
 from askless.core.table.dataset import Dataset
 from askless.core.table.spec import TableSpec
 from askless.core.training.params import BoostParams, EffortName
-from askless.core.work import end_of
+from askless.core.work import run_to_end
 from benchmarks import data
 from benchmarks.data import MICROS
 from benchmarks.documents import keep_rows
@@ -62,7 +62,7 @@ def train_whole(dataset: Dataset, n_folds: int, effort: EffortName, seed: int) -
         seed=seed,
         folds=n_folds,
     )
-    return end_of(train(CheckedTable(dataset, None, ()), spec))
+    return run_to_end(train(CheckedTable(dataset, None, ()), spec))
 
 
 def read_in_force(model: Model) -> InForce:

@@ -9,7 +9,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.simulation.curves import evaluate
 from askless.core.table.dataset import ClassLabel, Dataset
 from askless.core.training.algorithms import ALGORITHMS
-from askless.core.training.boosting import sign_rows
+from askless.core.training.boosting import sign_weights
 from askless.core.training.online.online import OnlineBooster
 from askless.core.training.params import BoostParams
 from benchmarks.data import MICROS
@@ -46,7 +46,7 @@ def play(stream: Stream) -> Record:
     """Test on each row, then learn it; return the share of errors, and the seconds."""
     costs = np.full(stream.values.shape[1], MICROS)
     booster = start(stream, stream.catalogue(costs))
-    signed = sign_rows(stream.targets, stream.n_classes)
+    signed = sign_weights(stream.targets, stream.n_classes)
     at = time.process_time()
     scores, _ = booster.learn(stream.values, signed)
     seconds = time.process_time() - at
@@ -64,7 +64,7 @@ def play_budget(stream: Stream, seed: int) -> float:
     costs = draws.integers(low, high + 1, stream.values.shape[1]) * MICROS
     catalogue, budget = stream.catalogue(costs), int(SHARE * costs.sum())
     booster = start(stream, catalogue)
-    signed = sign_rows(stream.targets, stream.n_classes)
+    signed = sign_weights(stream.targets, stream.n_classes)
     n_errors = 0.0
     for begin in range(0, stream.targets.size, CHUNK):
         rows = slice(begin, begin + CHUNK)

@@ -5,7 +5,7 @@ import time
 import numpy as np
 from river import ensemble
 
-from askless.core.training.boosting import sign_rows
+from askless.core.training.boosting import sign_weights
 from askless.core.training.online.online import OnlineBooster
 from askless.core.training.params import BoostParams
 from benchmarks.data import MICROS
@@ -47,7 +47,7 @@ def learn_ours(stream: Stream) -> float:
     """Return the seconds of processor time for all rows."""
     catalogue = stream.catalogue(np.full(N_FEATURES, MICROS))
     booster = OnlineBooster.start(catalogue, 2, BoostParams("online", rounds=N_STUMPS))
-    signed = sign_rows(stream.targets, 2)
+    signed = sign_weights(stream.targets, 2)
     start = time.process_time()
     booster.learn(stream.values, signed)
     return time.process_time() - start

@@ -17,7 +17,7 @@ from askless.core.table.spec import TableSpec
 from askless.core.training.algorithms import ALGORITHMS
 from askless.core.training.baselines import BASELINES
 from askless.core.training.params import BoostParams
-from askless.core.work import end_of
+from askless.core.work import run_to_end
 from benchmarks.data import MICROS
 from benchmarks.documents import Rows, percent, plus_minus, signed
 from benchmarks.intervals import Interval, interval
@@ -51,7 +51,7 @@ def play(title: str, repetition: int) -> Record:
     for name in BASELINES:
         params = BoostParams(name, rounds=TREES, seed=repetition)
         spec = TrainingSpec(TableSpec(target="y"), boost=params, folds=0)
-        model = end_of(train(CheckedTable(drawn.training, None, ()), spec))
+        model = run_to_end(train(CheckedTable(drawn.training, None, ()), spec))
         *within, everything = evaluate(model.ensemble, drawn.testing, limits).errors
         record[name] = np.round(within, 4).tolist()
         record[f"{name}_all"] = round(everything, 6)

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from askless.core.arrays import FloatArray
-from askless.core.selection.neighbours import neighbour_credits
+from askless.core.selection.neighbours import compute_neighbour_credits
 from askless.core.selection.params import N_NEIGHBOURS, SelectionParams
-from askless.core.selection.search import select
+from askless.core.selection.search import select_subset
 from askless.core.selection.subset import make_subset
-from askless.core.selection.table import make_table
+from askless.core.selection.table import make_selection_table
 from askless.core.table.dataset import Dataset
-from askless.core.work import end_of
+from askless.core.work import run_to_end
 from benchmarks import data
 from benchmarks.papers import selection_paths as paths
 from benchmarks.papers.runs import Measurement, Record
@@ -137,7 +137,7 @@ def choose(name: str, plan: Plan) -> Record:
 
 def run_method(dataset: Dataset, params: SelectionParams) -> Record:
     start = time.process_time()
-    found = end_of(select(dataset, params))
+    found = run_to_end(select_subset(dataset, params))
     return {
         "features": [int(idx) for idx in found.feature_idxs],
         "accuracy": round(100 * found.accuracy, 2),
@@ -180,7 +180,9 @@ def loo_rights(
     dataset: Dataset, features: Iterable[int], k: int = N_NEIGHBOURS
 ) -> FloatArray:
     """Where k nearest neighbours on some features are right, the row left out."""
-    return neighbour_credits(make_subset(make_table(dataset), features), k)
+    return compute_neighbour_credits(
+        make_subset(make_selection_table(dataset), features), k
+    )
 
 
 def loo_accuracy(
@@ -201,10 +203,10 @@ def vary(name: str, plan: Plan) -> Record:
     walks, sfs = {}, {}
     for k in sorted({*sizes, *n_tested}):
         params = SelectionParams(rounds=plan.rounds, n_neighbours=k)
-        walks[k] = paths.walk(make_table(dataset), params)
+        walks[k] = paths.walk(make_selection_table(dataset), params)
         if k in sizes:
             plain = replace(params, method="sfs")
-            sfs[k] = end_of(select(dataset, plain)).feature_idxs
+            sfs[k] = run_to_end(select_subset(dataset, plain)).feature_idxs
     variants = {}
     for variant in VARIANTS if sizes else ():
         k = variant.n_neighbours
@@ -228,7 +230,9 @@ def shuffle(name: str, plan: Plan) -> Record:
         for draw in range(plan.n_nulls):
             order = np.random.default_rng(draw).permutation(dataset.n_samples)
             shuffled = replace(dataset, targets=dataset.targets[order])
-            sizes[learner].append(len(end_of(select(shuffled, params)).feature_idxs))
+            sizes[learner].append(
+                len(run_to_end(select_subset(shuffled, params)).feature_idxs)
+            )
     return {"null_sizes": sizes}
 
 

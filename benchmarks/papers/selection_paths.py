@@ -8,8 +8,8 @@ from typing import Any
 from askless.core.selection import boosting, search
 from askless.core.selection.params import N_NEIGHBOURS, SelectionParams
 from askless.core.selection.search import SelectionStep
-from askless.core.selection.subset import extend, make_subset
-from askless.core.selection.table import TIE, SelectionTable, make_table
+from askless.core.selection.subset import extend_subset, make_subset
+from askless.core.selection.table import TIE, SelectionTable, make_selection_table
 from askless.core.table.dataset import Dataset
 
 
@@ -42,14 +42,17 @@ class Variant:
 
 def walk(table: SelectionTable, params: SelectionParams) -> list[SelectionStep]:
     """All steps until Z falls no more; the first one even if it doesn't fall there."""
-    subset, value = make_subset(table), search.empty_z(table)
+    subset, value = make_subset(table), search.compute_empty_z(table)
     open_idxs = list(range(table.n_features))
     steps: list[SelectionStep] = []
     while open_idxs and (len(steps) < 2 or steps[-1].gain > TIE):
-        trials = [search.measure(extend(subset, idx), params) for idx in open_idxs]
+        trials = [
+            search.evaluate_subset(extend_subset(subset, idx), params)
+            for idx in open_idxs
+        ]
         steps.append(search.choose_step(table, params, steps, value, trials))
         value, idx = steps[-1].value, steps[-1].feature_idx
-        subset = extend(subset, idx)
+        subset = extend_subset(subset, idx)
         subset.settle()
         open_idxs.remove(idx)
     return steps
@@ -71,11 +74,11 @@ def sweep(dataset: Dataset, params: SelectionParams) -> dict[int, list[int]]:
     Round t of boosting does not depend on T, so one run on a subset gives its Z for
     every T; runs that agree so far are continued together.
     """
-    table = make_table(dataset)
+    table = make_selection_table(dataset)
     fits: dict[frozenset[int], boosting.Fit] = {}
     found: dict[int, list[int]] = {}
     empty = make_subset(table)
-    z = search.empty_z(table)
+    z = search.compute_empty_z(table)
     queue = [(empty, dict.fromkeys(range(1, params.rounds + 1), z))]
     while queue:
         subset, before = queue.pop()
@@ -83,7 +86,7 @@ def sweep(dataset: Dataset, params: SelectionParams) -> dict[int, list[int]]:
         for idx in open_idxs:
             key = frozenset((*subset.feature_idxs, idx))
             if key not in fits:
-                candidate = extend(subset, idx)
+                candidate = extend_subset(subset, idx)
                 fits[key] = boosting.boost_subset(candidate, params)
         going: dict[int, dict[int, float]] = {}
         for rounds, value in before.items():
@@ -98,7 +101,7 @@ def sweep(dataset: Dataset, params: SelectionParams) -> dict[int, list[int]]:
             else:
                 found[rounds] = sorted(subset.feature_idxs)
         for idx, after in going.items():
-            queue.append((extend(subset, idx), after))
+            queue.append((extend_subset(subset, idx), after))
     return found
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from askless.app.cluster import worker_lines
 from askless.app.cluster.group import ShardGroup
-from askless.app.cluster.layout import on_cluster
+from askless.app.cluster.layout import prepare_on_cluster
 from askless.app.cluster.messages import Order
 from askless.app.cluster.worker_lines import WorkerLine
 from askless.app.documents.files import model_text
@@ -68,7 +68,7 @@ def trained_there(
     visits: Path, spec: TrainingSpec, place: ClusterPlace, n_shards: int | None = 2
 ) -> str:
     opened = open_table(visits, spec.table.text_columns)
-    with on_cluster(opened, spec, place, n_shards) as prepared:
+    with prepare_on_cluster(opened, spec, place, n_shards) as prepared:
         runner = choose_runner(prepared.table, spec)
         return model_text(finish(train(prepared, spec, run_parts=runner)))
 

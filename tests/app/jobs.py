@@ -22,7 +22,7 @@ from askless.app.settings.settings import Settings
 from askless.app.store import models
 from askless.app.store.blobs import Blobs
 from askless.app.store.jobs import checkpoints
-from askless.app.uploads.parsing import reader_of
+from askless.app.uploads.parsing import make_reader
 from askless.app.uploads.streams import read_columns
 from askless.app.worker.computing import STEP_S, Computer
 from askless.app.worker.watching import Worker
@@ -105,7 +105,7 @@ class Jobs:
     ) -> tuple[datasets.Upload, trainings.Order]:
         """Read and check a table as an upload is."""
         stream = BytesIO(table)
-        order, facts = trainings.check(reader_of(self.settings), raw, stream)
+        order, facts = trainings.check_training(make_reader(self.settings), raw, stream)
         return datasets.make_upload("table.csv", stream, facts), order
 
     def worker(self, step_s: float = STEP_S, **settings: Any) -> Worker:
@@ -148,12 +148,12 @@ class Jobs:
             assert claimed is not None
             assert (claimed.id, claimed.attempt) == (training_id, attempt)
             source = sources.find_cells(db, claimed.dataset_id)
-        workshop = run.Workshop(reader_of(self.settings), self.blobs, None)
+        workshop = run.Workshop(make_reader(self.settings), self.blobs, None)
         opened = training_runs.open_training(
             workshop, run.JobSource(source, None), claimed
         )
         with opened as work, transaction(self.engine, is_read=True) as db:
-            return training_runs.resume(db, claimed, work)
+            return training_runs.resume_training(db, claimed, work)
 
     def advance(
         self,
@@ -176,7 +176,7 @@ class Jobs:
     def sweep(self, max_attempts: int = 3) -> list[tuple[str, str]]:
         """Sweep as if every worker had been silent for long."""
         with transaction(self.engine) as db:
-            return queue.sweep(db, -3600.0, max_attempts, now())
+            return queue.requeue_silent(db, -3600.0, max_attempts, now())
 
 
 def now() -> datetime:

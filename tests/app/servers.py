@@ -15,11 +15,11 @@ import httpx
 import uvicorn
 
 from askless.app.main import create_app
-from askless.app.processes.child import FORKSERVER, preload
+from askless.app.processes.child import FORKSERVER, set_preloaded
 from askless.app.settings.settings import Settings
 
 CONTEXT = FORKSERVER
-preload("tests.app.preloaded")
+set_preloaded("tests.app.preloaded")
 
 
 class Server:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from askless.app.words.wording import error_words
+from askless.app.words.wording import describe_error_change
 from askless.core.session import machine
 from askless.core.session.state import Aim
 from tests.app.clinic import model_json
@@ -157,6 +157,6 @@ def test_state_keeps_its_aim(aim):
 def test_costs_of_errors_are_told_as_costs():
     ensemble = replace(make_aimed(), error_costs=((0.0, 1.0), (20.0, 0.0)))
 
-    told = error_words(ensemble, 2.5, 0.333333, "it")
+    told = describe_error_change(ensemble, 2.5, 0.333333, "it")
 
     assert told.endswith("the expected cost of errors should fall from 2.5 to 0.333.")

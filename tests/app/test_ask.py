@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from askless.app.cli.models import parse_known
-from askless.app.terminal.lines import find_category, hint
+from askless.app.terminal.lines import answer_hint, parse_category
 from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature, Group
 from askless.core.errors import RefusedError
 from askless.core.model.hypotheses import Stump
@@ -52,30 +52,30 @@ def voters(*features, groups=()):
     ],
 )
 def test_category_is_meant_by_itself_its_number_or_its_beginning(text, meant):
-    assert find_category(PAIN, text) == meant
+    assert parse_category(PAIN, text) == meant
 
 
 @pytest.mark.parametrize("text", ["1", "3"])
 def test_categories_that_are_numbers_have_neither_numbers_nor_beginnings(text):
-    assert find_category(CODES, text) == text
-    assert hint(CODES) == "0 / 10 / 2"
+    assert parse_category(CODES, text) == text
+    assert answer_hint(CODES) == "0 / 10 / 2"
 
 
 def test_beginning_of_two_categories_is_refused_with_both():
     with pytest.raises(RefusedError, match="cp: may be Asymptomatic or Atypical"):
-        find_category(PAIN, "A")
+        parse_category(PAIN, "A")
 
 
 def test_category_with_white_space_is_found_without():
     spaced = Feature("c", "category", categories=(" go", "stay"))
 
-    assert find_category(spaced, "go") == "go"
+    assert parse_category(spaced, "go") == "go"
 
 
 def test_known_categories_go_before_those_counted_as_other():
     other = Feature("c", "category", categories=("Lyon", "other"), has_other=True)
 
-    assert find_category(other, "ly") == "Lyon"
+    assert parse_category(other, "ly") == "Lyon"
 
 
 def test_all_categories_are_listed_on_request():
@@ -84,7 +84,7 @@ def test_all_categories_are_listed_on_request():
     _, said = play(voters(many), "?", "stop")
 
     assert "9 kind 08" in said
-    assert hint(many).endswith("... (? for all)")
+    assert answer_hint(many).endswith("... (? for all)")
 
 
 @pytest.mark.parametrize(

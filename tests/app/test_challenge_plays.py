@@ -103,8 +103,8 @@ def test_a_case_that_is_erased_while_it_is_played_leaves_nothing(
         client.delete(f"/predict/{session}")
         return play(new)
 
-    play = challenges.play_new
-    monkeypatch.setattr(challenges, "play_new", erase)
+    play = challenges.play_new_cases
+    monkeypatch.setattr(challenges, "play_new_cases", erase)
     Errands(jobs.engine, jobs.blobs, jobs.settings).play_challenges()
 
     with transaction(jobs.engine, is_read=True) as db:

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from askless.app.uploads.checking import check_both
+from askless.app.uploads.checking import check_spec_and_table
 from askless.app.uploads.streams import open_table
 from askless.core.errors import RefusedError
 
@@ -26,7 +26,7 @@ SPEC = {
 
 
 def together(spec, table=TABLE):
-    return check_both(spec, lambda: open_table(io.BytesIO(table.encode())))
+    return check_spec_and_table(spec, lambda: open_table(io.BytesIO(table.encode())))
 
 
 def broken(spec, table=TABLE):

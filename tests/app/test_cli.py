@@ -9,9 +9,9 @@ import pytest
 
 from askless.app.documents import files
 from askless.core.session import machine
-from askless.core.session.probability import decide
+from askless.core.session.probability import decide_label
 from askless.core.session.state import StopRule
-from askless.core.simulation.simulate import class_probabilities, walk
+from askless.core.simulation.simulate import class_probabilities, simulate
 from tests.sessions import observe
 
 pytest_plugins = ["tests.app.conftest_small"]
@@ -120,7 +120,7 @@ def test_predict_says_what_sessions_and_walks_of_the_model_say(
     names = [feature.name for feature in ensemble.catalogue.features]
     values = np.array([read_cells(row, names) for row in read_csv(place / "data.csv")])
 
-    walks = walk(ensemble, values, [budget], policy)
+    walks = simulate(ensemble, values, [budget], policy)
     chances = class_probabilities(ensemble, walks)
     forecasts = []
     for stream, row in enumerate(values.tolist()):
@@ -132,7 +132,7 @@ def test_predict_says_what_sessions_and_walks_of_the_model_say(
 
     labels = [ensemble.classes[forecast.label].label for forecast in forecasts]
     assert [row["label"] for row in read_csv(out)] == labels
-    assert decide(ensemble, chances)[:, 0].tolist() == [
+    assert decide_label(ensemble, chances)[:, 0].tolist() == [
         forecast.label for forecast in forecasts
     ]
     np.testing.assert_allclose(

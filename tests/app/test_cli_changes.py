@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from askless.app.cli.tables import load_changed
+from askless.app.cli.tables import load_changed_spec
 from askless.app.documents import files
 
 SPEC = {"target": "y", "algorithm": "auto", "params": {"rounds": 20, "leaves": 4}}
@@ -27,7 +27,7 @@ def test_options_go_before_the_spec(spec):
         "--budgets": "2.5, 10",
     }
 
-    wanted = load_changed(spec, given)
+    wanted = load_changed_spec(spec, given)
 
     boost = wanted.boost
     assert (boost.algorithm, boost.effort, boost.rounds) == ("speedboost", "fast", 7)
@@ -36,13 +36,13 @@ def test_options_go_before_the_spec(spec):
 
 
 def test_without_options_the_spec_holds(spec):
-    assert load_changed(spec, {"--rounds": None}) == files.load_spec(spec)
+    assert load_changed_spec(spec, {"--rounds": None}) == files.load_spec(spec)
 
 
 def test_rounds_may_be_chosen(spec):
     given = {"--algorithm": "speedboost", "--rounds": "auto"}
 
-    assert load_changed(spec, given).auto == {"rounds"}
+    assert load_changed_spec(spec, given).auto == {"rounds"}
 
 
 def test_wrong_option_is_refused_by_its_name(run, spec):

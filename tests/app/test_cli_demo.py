@@ -20,7 +20,7 @@ from askless.app.settings.settings import Settings
 from askless.app.store import datasets, sessions
 from askless.app.store.database.engine import create_engine, transaction
 from askless.app.terminal.demo import describe_counts
-from askless.app.words.own_questions import pick_cases
+from askless.app.words.own_questions import choose_cases
 from tests.app.conftest import Finished
 from tests.app.tenants import store_model
 from tests.pages.site import heart
@@ -32,7 +32,7 @@ NAMES = ["breast-cancer", "diabetes-progression", "heart-cleveland"]
 
 def begin(settings: Settings, last: int = 10**6) -> int:
     """Seed the demo up to a commit; return how many there were."""
-    return run_until(settings.url, last, lambda: demo.seed(settings))
+    return run_until(settings.url, last, lambda: demo.seed_demo(settings))
 
 
 def seeded(engine: sa.Engine, home: Path) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def seeded(engine: sa.Engine, home: Path) -> dict[str, Any]:
     with transaction(engine, None, is_read=True) as db:
         tenant_id = keys.find_tenant(db, demo.TENANT)
         token = (home / DEMO_KEY).read_text().strip()
-        known = keys.identify(db, token)
+        known = keys.identify_key(db, token)
     with transaction(engine, tenant_id, is_read=True) as db:
         found = trainings.page(db, 50, None).items
         made = keys.page(db, 50, None).items
@@ -140,7 +140,7 @@ def test_a_first_case_is_ready_once_its_model_is(
     monkeypatch.setenv("ASKLESS_DEMO", "1")
     before = run("migrate").out
     settings = Settings()
-    with demo.connected(settings) as engine:
+    with demo.open_engine(settings) as engine:
         with transaction(engine, None) as db:
             tenant_id = keys.find_tenant(db, demo.TENANT)
         with transaction(engine, tenant_id) as db:
@@ -149,7 +149,7 @@ def test_a_first_case_is_ready_once_its_model_is(
 
     told, again = (run("migrate").out for _ in range(2))
 
-    with demo.connected(settings) as engine, transaction(engine, tenant_id) as db:
+    with demo.open_engine(settings) as engine, transaction(engine, tenant_id) as db:
         now = datetime.now(UTC)
         found = sessions.page(db, 9, None, SessionFilter(), now).items
         ids = [one.id for one in found]
@@ -226,7 +226,7 @@ def test_shown_are_a_case_of_two_questions_and_the_longest_right_and_wrong(
 ) -> None:
     lists = [[int(digit) for digit in digits] for digits in asked]
 
-    assert pick_cases(lists, [bool(right) for right in is_right]) == picks
+    assert choose_cases(lists, [bool(right) for right in is_right]) == picks
 
 
 def test_counts_of_questions_are_told() -> None:

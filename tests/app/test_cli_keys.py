@@ -46,7 +46,7 @@ def test_a_person_is_restored_and_a_key_with_a_secret_is_not(
     with transaction(engine) as db:
         now = datetime.now(UTC)
         who = people.Person("https://id.example.org", "7", "Ada", ("predict:read",))
-        person = people.let_in(db, who, now).id
+        person = people.renew_key_of(db, who, now).id
     engine.dispose()
     for key in (lost, person):
         run("keys", "revoke", key)

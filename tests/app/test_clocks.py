@@ -62,7 +62,7 @@ def test_live_training_is_not_taken_over(jobs: Jobs, table: bytes, spec: Spec) -
     with transaction(jobs.engine, None) as db:
         queue.claim(db, "wrk_other", now())
 
-    jobs.worker().keep_house()
+    jobs.worker().do_upkeep()
 
     assert jobs.get(training.id).state == "running"
 
@@ -73,9 +73,9 @@ def test_answers_are_forgotten_at_their_age(
     kept = ANSWER_AGE
     with transaction(engine, DEFAULT_TENANT) as db:
         for key, age in (("young", kept - MARGIN), ("old", kept + MARGIN)):
-            retries.keep(db, StoredAnswer(key, "d", 200, {}, b"{}", told - age))
+            retries.store_answer(db, StoredAnswer(key, "d", 200, {}, b"{}", told - age))
 
-    errands.forget_answers()
+    errands.delete_old_answers()
 
     with engine.connect() as connection:
         left = connection.scalars(sa.select(idempotency_keys.c.key)).all()

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 
 from askless.app.cluster import engine, layout, tasks, worker_lines
 from askless.app.cluster.engine import Cluster
-from askless.app.cluster.layout import on_cluster
+from askless.app.cluster.layout import prepare_on_cluster
 from askless.app.documents.spec.spec import read_spec
 from askless.app.main import create_app
 from askless.app.settings.places import ClusterError
@@ -68,7 +68,7 @@ def test_logged_cases_among_the_rows_are_noted(
     path = tmp_path / "cases.parquet"
     path.write_bytes(cases_in_parquet())
 
-    with on_cluster(
+    with prepare_on_cluster(
         open_table(path), read_spec(CASES_SPEC | CODED), cluster.place, 2
     ) as prepared:
         warnings = prepared.warnings
@@ -136,13 +136,13 @@ def test_service_trains_on_a_cluster_what_stays_in_its_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     taken = []
-    take = worker_lines.take_shards
+    take = worker_lines.assign_shards
 
     def take_noted(there: Cluster, sources: Any) -> Any:
         taken.append(len(sources))
         return take(there, sources)
 
-    monkeypatch.setattr(worker_lines, "take_shards", take_noted)
+    monkeypatch.setattr(worker_lines, "assign_shards", take_noted)
     training_id = start_training(client, visits)
 
     jobs.worker().work()
@@ -160,7 +160,7 @@ def test_service_says_that_a_training_lost_its_cluster(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kill_before(monkeypatch, {3}, killer(cluster))
-    monkeypatch.setattr(worker_lines.take_shards, "__defaults__", (0,))
+    monkeypatch.setattr(worker_lines.assign_shards, "__defaults__", (0,))
     training_id = start_training(client, visits)
 
     jobs.worker().work()
@@ -199,14 +199,14 @@ def test_table_that_workers_do_not_find_is_refused(
     cluster: DaskCluster, visits: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = read_spec({**SPEC, "ignore": ["kind", "weight"]})
-    lay = layout.lay_elsewhere
+    lay = layout.table_in_shards
     kept = visits.with_suffix(".kept")
 
     def lay_gone(*wanted: Any) -> Any:
         visits.rename(kept)
         return lay(*wanted)
 
-    monkeypatch.setattr(layout, "lay_elsewhere", lay_gone)
+    monkeypatch.setattr(layout, "table_in_shards", lay_gone)
     try:
         with pytest.raises(RefusedError) as refused:
             trained_there(visits, spec, cluster.place)

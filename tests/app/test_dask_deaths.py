@@ -16,8 +16,8 @@ import pytest
 from askless.app.cluster import engine, worker_lines
 from askless.app.cluster.engine import Cluster
 from askless.app.cluster.group import ShardsLostError
-from askless.app.cluster.layout import on_cluster
-from askless.app.cluster.messages import BEAT, number_of
+from askless.app.cluster.layout import prepare_on_cluster
+from askless.app.cluster.messages import BEAT, unpack_number
 from askless.app.cluster.worker_lines import WorkerLine
 from askless.app.documents.spec.spec import read_spec
 from askless.app.settings.places import ClusterError
@@ -72,7 +72,7 @@ def test_shard_of_a_worker_that_is_killed_while_it_reads_goes_to_another(
 
     def receive_first(line: WorkerLine) -> bytes | None:
         packed = receive(line)
-        if packed is not None and number_of(packed) == BEAT and not killed:
+        if packed is not None and unpack_number(packed) == BEAT and not killed:
             killed.append(line.worker)
             kill(line.worker)
         return packed
@@ -188,7 +188,7 @@ def test_training_whose_workers_die_and_die_is_given_up(
     cluster: DaskCluster, visits: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kill_before(monkeypatch, {5}, killer(cluster))
-    monkeypatch.setattr(worker_lines.take_shards, "__defaults__", (0,))
+    monkeypatch.setattr(worker_lines.assign_shards, "__defaults__", (0,))
     spec = read_spec({**SPEC, "ignore": ["kind", "weight"]})
 
     with pytest.raises(ShardsLostError, match="1 of its shard processes have died"):
@@ -247,7 +247,7 @@ def test_training_whose_whole_cluster_is_killed_is_given_up(
     opened = open_table(visits, spec.table.text_columns)
     with (
         dask_cluster(tmp_path, 2) as own,
-        on_cluster(opened, spec, own.place, 2) as prepared,
+        prepare_on_cluster(opened, spec, own.place, 2) as prepared,
     ):
         progress = train(prepared, spec)
         next(progress)

@@ -12,7 +12,7 @@ from askless.app.errors import ConflictError, NotFoundError
 from askless.app.service import datasets
 from askless.app.service.jobs import trainings
 from askless.app.store.database.tables import datasets as dataset_rows
-from askless.app.uploads.parsing import reader_of
+from askless.app.uploads.parsing import make_reader
 from askless.app.worker.errands import Errands
 from tests.app.jobs import Jobs, Spec, now
 from tests.app.tenants import transaction
@@ -68,7 +68,7 @@ def test_uploads_are_parsed_before_their_transaction_begins(
     stream.seek(0)
 
     with transaction(jobs.engine) as db:
-        upload = datasets.read(reader_of(jobs.settings), "table.csv", stream)
+        upload = datasets.read_upload(make_reader(jobs.settings), "table.csv", stream)
         made = datasets.store(db, jobs.blobs, upload, now())
 
     assert stream.n_writes > 1

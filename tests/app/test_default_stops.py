@@ -8,8 +8,8 @@ import pytest
 from askless.app.batch.predicting import (
     PredictOrder,
     PredictWork,
-    play_share,
-    share_rows,
+    assign_rows_to_budgets,
+    play_rows_of_budget,
 )
 from askless.core.model.ensemble import BudgetRange
 from askless.core.session import machine
@@ -66,9 +66,9 @@ def test_printed_spend_is_what_sessions_cost(budget):
 def test_predicted_tables_spend_what_sessions_cost(budget):
     ensemble, rows = adaptive_from(1)
     work = PredictWork(ensemble, PredictOrder([budget]), None)
-    [share] = share_rows({}, rows.n_samples, work.order)
+    [share] = assign_rows_to_budgets({}, rows.n_samples, work.order)
 
-    batch = play_share(work, rows.values, share, 0)
+    batch = play_rows_of_budget(work, rows.values, share, 0)
     table = TableRows(rows.values, range(rows.n_samples), 0)
     ends = simulate_each(ensemble, table, [budget] * rows.n_samples, None, None)
 

@@ -27,11 +27,11 @@ from askless.app.terminal.demo import (
     AIM,
     BUDGET,
     DATA,
+    list_asked_features,
     load_demo,
-    play,
-    questions_asked,
+    play_session,
 )
-from askless.app.uploads.parsing import reader_of
+from askless.app.uploads.parsing import make_reader
 from askless.app.words.own_questions import N_PATIENTS, REFS
 from askless.core.model.model import Model
 from tests.app.tenants import store_model
@@ -112,7 +112,7 @@ def test_answers_and_labels_are_those_of_the_last_rows(
         rows = list(csv.DictReader(lines))[-N_PATIENTS:]
     _, dataset = load_demo()
     values = dataset.values[-N_PATIENTS:]
-    states = [play(model.ensemble, row, None) for row in values]
+    states = [play_session(model.ensemble, row, None) for row in values]
     assert shown is not None
     assert shown.n_played == N_PATIENTS
     assert len(shown.cases) > 1
@@ -121,7 +121,7 @@ def test_answers_and_labels_are_those_of_the_last_rows(
         place = REFS.index(case.opened.session.client_ref or "")
         # As the demo in the terminal plays them.
         assert case.opened.state.history == states[place].history
-        assert case.questions == questions_asked(model.ensemble, states)[place]
+        assert case.questions == list_asked_features(model.ensemble, states)[place]
         assert case.advised.stop_reason == states[place].stop_reason
         assert case.opened.session.state == "closed"
         assert case.outcome.label == rows[place]["label"]
@@ -139,7 +139,7 @@ def test_after_a_kill_all_patients_are_there_or_none(
     last, counts = 0, []
     while not counts or counts[-1] <= N_PATIENTS:
         try:
-            with demo.connected(settings) as own:
+            with demo.open_engine(settings) as own:
                 run_until(settings.url, last, lambda by=own: start(settings, by))
         except Killed:
             last += 1
@@ -190,13 +190,13 @@ def test_nobody_is_shown_where_another_case_has_a_patients_name(
 
 def enqueue_whole(settings: Settings, engine: sa.Engine, model: Model) -> None:
     """Store a model as trained on the whole table, as older demos were."""
-    reader = demo.DemoReader(reader_of(settings).limits, reader_of(settings).bounds)
+    reader = demo.DemoReader(make_reader(settings).limits, make_reader(settings).bounds)
     raw = parse_spec((DATA / "heart.json").read_bytes())
     with (DATA / "heart.csv").open("rb") as stream:
-        order, facts = trainings.check(reader, raw, stream)
+        order, facts = trainings.check_training(reader, raw, stream)
         upload = datasets.make_upload("heart.csv", stream, facts)
         with transaction(engine, DEFAULT_TENANT) as db:
-            demo.enqueue(db, Blobs(settings.blobs_url), order, upload, model)
+            demo.enqueue_or_store(db, Blobs(settings.blobs_url), order, upload, model)
 
 
 def store_import(settings: Settings, engine: sa.Engine, model: Model) -> None:
@@ -234,7 +234,7 @@ def test_a_model_that_takes_no_aim_plays_none_and_has_a_case_under_a_budget(
 def test_nothing_is_played_before_a_model_is_trained(
     settings: Settings, engine: sa.Engine
 ) -> None:
-    demo.enqueue_tables(settings, engine, DEFAULT_TENANT)
+    demo.enqueue_missing_trainings(settings, engine, DEFAULT_TENANT)
 
     lines = start(settings, engine)
 
@@ -255,10 +255,10 @@ def test_own_questions_in_force_come_before_an_aim() -> None:
     own = with_own_questions(model)
 
     by_aim = {"budget": 220.0, "aim": {"mean_budget": 60.0}}
-    assert patients.choose_terms(model, "heart") == by_aim
-    assert patients.choose_terms(model, "diabetes") is None
-    assert patients.choose_terms(own, "heart") == {"budget": OWN_BUDGET}
-    assert patients.choose_terms(own, "diabetes") == {"budget": OWN_BUDGET}
+    assert patients.terms_of_difference(model, "heart") == by_aim
+    assert patients.terms_of_difference(model, "diabetes") is None
+    assert patients.terms_of_difference(own, "heart") == {"budget": OWN_BUDGET}
+    assert patients.terms_of_difference(own, "diabetes") == {"budget": OWN_BUDGET}
 
 
 def test_patients_of_own_questions_are_shown_before_those_of_an_aim(

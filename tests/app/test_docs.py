@@ -17,7 +17,7 @@ from askless.app.main import create_app
 from askless.app.settings.settings import Settings
 from askless.app.words.figures import MEANINGS, name_figure
 from askless.core.model.hypotheses import Stump
-from askless.core.parameters import Parameter, parameters
+from askless.core.parameters import Parameter, parameters_of
 from askless.core.pipeline.spec import AUTO_NAMES
 from askless.core.selection.params import SelectionParams
 from askless.core.simulation.figures import ScoredRows, compute_figures
@@ -189,7 +189,7 @@ def range_of(one: Parameter) -> str:
 @pytest.mark.parametrize("shape", [SpecParams, SpecSelection])
 def test_parameters_are_listed_as_their_fields_say(shape: type[BaseModel]) -> None:
     holder = BoostParams if shape is SpecParams else SelectionParams
-    auto = [parameters(BoostParams)[name] for name in AUTO_NAMES]
+    auto = [parameters_of(BoostParams)[name] for name in AUTO_NAMES]
     text = (ROOT / "docs" / "spec.md").read_text(encoding="utf-8")
     listed = [row for row in rows(text) if len(row) == 4]
 
@@ -200,7 +200,7 @@ def test_parameters_are_listed_as_their_fields_say(shape: type[BaseModel]) -> No
             range_of(parameter) + ', or "auto"' * (parameter in auto),
             parameter.text,
         ]
-        for name, parameter in parameters(holder).items()
+        for name, parameter in parameters_of(holder).items()
         if name in shape.model_fields
     ]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from askless.app.words.wording import find_doubt
+from askless.app.words.wording import make_doubt
 from askless.core.catalogue.catalogue import OTHER, UNSEEN, Feature
 from askless.core.model.ensemble import Ensemble
 from tests.app.clinic import CLINIC, Answer, Json, Put, Start, clinic, said
@@ -46,7 +46,7 @@ def session(start: Start, put: Put) -> Json:
 def test_a_doubt_says_what_training_saw(
     feature: Feature, value: float, text: str | None, words: str | None
 ) -> None:
-    found = find_doubt(feature, value, text)
+    found = make_doubt(feature, value, text)
 
     assert (None if found is None else found.words) == words
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from askless.app.settings.environment import installed_doors, read_settings
+from askless.app.settings.environment import list_installed_doors, read_settings
 from askless.core.errors import RefusedError
 
 
@@ -223,8 +223,8 @@ def test_doors_of_the_demo_are_those_whose_packages_are_installed(
     # As if the package were not installed.
     monkeypatch.setitem(sys.modules, "mcp", None)
 
-    assert "inference" in installed_doors()
-    assert "mcp" not in installed_doors()
+    assert "inference" in list_installed_doors()
+    assert "mcp" not in list_installed_doors()
 
 
 def test_command_refuses_all_at_once_with_exit_code_2(

@@ -10,9 +10,13 @@ import sqlalchemy as sa
 from rich.console import Console
 
 from askless.app.terminal.transcript import print_end, print_question, print_standing
-from askless.app.words.wording import error_words, step_words, why
+from askless.app.words.wording import (
+    describe_error_change,
+    describe_step,
+    explain_question,
+)
 from askless.core.session import machine
-from askless.core.session.steps import AnswerStep, find_prospect
+from askless.core.session.steps import AnswerStep, compute_prospect
 from tests.panels import make_ladder
 from tests.sessions import CLASSES, begun, observe_all, small_ensemble
 
@@ -22,7 +26,7 @@ pytest_plugins = ["tests.app.conftest_http"]
 def told(before, after, class_idx=1):
     ensemble = replace(small_ensemble([1]), classes=CLASSES)
     chances = ((1 - before, before), (1 - after, after))
-    return step_words(ensemble, AnswerStep(0, "value", 1.0, *chances), class_idx)
+    return describe_step(ensemble, AnswerStep(0, "value", 1.0, *chances), class_idx)
 
 
 @pytest.mark.parametrize(
@@ -45,9 +49,9 @@ def test_step_may_be_told_of_any_class():
 def test_why_is_in_chances_where_the_answer_alone_moves_something():
     ensemble, state = begun([1, 2])
     question = machine.next_question(ensemble, state)
-    prospect = find_prospect(ensemble, state, question.feature_idx)
+    prospect = compute_prospect(ensemble, state, question.feature_idx)
 
-    words = why(replace(ensemble, classes=CLASSES), question, prospect)
+    words = explain_question(replace(ensemble, classes=CLASSES), question, prospect)
 
     assert re.fullmatch(
         r"Depending on the answer, the chance of yes goes from 50 % to between .*\.",
@@ -62,7 +66,7 @@ def test_why_of_what_moves_nothing_alone_is_what_is_expected_of_it():
     ensemble = replace(ensemble, panels=replace(ladder, panels=kept), policy="panels")
     question = machine.next_question(ensemble, machine.start(ensemble, None))
 
-    assert why(ensemble, question).startswith("It is to bring ")
+    assert explain_question(ensemble, question).startswith("It is to bring ")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +79,9 @@ def test_why_of_what_moves_nothing_alone_is_what_is_expected_of_it():
 def test_what_is_expected_of_a_purchase_is_told_in_percents(then, words):
     ensemble = small_ensemble([1])
 
-    assert error_words(ensemble, 0.3, then, "it").endswith(f"prediction should {words}")
+    assert describe_error_change(ensemble, 0.3, then, "it").endswith(
+        f"prediction should {words}"
+    )
 
 
 def lines_of(say, *given):

@@ -37,7 +37,7 @@ def accounts(engine: sa.Engine, session_id: str) -> tuple[int, int]:
     """What was spent by the session's row, and by the ledger."""
     with transaction(engine, is_read=True) as db:
         session = sessions.get(db, session_id)
-        entries = ledger.of_session(db, session_id)
+        entries = ledger.list_of_session(db, session_id)
     assert session is not None
     return session.spent, sum(entry.amount for entry in entries)
 
@@ -172,5 +172,5 @@ def test_an_answer_survives_the_death_of_the_server(
     assert accounts(engine, session["id"]) == (7_000_000, 7_000_000)
     assert last.json()["version"] == 8
     with transaction(engine, is_read=True) as db:
-        entries = ledger.of_session(db, session["id"])
+        entries = ledger.list_of_session(db, session["id"])
     assert len(entries) == 7

@@ -15,8 +15,8 @@ from fastapi.testclient import TestClient
 from askless.app.main import create_app
 from askless.app.service import datasets
 from askless.app.settings.settings import Settings
-from askless.app.uploads.parsing import reader_of, refer_table
-from askless.app.worker.computing import now
+from askless.app.uploads.parsing import make_reader, record_linked_table
+from askless.app.worker.computing import utc_now
 from tests.app.jobs import Jobs, noisy_spec, noisy_table, undisturbed
 from tests.app.object_store import ObjectStore, serve_objects
 from tests.app.tenants import transaction
@@ -255,12 +255,12 @@ def test_a_table_in_a_bucket_is_trained_on(
         monkeypatch.setenv(name, value)
     rows = pyarrow.csv.read_csv(io.BytesIO(noisy_table()))
     server.write("visits/1.parquet", rows, group=50)
-    reader = reader_of(settings)
+    reader = make_reader(settings)
     url = "s3://clinic/visits/*.parquet"
     # Not by a child, whose variables are those of before this test.
-    found = refer_table(io.BytesIO(), url, reader.places, reader.bounds)
+    found = record_linked_table(io.BytesIO(), url, reader.places, reader.bounds)
     with transaction(jobs.engine) as db:
-        made = datasets.store_link(db, datasets.Link("visits", found), now())
+        made = datasets.store_link(db, datasets.Link("visits", found), utc_now())
     started = start(client, made.id)
 
     jobs.worker().work()

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from askless.app.uploads import read_table
-from askless.app.uploads.checking import check_both
-from askless.app.uploads.drafting import draft_spec, spec_text
+from askless.app.uploads.checking import check_spec_and_table
+from askless.app.uploads.drafting import draft_spec, format_spec
 from askless.app.uploads.price_tables import read_prices
 from askless.app.uploads.streams import HeldTable, open_table
 from askless.core.errors import RefusedError
@@ -182,7 +182,7 @@ def test_rows_without_a_target_are_dropped_and_told():
     assert found.spec["missing_target"] == "drop"
     assert "y: rows without a target are dropped: 1" in found.notes
     assert [feature["type"] for feature in found.spec["features"]] == ["number"] * 3
-    assert check_both(found.spec, lambda: table_of(TABLE + "lots,,3,\n"))
+    assert check_spec_and_table(found.spec, lambda: table_of(TABLE + "lots,,3,\n"))
 
 
 def test_columns_that_hold_no_cells_are_ignored():
@@ -248,7 +248,7 @@ def test_wrong_prices_are_refused_with_their_row(tmp_path, text, words):
 
 
 def test_spec_has_a_line_for_each_feature():
-    text = spec_text(draft(TABLE).spec)
+    text = format_spec(draft(TABLE).spec)
 
     assert json.loads(text) == draft(TABLE).spec
     assert text.count('\n    {"name"') == 3

@@ -175,11 +175,11 @@ def test_books_are_sums_of_one_unit_by_day_model_and_feature(
     engine: sa.Engine, books: list[Json]
 ) -> None:
     with transaction(engine, DEFAULT_TENANT, is_read=True) as db:
-        found = service.books(db, LedgerFilter())
-        none = service.books(db, LedgerFilter(unit="EUR"))
+        found = service.sum_books(db, LedgerFilter())
+        none = service.sum_books(db, LedgerFilter(unit="EUR"))
         titles = models.titles(db, [book["model"]["id"] for book in books])
     with transaction(engine, "ten_other", is_read=True) as db:
-        others = service.books(db, LedgerFilter()), models.titles(db, titles)
+        others = service.sum_books(db, LedgerFilter()), models.titles(db, titles)
 
     one, two = (session["model"]["id"] for session in books)
     assert (found.unit, len(found.sums)) == ("CAD", 1)

@@ -51,7 +51,7 @@ def save_beside(
     assert job is not None
     with ThreadPoolExecutor() as pool:
         with transaction(jobs.engine) as db:
-            assert queue.hold(db, job, now()) is not None
+            assert queue.lock_claimed(db, job, now()) is not None
             waiting = pool.submit(do)
             wait_for_lock(jobs.engine)
             assert training_runs.save_model(db, job, document, now())
@@ -65,7 +65,9 @@ def test_a_challenge_ends_while_its_training_saves_its_model(
     work("1", a=1.0, b=0.0)
     training = refresh().json()["id"]
 
-    save_beside(client, jobs, champion, lambda db: challenges.stop(db, NAME, now()))
+    save_beside(
+        client, jobs, champion, lambda db: challenges.stop_challenge(db, NAME, now())
+    )
 
     assert client.get(f"/train/{training}").json()["state"] == "succeeded"
     assert client.get(f"/models/{NAME}/challenge").json()["state"] == "ended"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from askless.app.terminal.show import model_summary
+from askless.app.terminal.show import summarise_model
 from askless.app.words.facts import list_facts
 from askless.app.words.own_questions import (
     OUT_OF_FORCE,
@@ -48,7 +48,7 @@ def test_budgets_in_force_and_their_gain_are_named(
     model = make(*in_force)
     assert describe_own_questions(model) == words
     assert ("Questions", words) in list_facts(model)
-    assert model_summary(model).endswith(words)
+    assert summarise_model(model).endswith(words)
 
 
 def test_one_list_for_all_says_why() -> None:

@@ -13,7 +13,7 @@ from askless.app.documents import files
 from askless.app.documents.files import model_text
 from askless.app.documents.model.model import model_from_json
 from askless.app.documents.model.panels import MAX_PANELS
-from askless.app.words.wording import why
+from askless.app.words.wording import explain_question
 from askless.core.errors import RefusedError
 from askless.core.model.model import Model
 from askless.core.session import machine
@@ -195,5 +195,7 @@ def test_command_line_trains_panels_and_evaluates_and_predicts(run, tmp_path):
     assert state.spent <= 5_000_000
     assert 0 in asked
     question = machine.next_question(ensemble, machine.start(ensemble, 5_000_000))
-    assert why(ensemble, question).startswith("If you follow the whole plan (")
+    assert explain_question(ensemble, question).startswith(
+        "If you follow the whole plan ("
+    )
     assert machine.forecast(ensemble, state).label == 1

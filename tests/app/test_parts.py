@@ -24,7 +24,7 @@ from askless.core.selection.params import SelectionParams
 from askless.core.table.check import CheckedTable
 from askless.core.table.spec import TableSpec
 from askless.core.training.params import BoostParams
-from askless.core.work import end_of
+from askless.core.work import run_to_end
 from tests.baselines import mixed
 
 PLAIN = TrainingSpec(
@@ -96,7 +96,7 @@ def test_interrupted_training_goes_on_in_processes(checked, alone):
 
     training = train(checked, PLAIN, done, PartProcesses(2))
 
-    assert model_text(end_of(training)) == model
+    assert model_text(run_to_end(training)) == model
 
 
 def test_process_that_is_killed_is_replaced_and_goes_on(checked):
@@ -192,7 +192,7 @@ def test_what_a_part_refuses_is_refused(checked):
     spec = replace(PLAIN, boost=params)
 
     with pytest.raises(RefusedError, match="stage 1 must pass at most"):
-        end_of(train(checked, spec, run_parts=PartProcesses(2)))
+        run_to_end(train(checked, spec, run_parts=PartProcesses(2)))
 
 
 def test_processes_are_taken_where_they_pay(monkeypatch):

@@ -23,9 +23,9 @@ def test_a_person_has_one_key_with_the_rights_of_the_last_time(
 ) -> None:
     with transaction(engine) as db:
         assert people.find_key(db, ADA) is None
-        first = people.let_in(db, ADA, NOW)
+        first = people.renew_key_of(db, ADA, NOW)
         now = ADA._replace(name="Ada L.", scopes=("models:read",))
-        second = people.let_in(db, now, NOW)
+        second = people.renew_key_of(db, now, NOW)
         found = people.find_key(db, ADA)
 
     assert first.scopes == ("models:read", "predict:read")
@@ -39,17 +39,17 @@ def test_a_person_has_one_key_with_the_rights_of_the_last_time(
 
 def test_no_secret_opens_it(engine: sa.Engine) -> None:
     with transaction(engine) as db:
-        key = people.let_in(db, ADA, NOW)
+        key = people.renew_key_of(db, ADA, NOW)
         number = key.id.partition("_")[2]
         for secret in ("", "7", key.digest, "None"):
             with pytest.raises(UnknownKeyError):
-                keys.identify(db, f"askl_{number}_{secret}")
+                keys.identify_key(db, f"askl_{number}_{secret}")
 
 
 def test_two_providers_may_call_two_people_the_same(engine: sa.Engine) -> None:
     with transaction(engine) as db:
-        first = people.let_in(db, ADA, NOW)
-        other = people.let_in(db, ADA._replace(provider="https://b.example"), NOW)
+        first = people.renew_key_of(db, ADA, NOW)
+        other = people.renew_key_of(db, ADA._replace(provider="https://b.example"), NOW)
 
     assert first.id != other.id
 
@@ -58,27 +58,27 @@ def test_each_tenant_has_its_own_key_of_a_person(engine: sa.Engine) -> None:
     with of_tenant(engine, None) as db:
         lab = keys.get_or_create_tenant(db, "lab", NOW)
     with transaction(engine) as db:
-        first = people.let_in(db, ADA, NOW)
+        first = people.renew_key_of(db, ADA, NOW)
     with of_tenant(engine, lab) as db:
         assert people.find_key(db, ADA) is None
-        other = people.let_in(db, ADA, NOW)
+        other = people.renew_key_of(db, ADA, NOW)
 
     assert (first.id == other.id, other.tenant_id) == (False, lab)
 
 
 def test_who_was_revoked_stays_out_until_restored(engine: sa.Engine) -> None:
     with transaction(engine) as db:
-        key = people.let_in(db, ADA, NOW)
+        key = people.renew_key_of(db, ADA, NOW)
         keys.revoke(db, key.id, NOW)
         for act in (
-            lambda: people.let_in(db, ADA, NOW),
+            lambda: people.renew_key_of(db, ADA, NOW),
             lambda: people.find_key(db, ADA),
         ):
             with pytest.raises(UnknownKeyError):
                 act()
         keys.restore(db, key.id)
 
-        assert people.let_in(db, ADA, NOW).id == key.id
+        assert people.renew_key_of(db, ADA, NOW).id == key.id
 
 
 @pytest.mark.parametrize("sub", ["", " a", "a\n", "x" * 600])
@@ -86,7 +86,7 @@ def test_a_name_that_no_provider_may_give_is_refused(
     engine: sa.Engine, sub: str
 ) -> None:
     with transaction(engine) as db, pytest.raises(RefusedError, match="sub"):
-        people.let_in(db, ADA._replace(sub=sub), NOW)
+        people.renew_key_of(db, ADA._replace(sub=sub), NOW)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_what_people_are_called_can_be_shown(
     engine: sa.Engine, name: str, shown: str
 ) -> None:
     with transaction(engine) as db:
-        assert people.let_in(db, ADA._replace(name=name), NOW).name == shown
+        assert people.renew_key_of(db, ADA._replace(name=name), NOW).name == shown
 
 
 def test_who_comes_twice_at_once_gets_one_key_of_one_tenant(engine: sa.Engine) -> None:
@@ -109,7 +109,7 @@ def test_who_comes_twice_at_once_gets_one_key_of_one_tenant(engine: sa.Engine) -
         with of_tenant(engine, None) as db:
             tenant_id = keys.get_or_create_tenant(db, "new", NOW)
         with of_tenant(engine, tenant_id) as db:
-            return tenant_id, people.let_in(db, ADA, NOW).id
+            return tenant_id, people.renew_key_of(db, ADA, NOW).id
 
     with ThreadPoolExecutor(at_once) as pool:
         made = list(pool.map(lambda _: come(), range(at_once)))

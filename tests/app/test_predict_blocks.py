@@ -15,7 +15,7 @@ import pytest
 from askless.app.batch import predicting, sources
 from askless.app.batch.sources import RowSource
 from askless.app.processes.child import ChildLostError
-from askless.app.processes.pool import work_through
+from askless.app.processes.pool import map_in_processes
 from askless.app.uploads.streams import open_table
 from askless.core.errors import Refusal, RefusedError
 from tests.app.cases import (
@@ -197,16 +197,16 @@ class Refuse:
 @pytest.mark.parametrize("number", [0, 3, 9])
 def test_process_that_dies_is_an_error(number):
     with pytest.raises(ChildLostError, match="was killed"):
-        list(work_through(Kill(number), range(10), 2))
+        list(map_in_processes(Kill(number), range(10), 2))
 
 
 def test_results_come_in_order():
-    assert list(work_through(Kill(-1), range(23), 3)) == list(range(23))
+    assert list(map_in_processes(Kill(-1), range(23), 3)) == list(range(23))
 
 
 def test_refusal_comes_from_another_process_as_it_was():
     with pytest.raises(RefusedError) as caught:
-        list(work_through(Refuse(), range(3), 2))
+        list(map_in_processes(Refuse(), range(3), 2))
 
     assert caught.value.refusals == (Refusal("rows", "must be others", "0"),)
 

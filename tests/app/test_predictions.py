@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from askless.app.batch.orders import read_predict
+from askless.app.batch.orders import parse_predict_order
 from askless.app.documents.files import model_text
 from askless.core.model.model import Model
 from tests.app.clinic import clinic
@@ -242,6 +242,6 @@ def test_at_other_prices_the_curve_says_nothing(place, predict):
 def test_order_says_whether_a_budget_is_spent_that_errs_more(is_exact, used):
     stored = Model("m", clinic(), curve=curve_of((0.4, 0.1, 0.3, 0.05)))
 
-    order = read_predict({"budgets": [2], "exact_budget": is_exact}, stored)
+    order = parse_predict_order({"budgets": [2], "exact_budget": is_exact}, stored)
 
     assert order.choose_budget(stored.ensemble, 2 * MICROS) == used

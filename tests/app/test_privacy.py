@@ -13,7 +13,7 @@ from askless.app.service.sessions import erase_old
 from askless.app.settings.settings import Settings
 from askless.app.store.blobs import Blobs
 from askless.app.store.database.engine import transaction
-from askless.app.worker.computing import now
+from askless.app.worker.computing import utc_now
 from askless.app.worker.errands import Errands
 from tests.app.clinic import Answer, Json, Start
 from tests.app.conftest import Finished
@@ -91,7 +91,7 @@ def test_closed_sessions_are_erased_when_a_tenant_keeps_them_no_longer(
     client.post(f"/predict/{closed['id']}/stop")
 
     def erased_after(days: float) -> int:
-        later = now() + timedelta(days=days)
+        later = utc_now() + timedelta(days=days)
         ttls = timedelta(days=7), timedelta(days=90)
         with transaction(engine, "ten_default") as db:
             return erase_old(db, Moment(later, *ttls), timedelta(days=30))

@@ -33,7 +33,7 @@ def test_end_is_expected_at_the_pace_so_far(
     for share in (0.01, 0.25, 1.0):
         running = replace(training, state="running", started_at=began, share=share)
         with transaction(jobs.engine, is_read=True) as db:
-            found = queue.estimate(db, running, began + timedelta(seconds=60))
+            found = queue.estimate_progress(db, running, began + timedelta(seconds=60))
         told.append(found["expected_end"])
 
     later = [began + timedelta(seconds=one) for one in (240, 60)]

@@ -7,7 +7,11 @@ import pyarrow.parquet
 import pytest
 
 from askless.app.uploads import Bounds, references
-from askless.app.uploads.references import open_reference, record_table, sample_rows
+from askless.app.uploads.references import (
+    choose_sample_ranges,
+    open_reference,
+    record_table,
+)
 from askless.app.uploads.streams import open_table
 from askless.core.errors import RefusedError
 
@@ -111,7 +115,7 @@ def test_a_folder_is_not_walked_through_a_link(place, depth, monkeypatch):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "disk").symlink_to("/")
     walked = []
-    monkeypatch.setattr(references, "find_table_files", walked.append)
+    monkeypatch.setattr(references, "list_table_files", walked.append)
 
     told = refused(lambda: note(place))
 
@@ -129,7 +133,7 @@ def test_links_of_folders_beside_named_files_are_not_read(place):
 def test_an_address_through_a_link_is_refused_unread(place, end, monkeypatch):
     (place / "away").symlink_to(place.parent)
     walked = []
-    monkeypatch.setattr(references, "find_table_files", walked.append)
+    monkeypatch.setattr(references, "list_table_files", walked.append)
 
     told = refused(lambda: note(place, f"file://{place}/away{end}"))
 
@@ -176,6 +180,6 @@ def test_a_table_without_rows_is_refused(place):
     [(4, [(0, 1), (1, 2), (2, 3), (3, 4)]), (100, [(0, 1), (1, 2), (2, 3), (3, 4)])],
 )
 def test_a_sample_is_of_row_groups_far_apart(place, n_rows, expected):
-    found = sample_rows(open_table(place), n_rows)
+    found = choose_sample_ranges(open_table(place), n_rows)
 
     assert [(span.start, span.stop) for span in found] == expected

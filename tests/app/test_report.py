@@ -8,8 +8,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from askless.app.documents.files import model_text
-from askless.app.pages.models.report import report_page
-from askless.app.terminal.transcript import describe_value
+from askless.app.pages.models.report import render_report
+from askless.app.terminal.transcript import value_text
 from askless.app.words.charts.charts import NamedCurve
 from askless.app.words.wording import percent
 from askless.core.model.ensemble import Ensemble
@@ -53,7 +53,7 @@ def words(page: str) -> str:
 
 
 def test_page_tells_what_is_bought_for_each_budget_named() -> None:
-    page = report_page(Model("m", short(), "disease", curve=CURVE), [14 * UNIT, None])
+    page = render_report(Model("m", short(), "disease", curve=CURVE), [14 * UNIT, None])
 
     told = words(page)
     assert "14.00 CAD: errs in 30 % of cases (22 % to 40 %)" in told
@@ -62,7 +62,7 @@ def test_page_tells_what_is_bought_for_each_budget_named() -> None:
 
 
 def test_budgets_are_those_of_the_curve_where_none_are_named() -> None:
-    told = words(report_page(Model("m", short(), "disease", curve=CURVE)))
+    told = words(render_report(Model("m", short(), "disease", curve=CURVE)))
 
     assert "2.00 CAD: errs in 30 %" in told
     # The plan at the knee, then one for each.
@@ -70,7 +70,7 @@ def test_budgets_are_those_of_the_curve_where_none_are_named() -> None:
 
 
 def test_model_without_a_curve_has_a_page_of_parts_of_the_whole_price() -> None:
-    page = report_page(Model("m", short(), "disease"))
+    page = render_report(Model("m", short(), "disease"))
 
     assert page.count("Spent by then") == 5
     assert "errs in" not in page
@@ -78,14 +78,14 @@ def test_model_without_a_curve_has_a_page_of_parts_of_the_whole_price() -> None:
 
 
 def test_budget_below_every_price_says_so() -> None:
-    assert "It pays for nothing." in report_page(Model("m", short(), "d"), [1])
+    assert "It pays for nothing." in render_report(Model("m", short(), "d"), [1])
 
 
 def test_names_are_shown_as_they_are_written() -> None:
     classes = (replace(clinic().classes[0], display="<b>&"), clinic().classes[1])
     model = Model("<i>", replace(short(), classes=classes), "disease", curve=CURVE)
 
-    page = report_page(model)
+    page = render_report(model)
 
     assert "<i>" not in page
     assert "<b>" not in page
@@ -113,7 +113,7 @@ WHOLE = replace(
 
 
 def test_page_has_figures_and_purchases_as_charts_and_as_tables() -> None:
-    page = report_page(Model("m", short(), "disease", curve=WHOLE))
+    page = render_report(Model("m", short(), "disease", curve=WHOLE))
 
     told = words(page)
     assert "0.750 (.60–.85)" in told
@@ -129,7 +129,7 @@ def test_page_has_figures_and_purchases_as_charts_and_as_tables() -> None:
 def test_rows_of_a_table_stand_beside_those_of_training() -> None:
     tested = NamedCurve("new.csv", replace(WHOLE, n_samples=7))
 
-    told = words(report_page(Model("m", short(), "d", curve=WHOLE), tested=tested))
+    told = words(render_report(Model("m", short(), "d", curve=WHOLE), tested=tested))
 
     for part in ("Are its chances right?", "How often each feature is asked"):
         assert f"{part}| (held-out rows of training, 100 rows)" in told
@@ -137,7 +137,7 @@ def test_rows_of_a_table_stand_beside_those_of_training() -> None:
 
 
 def test_page_needs_nothing_else_and_fits_dark_rooms_and_phones() -> None:
-    page = report_page(Model("m", short(), "disease", curve=WHOLE))
+    page = render_report(Model("m", short(), "disease", curve=WHOLE))
 
     addresses = re.findall(r'(?:href|src)="(?!#)[^"]*"|url\((?!#)', page)
     assert addresses == []
@@ -153,13 +153,13 @@ def test_page_tells_what_each_answer_does() -> None:
     ensemble = clinic()
     found = compute_effects(ensemble)
 
-    told = words(report_page(Model("m", ensemble, "disease"))).replace("\n", "")
+    told = words(render_report(Model("m", ensemble, "disease"))).replace("\n", "")
 
     assert f"with all of these: ill {percent(found.typical[1])}." in told
     for one in found.features:
         feature = ensemble.catalogue.features[one.feature_idx]
         first, last = percent(one.chances[0, 1]), percent(one.chances[-1, 1])
-        answer = describe_value(ensemble, one.feature_idx, one.values[0])
+        answer = value_text(ensemble, one.feature_idx, one.values[0])
         assert f"{feature.title}|{answer}|{first}|" in told
         assert f"not available|{last}|" in told
 
@@ -168,7 +168,7 @@ def test_effects_of_several_classes_are_drawn_for_each() -> None:
     stump = Stump(0, 0.5, (1, -1, -1))
     ensemble = ensemble_of([stump], n_classes=3)
 
-    page = report_page(Model("m", ensemble, "y"))
+    page = render_report(Model("m", ensemble, "y"))
 
     told = words(page).replace("\n", "")
     assert "Chance of class 0|Chance of class 1|Chance of class 2" in told

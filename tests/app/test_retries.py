@@ -232,13 +232,13 @@ def test_a_tenants_keys_are_its_own(engine: sa.Engine) -> None:
         other = keys.get_or_create_tenant(db, "other", now)
     made = StoredAnswer("k", "d", 200, {}, b"{}", now)
     with transaction(engine, DEFAULT_TENANT) as db:
-        retries.keep(db, made)
+        retries.store_answer(db, made)
 
     with transaction(engine, other) as db:
-        retries.claim(db, "k", "another")
+        retries.claim_request(db, "k", "another")
     for act in (
-        lambda db: retries.claim(db, "k", "d"),
-        lambda db: retries.keep(db, made),
+        lambda db: retries.claim_request(db, "k", "d"),
+        lambda db: retries.store_answer(db, made),
     ):
         with pytest.raises(ReplayedError), transaction(engine, DEFAULT_TENANT) as db:
             act(db)
@@ -251,9 +251,9 @@ def test_answers_are_forgotten_once_nobody_asks_again(
     with transaction(engine, DEFAULT_TENANT) as db:
         for key, age_h in (("old", 25), ("new", 23)):
             at = now - timedelta(hours=age_h)
-            retries.keep(db, StoredAnswer(key, "d", 200, {}, b"{}", at))
+            retries.store_answer(db, StoredAnswer(key, "d", 200, {}, b"{}", at))
 
-    Errands(engine, jobs.blobs, settings).forget_answers()
+    Errands(engine, jobs.blobs, settings).delete_old_answers()
 
     assert [stored_row.key for stored_row in stored(engine)] == ["new"]
 

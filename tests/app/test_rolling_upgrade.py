@@ -9,12 +9,17 @@ from alembic import command
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from askless.app.store.database.migrate import SCRIPTS, build_config, migrate, revisions
+from askless.app.store.database.migrate import (
+    SCRIPTS,
+    build_config,
+    list_revisions,
+    migrate,
+)
 from tests.app.clinic import Answer, Start
 from tests.app.jobs import wait
 
 pytest_plugins = ["tests.app.conftest_http"]
-OURS, NEXT = revisions()[0], "9999"
+OURS, NEXT = list_revisions()[0], "9999"
 MIGRATION = f'''
 import sqlalchemy as sa
 from alembic import op

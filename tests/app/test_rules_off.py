@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from askless.app.words.wording import RULES_OFF, why
+from askless.app.words.wording import RULES_OFF, explain_question
 from askless.core.model.ensemble import Ensemble
 from askless.core.session import machine
 from tests.app.clinic import clinic
@@ -39,9 +39,9 @@ def test_question_says_that_rules_are_off_after_an_answer_without_a_value(
     after = observe(ensemble, state, first.feature_idx, outcome)
     question = machine.next_question(ensemble, after)
 
-    assert RULES_OFF not in why(ensemble, first)
+    assert RULES_OFF not in explain_question(ensemble, first)
     assert question is not None
-    assert RULES_OFF in why(ensemble, question)
+    assert RULES_OFF in explain_question(ensemble, question)
 
 
 def test_question_of_panels_says_nothing_of_rules() -> None:
@@ -52,4 +52,4 @@ def test_question_of_panels_says_nothing_of_rules() -> None:
     question = machine.next_question(ensemble, after)
 
     assert question is not None
-    assert RULES_OFF not in why(ensemble, question)
+    assert RULES_OFF not in explain_question(ensemble, question)

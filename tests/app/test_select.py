@@ -150,7 +150,7 @@ def test_names_are_no_markup() -> None:
     console = Console()
 
     with console.capture() as captured:
-        console.print(selected.subset_table(catalogue, found))
+        console.print(selected.build_subset_table(catalogue, found))
 
     assert "[red]x" in captured.get()
 

@@ -5,7 +5,11 @@ from dataclasses import replace
 import pytest
 
 from askless.app.documents.model.card import read_sessions
-from askless.app.words.sessions import describe_lists, describe_note, session_cells
+from askless.app.words.sessions import (
+    build_session_cells,
+    describe_lists,
+    describe_note,
+)
 from askless.core.model.model import Model
 from tests.sessions import small_ensemble
 
@@ -25,7 +29,7 @@ def model_of(**changes):
 
 
 def test_each_budget_has_its_sentences():
-    head, rows = session_cells(model_of())
+    head, rows = build_session_cells(model_of())
 
     assert head == ("budget", "how cases go")
     assert rows == [
@@ -66,7 +70,7 @@ def test_only_the_commonest_ends_are_told():
 
 
 def test_nothing_is_saved_where_every_case_is_asked_the_same():
-    _, rows = session_cells(model_of(saved=[None, SAVED, None]))
+    _, rows = build_session_cells(model_of(saved=[None, SAVED, None]))
 
     assert rows[1] == ("5.00", "All cases are asked the same 2 questions.")
 
@@ -88,5 +92,5 @@ def test_card_that_is_not_as_expected_tells_nothing(changes):
 def test_card_of_before_tells_nothing(card):
     model = replace(model_of(), card=card)
 
-    assert session_cells(model) is None
+    assert build_session_cells(model) is None
     assert describe_note(model) == ""

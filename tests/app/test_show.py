@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from askless.app.documents import files
-from askless.app.pages.models.report import report_page
-from askless.app.terminal.explained import error_within, list_purchases
-from askless.app.terminal.show import curve_table
+from askless.app.pages.models.report import render_report
+from askless.app.terminal.explained import error_at_spend, list_purchases
+from askless.app.terminal.show import build_curve_table
 from askless.app.words.charts.model_charts import show_curves
 from askless.app.words.facts import describe_commonest
 from askless.app.words.figures import (
     VOTE_ERROR,
     VOTE_NOTE,
-    curve_cells,
+    build_curve_cells,
     describe_betters,
 )
 from askless.core.catalogue.catalogue import Catalogue, Feature
@@ -78,8 +78,8 @@ def test_purchases_have_the_error_before_and_after():
 
 
 def test_error_is_that_of_the_largest_budget_that_is_spent():
-    assert error_within(CURVE, 2 * UNIT) == 0.3
-    assert error_within(None, 2 * UNIT) is None
+    assert error_at_spend(CURVE, 2 * UNIT) == 0.3
+    assert error_at_spend(None, 2 * UNIT) is None
 
 
 def test_show_tells_from_which_budget_what_is_bought(shown):
@@ -212,11 +212,11 @@ def test_budget_that_errs_more_than_a_smaller_one_is_told(shown):
 def test_tables_and_pages_tell_it_too():
     model = replace(scored(), curve=WORSE)
 
-    assert SENTENCE in curve_table(WORSE, "EUR").caption
-    assert SENTENCE in report_page(model)
+    assert SENTENCE in build_curve_table(WORSE, "EUR").caption
+    assert SENTENCE in render_report(model)
     assert SENTENCE in show_curves(model).notes
-    assert SENTENCE not in curve_table(WORSE, "EUR", ["a"] * 4).caption
-    assert "does as well" not in report_page(scored())
+    assert SENTENCE not in build_curve_table(WORSE, "EUR", ["a"] * 4).caption
+    assert "does as well" not in render_report(scored())
 
 
 def test_no_limit_that_errs_more_is_told():
@@ -239,19 +239,19 @@ def test_how_cases_go_is_shown_where_the_card_tells(shown):
     model = replace(scored(), card={"sessions": sessions})
 
     assert "All cases are asked the same 2 questions." in shown(model).out
-    assert "All cases are asked the same 2 questions." in report_page(model)
+    assert "All cases are asked the same 2 questions." in render_report(model)
     assert "How cases go" not in shown(model, "--budget", "1").out
-    assert "How cases go" not in shown(scored()).out + report_page(scored())
+    assert "How cases go" not in shown(scored()).out + render_report(scored())
 
 
 def test_votes_have_a_column_only_where_they_err_otherwise():
     same = replace(WORSE, errors=WORSE.errors_calibrated)
     other = replace(WORSE, errors=tuple(error / 2 for error in WORSE.errors_calibrated))
 
-    assert VOTE_ERROR not in curve_cells(same, "EUR")[0]
-    assert VOTE_ERROR in curve_cells(other, "EUR")[0]
-    assert VOTE_NOTE in str(curve_table(other, "EUR").caption)
-    assert VOTE_NOTE not in str(curve_table(same, "EUR").caption)
+    assert VOTE_ERROR not in build_curve_cells(same, "EUR")[0]
+    assert VOTE_ERROR in build_curve_cells(other, "EUR")[0]
+    assert VOTE_NOTE in str(build_curve_table(other, "EUR").caption)
+    assert VOTE_NOTE not in str(build_curve_table(same, "EUR").caption)
 
 
 @pytest.mark.parametrize(("rows", "is_told"), [([99, 1], True), ([50, 50], False)])

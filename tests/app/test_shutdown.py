@@ -12,7 +12,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from askless.app.processes.ports import listen
+from askless.app.processes.ports import bind_port
 from askless.app.server import Server, serve
 from askless.app.settings.settings import Settings
 from askless.app.store.ledger import ledger
@@ -57,7 +57,7 @@ def drain_s() -> float:
 def address(settings: Settings, drain_s: float) -> Iterator[tuple[str, Any]]:
     """Serve as the command does, without a worker."""
     settings = settings.model_copy(update={"drain_s": drain_s})
-    bound = listen("127.0.0.1", 0)
+    bound = bind_port("127.0.0.1", 0)
     url = f"http://127.0.0.1:{bound.getsockname()[1]}"
     # However busy the machine is, it has time to answer.
     switch = {"worker": None, "grace_s": 600}

@@ -17,7 +17,7 @@ from askless.app.uploads.drafting import draft_spec
 from askless.app.uploads.silent import read_silent_cells
 from askless.app.uploads.streams import HeldTable, open_table, read_columns
 from askless.core.errors import RefusedError
-from askless.core.table.silent import find_silent
+from askless.core.table.silent import mask_of_silent
 
 CASE = {
     **{"format": "askless-case", "version": 1, "policy": "ordered"},
@@ -87,7 +87,7 @@ def test_cells_that_nobody_answered_are_marked(
         "b",
     ]
     for values in (checked.dataset.values, trained.table.sample.values):
-        assert find_silent(values).tolist() == SILENT
+        assert mask_of_silent(values).tolist() == SILENT
     for warnings in (checked.warnings, trained.warnings):
         assert "6 of 12 rows are logged cases" in warnings[-1]
 
@@ -98,7 +98,7 @@ def test_a_column_at_a_time_the_same_cells_are_marked(tmp_path: Path) -> None:
 
     prepared = prepare_streamed(open_table(path), read_spec(SPEC))
 
-    assert find_silent(prepared.table.sample.values).tolist() == SILENT
+    assert mask_of_silent(prepared.table.sample.values).tolist() == SILENT
 
 
 def test_features_that_no_case_knows_say_nothing_of_cases() -> None:

@@ -15,7 +15,7 @@ from askless.core.model.hypotheses import Product, Stump
 from askless.core.session import machine
 from askless.core.session.position import Position
 from askless.core.session.state import State, StopReason
-from askless.core.session.uses import list_open
+from askless.core.session.uses import list_unanswered
 from tests import strategies
 from tests.panels import make_ladder, with_panels
 from tests.sessions import NEVER, begun, observe, observe_all, small_ensemble
@@ -197,7 +197,7 @@ def move(ensemble, state, change, draw):
         more = draw(st.integers(0, 50))
         return machine.change_budget(ensemble, state, state.spent + more)
     is_affordable = Position.of(ensemble, state).is_affordable
-    idxs = [i for i in list_open(ensemble, state) if is_affordable[i]]
+    idxs = [i for i in list_unanswered(ensemble, state) if is_affordable[i]]
     if not idxs:
         return state
     value = 1.0 if change == "value" else None
@@ -208,7 +208,7 @@ def move(ensemble, state, change, draw):
 def test_what_is_said_holds(talk):
     ensemble, state = talk
     position = Position.of(ensemble, state)
-    prices = [int(position.prices[idx]) for idx in list_open(ensemble, state)]
+    prices = [int(position.prices[idx]) for idx in list_unanswered(ensemble, state)]
     left = np.inf if state.remaining is None else state.remaining
 
     said = describe_stop(ensemble, state)

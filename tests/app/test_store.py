@@ -17,9 +17,9 @@ from askless.app.store.database.engine import create_engine
 from askless.app.store.database.migrate import (
     build_config,
     is_served,
+    list_revisions,
     migrate,
     oldest_code,
-    revisions,
     schema_state,
 )
 from askless.app.store.database.tables import sessions as session_rows
@@ -98,7 +98,7 @@ def test_database_of_another_version_is_refused_in_one_sentence(
     assert finished.err == (
         "refused database: must have a schema of this version of Askless: use the "
         "version that made it, or name a new database by ASKLESS_HOME or "
-        f"ASKLESS_DATABASE_URL; found schema {revision}, not {revisions()[0]}\n"
+        f"ASKLESS_DATABASE_URL; found schema {revision}, not {list_revisions()[0]}\n"
     )
 
 
@@ -108,7 +108,7 @@ def test_schema_says_which_code_may_work_on_it(engine: sa.Engine) -> None:
 
     scripts = ScriptDirectory.from_config(build_config(""))
     assert stated == oldest_code(scripts, "head")
-    assert stated in revisions()
+    assert stated in list_revisions()
 
 
 def test_migrations_make_the_declared_tables(database_url: str) -> None:

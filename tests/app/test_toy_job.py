@@ -11,7 +11,7 @@ from askless.app.batch.outputs import JobOutput
 from askless.app.batch.predicting import BatchProgress
 from askless.app.documents.http.jobs import Order
 from askless.app.service.jobs import table_jobs
-from askless.app.uploads.parsing import TableFacts, reader_of
+from askless.app.uploads.parsing import TableFacts, make_reader
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.model import Model
 from tests.app.clinic import Train, clinic
@@ -77,7 +77,7 @@ def test_worker_computes_a_kind_that_a_test_adds(
 def test_order_is_checked_by_the_kind_that_a_test_adds(
     jobs: Jobs, table: bytes
 ) -> None:
-    bounds, model = reader_of(jobs.settings).bounds, Model("m", clinic(), "y")
+    bounds, model = make_reader(jobs.settings).bounds, Model("m", clinic(), "y")
     facts = TableFacts(40, ("age",))
 
     checked = check_order_and_table(

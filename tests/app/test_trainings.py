@@ -210,7 +210,7 @@ def test_worker_with_nothing_to_do_never_waits_for_the_write_lock(jobs: Jobs) ->
     with transaction(jobs.engine) as db:
         db.execute(sa.delete(dataset_rows))  # On SQLite nobody else may write now.
         assert worker.work() is None
-        worker.keep_house()
+        worker.do_upkeep()
 
 
 def test_saving_twice_changes_nothing(jobs: Jobs, training: StoredJob) -> None:
@@ -319,7 +319,7 @@ def test_live_worker_is_not_swept_whatever_its_clock_says(
         assert queue.claim(db, "wrk_slow", now() - timedelta(days=1))
 
     with transaction(jobs.engine) as db:
-        assert queue.sweep(db, 30.0, 3, now() + timedelta(days=1)) == []
+        assert queue.requeue_silent(db, 30.0, 3, now() + timedelta(days=1)) == []
 
 
 def test_cancelling_training_of_a_lost_worker_is_cancelled(

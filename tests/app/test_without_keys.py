@@ -136,7 +136,7 @@ def test_the_first_key_is_made_once(engine: sa.Engine) -> None:
     made = []
     for _ in range(2):
         with transaction(engine, DEFAULT_TENANT) as db:
-            made.append(keys.bootstrap(db, NOW))
+            made.append(keys.make_first_key(db, NOW))
 
     assert made[0] is not None
     assert made[0].key.scopes == keys.SCOPES

@@ -18,14 +18,14 @@ import sqlalchemy as sa
 from fsspec.implementations.local import LocalFileSystem
 
 from askless.app.documents.files import model_text, read_model
-from askless.app.processes.child import FORKSERVER, preload
+from askless.app.processes.child import FORKSERVER, set_preloaded
 from askless.app.records import StoredJob
 from askless.app.service import datasets
 from askless.app.service.jobs import table_jobs
 from askless.app.settings.settings import Settings
 from askless.app.store import models
 from askless.app.store.database.tables import trainings as training_rows
-from askless.app.uploads.parsing import reader_of
+from askless.app.uploads.parsing import make_reader
 from askless.app.uploads.streams import read_columns
 from askless.app.worker import run
 from askless.app.worker.watching import GRACE_S
@@ -47,7 +47,7 @@ from tests.app.tenants import transaction
 pytestmark = pytest.mark.slow
 
 # Workers are forked from a process that has their imports: these take seconds.
-preload("askless.app.worker", "askless.core.kernels")
+set_preloaded("askless.app.worker", "askless.core.kernels")
 TABLE = noisy_table()
 SPEC = noisy_spec(2000)
 
@@ -407,11 +407,11 @@ def test_killed_worker_has_learnt_all_or_nothing(jobs: Jobs, launch: Launch) -> 
     running = wait(lambda: get().share and owner(jobs, job.id, workers))
     running.kill()
     with transaction(jobs.engine, is_read=True) as db:
-        assert len(models.versions(db, "noisy")) == 1
+        assert len(models.list_versions(db, "noisy")) == 1
     wait(lambda: get().state == "succeeded")
 
     with transaction(jobs.engine, is_read=True) as db:
-        newest, first = models.versions(db, "noisy")
+        newest, first = models.list_versions(db, "noisy")
         assert (newest.learnt_from, first.id) == (model_id, model_id)
         assert models.get(db, newest.id).document == whole
     assert [event.type for event in jobs.events(job.id)].count("lost") == 1
@@ -419,7 +419,9 @@ def test_killed_worker_has_learnt_all_or_nothing(jobs: Jobs, launch: Launch) -> 
 
 def start_learning_job(jobs: Jobs, model_id: str, table: bytes) -> StoredJob:
     """Store a table, and queue the job that learns its rows."""
-    upload = datasets.read(reader_of(jobs.settings), "more.csv", BytesIO(table))
+    upload = datasets.read_upload(
+        make_reader(jobs.settings), "more.csv", BytesIO(table)
+    )
     order = table_jobs.JobOrder("learn", model_id, {})
     with transaction(jobs.engine) as db:
         dataset = datasets.store(db, jobs.blobs, upload, now())

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from askless.app.batch.orders import read_predict
+from askless.app.batch.orders import parse_predict_order
 from askless.app.documents.model.model import model_to_json
 from askless.app.words.facts import list_facts
 from askless.app.words.own_questions import describe_out_of_force
 from askless.app.words.savings import describe_knee
-from askless.app.words.trust import find_ends
+from askless.app.words.trust import budgets_now_and_at_end
 from askless.core.model.ensemble import BudgetRange, Knee
 from askless.core.session import machine
 from askless.core.session.state import StopRule
@@ -116,7 +116,7 @@ def test_predict_says_under_which_budget_it_played(
 def test_order_of_a_job_says_what_is_spent() -> None:
     model = model_of()
     chosen = [
-        read_predict({"budgets": [3]} | more, model).choose_budget(
+        parse_predict_order({"budgets": [3]} | more, model).choose_budget(
             model.ensemble, 3 * MICROS
         )
         for more in ({}, {"spend": "all"}, {"exact_budget": True})
@@ -173,7 +173,10 @@ def test_errors_now_and_at_the_end_are_those_of_what_is_spent() -> None:
     beyond = observe(ensemble, ended, 1, "value", 1.0)
     whole = machine.start(ensemble, 3 * MICROS, stop=StopRule(spend="all"))
 
-    ends = [find_ends(ensemble, state) for state in (begun, ended, beyond, whole)]
+    ends = [
+        budgets_now_and_at_end(ensemble, state)
+        for state in (begun, ended, beyond, whole)
+    ]
 
     assert ends == [
         (0, MICROS),

@@ -14,7 +14,7 @@ from askless.core.session.policies import POLICIES
 from askless.core.table.dataset import ClassLabel, Dataset
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.params import BoostParams
-from askless.core.work import end_of
+from askless.core.work import run_to_end
 from benchmarks.data import Table
 from benchmarks.engine import train_ensemble
 from benchmarks.frontier import tables
@@ -114,7 +114,7 @@ def test_panels_after_each_answer_are_those_of_a_session(
 ) -> None:
     one = drawn["uniform"]
     few = replace(one, testing=take_rows(one.testing, 4))
-    ladder = end_of(fit_ladder(one.training, effort="fast"))
+    ladder = run_to_end(fit_ladder(one.training, effort="fast"))
     ensemble = make_ensemble(one.training, BoostParams("panels"), ())
     ensemble = replace(ensemble, panels=ladder)
 

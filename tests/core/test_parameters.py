@@ -9,7 +9,7 @@ from annotated_types import Interval, doc
 
 from askless.core.catalogue.costs import read_budgets, read_catalogue
 from askless.core.errors import RefusedError
-from askless.core.parameters import Amount, check_parameters, parameters
+from askless.core.parameters import Amount, check_parameters, parameters_of
 from askless.core.training.params import BoostParams
 
 
@@ -41,7 +41,7 @@ RULES = {
 )
 def test_value_out_of_range_is_refused_by_its_rule(name, raw):
     with pytest.raises(ValueError, match=RULES[name]):
-        parameters(Wish)[name].check(raw)
+        parameters_of(Wish)[name].check(raw)
 
 
 @pytest.mark.parametrize(
@@ -57,13 +57,13 @@ def test_value_out_of_range_is_refused_by_its_rule(name, raw):
     ],
 )
 def test_value_within_its_range_is_taken(name, raw, value):
-    assert parameters(Wish)[name].check(raw) == value
+    assert parameters_of(Wish)[name].check(raw) == value
 
 
 @pytest.mark.parametrize(("raw", "rule"), [("1", "an amount"), (0, "positive")])
 def test_amount_is_a_positive_number(raw, rule):
     with pytest.raises(ValueError, match=rule):
-        parameters(Wish)["floor"].check(raw)
+        parameters_of(Wish)["floor"].check(raw)
 
 
 def test_every_wrong_value_is_refused_by_its_path():
@@ -78,10 +78,10 @@ def test_every_wrong_value_is_refused_by_its_path():
 
 
 def test_sentences_stand_at_the_field():
-    assert parameters(Wish)["floor"].text == "Least. In units."
+    assert parameters_of(Wish)["floor"].text == "Least. In units."
     assert all(
         parameter.text
-        for name, parameter in parameters(BoostParams).items()
+        for name, parameter in parameters_of(BoostParams).items()
         if name not in ("algorithm", "seed")
     )
 

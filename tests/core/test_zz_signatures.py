@@ -14,7 +14,7 @@ from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.codes.binning import Binned, bin_values, pack_features
 from askless.core.model.hypotheses import Stump
 from askless.core.session.machine import start
-from askless.core.simulation.simulate import walk
+from askless.core.simulation.simulate import simulate
 from askless.core.table.dataset import ClassLabel, Dataset
 from askless.core.training.baselines import BASELINES
 from askless.core.training.boosting import boost, initial_weights, make_weights
@@ -87,7 +87,7 @@ def play(
     """Train, walk and ask once by each policy."""
     ensemble = finish(train(table, params, folds=2)).ensemble
     for policy in policies:
-        walk(ensemble, table.values, [0, 1, None], policy, needs_ranks=True)
+        simulate(ensemble, table.values, [0, 1, None], policy, needs_ranks=True)
         state = start(ensemble, None, policy=policy)
         # A baseline may find nothing to ask for.
         if state.next_feature_idx is not None:
@@ -107,7 +107,7 @@ def exercise_large(n_outputs: int) -> None:
     signed = np.full((n_samples, n_outputs), 1 / n_samples / n_outputs)
     for search in ("all", "lazy"):
         weights = make_weights([(binned, signed)], BoostParams(search=search))
-        weights.find_stumps(np.arange(search == "lazy", n_features))
+        weights.search_stumps(np.arange(search == "lazy", n_features))
         place, _ = weights.split(weights.root_place(), 0, 0)
         weights.search_splits(place, (1,) * n_outputs, np.arange(n_features))
         weights.apply(Stump(0, 0.0, (1,) * n_outputs), 0.5)

@@ -28,7 +28,7 @@ from askless.app.documents.model.model import model_to_json
 from askless.app.records import DEFAULT_TENANT
 from askless.app.settings.settings import Settings
 from askless.app.store.database.migrate import migrate
-from askless.app.terminal.demo import DATA, train_apart
+from askless.app.terminal.demo import DATA, train_without_patients
 from askless.app.uploads.streams import read_columns
 from askless.core.pipeline.check import check_training
 from askless.core.pipeline.train import train
@@ -288,8 +288,8 @@ def take(browser: Browser, site: Site, shot: Shot) -> None:
 
 def play_demo(settings: Settings, url: str) -> Site:
     """Do what `make demo` does before it serves: train, and play the patients."""
-    _, _, model = train_apart()
-    with demo.connected(settings) as engine:
+    _, _, model = train_without_patients()
+    with demo.open_engine(settings) as engine:
         demo.store_trained(settings, engine, DEFAULT_TENANT, model)
         demo.list_case_lines(settings, engine, DEFAULT_TENANT, url)
     models = Site(url, "").call("GET", "/models")["items"]

@@ -80,7 +80,7 @@ def test_a_wrong_field_is_named_and_what_was_typed_stays(
     page = post(client, "/ui/sessions/new", **{**form, field: typed})
 
     assert page.status_code == 422
-    assert f'href="#f-{filters.identifier(field)}"' in page.text
+    assert f'href="#f-{filters.to_html_id(field)}"' in page.text
     assert '<option value="male" selected>' in page.text
     assert client.get("/predict").json()["items"] == []
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from askless.app.pages.accounts.keys import SCOPES, find_lacks
+from askless.app.pages.accounts.keys import SCOPES, list_missing_scopes
 from askless.app.service.keys import ROLES
 from tests.pages.test_walls import HOSTILE
 from tests.pages.visitors import Visitor
@@ -96,7 +96,7 @@ def test_a_role_is_a_set_of_scopes_and_one_that_lacks_another_is_warned_about(
 
 
 def test_every_role_has_the_scopes_that_its_scopes_need() -> None:
-    assert [find_lacks(scopes) for scopes in ROLES.values()] == [[]] * 5
+    assert [list_missing_scopes(scopes) for scopes in ROLES.values()] == [[]] * 5
     assert {scope for scopes in ROLES.values() for scope in scopes} <= set(SCOPES)
 
 

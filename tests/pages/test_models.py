@@ -11,7 +11,7 @@ from askless.app.documents.files import read_model
 from askless.app.pages.home import describe_curve
 from askless.app.records import DEFAULT_TENANT
 from askless.app.settings.settings import Settings
-from askless.app.words.budgets import budget_words
+from askless.app.words.budgets import list_budget_words
 from tests.app.clinic import many, model_json
 from tests.pages.site import heart
 
@@ -27,8 +27,8 @@ def bring(client: TestClient, **changes: Any) -> str:
 def test_home_shows_what_is_being_trained(
     client: TestClient, settings: Settings
 ) -> None:
-    with demo.connected(settings) as engine:
-        demo.enqueue_tables(settings, engine, DEFAULT_TENANT)
+    with demo.open_engine(settings) as engine:
+        demo.enqueue_missing_trainings(settings, engine, DEFAULT_TENANT)
 
     page = client.get("/ui").text
 
@@ -41,7 +41,7 @@ def test_a_curve_is_told_to_the_cent() -> None:
     model = read_model(heart())
 
     assert re.search(r"to 1\d % for 3\d\d\.\d\d CAD a case$", describe_curve(model))
-    for word in budget_words(model):
+    for word in list_budget_words(model):
         assert re.search(r" \d+\.\d\d CAD spent$", word.words)
 
 

@@ -11,8 +11,8 @@ from playwright.sync_api import Page, Route, expect
 
 from askless.app.documents.model.model import model_from_json
 from askless.app.pages.plumbing import filters, frame
-from askless.app.pages.plumbing.environment import environment
-from askless.app.words.charts.charts import NamedCurve, curve_chart
+from askless.app.pages.plumbing.environment import load_environment
+from askless.app.words.charts.charts import NamedCurve, draw_curves
 from tests.pages.audit import audit
 from tests.pages.site import heart
 
@@ -26,7 +26,7 @@ HOSTILE = (
 def chart() -> str:
     model = model_from_json(heart())
     assert model.curve is not None
-    return curve_chart([NamedCurve(HOSTILE[0], model.curve)], "CAD")
+    return draw_curves([NamedCurve(HOSTILE[0], model.curve)], "CAD")
 
 
 @pytest.fixture
@@ -34,9 +34,9 @@ def show(page: Page) -> Callable[[str], None]:
     """Show the parts with a name; the rest of the page comes from the server."""
 
     def open_parts(odd: str) -> None:
-        made = environment().overlay(
+        made = load_environment().overlay(
             loader=ChoiceLoader(
-                [environment().loader, FileSystemLoader(Path(__file__).parent)]
+                [load_environment().loader, FileSystemLoader(Path(__file__).parent)]
             )
         )
         text = made.get_template("parts.html").render(
@@ -118,7 +118,7 @@ def test_a_chart_looks_alike_without_a_style_in_it(
 
 
 def test_a_chart_brings_no_style_and_no_script() -> None:
-    shown = filters.chart(chart())
+    shown = filters.mark_chart_safe(chart())
 
     assert not re.search(r"<style|\sstyle=|<script", shown)
     assert "&lt;script&gt;" in shown
@@ -135,7 +135,7 @@ def test_a_chart_brings_no_style_and_no_script() -> None:
     ],
 )
 def test_amounts_are_written_exactly(amount: float, unit: str, words: str) -> None:
-    assert filters.money(amount, unit) == words
+    assert filters.format_money(amount, unit) == words
 
 
 @pytest.mark.parametrize(
@@ -144,13 +144,13 @@ def test_amounts_are_written_exactly(amount: float, unit: str, words: str) -> No
 def test_means_are_written_to_the_cent_where_that_says_enough(
     amount: float, words: str
 ) -> None:
-    assert filters.mean(amount) == words
+    assert filters.format_mean(amount) == words
 
 
 def test_identifiers_of_two_names_differ() -> None:
     names = ["a b", "a_b", "a-b", "ab", "a_20_b", "é", "e"]
 
-    made = {filters.identifier(name) for name in names}
+    made = {filters.to_html_id(name) for name in names}
 
     assert len(made) == len(names)
     assert all(re.fullmatch(r"\w+", one, re.A) for one in made)

@@ -34,7 +34,7 @@ NAME = re.compile(r"Demo patient \d+")
 
 def play(settings: Settings, model: Model, tenant_id: str = DEFAULT_TENANT) -> None:
     """Do what the demo does once its training is done."""
-    with demo.connected(settings) as engine:
+    with demo.open_engine(settings) as engine:
         demo.store_trained(settings, engine, tenant_id, model)
         demo.list_case_lines(settings, engine, tenant_id, "")
 

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from askless.app.words.charts.flow_chart import GAP_Y, WIDTH, compute_layout
-from askless.app.words.charts.svg import wrap
+from askless.app.words.charts.svg import wrap_words
 from askless.app.words.plan_words import PlanNode
 from tests.pages.hostile import NAMES
 from tests.pages.test_models import bring
@@ -46,7 +46,7 @@ def test_boxes_lie_apart_and_right_of_their_parents(seed: int) -> None:
 @pytest.mark.parametrize("words", NAMES)
 def test_words_are_cut_to_a_few_lines(words: str) -> None:
     def lines(text: str) -> list[str]:
-        return wrap(text, 192, 12, 3)
+        return wrap_words(text, 192, 12, 3)
 
     assert 1 <= len(lines(words)) <= 3
     assert (

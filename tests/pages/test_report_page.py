@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from playwright.sync_api import Browser, Page
 
 from askless.app.documents.files import read_model
-from askless.app.pages.models.report import report_page
+from askless.app.pages.models.report import render_report
 from askless.app.words.charts.charts import NamedCurve
 from askless.app.words.charts.flow_chart import compute_layout, draw_layout
 from askless.app.words.plan_words import PlanNode
@@ -24,7 +24,7 @@ def test_a_report_keeps_nobody_out_and_fetches_nothing(browser: Browser) -> None
     curve = replace(whole.curve, **ends)
     ensemble = replace(whole.ensemble, **first)
     rows = NamedCurve("<b>.csv", replace(curve, predictive=None))
-    html = report_page(replace(whole, ensemble=ensemble, curve=curve), [10**7], rows)
+    html = render_report(replace(whole, ensemble=ensemble, curve=curve), [10**7], rows)
     context = browser.new_context(offline=True)
     page: Page = context.new_page()
     asked: list[str] = []

@@ -5,7 +5,7 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from askless.app.pages.plumbing.errors import for_people, prefers_pages
+from askless.app.pages.plumbing.errors import prefers_pages, remove_program_hints
 from askless.app.problems import KINDS
 from tests.pages.site import BROWSER
 
@@ -85,7 +85,7 @@ def test_what_is_not_there_is_a_page_for_browsers_alone(
 
 
 def test_no_page_tells_people_what_only_programs_see() -> None:
-    told = {kind: for_people(kind_.meaning) for kind, kind_ in KINDS.items()}
+    told = {kind: remove_program_hints(kind_.meaning) for kind, kind_ in KINDS.items()}
 
     assert told["forbidden"] == ""
     assert told["internal"] == "Nothing was stored."

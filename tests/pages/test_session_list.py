@@ -6,7 +6,7 @@ from datetime import timedelta
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from askless.app.words.wording import age_words
+from askless.app.words.wording import describe_age
 
 
 def start(client: TestClient, model_id: str, **more: object) -> str:
@@ -71,7 +71,7 @@ def test_a_list_parses_a_model_once(
 def test_age_is_in_its_largest_unit() -> None:
     ages = [timedelta(seconds=one) for one in (-5, 59, 60, 7_200, 90_000)]
 
-    assert [age_words(age) for age in ages] == [
+    assert [describe_age(age) for age in ages] == [
         "less than a minute",
         "less than a minute",
         "1 minute",

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from askless.app.pages.accounts.sign_in import our_path
+from askless.app.pages.accounts.sign_in import safe_return_path
 from askless.app.service import keys, sign_ins
 from askless.app.store.database.engine import transaction
 from tests.app.tenants import transaction as owned
@@ -77,7 +77,7 @@ def test_only_a_digest_of_the_cookie_is_stored(
     with transaction(app.state.engine, None, is_read=True) as db:
         rows = db.execute(sa.text("SELECT digest, key_id FROM sign_ins")).all()
 
-    digest = sign_ins.digest_of(client.cookies["askless_ui"])
+    digest = sign_ins.hash_secret(client.cookies["askless_ui"])
     assert [tuple(row) for row in rows] == [(digest, key.key.id)]
 
 
@@ -151,5 +151,7 @@ def test_a_form_of_another_site_is_refused(
     ],
 )
 def test_one_is_led_on_to_pages_of_ours_alone(text: str | None) -> None:
-    assert our_path(text) == "/ui"
-    assert our_path("/ui/models/mdl_1?a=1&b=%20") == "/ui/models/mdl_1?a=1&b=%20"
+    assert safe_return_path(text) == "/ui"
+    assert (
+        safe_return_path("/ui/models/mdl_1?a=1&b=%20") == "/ui/models/mdl_1?a=1&b=%20"
+    )

@@ -8,7 +8,7 @@ import pytest
 from askless.app.pages.trainings.new_training import ALGORITHM_WORDS, count_unpriced
 from askless.app.pages.trainings.spec_forms import (
     add_groups,
-    begin_form,
+    draft_form,
     fill_prices,
     group_rows,
     join_marks,
@@ -38,7 +38,7 @@ SPEC: dict[str, Any] = {
 @pytest.fixture
 def typed() -> dict[str, str]:
     columns = tuple((ColumnDraft(column, "number"), None) for column in COLUMNS[:3])
-    typed = begin_form(DraftedTable(SPEC, ("0", "1"), columns), COLUMNS)
+    typed = draft_form(DraftedTable(SPEC, ("0", "1"), columns), COLUMNS)
     return typed | {"c0-cost": "1", "c1-cost": "1"}
 
 
@@ -95,7 +95,7 @@ def test_what_cannot_be_read_is_refused_at_its_field(
 
 def test_a_draft_has_no_prices_unless_all_cost_the_same() -> None:
     columns = tuple((ColumnDraft(column, "number"), None) for column in COLUMNS[:3])
-    typed = begin_form(DraftedTable(SPEC, ("0", "1"), columns), COLUMNS)
+    typed = draft_form(DraftedTable(SPEC, ("0", "1"), columns), COLUMNS)
     bundle = {"c0-group": "echo", "g0-name": "echo", "g0-kind": "price"}
     same = read_form(typed | {"same_cost": "yes", "c1-cost": "7"}, COLUMNS)
 

@@ -9,9 +9,9 @@ from playwright.sync_api import Page, expect
 
 from askless.app.documents.model.model import model_to_json
 from askless.app.pages.cases.start import (
-    read_confidence,
-    read_money,
-    read_rate,
+    parse_confidence,
+    parse_money,
+    parse_rate,
     sort_by_use,
 )
 from askless.core.catalogue.prices import to_micros
@@ -53,7 +53,7 @@ def test_error_without_a_limit_is_told_where_no_limit_comes_near(
     ("typed", "micros"), [("12,50", 12_500_000), ("12.5", 12_500_000), ("0", 0)]
 )
 def test_an_amount_may_have_a_decimal_comma(typed: str, micros: int) -> None:
-    assert to_micros(read_money(typed)) == micros
+    assert to_micros(parse_money(typed)) == micros
 
 
 @pytest.mark.parametrize(
@@ -67,14 +67,14 @@ def test_an_amount_may_have_a_decimal_comma(typed: str, micros: int) -> None:
 )
 def test_what_is_no_amount_is_refused_with_what_to_type(typed: str, rule: str) -> None:
     with pytest.raises(RefusedError) as refused:
-        read_money(typed)
+        parse_money(typed)
 
     assert refused.value.refusals[0].rule.startswith(rule)
 
 
 def test_shares_are_typed_in_percent_with_a_comma_or_a_point() -> None:
-    assert read_confidence("62,5") == read_confidence("62.5") == 0.625
-    assert (read_rate("2,5"), read_rate("0")) == (0.025, 0.0)
+    assert parse_confidence("62,5") == parse_confidence("62.5") == 0.625
+    assert (parse_rate("2,5"), parse_rate("0")) == (0.025, 0.0)
 
 
 def test_without_a_curve_no_budget_is_advised(client: TestClient, model: Model) -> None:

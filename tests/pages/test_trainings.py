@@ -13,7 +13,7 @@ from askless.app.records import TrainingState
 from askless.app.service.jobs import queue
 from askless.app.store import jobs
 from askless.app.store.database.engine import transaction
-from askless.app.words.wording import left_words
+from askless.app.words.wording import describe_time_left
 from askless.core.errors import Refusal, RefusedError
 from tests.pages.hostile import MARKUP
 from tests.pages.site import Site, token_of
@@ -180,7 +180,7 @@ def test_the_time_left_is_told_once_some_is_done(client: TestClient) -> None:
     ],
 )
 def test_the_time_left_is_rounded(seconds: int, words: str) -> None:
-    assert left_words(timedelta(seconds=seconds)) == words
+    assert describe_time_left(timedelta(seconds=seconds)) == words
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def words_of(html: str) -> str:
 
 
 def id_of(field: str) -> str:
-    return f"f-{filters.identifier(field)}-error"
+    return f"f-{filters.to_html_id(field)}-error"
 
 
 class ClientVisit:

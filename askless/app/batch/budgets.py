@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from askless.core.catalogue.prices import to_micros
 from askless.core.errors import Refusal, RefusedError
-from askless.core.table.cells import to_point
+from askless.core.table.cells import to_decimal_point
 
 UNLIMITED = ("inf", "unlimited")
 
@@ -13,11 +13,11 @@ Naming = Callable[[str], str]
 
 
 def parse_budget(text: str, where: str) -> int | None:
-    """Parse a budget to micro-units (see `to_point`); None: no limit."""
+    """Parse a budget to micro-units (see `to_decimal_point`); None: no limit."""
     if text.strip().lower() in UNLIMITED:
         return None
     try:
-        return to_micros(to_point(text.strip()))
+        return to_micros(to_decimal_point(text.strip()))
     except ValueError as error:
         raise RefusedError([Refusal(where, f"{error}, or inf", repr(text))]) from None
 

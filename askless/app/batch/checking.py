@@ -7,7 +7,7 @@ from askless.app.batch.kinds import TABLE_KINDS
 from askless.app.batch.predicting import NO_CELLS
 from askless.app.batch.sources import RowSource
 from askless.app.uploads import Bounds
-from askless.app.uploads.parsing import TableFacts, facts_of, open_bounded
+from askless.app.uploads.parsing import TableFacts, facts_of_table, open_bounded
 from askless.core.model.model import Model
 
 
@@ -27,7 +27,9 @@ def check_order_and_table(
     order = checks.read(raw, model)
     table = open_bounded(file, bounds)
     source = RowSource(table.with_text(checks.text_columns(model, order)))
-    return CheckedOrder(facts_of(table), tuple(checks.check_rows(model, source, order)))
+    return CheckedOrder(
+        facts_of_table(table), tuple(checks.check_rows(model, source, order))
+    )
 
 
 def check_order_names(

@@ -8,11 +8,11 @@ from askless.app.documents.http import models as bodies
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve, Model
-from askless.core.pipeline.budgets import usual_budgets
+from askless.core.pipeline.budgets import list_usual_budgets
 from askless.core.session import machine
 from askless.core.session.policies import default_policy
 from askless.core.session.position import Position
-from askless.core.session.promises import find_measured
+from askless.core.session.promises import choose_measured_errors
 from askless.core.session.state import StopRule
 from askless.core.simulation.blocks import Conditions
 from askless.core.simulation.curves import Endings, make_curve, simulate_rows
@@ -21,11 +21,11 @@ from askless.core.simulation.figures import compute_figures
 from askless.core.table.dataset import Dataset
 
 
-def own_budgets(stored: Model) -> list[int | None]:
+def budgets_of_curve(stored: Model) -> list[int | None]:
     """Return the budgets of a model's curve; without a curve, the usual ones."""
     if stored.curve is not None:
         return list(stored.curve.budgets)
-    return list(usual_budgets(stored.ensemble))
+    return list(list_usual_budgets(stored.ensemble))
 
 
 def check_threshold(threshold: float | None, ensemble: Ensemble, where: str) -> None:
@@ -75,8 +75,8 @@ def list_policies(ensemble: Ensemble, played: Conditions) -> str:
     return ", ".join(dict.fromkeys(policies))
 
 
-def promise_errors(ensemble: Ensemble, played: Conditions) -> list[float | None]:
-    """Return what the first question promises for the end; None: nothing.
+def list_promised_errors(ensemble: Ensemble, played: Conditions) -> list[float | None]:
+    """Return the final error that the first question promises; None: none.
 
     Where no question is asked it is the error now. All rows begin in the same state.
     """
@@ -91,7 +91,7 @@ def promise_errors(ensemble: Ensemble, played: Conditions) -> list[float | None]
             promised.append(None if promise is None else promise.error_at_end)
         else:
             limit = Position.of(ensemble, state).limit
-            measured = find_measured(ensemble, policy, limit, aim)
+            measured = choose_measured_errors(ensemble, policy, limit, aim)
             promised.append(None if measured is None else measured.rate_at(0))
     return promised
 
@@ -102,7 +102,7 @@ def describe_asking(
     """Return who asks, what is promised, and how many lists of questions there are."""
     return {
         "policy": list_policies(ensemble, played),
-        "promised_error": promise_errors(ensemble, played),
+        "promised_error": list_promised_errors(ensemble, played),
         "lists": [n_lists for n_lists, _ in lists],
         "commonest_list": [share for _, share in lists],
     }

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from askless.app.batch import orders
 from askless.app.batch.curves import curve_json, describe_asking
-from askless.app.batch.labelled import columns_with_text, refuse_options
+from askless.app.batch.labelled import check_options, columns_with_text
 from askless.app.batch.measuring import (
     EvaluateOrder,
     check_labelled,
@@ -26,10 +26,10 @@ from askless.app.batch.outputs import TABLES, Computing, JobOutput
 from askless.app.batch.predicting import (
     BatchProgress,
     PredictOrder,
-    check_source,
+    check_cells,
     order_text_columns,
     plan_prediction,
-    refuse_unknown,
+    refuse_unknown_columns,
     write_predictions,
 )
 from askless.app.batch.results import curve_to_arrow, to_csv, to_parquet
@@ -44,50 +44,50 @@ from askless.core.model.figures import Estimate
 from askless.core.model.model import Model
 from askless.core.pipeline.online.learning import Learning, LearningReport
 from askless.core.pipeline.online.learning_rows import (
+    check_learning_names,
     check_rows_to_learn,
     list_names_read,
     read_rows_to_learn,
-    refuse_names,
 )
-from askless.core.pipeline.online.learning_state import find_learning
+from askless.core.pipeline.online.learning_state import get_learning
 from askless.core.table.columns import Columns, unknown_column
 
 # Rows learnt between two reports of progress.
 BLOCK_ROWS = 1 << 12
 
 
-def read_learn(raw: Any, model: Model) -> LearnOrder:
+def parse_learn_order(raw: Any, model: Model) -> LearnOrder:
     """Read an order to learn; refuse a model that can't go on learning."""
     order = read_shape(LearnOrder, raw, "")
-    find_learning(model)
+    get_learning(model)
     return order
 
 
-def choose_names(source: RowSource, model: Model) -> list[str]:
+def columns_to_learn(source: RowSource, model: Model) -> list[str]:
     """Return the columns of a table that learning reads."""
     names = list_names_read(model)
     known = {*names, *(name.strip() for name in names)}
     return [name for name in source.names if name in known]
 
 
-def check_learnt_names(model: Model, columns: Columns, order: object) -> None:
+def check_names_to_learn(model: Model, columns: Columns, order: object) -> None:
     """Raise RefusedError for columns that the model doesn't know, or needs."""
     del order
-    refusals = refuse_names([*columns], model)
+    refusals = check_learning_names([*columns], model)
     if refusals:
         raise RefusedError(refusals)
 
 
-def check_learnt_rows(
+def check_rows_of_table(
     model: Model, source: RowSource, order: object = None
 ) -> list[str]:
     """Return warnings about a table; raise RefusedError with every broken rule."""
     del order
-    columns = WholeColumns(source, choose_names(source, model))
+    columns = WholeColumns(source, columns_to_learn(source, model))
     return check_rows_to_learn(columns, model, source.n_rows)
 
 
-def learn_source(
+def learn_all_rows(
     model: Model, source: RowSource
 ) -> Generator[BatchProgress, None, tuple[Model, LearningReport]]:
     """Learn all rows of a table in their order; return the model and what changed.
@@ -95,7 +95,7 @@ def learn_source(
     Nothing is kept of a table that is refused in its midst.
     """
     learning = Learning(model)
-    choice = ColumnChoice(choose_names(source, model), [])
+    choice = ColumnChoice(columns_to_learn(source, model), [])
     for number in range(len(source.spans)):
         part = source.part(number, choice).read()
         rows = read_rows_to_learn(part.columns, model, part.n_rows)
@@ -109,14 +109,14 @@ def learn_source(
 def compute_learning(model: Model, source: RowSource, order: object) -> Computing:
     """Learn all rows; the result is the model with a report in JSON."""
     del order
-    learnt, report = yield from learn_source(model, source)
+    learnt, report = yield from learn_all_rows(model, source)
     text = json.dumps(report_to_json(report))
     contents = {"json": io.BytesIO(text.encode())}
     return JobOutput(contents, report.n_rows, learnt)
 
 
 def report_to_json(report: LearningReport) -> dict[str, Any]:
-    """Return what rows have changed as JSON-able values."""
+    """Return the report of a learning as JSON-able values."""
     errors = {
         "error": report.error,
         "recent_error_before": report.before,
@@ -139,12 +139,12 @@ def estimate_to_json(estimate: Estimate | None) -> dict[str, Any] | None:
 
 def check_prediction(model: Model, source: RowSource, order: PredictOrder) -> list[str]:
     work = plan_prediction(model.ensemble, source, order, str)
-    return check_source(source, work)
+    return check_cells(source, work)
 
 
 def check_predicted_names(model: Model, columns: Columns, order: PredictOrder) -> None:
     del model
-    refuse_unknown(columns, order, str)
+    refuse_unknown_columns(columns, order, str)
 
 
 def compute_predictions(
@@ -167,7 +167,9 @@ def compute_predictions(
     return JobOutput(streams, written.n_rows)
 
 
-def check_measuring(model: Model, source: RowSource, order: EvaluateOrder) -> list[str]:
+def check_evaluation(
+    model: Model, source: RowSource, order: EvaluateOrder
+) -> list[str]:
     return check_labelled(source, plan_measuring(model, source, order, str), str)
 
 
@@ -175,14 +177,14 @@ def check_labelled_names(model: Model, columns: Columns, order: EvaluateOrder) -
     """Raise RefusedError for each column that the order names and the table lacks."""
     del model
     table = order.table
-    refusals = refuse_options(columns, table, str)
+    refusals = check_options(columns, table, str)
     if table.target not in columns and table.target.strip() not in columns:
         refusals.append(unknown_column("target", table.target, columns))
     if refusals:
         raise RefusedError(refusals)
 
 
-def compute_measures(
+def compute_evaluation(
     model: Model, source: RowSource, order: EvaluateOrder
 ) -> Computing:
     """Measure all rows; the result is the curve of error and spend against budget."""
@@ -230,7 +232,7 @@ class TableKind:
 
 TABLE_KINDS: dict[str, TableKind] = {
     "predict": TableKind(
-        read=orders.read_predict,
+        read=orders.parse_predict_order,
         text_columns=lambda model, order: order_text_columns(model.ensemble, order),
         check_names=check_predicted_names,
         check_rows=check_prediction,
@@ -245,11 +247,11 @@ TABLE_KINDS: dict[str, TableKind] = {
         "of it.",
     ),
     "evaluate": TableKind(
-        read=orders.read_evaluate,
+        read=orders.parse_evaluate_order,
         text_columns=lambda model, _: columns_with_text(model),
         check_names=check_labelled_names,
-        check_rows=check_measuring,
-        compute=compute_measures,
+        check_rows=check_evaluation,
+        compute=compute_evaluation,
         order=bodies.EvaluateOrder,
         call=bodies.EvaluateCall,
         operation_id="evaluate_model",
@@ -258,10 +260,10 @@ TABLE_KINDS: dict[str, TableKind] = {
         "and spend.\n\nAs for `predict`; the result is also had as JSON.",
     ),
     "learn": TableKind(
-        read=read_learn,
+        read=parse_learn_order,
         text_columns=lambda model, _: columns_with_text(model),
-        check_names=check_learnt_names,
-        check_rows=check_learnt_rows,
+        check_names=check_names_to_learn,
+        check_rows=check_rows_of_table,
         compute=compute_learning,
         order=bodies.LearnOrder,
         call=bodies.LearnCall,

@@ -7,16 +7,16 @@ from askless.app.batch.budgets import Naming
 from askless.app.batch.sources import ColumnChoice, RowSource, TablePart
 from askless.app.batch.table_checks import (
     WholeColumns,
-    needed_names,
+    list_needed_columns,
+    list_text_columns,
     refuse_rows,
-    text_columns,
 )
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model
 from askless.core.model.rows import check_block, check_targets
-from askless.core.table.columns import Cells, Columns, as_text, unknown_column
+from askless.core.table.columns import Cells, Columns, to_text_cells, unknown_column
 from askless.core.table.dataset import Dataset
 from askless.core.table.spec import TableSpec
 from askless.core.table.weights import read_raw_weights, read_row_groups, read_weights
@@ -53,7 +53,7 @@ class LabelledPart(NamedTuple):
 
 def columns_with_text(stored: Model) -> frozenset[str]:
     """Return the columns whose cells are read as text."""
-    return frozenset([*text_columns(stored.ensemble), stored.target])
+    return frozenset([*list_text_columns(stored.ensemble), stored.target])
 
 
 def label_table(
@@ -65,7 +65,7 @@ def label_table(
 ) -> Dataset:
     """Return checked rows with their classes, weights and groups."""
     ensemble = stored.ensemble
-    refusals = refuse_options(columns, table, naming)
+    refusals = check_options(columns, table, naming)
     weights, _, wrong = read_weights(columns, table, len(values))
     row_groups, broken = read_row_groups(columns, table)
     refusals += wrong + broken
@@ -81,7 +81,7 @@ def label_table(
     )
 
 
-def refuse_options(columns: Columns, table: TableSpec, naming: Naming) -> list[Refusal]:
+def check_options(columns: Columns, table: TableSpec, naming: Naming) -> list[Refusal]:
     """Return refusals of options that name unknown columns."""
     named = {"weight": table.weight, "group_by": table.group_by}
     return [
@@ -100,13 +100,13 @@ def label_part(part: TablePart, terms: LabelledTerms) -> LabelledPart:
         raise RefusedError(refusals + broken)
     targets = check_targets(part.columns, terms.ensemble, terms.table.target)
     name = terms.table.group_by
-    groups = None if name is None else as_text(part.columns[name])
+    groups = None if name is None else to_text_cells(part.columns[name])
     return LabelledPart(block.values, block.n_unseen, targets, weights, groups)
 
 
 def columns_to_label(source: RowSource, terms: LabelledTerms) -> ColumnChoice:
     """Return the columns of a table that measuring reads."""
-    names = needed_names(terms.ensemble, source.names)
+    names = list_needed_columns(terms.ensemble, source.names)
     named = {text for name in terms.named for text in (name, name.strip())}
     read = [name for name in source.names if name in named or name in names]
     return ColumnChoice(read, [])
@@ -117,7 +117,7 @@ def refuse_labelled(source: RowSource, terms: LabelledTerms, naming: Naming) -> 
     ensemble, table = terms.ensemble, terms.table
     refuse_rows(source, ensemble, terms.most)
     columns = WholeColumns(source, columns_to_label(source, terms).names)
-    refusals = refuse_options(columns, table, naming)
+    refusals = check_options(columns, table, naming)
     refusals += read_weights(columns, table, source.n_rows)[-1]
     refusals += read_row_groups(columns, table)[1]
     if refusals:

@@ -10,19 +10,19 @@ import numpy as np
 from askless.app.batch.budgets import Naming, largest_budget
 from askless.app.batch.labelled import (
     LabelledTerms,
+    check_options,
     columns_to_label,
     label_part,
     refuse_labelled,
-    refuse_options,
 )
 from askless.app.batch.predicting import BatchProgress
 from askless.app.batch.sources import PartReader, RowSource
-from askless.app.processes.pool import work_through
+from askless.app.processes.pool import map_in_processes
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.catalogue.catalogue import UNSEEN
 from askless.core.errors import RefusedError
 from askless.core.model.model import Curve, Model
-from askless.core.model.rows import refuse_empty, warn_unseen
+from askless.core.model.rows import empty_refusals, warn_unseen
 from askless.core.session.state import StopRule
 from askless.core.simulation.blocks import (
     Block,
@@ -31,18 +31,18 @@ from askless.core.simulation.blocks import (
     simulate_block,
     slice_kept_rows,
 )
-from askless.core.simulation.curve_sums import CurveSums, add_each, sum_rows
+from askless.core.simulation.curve_sums import CurveSums, add_pairwise, sum_rows
 from askless.core.simulation.early import (
     EarlyPlan,
     EarlyPoint,
-    plan_early,
-    sum_early,
-    summarise_early,
+    average_early_stops,
+    plan_early_stops,
+    sum_early_stops,
 )
 from askless.core.simulation.figures import ScoredRows, compute_figures
 from askless.core.simulation.purchases import (
     Lists,
-    add_lists,
+    merge_lists,
     sum_block_lists,
     summarise_lists,
 )
@@ -98,14 +98,14 @@ class MeasureWork:
         """Play some rows; return sums over the ends of their sessions."""
         ensemble = self.terms.ensemble
         ends = simulate_block(ensemble, block, self.played, self.stride)
-        kept = slice_kept_rows(block.n_before, self.stride)
+        row_slice = slice_kept_rows(block.n_before, self.stride)
         return MeasuredRows(
             sum_rows(weights, ends.wrong_votes, ends.wrong_labels, ends.spent),
-            [sum_early(ensemble, plan, block, weights) for plan in self.early],
+            [sum_early_stops(ensemble, plan, block, weights) for plan in self.early],
             weights,
             groups,
-            kept,
-            KeptRows(block.targets[kept], weights[kept], ends.chances),
+            row_slice,
+            KeptRows(block.targets[row_slice], weights[row_slice], ends.chances),
             (block.values == UNSEEN).sum(axis=0),
             sum_block_lists(ensemble, block, weights, self.played)
             if self.has_lists
@@ -156,14 +156,14 @@ def plan_measuring(
     """Check names of columns and plan the measuring; cells are checked when played."""
     ensemble, played = stored.ensemble, order.played
     if not source.n_rows:
-        raise RefusedError(refuse_empty(0))
+        raise RefusedError(empty_refusals(0))
     terms = LabelledTerms(ensemble, order.table, largest_budget(played.budgets))
     names = dict.fromkeys(source.names, np.empty(0))
-    if refuse_options(names, order.table, naming) or not has_target(source, terms):
+    if check_options(names, order.table, naming) or not has_target(source, terms):
         refuse_labelled(source, terms, naming)
     early = []
     if order.early is not None:
-        early = plan_early(
+        early = plan_early_stops(
             ensemble, played.budgets, order.early, played.policy, played.seed
         )
     stride = choose_stride(ensemble, source.n_rows, len(played.budgets))
@@ -211,7 +211,7 @@ def measure_source(
     readers = (source.part(span_idx, choice) for span_idx in range(len(source.spans)))
     whole = WholeSums(work)
     try:
-        for measured in work_through(work.play, readers, n_processes):
+        for measured in map_in_processes(work.play, readers, n_processes):
             whole.add(measured)
             yield BatchProgress(whole.n_rows / source.n_rows)
     except RefusedError:
@@ -254,13 +254,13 @@ class WholeSums:
         """Add the sums of the next rows."""
         self.sums = rows.sums if self.sums is None else self.sums + rows.sums
         pairs = zip(self.early, rows.early, strict=True)
-        self.early = [add_each(sums, more) for sums, more in pairs]
+        self.early = [add_pairwise(sums, more) for sums, more in pairs]
         if self.groups is not None and rows.groups is not None:
             numbers = self.groups.add(rows.groups, rows.weights)
             self.group_idxs.append(numbers[rows.kept])
         self.kept.append(rows.scored)
         self.n_unseen += rows.n_unseen
-        self.lists = list(map(add_lists, self.lists, rows.lists))
+        self.lists = list(map(merge_lists, self.lists, rows.lists))
 
     def compute_table(self, threshold: float | None) -> MeasuredTable:
         """Return curve, figures and early stops of all rows."""
@@ -276,7 +276,7 @@ class WholeSums:
         early = None
         if work.early:
             pairs = zip(work.early, self.early, strict=True)
-            early = [summarise_early(*pair, self.sums.weight) for pair in pairs]
+            early = [average_early_stops(*pair, self.sums.weight) for pair in pairs]
         lists = [summarise_lists(lists) for lists in self.lists]
         warnings = warn_unseen(ensemble, self.n_unseen)
         return MeasuredTable(curve, early, warnings, lists)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from askless.app.batch.curves import check_threshold, own_budgets
+from askless.app.batch.curves import budgets_of_curve, check_threshold
 from askless.app.batch.measuring import EvaluateOrder
 from askless.app.batch.predicting import PredictOrder
 from askless.app.documents.http import jobs as bodies
@@ -19,7 +19,7 @@ from askless.core.simulation.blocks import Conditions
 from askless.core.table.spec import TableSpec
 
 
-def read_predict(raw: Any, stored: Model) -> PredictOrder:
+def parse_predict_order(raw: Any, stored: Model) -> PredictOrder:
     """Read an order to predict; refuse one that the model can't serve."""
     return build_predict_order(read_shape(bodies.PredictOrder, raw, ""), stored)
 
@@ -30,7 +30,7 @@ def build_predict_order(request: bodies.PredictOrder, stored: Model) -> PredictO
     if (request.budgets is None) == (request.budget_from is None):
         rule = "must be given, or else budget_from, and not both"
         raise RefusedError([Refusal("budgets", rule)])
-    policy = read_policy(request.policy, ensemble)
+    policy = check_policy_name(request.policy, ensemble)
     return PredictOrder(
         limits=list(dict.fromkeys(request.budgets or [])),
         budget_from=request.budget_from,
@@ -43,17 +43,19 @@ def build_predict_order(request: bodies.PredictOrder, stored: Model) -> PredictO
     )
 
 
-def read_evaluate(raw: Any, stored: Model) -> EvaluateOrder:
+def parse_evaluate_order(raw: Any, stored: Model) -> EvaluateOrder:
     """Read an order to evaluate; refuse one that the model can't serve."""
     request = read_shape(bodies.EvaluateOrder, raw, "")
     ensemble = stored.ensemble
     check_threshold(request.threshold, ensemble, "threshold")
-    policy = read_policy(request.policy, ensemble)
+    policy = check_policy_name(request.policy, ensemble)
     aims = [
         check_order_aim(aim, ensemble, policy, f"aims[{place}]")
         for place, aim in enumerate(request.aims)
     ]
-    limits = own_budgets(stored) if request.budgets is None else list(request.budgets)
+    limits = (
+        budgets_of_curve(stored) if request.budgets is None else list(request.budgets)
+    )
     refusals = []
     if aims:
         limits = [None] if request.budgets is None else limits
@@ -87,7 +89,7 @@ def read_evaluate(raw: Any, stored: Model) -> EvaluateOrder:
     )
 
 
-def read_policy(name: str | None, ensemble: Ensemble) -> str | None:
+def check_policy_name(name: str | None, ensemble: Ensemble) -> str | None:
     """Check the name of a policy; None stands for the model's own."""
     return None if name is None else check_policy(name, ensemble, "policy")
 

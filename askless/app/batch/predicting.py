@@ -14,21 +14,30 @@ from askless.app.batch.results import (
     predictions_to_arrow,
 )
 from askless.app.batch.sources import ColumnChoice, PartReader, RowSource
-from askless.app.batch.table_checks import needed_names, refuse_rows, text_columns
+from askless.app.batch.table_checks import (
+    list_needed_columns,
+    list_text_columns,
+    refuse_rows,
+)
 from askless.app.batch.writing import ResultFile
-from askless.app.processes.pool import work_through
+from askless.app.processes.pool import map_in_processes
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.catalogue.catalogue import UNSEEN
 from askless.core.catalogue.prices import MAX_UNITS
 from askless.core.errors import RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve
-from askless.core.model.rows import check_block, refuse_empty, warn_unseen
-from askless.core.session.probability import decide
-from askless.core.session.spending import find_limit
+from askless.core.model.rows import check_block, empty_refusals, warn_unseen
+from askless.core.session.probability import decide_label
+from askless.core.session.spending import compute_limit
 from askless.core.session.state import Aim, Spend
-from askless.core.simulation.simulate import class_probabilities, walk
-from askless.core.table.columns import Columns, as_text, cell_refusal, unknown_column
+from askless.core.simulation.simulate import class_probabilities, simulate
+from askless.core.table.columns import (
+    Columns,
+    cell_refusal,
+    to_text_cells,
+    unknown_column,
+)
 
 # Rows played between two reports of progress.
 CHUNK = 2048
@@ -82,7 +91,7 @@ class PredictOrder:
         """
         if self.curve is not None and self.policy is None and self.aim is None:
             limit = self.curve.best_budget(limit)
-        return find_limit(ensemble, limit, self.aim, self.spend, self.policy)
+        return compute_limit(ensemble, limit, self.aim, self.spend, self.policy)
 
     @property
     def has_budget_column(self) -> bool:
@@ -109,9 +118,10 @@ class PredictWork:
             rows = slice(start, start + CHUNK)
             columns = {name: column[rows] for name, column in part.columns.items()}
             values, kept = block.values[rows], part.kept.slice(start, CHUNK)
-            shares = share_rows(columns, len(values), self.order)
+            shares = assign_rows_to_budgets(columns, len(values), self.order)
             parts = [
-                play_share(self, values, share, part.start + start) for share in shares
+                play_rows_of_budget(self, values, share, part.start + start)
+                for share in shares
             ]
             table = predictions_to_arrow(
                 join_predictions(parts),
@@ -135,9 +145,9 @@ def plan_prediction(
     ensemble: Ensemble, source: RowSource, order: PredictOrder, naming: Naming
 ) -> PredictWork:
     """Check names and budgets; cells are checked as rows are played."""
-    refuse_unknown(dict.fromkeys(source.names, NO_CELLS), order, naming)
+    refuse_unknown_columns(dict.fromkeys(source.names, NO_CELLS), order, naming)
     if not source.n_rows:
-        raise RefusedError(refuse_empty(0))
+        raise RefusedError(empty_refusals(0))
     limits = collect_budgets(source, order)
     is_chosen = any(order.choose_budget(ensemble, limit) != limit for limit in limits)
     return PredictWork(ensemble, order, largest_budget(limits), is_chosen)
@@ -146,13 +156,13 @@ def plan_prediction(
 def order_text_columns(ensemble: Ensemble, order: PredictOrder) -> frozenset[str]:
     """Return the columns whose cells are read as text."""
     named = [] if order.budget_from is None else [order.budget_from]
-    return frozenset([*text_columns(ensemble), *named])
+    return frozenset([*list_text_columns(ensemble), *named])
 
 
 def columns_to_predict(source: RowSource, work: PredictWork) -> ColumnChoice:
     """Return the columns of a table that predicting reads."""
     named = [] if work.order.budget_from is None else [work.order.budget_from]
-    names = needed_names(work.ensemble, source.names)
+    names = list_needed_columns(work.ensemble, source.names)
     return ColumnChoice(list(dict.fromkeys(names + named)), list(work.order.keep))
 
 
@@ -164,11 +174,11 @@ def collect_budgets(source: RowSource, order: PredictOrder) -> list[int | None]:
     try:
         for number in range(len(source.spans)):
             part = source.part(number, choice).read()
-            shares = share_rows(part.columns, part.n_rows, order)
+            shares = assign_rows_to_budgets(part.columns, part.n_rows, order)
             limits |= dict.fromkeys(share.limit for share in shares)
     except RefusedError:
         # Refuse it again, with row numbers of the whole table.
-        share_rows(source.whole(choice.names), source.n_rows, order)
+        assign_rows_to_budgets(source.whole(choice.names), source.n_rows, order)
         raise
     return list(limits)
 
@@ -183,18 +193,15 @@ def predict_parts(
     choice = columns_to_predict(source, work)
     readers = (source.part(span_idx, choice) for span_idx in range(len(source.spans)))
     try:
-        yield from work_through(work.play, readers, n_processes)
+        yield from map_in_processes(work.play, readers, n_processes)
     except RefusedError:
         # Refuse it again, with row numbers of the whole table.
         refuse_rows(source, work.ensemble, work.most)
         raise
 
 
-def check_source(source: RowSource, work: PredictWork) -> list[str]:
-    """Check every row without playing it; return warnings.
-
-    Raises RefusedError with every broken rule, rows counted from the top of the table.
-    """
+def check_cells(source: RowSource, work: PredictWork) -> list[str]:
+    """Check all rows unplayed; return warnings, or raise RefusedError."""
     choice, ensemble = columns_to_predict(source, work), work.ensemble
     n_unseen = np.zeros(len(ensemble.catalogue.features), np.int64)
     try:
@@ -227,13 +234,13 @@ def write_predictions(
     return WrittenRows(n_written, warn_unseen(work.ensemble, n_unseen))
 
 
-def play_share(
+def play_rows_of_budget(
     work: PredictWork, values: FloatArray, share: BudgetShare, n_before: int
 ) -> Predictions:
     """Play rows of a block under one budget; `n_before` rows come before the block."""
     limit, rows = share
     played = work.order.choose_budget(work.ensemble, limit)
-    walks = walk(
+    walks = simulate(
         work.ensemble,
         values[rows],
         [played],
@@ -249,14 +256,16 @@ def play_share(
         rows=rows,
         budgets=[limit] * len(rows),
         budgets_used=[played] * len(rows),
-        labels=decide(work.ensemble, chances),
+        labels=decide_label(work.ensemble, chances),
         chances=chances,
         spent=walks.spent[:, 0],
         ranks=walks.ranks,
     )
 
 
-def refuse_unknown(columns: Columns, order: PredictOrder, naming: Naming) -> None:
+def refuse_unknown_columns(
+    columns: Columns, order: PredictOrder, naming: Naming
+) -> None:
     """Refuse an order that names columns which the table does not have."""
     named = [(naming("keep"), name) for name in order.keep]
     if order.budget_from is not None:
@@ -270,11 +279,13 @@ def refuse_unknown(columns: Columns, order: PredictOrder, naming: Naming) -> Non
         raise RefusedError(refusals)
 
 
-def share_rows(columns: Columns, n_rows: int, order: PredictOrder) -> list[BudgetShare]:
+def assign_rows_to_budgets(
+    columns: Columns, n_rows: int, order: PredictOrder
+) -> list[BudgetShare]:
     """Return each budget with its rows: all rows, or those that a column assigns."""
     if order.budget_from is None:
         return [BudgetShare(limit, np.arange(n_rows)) for limit in order.limits]
-    cells, wrong_rows = as_text(columns[order.budget_from]), list[int]()
+    cells, wrong_rows = to_text_cells(columns[order.budget_from]), list[int]()
     rows_by_limit: dict[int | None, list[int]] = {}
     for row, cell in enumerate(cells):
         try:

@@ -5,19 +5,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from askless.app.batch.sources import RowSource
 from askless.core.errors import RefusedError
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.rows import mark_needed, refuse_cells
+from askless.core.model.rows import cell_refusals, mark_askable_features
 from askless.core.table.columns import Column
 
 
-def text_columns(ensemble: Ensemble) -> list[str]:
+def list_text_columns(ensemble: Ensemble) -> list[str]:
     """Return the features whose cells are read as text."""
     return [f.name for f in ensemble.catalogue.features if f.type != "number"]
 
 
-def needed_names(ensemble: Ensemble, names: Sequence[str]) -> list[str]:
+def list_needed_columns(ensemble: Ensemble, names: Sequence[str]) -> list[str]:
     """Return the columns of features that a model may ask for."""
     features = ensemble.catalogue.features
-    needed = mark_needed(ensemble)
+    needed = mark_askable_features(ensemble)
     asked = {
         feature.name for feature, is_so in zip(features, needed, strict=True) if is_so
     }
@@ -45,7 +45,7 @@ class WholeColumns(Mapping[str, Column]):
 
 def refuse_rows(source: RowSource, ensemble: Ensemble, most: int | None) -> None:
     """Raise RefusedError with every broken rule; rows are counted from the top."""
-    columns = WholeColumns(source, needed_names(ensemble, source.names))
-    refusals = refuse_cells(columns, ensemble, most)
+    columns = WholeColumns(source, list_needed_columns(ensemble, source.names))
+    refusals = cell_refusals(columns, ensemble, most)
     if refusals:
         raise RefusedError(refusals)

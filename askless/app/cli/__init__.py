@@ -33,7 +33,8 @@ COMMANDS = {
         "Serve the API; on the embedded database migrate it first.",
     ),
     "worker": CommandEntry(
-        *("serving.service", "work"), "Take trainings from the queue until SIGTERM."
+        *("serving.service", "run_worker"),
+        "Take trainings from the queue until SIGTERM.",
     ),
     "migrate": CommandEntry(
         *("serving.service", "migrate"),
@@ -162,7 +163,7 @@ def print_version(is_asked: bool) -> None:
 
 
 @command_line.callback()
-def take_version(
+def accept_version(
     version: Annotated[
         bool,
         typer.Option(

@@ -6,12 +6,12 @@ import typer
 
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
-from askless.core.parameters import parameters
+from askless.core.parameters import parameters_of
 from askless.core.session.aims import check_aim
 from askless.core.session.state import Aim
 from askless.core.table.cells import parse_number
 
-AIMS = parameters(Aim)
+AIMS = parameters_of(Aim)
 HELP = "To reach on average: mean_budget=75, wanted_error=.1 or error_price=500."
 OneAim = Annotated[str | None, typer.Option("--aim", help=HELP)]
 SeveralAims = Annotated[list[str] | None, typer.Option("--aim", help=HELP)]

@@ -15,21 +15,21 @@ from askless.app.cli.measures import (
     Budgets,
     GroupBy,
     Weight,
-    pick_limits,
+    choose_budgets,
     read_labelled,
 )
 from askless.app.cli.options import Seed, output
 from askless.app.documents import files
 from askless.app.documents.http import models as bodies
-from askless.app.pages.models.report import comparison_page
-from askless.app.terminal.show import draw_cells
-from askless.app.words.charts.charts import NamedCurve, curve_chart
-from askless.app.words.charts.svg import stand_alone
+from askless.app.pages.models.report import render_comparison
+from askless.app.terminal.show import build_table
+from askless.app.words.charts.charts import NamedCurve, draw_curves
+from askless.app.words.charts.svg import to_standalone
 from askless.app.words.comparison import (
     ComparedModel,
-    comparison_cells,
+    build_comparison_cells,
     explain_comparison,
-    find_clashes,
+    list_clashes,
 )
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.model import Curve, Model
@@ -59,11 +59,12 @@ def compare_models(
     if out is not None:
         files.check_writable(out, "--out")
     data = None if paths[-1].suffix == MODEL_ENDING else paths[-1]
-    models = name_models(paths if data is None else paths[:-1])
-    limits = pick_limits(budgets, models[0])
+    models = read_named_models(paths if data is None else paths[:-1])
+    limits = choose_budgets(budgets, models[0])
     if data is None:
         compared = [
-            ComparedModel(model.name, held_out_curve(model), None) for model in models
+            ComparedModel(model.name, require_held_out_curve(model), None)
+            for model in models
         ]
     else:
         table = TableSpec(models[0].target, weight=weight, group_by=group_by)
@@ -71,28 +72,28 @@ def compare_models(
     unit = models[0].ensemble.catalogue.cost_unit
     where = "held-out rows of each training" if data is None else data.name
     if out is not None and out.suffix.lower() == ".svg":
-        files.replace_file(out, draw_curves(compared, unit))
+        files.replace_file(out, draw_model_curves(compared, unit))
     elif out is not None:
-        files.replace_file(out, comparison_page(compared, limits, unit, where))
+        files.replace_file(out, render_comparison(compared, limits, unit, where))
     if as_json:
         documents = [curve_document(model, unit) for model in compared]
         sys.stdout.write(json.dumps(documents) + "\n")
         return
-    head, rows = comparison_cells(compared, limits, unit)
+    head, rows = build_comparison_cells(compared, limits, unit)
     # Intervals go below their figures, so that more models fit.
     high = [tuple(cell.replace(" (", "\n(") for cell in row) for row in rows]
     title, notes = f"Error against budget: {where}", explain_comparison(compared)
-    output.print(draw_cells(title, (head, high), notes=notes))
+    output.print(build_table(title, (head, high), notes=notes))
     if out is not None:
         output.print(f"wrote {escape(str(out))}")
 
 
-def draw_curves(compared: list[ComparedModel], unit: str) -> str:
+def draw_model_curves(compared: list[ComparedModel], unit: str) -> str:
     curves = [NamedCurve(model.name, model.curve) for model in compared]
-    return stand_alone(curve_chart(curves, unit))
+    return to_standalone(draw_curves(curves, unit))
 
 
-def name_models(paths: list[Path]) -> list[Model]:
+def read_named_models(paths: list[Path]) -> list[Model]:
     """Read models that can be compared; equal names are replaced by file names."""
     if len(paths) < 2:
         rule = f"must be two or more, each a file that ends in {MODEL_ENDING}"
@@ -101,7 +102,7 @@ def name_models(paths: list[Path]) -> list[Model]:
     refusals = [
         Refusal(f"{path}: {clash.name}", f"must be as in {paths[0]}", repr(clash.other))
         for path, model in zip(paths, models, strict=True)
-        for clash in find_clashes(models[0], model)
+        for clash in list_clashes(models[0], model)
     ]
     if refusals:
         raise RefusedError(refusals)
@@ -113,7 +114,7 @@ def name_models(paths: list[Path]) -> list[Model]:
     ]
 
 
-def held_out_curve(model: Model) -> Curve:
+def require_held_out_curve(model: Model) -> Curve:
     """Return the curve of a model's own held-out rows."""
     if model.curve is None:
         rule = "must have a curve; without one give a table with classes as well"

@@ -13,8 +13,8 @@ from askless.app.documents.fields import MAX_NAME
 from askless.app.documents.text import parse_spec
 from askless.app.processes.memory import available_bytes
 from askless.app.uploads import Bounds
-from askless.app.uploads.checking import check_both
-from askless.app.uploads.drafting import draft_spec, spec_text
+from askless.app.uploads.checking import check_spec_and_table
+from askless.app.uploads.drafting import draft_spec, format_spec
 from askless.app.uploads.streams import open_table
 from askless.core.errors import Refusal, RefusedError
 
@@ -41,9 +41,9 @@ def init_spec(
     bounds = Bounds(memory=available_bytes())
     table = open_table(data, (), bounds, skipped if skip_bad_rows else None)
     warn_skipped(skipped)
-    draft = draft_spec(table, target, name_of(data), prices)
-    text = spec_text(draft.spec)
-    _, checked = check_both(parse_spec(text), lambda: table)
+    draft = draft_spec(table, target, model_name_of_file(data), prices)
+    text = format_spec(draft.spec)
+    _, checked = check_spec_and_table(parse_spec(text), lambda: table)
     for note in draft.notes:
         errors.print(f"[yellow]note[/yellow] {escape(note)}")
     print_checked(checked)
@@ -52,7 +52,7 @@ def init_spec(
     output.print(f"wrote {escape(str(out))}. {costs}, then: askless train")
 
 
-def name_of(data: Path) -> str:
+def model_name_of_file(data: Path) -> str:
     """Return the name of a model, which is that of its table."""
     shown = "".join(text for text in data.name.split(".")[0] if text.isprintable())
     return shown[:MAX_NAME] or "model"

@@ -12,11 +12,11 @@ from askless.app.cli.options import ModelFile, Policy, output, parse_policy
 from askless.app.documents import files
 from askless.app.terminal import show
 from askless.app.terminal.explained import (
-    budget_table,
-    explained_json,
+    build_budget_table,
+    build_purchase_table,
     list_purchases,
     print_effects,
-    purchase_table,
+    to_json,
 )
 from askless.core.errors import Refusal, RefusedError, nearest_hint
 from askless.core.simulation.effects import compute_effects
@@ -50,7 +50,7 @@ def show_model(
     effects = compute_effects(ensemble, limit, parse_policy(policy, ensemble))
     purchases = list_purchases(stored, limit)
     if as_json:
-        document = explained_json(stored, purchases, effects)
+        document = to_json(stored, purchases, effects)
         sys.stdout.write(json.dumps(document) + "\n")
         return
     if named is not None and named not in [
@@ -58,13 +58,13 @@ def show_model(
     ]:
         rule = "is not bought: nothing to show"
         raise RefusedError([Refusal("--feature", rule, repr(feature))])
-    output.print(escape(show.model_summary(stored)))
+    output.print(escape(show.summarise_model(stored)))
     if named is None:
         if budget is not None:
-            output.print(purchase_table(stored, limit, purchases))
+            output.print(build_purchase_table(stored, limit, purchases))
         else:
-            output.print(budget_table(stored))
-            sessions = show.sessions_table(stored)
+            output.print(build_budget_table(stored))
+            sessions = show.build_sessions_table(stored)
             if sessions is not None:
                 output.print(sessions)
     print_effects(output, ensemble, effects, named)

@@ -8,20 +8,20 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from askless.app.batch.kinds import check_learnt_rows, learn_source, report_to_json
+from askless.app.batch.kinds import check_rows_of_table, learn_all_rows, report_to_json
 from askless.app.batch.labelled import columns_with_text
 from askless.app.batch.sources import open_rows
-from askless.app.cli.options import ModelFile, Table, output, warn
+from askless.app.cli.options import ModelFile, Table, output, print_warnings
 from askless.app.documents import files
 from askless.app.processes.memory import available_bytes
 from askless.app.terminal.show import run_with_bar
 from askless.app.uploads import Bounds
-from askless.app.uploads.places import as_source
+from askless.app.uploads.places import parse_source
 from askless.app.words.wording import percent
 from askless.core.model.figures import Estimate
 from askless.core.model.learning_state import RECENT_ROWS
 from askless.core.pipeline.online.learning import LearningReport
-from askless.core.pipeline.online.learning_state import find_learning
+from askless.core.pipeline.online.learning_state import get_learning
 
 Out = Annotated[
     Path, typer.Option("--out", "-o", help="Where the model that has learnt goes.")
@@ -34,11 +34,11 @@ def go_on_learning(
 ) -> None:
     files.check_writable(out, "--out")
     stored = files.load_model(model)
-    find_learning(stored, str(model))
+    get_learning(stored, str(model))
     bounds = Bounds(memory=available_bytes())
-    source = open_rows(as_source(data), columns_with_text(stored), bounds)
-    warn(check_learnt_rows(stored, source))
-    learnt, report = run_with_bar(learn_source(stored, source), "learning")
+    source = open_rows(parse_source(data), columns_with_text(stored), bounds)
+    print_warnings(check_rows_of_table(stored, source))
+    learnt, report = run_with_bar(learn_all_rows(stored, source), "learning")
     files.replace_file(out, files.model_text(learnt))
     if as_json:
         output.print_json(json.dumps(report_to_json(report)))

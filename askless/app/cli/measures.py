@@ -11,11 +11,11 @@ from rich.markup import escape
 
 from askless.app.batch.budgets import largest_budget, parse_budget
 from askless.app.batch.curves import (
+    budgets_of_curve,
     check_threshold,
     curve_json,
     describe_asking,
     measure_rows,
-    own_budgets,
 )
 from askless.app.batch.labelled import columns_with_text, label_table
 from askless.app.batch.measuring import (
@@ -36,19 +36,19 @@ from askless.app.cli.options import (
     Seed,
     Spending,
     Table,
-    name_option,
+    option_name,
     output,
     parse_policy,
     parser_of,
+    print_warnings,
     read_values,
-    warn,
 )
 from askless.app.documents import files
-from askless.app.pages.models.report import report_page
+from askless.app.pages.models.report import render_report
 from askless.app.processes.memory import available_bytes
 from askless.app.terminal import show
 from askless.app.uploads import Bounds
-from askless.app.uploads.places import as_source
+from askless.app.uploads.places import parse_source
 from askless.app.words.charts.charts import NamedCurve
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
@@ -106,7 +106,7 @@ def evaluate_model(
         rule = "must be left out beside --aim"
         raise RefusedError([Refusal("--disagreement", rule)])
     chosen = parse_policy(policy, ensemble)
-    limits = pick_limits("inf" if aim and budgets is None else budgets, stored)
+    limits = choose_budgets("inf" if aim and budgets is None else budgets, stored)
     limits, aims = parse_aims(aim or [], limits, ensemble, chosen)
     table = TableSpec(stored.target, weight=weight, group_by=group_by)
     played = Conditions(limits, chosen, seed, aims, spend)
@@ -114,7 +114,7 @@ def evaluate_model(
     if disagreement is not None:
         early = StopRule(disagreement=disagreement, delta=delta, spend=spend)
     order = EvaluateOrder(played, table, threshold, tuple(aim or ()), early, as_json)
-    measured = measure_file(as_source(data), stored, order, processes)
+    measured = measure_file(parse_source(data), stored, order, processes)
     if as_json:
         asking = describe_asking(ensemble, played, measured.lists)
         document = asking | curve_json(measured.curve, unit, aim or [], measured.early)
@@ -130,11 +130,11 @@ def show_measured(
     unit = ensemble.catalogue.cost_unit
     # What was asked for comes first: the other tables are of sessions without stops.
     if measured.early is not None:
-        output.print(show.early_table(measured.early, unit))
+        output.print(show.build_early_table(measured.early, unit))
         output.print("Without early stops:")
-    output.print(show.curve_table(measured.curve, unit, order.aims))
+    output.print(show.build_curve_table(measured.curve, unit, order.aims))
     if measured.curve.predictive is not None:
-        table = show.figures_table(
+        table = show.build_figures_table(
             measured.curve, ensemble, order.threshold, order.aims
         )
         output.print(table)
@@ -146,11 +146,11 @@ def measure_file(
     """Measure the rows of a file part by part, and print warnings."""
     bounds = Bounds(memory=available_bytes())
     rows = open_rows(source, columns_with_text(stored), bounds)
-    work = plan_measuring(stored, rows, order, name_option)
+    work = plan_measuring(stored, rows, order, option_name)
     shared = rows.share(processes)
-    measuring = measure_source(shared, work, order, name_option, processes)
+    measuring = measure_source(shared, work, order, option_name, processes)
     measured = show.run_with_bar(measuring, "evaluation")
-    warn(measured.warnings)
+    print_warnings(measured.warnings)
     return measured
 
 
@@ -166,9 +166,9 @@ def report_model(
 ) -> None:
     files.check_writable(out, "--out")
     stored, tested = files.load_model(model), None
-    limits = [] if budgets is None else pick_limits(budgets, stored)
+    limits = [] if budgets is None else choose_budgets(budgets, stored)
     if data is not None:
-        played = Conditions(limits or pick_limits(None, stored))
+        played = Conditions(limits or choose_budgets(None, stored))
         table = TableSpec(stored.target, weight=weight, group_by=group_by)
         dataset = read_labelled(data, stored, table, largest_budget(played.budgets))
         curve = measure_rows(stored.ensemble, dataset, played)
@@ -176,23 +176,20 @@ def report_model(
         bought = measure_purchases(stored.ensemble, few, played.budgets)
         purchases = tuple(tuple(purchase.shares.tolist()) for purchase in bought)
         tested = NamedCurve(data.name, replace(curve, purchases=purchases))
-    files.replace_file(out, report_page(stored, limits, tested))
+    files.replace_file(out, render_report(stored, limits, tested))
     output.print(f"wrote {escape(str(out))}")
 
 
-def pick_limits(budgets: str | None, stored: Model) -> list[int | None]:
+def choose_budgets(budgets: str | None, stored: Model) -> list[int | None]:
     """Return the budgets named, else those of the model's curve or the usual ones."""
     if budgets is not None:
         return [parse_budget(text, "--budgets") for text in budgets.split(",")]
-    return own_budgets(stored)
+    return budgets_of_curve(stored)
 
 
 def read_labelled(
     data: Path, stored: Model, table: TableSpec, most: int | None
 ) -> Dataset:
-    """Read the rows of a table with their classes, weights and groups.
-
-    `most`: see `check_values`.
-    """
+    """Read a table's rows with classes, weights and groups (`check_values`)."""
     columns, values = read_values(data, stored.ensemble, stored.target, most)
-    return label_table(columns, values, stored, table, name_option)
+    return label_table(columns, values, stored, table, option_name)

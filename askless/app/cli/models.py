@@ -21,7 +21,7 @@ from askless.app.cli.options import (
     Prices,
     Seed,
     Spending,
-    load_priced,
+    load_priced_model,
     output,
     parse_policy,
 )
@@ -72,7 +72,7 @@ def ask_case(
     explore: Explore = 0.0,
     spend: Spending = "worthwhile",
 ) -> None:
-    stored = load_priced(model, prices)
+    stored = load_priced_model(model, prices)
     ensemble = stored.ensemble
     state = machine.start(
         ensemble,

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from askless.app.batch.table_checks import text_columns
+from askless.app.batch.table_checks import list_text_columns
 from askless.app.documents import files
 from askless.app.processes.memory import available_bytes
 from askless.app.uploads import Bounds
@@ -18,11 +18,11 @@ from askless.app.uploads.checking import check_columns
 from askless.app.uploads.streams import open_table, read_columns
 from askless.core import kernels
 from askless.core.arrays import FloatArray
-from askless.core.errors import Refusal, describe
+from askless.core.errors import Refusal, shorten
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model
 from askless.core.model.rows import check_rows
-from askless.core.parameters import Parameter, parameters
+from askless.core.parameters import Parameter, parameters_of
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.session.certificates import COVERAGES
 from askless.core.session.policies import POLICIES, check_policy
@@ -77,7 +77,7 @@ def parser_of(parameter: Parameter) -> Callable[[object], Any]:
         try:
             return parameter.check(text if number is None else number)
         except ValueError as error:
-            message = f"{error}; found {describe(text)}"
+            message = f"{error}; found {shorten(text)}"
             raise typer.BadParameter(message) from None
 
     parse.__name__ = "integer" if parameter.kind is int else "number"
@@ -85,8 +85,8 @@ def parser_of(parameter: Parameter) -> Callable[[object], Any]:
 
 
 PORT = Parameter("port", int, None, least=0, most=65535)
-SEED = parameters(BoostParams)["seed"]
-STOP = parameters(StopRule)
+SEED = parameters_of(BoostParams)["seed"]
+STOP = parameters_of(StopRule)
 COVERAGE = Parameter("coverage", float, None, least=COVERAGES[0], most=COVERAGES[1])
 PROCESSES = Parameter("processes", int, None, least=1, most=256)
 Processes = Annotated[
@@ -173,7 +173,7 @@ SkipBadRows = Annotated[
 ]
 
 
-def name_option(name: str) -> str:
+def option_name(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
@@ -182,7 +182,7 @@ def parse_policy(text: str | None, ensemble: Ensemble) -> str | None:
     return None if text is None else check_policy(text, ensemble, "--policy")
 
 
-def load_priced(model: Path, prices: Path | None) -> Model:
+def load_priced_model(model: Path, prices: Path | None) -> Model:
     """Read a model, repriced by a price list if there is one."""
     stored = files.load_model(model)
     if prices is None:
@@ -191,22 +191,19 @@ def load_priced(model: Path, prices: Path | None) -> Model:
     return replace(stored, ensemble=ensemble)
 
 
-def read_checked(data: Path, spec: TrainingSpec) -> CheckedTable:
+def read_checked_table(data: Path, spec: TrainingSpec) -> CheckedTable:
     """Read and check a table to train on; warnings are printed."""
     bounds = Bounds(memory=available_bytes())
     checked = check_columns(open_table(data, (), bounds), spec)
-    warn(checked.warnings)
+    print_warnings(checked.warnings)
     return checked
 
 
 def read_values(
     data: Path, ensemble: Ensemble, target: str, most: int | None = None
 ) -> tuple[Columns, FloatArray]:
-    """Read a table's columns and their values for a model; warnings are printed.
-
-    `most`: see `check_values`.
-    """
-    text = [*text_columns(ensemble), target]
+    """Read columns and values for a model (`check_values`); print warnings."""
+    text = [*list_text_columns(ensemble), target]
     columns = read_columns(data, text, Bounds(memory=available_bytes()))
     return columns, check_values(columns, ensemble, most)
 
@@ -214,12 +211,9 @@ def read_values(
 def check_values(
     columns: Columns, ensemble: Ensemble, most: int | None = None
 ) -> FloatArray:
-    """Return a table's values for a model, and print warnings.
-
-    `most` is what may be spent, in micro-units: dearer features may be absent.
-    """
+    """Return values for a model, with features dearer than `most` optional."""
     values, warnings = check_rows(columns, ensemble, most)
-    warn(warnings)
+    print_warnings(warnings)
     return values
 
 
@@ -229,10 +223,10 @@ def warn_skipped(skipped: Sequence[Refusal]) -> None:
         rows = "row" if len(skipped) == 1 else "rows"
         first = "; ".join(map(str, skipped[:MAX_EXAMPLES]))
         more = " and more" * (len(skipped) > MAX_EXAMPLES)
-        warn([f"skipped {len(skipped)} {rows}: {first}{more}"])
+        print_warnings([f"skipped {len(skipped)} {rows}: {first}{more}"])
 
 
-def warn(warnings: Iterable[str]) -> None:
+def print_warnings(warnings: Iterable[str]) -> None:
     for warning in warnings:
         errors.print(f"[yellow]warning[/yellow] {escape(warning)}")
 

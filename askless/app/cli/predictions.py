@@ -27,17 +27,17 @@ from askless.app.cli.options import (
     Seed,
     Spending,
     Table,
-    load_priced,
-    name_option,
+    load_priced_model,
+    option_name,
     output,
     parse_policy,
-    warn,
+    print_warnings,
 )
 from askless.app.documents import files
 from askless.app.processes.memory import available_bytes
 from askless.app.terminal.show import run_with_bar
 from askless.app.uploads import Bounds
-from askless.app.uploads.places import as_source
+from askless.app.uploads.places import parse_source
 from askless.app.words.wording import money
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
@@ -84,7 +84,7 @@ def predict_rows(
 ) -> None:
     if out != STDOUT:
         files.check_writable(out, "--out")
-    stored = load_priced(model, prices)
+    stored = load_priced_model(model, prices)
     ensemble = stored.ensemble
     chosen = parse_policy(policy, ensemble)
     parsed_aim = parse_aim(aim, ensemble, chosen)
@@ -100,10 +100,10 @@ def predict_rows(
         spend="all" if exact_budget else spend,
     )
     bounds = Bounds(memory=available_bytes())
-    source = open_rows(as_source(data), order_text_columns(ensemble, order), bounds)
-    work = plan_prediction(ensemble, source, order, name_option)
+    source = open_rows(parse_source(data), order_text_columns(ensemble, order), bounds)
+    work = plan_prediction(ensemble, source, order, option_name)
     written = write_rows(source, work, out, processes)
-    warn([*written.warnings, *note_smaller_budgets(order, ensemble)])
+    print_warnings([*written.warnings, *note_smaller_budgets(order, ensemble)])
     if out != STDOUT:
         output.print(f"wrote {written.n_rows} rows to {escape(str(out))}")
 
@@ -132,13 +132,13 @@ def note_smaller_budgets(order: PredictOrder, ensemble: Ensemble) -> list[str]:
         # At other prices nothing was measured.
         where = "on held-out rows" if ensemble.measured else "by training's prices"
         notes.append(
-            f"budget {name(limit, unit)}: predicted under {name(used, unit)}, which "
-            f"{why} {where}; --exact-budget spends it"
+            f"budget {name_budget(limit, unit)}: predicted under "
+            f"{name_budget(used, unit)}, which {why} {where}; --exact-budget spends it"
         )
     return notes
 
 
-def name(budget: int | None, unit: str) -> str:
+def name_budget(budget: int | None, unit: str) -> str:
     return "inf" if budget is None else money(budget, unit)
 
 

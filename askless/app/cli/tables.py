@@ -27,33 +27,33 @@ from askless.app.cli.options import (
     Spec,
     Tables,
     output,
-    read_checked,
-    warn,
+    print_warnings,
+    read_checked_table,
     warn_skipped,
 )
-from askless.app.cluster.layout import in_processes, on_cluster
+from askless.app.cluster.layout import move_rows_to_processes, prepare_on_cluster
 from askless.app.documents import files
 from askless.app.documents.files import read_text
 from askless.app.documents.spec.spec import read_spec
 from askless.app.documents.text import parse_spec
 from askless.app.processes.memory import available_bytes
 from askless.app.processes.parts import choose_runner
-from askless.app.settings.places import ClusterPlace, place_of
+from askless.app.settings.places import ClusterPlace, cluster_of_settings
 from askless.app.terminal import overview, selected, show
 from askless.app.uploads import Bounds, read_table
-from askless.app.uploads.checking import check_both, read_training
-from askless.app.uploads.joined import name_columns
+from askless.app.uploads.checking import check_spec_and_table, read_training
+from askless.app.uploads.joined import classify_columns
 from askless.app.uploads.joining import NamedTable, join_tables, write_parquet
-from askless.app.uploads.places import as_source, is_parquet_at
+from askless.app.uploads.places import is_parquet_at, parse_source
 from askless.app.uploads.streams import open_table
 from askless.app.words.facts import describe_commonest
-from askless.core.errors import Refusal, RefusedError, describe
-from askless.core.parameters import parameters
+from askless.core.errors import Refusal, RefusedError, shorten
+from askless.core.parameters import parameters_of
 from askless.core.pipeline.preparing import PreparedTable
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.pipeline.train import train
 from askless.core.selection.params import SelectionParams
-from askless.core.selection.search import select
+from askless.core.selection.search import select_subset
 from askless.core.table.check import CheckedTable
 from askless.core.training.algorithms import ALGORITHMS
 
@@ -91,7 +91,7 @@ LIST = "--budgets"
 NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?")
 
 
-def load_changed(path: Path, given: Mapping[str, str | None]) -> TrainingSpec:
+def load_changed_spec(path: Path, given: Mapping[str, str | None]) -> TrainingSpec:
     """Read a spec, changed by options; an option that is None changes nothing."""
     raw = parse_spec(read_text(path), str(path))
     named = {option: text for option, text in given.items() if text is not None}
@@ -136,10 +136,10 @@ FILE_WIDTH = 100
 
 def check_spec(data: Data, spec: Spec) -> None:
     raw = files.load_raw_spec(spec)
-    _, checked = check_both(
+    _, checked = check_spec_and_table(
         raw, lambda: open_table(data, (), Bounds(memory=available_bytes()))
     )
-    warn(checked.warnings)
+    print_warnings(checked.warnings)
     print_checked(checked)
 
 
@@ -150,10 +150,10 @@ def print_checked(checked: CheckedTable) -> None:
     if not output.is_terminal:
         # A file has no width; nothing is to be cut for want of a terminal's.
         wide = Console(file=output.file, width=FILE_WIDTH, soft_wrap=True)
-    wide.print(overview.feature_table(dataset))
-    for line in overview.overview_lines(checked):
+    wide.print(overview.build_feature_table(dataset))
+    for line in overview.list_overview_lines(checked):
         output.print(escape(line))
-    classes = overview.listed([label.display for label in dataset.classes])
+    classes = overview.list_first_names([label.display for label in dataset.classes])
     output.print(
         f"{dataset.n_samples} rows, {len(dataset.catalogue.features)} features, "
         f"classes {escape(classes)}: ready to train"
@@ -182,22 +182,22 @@ def train_model(
         "--folds": folds,
         "--budgets": budgets,
     }
-    training_spec = load_changed(spec, given)
+    training_spec = load_changed_spec(spec, given)
     skipped: list[Refusal] | None = [] if skip_bad_rows else None
     rows = prepare_data(data, training_spec, shards, cluster, skipped)
     with rows as prepared:
         warn_skipped(skipped or ())
-        warn(prepared.warnings)
+        print_warnings(prepared.warnings)
         run_parts = choose_runner(prepared.table, training_spec, processes)
         training = train(prepared, training_spec, run_parts=run_parts)
         # A large table is let go of once nothing is trained on it any more.
         del prepared
         model = show.run_with_bar(training, "training")
     files.replace_file(out, files.model_text(model))
-    output.print(escape(show.model_summary(model)))
+    output.print(escape(show.summarise_model(model)))
     if model.curve is not None:
         unit, notes = training_spec.table.cost_unit, describe_commonest(model)
-        output.print(show.curve_table(model.curve, unit, notes=notes))
+        output.print(show.build_curve_table(model.curve, unit, notes=notes))
     output.print(f"wrote {escape(str(out))}")
 
 
@@ -211,19 +211,19 @@ def prepare_data(
 ) -> Iterator[PreparedTable]:
     """Read a table, or several as one, to train on."""
     with ExitStack() as stack:
-        source = stack.enter_context(one_source(data, spec, skipped))
+        source = stack.enter_context(open_joined_source(data, spec, skipped))
         rows = prepare_rows(source, spec, n_shards, cluster, skipped)
         # No name is given to the table, which is let go of once it is trained on.
         yield stack.enter_context(rows)
 
 
 @contextmanager
-def one_source(
+def open_joined_source(
     data: list[str], spec: TrainingSpec, skipped: list[Refusal] | None
 ) -> Iterator[Path | str]:
     """Yield the table to train on; several are joined in a file of their own."""
     if len(data) == 1:
-        yield as_source(data[0])
+        yield parse_source(data[0])
         return
     if elsewhere := [file for file in data if not Path(file).is_file()]:
         rule = "must be files of this machine, where there are several"
@@ -232,7 +232,7 @@ def one_source(
     tables = [
         NamedTable(file, read_table(Path(file), bounds, skipped), file) for file in data
     ]
-    joined = join_tables(tables, *name_columns(tables, spec.table))
+    joined = join_tables(tables, *classify_columns(tables, spec.table))
     with TemporaryDirectory() as folder:
         path = Path(folder) / "joined.parquet"
         path.write_bytes(write_parquet(joined))
@@ -253,24 +253,24 @@ def prepare_rows(
         if n_shards is None or n_shards == 1:
             yield prepared
             return
-        with in_processes(prepared, spec, n_shards) as prepared:
+        with move_rows_to_processes(prepared, spec, n_shards) as prepared:
             yield prepared
         return
     if isinstance(source, Path) and not is_parquet_at(source):
         rule = "needs a table in Parquet, where every worker can read it"
         raise RefusedError([Refusal("--cluster", rule, str(source))])
-    place = read_place(cluster)
+    place = read_cluster(cluster)
     bounds = Bounds(memory=available_bytes())
     table = open_table(source, spec.table.text_columns, bounds)
-    with on_cluster(table, spec, place, n_shards) as prepared:
+    with prepare_on_cluster(table, spec, place, n_shards) as prepared:
         yield prepared
 
 
-def read_place(address: str) -> ClusterPlace:
+def read_cluster(address: str) -> ClusterPlace:
     """Return a cluster, with the files that the settings name."""
     from askless.app.settings.environment import read_settings  # dear; few need it
 
-    place = place_of(read_settings().model_copy(update={"cluster": address}))
+    place = cluster_of_settings(read_settings().model_copy(update={"cluster": address}))
     assert place is not None, "it is named"
     return place
 
@@ -291,17 +291,17 @@ def select_features(
         training_spec.selection or SelectionParams(), method, learner
     )
     training_spec = replace(training_spec, selection=params)
-    checked = read_checked(data, training_spec)
+    checked = read_checked_table(data, training_spec)
     catalogue = checked.dataset.catalogue
-    selection = show.run_with_bar(select(checked.dataset, params), "selection")
+    selection = show.run_with_bar(select_subset(checked.dataset, params), "selection")
     if as_json:
         document = selected.selection_json(catalogue, params, selection)
         sys.stdout.write(json.dumps(document) + "\n")
         return
-    output.print(selected.path_table(catalogue, selection))
+    output.print(selected.build_path_table(catalogue, selection))
     if selection.feature_idxs:
-        output.print(selected.subset_table(catalogue, selection))
-    output.print(escape(selected.summary(catalogue, selection)))
+        output.print(selected.build_subset_table(catalogue, selection))
+    output.print(escape(selected.summarise_selection(catalogue, selection)))
 
 
 def parse_selection(
@@ -312,10 +312,10 @@ def parse_selection(
     for name, given in (("method", method), ("learner", learner)):
         try:
             if given is not None:
-                checked = parameters(SelectionParams)[name].check(given)
+                checked = parameters_of(SelectionParams)[name].check(given)
                 params = replace(params, **{name: checked})
         except ValueError as error:
-            refusals.append(Refusal(f"--{name}", str(error), describe(given)))
+            refusals.append(Refusal(f"--{name}", str(error), shorten(given)))
     if refusals:
         raise RefusedError(refusals)
     return params

@@ -16,7 +16,7 @@ from askless.app.cluster.messages import (
     Order,
     Restore,
     Weigh,
-    arrays_of,
+    answer_to_arrays,
     pack_arrays,
     pack_failure,
 )
@@ -62,10 +62,7 @@ class ShardDesk:
                 self.send(pack_arrays(letter.number, arrays))
 
     def execute(self, order: Order) -> list[IntArray]:
-        """Carry out an order; return the arrays of its answer, if it has one.
-
-        Orders that change the shard have no answer, so the list is empty.
-        """
+        """Carry out an order; return its answer's arrays, [] if it has none."""
         if isinstance(order, CodeSource):
             beat = pack_arrays(BEAT)
             self.codes = order.read(self.file_number, lambda: self.send(beat))
@@ -89,7 +86,7 @@ class ShardDesk:
             n_features = self.shard.binned.n_codes.size
             counts = [self.shard.count(idx).ravel() for idx in range(n_features)]
             return [np.array([self.shard.n_weighted]), np.concatenate(counts)]
-        return arrays_of(self.shard.answer(order), order.ask, self.shard)
+        return answer_to_arrays(self.shard.answer(order), order.ask, self.shard)
 
     def restore(self, shard: Shard, order: Restore) -> None:
         """Repeat what a lost shard did; its answers were given already."""

@@ -22,7 +22,7 @@ from distributed.utils import get_ip
 
 from askless.app.cluster.tasks import join_pieces, serve_shard
 from askless.app.cluster.versions import core_version
-from askless.app.settings.places import ADDRESS, ClusterError, ClusterPlace, say
+from askless.app.settings.places import ADDRESS, ClusterError, ClusterPlace, to_line
 from askless.core.errors import Refusal, RefusedError
 
 CONNECT_S = 20
@@ -74,7 +74,9 @@ class Cluster(AbstractContextManager["Cluster"]):
             rule = (
                 "must be a scheduler that answers, with certificates of one authority"
             )
-            raise RefusedError([Refusal(ADDRESS, rule, cause_of(error))]) from None
+            raise RefusedError(
+                [Refusal(ADDRESS, rule, first_cause_of(error))]
+            ) from None
         scheme = place.address.partition("://")[0]
         own = f"{scheme}://{get_ip(place.host)}:0"
         kind = security.get_listen_args("client")
@@ -98,13 +100,10 @@ class Cluster(AbstractContextManager["Cluster"]):
             self._client.close(timeout=END_S)
 
     def count_shards(self, n_shards: int | None) -> int:
-        """Wait for enough workers and return the number of shards; None: one for each.
-
-        Raises `ClusterError` if too few workers are there when patience ends.
-        """
+        """Wait for workers; return the number of shards, or raise ClusterError."""
         least = n_shards or 1
         deadline = time.monotonic() + self.place.patience_s
-        while (n_workers := len(self.find_workers())) < least:
+        while (n_workers := len(self.list_workers())) < least:
             if time.monotonic() > deadline:
                 raise ClusterError(
                     f"The cluster has too few workers: {n_workers} for {least} shards."
@@ -116,18 +115,17 @@ class Cluster(AbstractContextManager["Cluster"]):
         """Add the seat of a shard: no other shard gets its worker."""
         self._seats.append(seat)
 
-    def find_workers(self) -> list[str]:
+    def list_workers(self) -> list[str]:
         """Return the addresses of the present workers."""
         return sorted(self._ask("nthreads"))
 
-    def find_spare(self, deadline: float, tried: Collection[str]) -> str:
-        """Return the least busy worker without a shard of ours; those tried come last.
-
-        Raises `ClusterError` after the deadline.
-        """
+    def choose_spare(self, deadline: float, tried: Collection[str]) -> str:
+        """Return the least busy spare worker; raise ClusterError after `deadline`."""
         while True:
-            taken = {seat.worker for seat in self._seats} | self._avoided
-            spare = [worker for worker in self.find_workers() if worker not in taken]
+            used_workers = {seat.worker for seat in self._seats} | self._avoided
+            spare = [
+                worker for worker in self.list_workers() if worker not in used_workers
+            ]
             is_late = time.monotonic() > deadline
             if spare and not is_late:
                 busy = self._ask("processing")
@@ -195,7 +193,7 @@ class Cluster(AbstractContextManager["Cluster"]):
                 raise ConnectionError("its scheduler is gone")
             return getattr(self._client, name)()
         except AWAY as error:
-            raise ClusterError(f"The cluster is away: {say(error)}") from None
+            raise ClusterError(f"The cluster is away: {to_line(error)}") from None
 
     async def _hear(self, comm: Any) -> None:
         """Receive the messages of a shard, of which the first says which one it is."""
@@ -224,8 +222,8 @@ class Cluster(AbstractContextManager["Cluster"]):
                 return
 
 
-def cause_of(error: BaseException) -> str:
+def first_cause_of(error: BaseException) -> str:
     """Return the first cause of an error in one line."""
     while error.__cause__ is not None:
         error = error.__cause__
-    return say(error) if isinstance(error, Exception) else type(error).__name__
+    return to_line(error) if isinstance(error, Exception) else type(error).__name__

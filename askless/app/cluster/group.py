@@ -16,11 +16,11 @@ from askless.app.cluster.messages import (
     Order,
     Restore,
     Weigh,
-    answer_of,
-    failure_of,
-    number_of,
+    arrays_to_answer,
     pack_letter,
     unpack_arrays,
+    unpack_failure,
+    unpack_number,
 )
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.codes.binning import Binned
@@ -83,7 +83,7 @@ class RemoteShards:
             self._splits = []
         if isinstance(question.ask, PlaceSplit):
             self._splits.append(question.ask)
-        return answer_of(
+        return arrays_to_answer(
             arrays,
             question.ask,
             self.binned,
@@ -250,9 +250,9 @@ class ShardGroup(Generic[L]):
                     continue
                 self.traffic.n_received += 1
                 self.traffic.bytes_received += len(packed)
-                number = number_of(packed)
+                number = unpack_number(packed)
                 if number == FAILURE:
-                    raise failure_of(packed, line.name)
+                    raise unpack_failure(packed, line.name)
                 # Other numbers come from a shard that is still at work, and answer a
                 # question whose asker was interrupted.
                 if number == self._number:
@@ -267,10 +267,7 @@ class ShardGroup(Generic[L]):
         self._members = []
 
     def revive(self, member: Member[L], letters: Sequence[Letter]) -> None:
-        """Replace a process that has died; the new one repeats what it did.
-
-        Raises ShardsLostError after too many deaths.
-        """
+        """Replace a dead process; raise ShardsLostError after too many deaths."""
         is_sent = False
         while not is_sent:
             self.n_losses += 1

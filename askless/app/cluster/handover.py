@@ -31,7 +31,7 @@ class Handover:
         return codes.reshape(self.n_features, self.n_samples)
 
 
-def hand_over(codes: CodeArray) -> tuple[Handover, IO[bytes]]:
+def write_codes_to_file(codes: CodeArray) -> tuple[Handover, IO[bytes]]:
     """Write the codes of a shard to a file; closing it everywhere removes it."""
     file = tempfile.TemporaryFile(prefix="askless-shard-")  # noqa: SIM115  # is kept
     np.ascontiguousarray(codes).tofile(file)

@@ -25,23 +25,23 @@ from askless.core.training.algorithms import ALGORITHMS
 
 
 @contextmanager
-def in_processes(
+def move_rows_to_processes(
     prepared: PreparedTable, spec: TrainingSpec, n_shards: int
 ) -> Iterator[PreparedTable]:
     """Move the rows to processes of this machine, which share its cores."""
     refuse_values(spec, "--shards")
     binned = prepared.table.binned
-    ends = find_shard_ends(binned.n_samples, n_shards)
+    ends = shard_ends(binned.n_samples, n_shards)
     codes = [binned.codes[:, start:stop] for start, stop in pairwise(ends)]
     kind = ProcessKind(n_threads=max(1, count_threads() // n_shards))
     with ShardProcesses(codes, kind) as processes:
         # The rows are in the processes' files now; here they would only take memory.
         del codes, binned
-        yield lay_elsewhere(prepared, processes, ends)
+        yield table_in_shards(prepared, processes, ends)
 
 
 @contextmanager
-def on_cluster(
+def prepare_on_cluster(
     table: StreamedTable,
     spec: TrainingSpec,
     place: ClusterPlace,
@@ -57,16 +57,16 @@ def on_cluster(
     place.check()
     # An extra, and slow.
     from askless.app.cluster.engine import Cluster
-    from askless.app.cluster.worker_lines import take_shards
+    from askless.app.cluster.worker_lines import assign_shards
 
     with Cluster(place) as cluster:
         n_shards = cluster.count_shards(n_shards)
         prepared = prepare_streamed(table, spec, keeps_codes=False)
-        ends = find_shard_ends(len(prepared.table.targets), n_shards)
+        ends = shard_ends(len(prepared.table.targets), n_shards)
         features = prepared.table.catalogue.features
         cuts = prepared.table.binned.cuts
         sources = deal_rows(table, features, cuts, prepared.row_idxs, ends)
-        yield lay_elsewhere(prepared, take_shards(cluster, [*sources]), ends)
+        yield table_in_shards(prepared, assign_shards(cluster, [*sources]), ends)
 
 
 def refuse_values(spec: TrainingSpec, field: str) -> None:
@@ -76,24 +76,24 @@ def refuse_values(spec: TrainingSpec, field: str) -> None:
         raise RefusedError([Refusal(field, rule, spec.boost.algorithm)])
 
 
-def find_shard_ends(n_rows: int, n_shards: int) -> list[int]:
+def shard_ends(n_rows: int, n_shards: int) -> list[int]:
     """Return the row numbers at which shards of equal size begin and end."""
     ends: list[int] = np.linspace(0, n_rows, n_shards + 1).round().astype(int).tolist()
     return ends
 
 
-def lay_elsewhere(
+def table_in_shards(
     prepared: PreparedTable, shards: ShardGroup[Any], ends: Sequence[int]
 ) -> PreparedTable:
     """Return a table without rows, which boosts in the shards."""
     binned = prepared.table.binned.without_rows()
-    lay_out = partial(weigh, shards, ends)
+    lay_out = partial(set_shard_weights, shards, ends)
     table = replace(prepared.table, binned=binned, lay_out=lay_out)
     return replace(prepared, table=table)
 
 
 @contextmanager
-def weigh(
+def set_shard_weights(
     shards: ShardGroup[Any],
     ends: Sequence[int],
     heads: Binned,

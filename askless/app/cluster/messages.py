@@ -97,12 +97,12 @@ def pack_failure(error: Exception) -> bytes:
     return pack_arrays(FAILURE) + json.dumps(reason).encode()
 
 
-def number_of(packed: bytes) -> int:
+def unpack_number(packed: bytes) -> int:
     """Return the number of an answer; BEAT or FAILURE where it has none."""
     return int(np.frombuffer(packed, np.int64, 1)[0])
 
 
-def failure_of(packed: bytes, where: str) -> CoreError:
+def unpack_failure(packed: bytes, where: str) -> CoreError:
     """Return the error that a failure stands for; `where` names the shard."""
     # The first 8 bytes are the number `FAILURE`.
     reason = json.loads(packed[8:])
@@ -125,13 +125,13 @@ def unpack_arrays(packed: bytes, n_arrays: int) -> list[IntArray]:
     return np.split(numbers[1 + n_arrays :], np.cumsum(sizes)[:-1])
 
 
-def arrays_of(answer: ShardAnswer, ask: Ask, shard: Shard) -> list[IntArray]:
+def answer_to_arrays(answer: ShardAnswer, ask: Ask, shard: Shard) -> list[IntArray]:
     """Return an answer as the arrays that are sent: only the sums that are read."""
     sums = trim_sums(ask, answer.sums, shard.binned, is_split=shard.is_split)
     return [np.array([answer.quanta], dtype=np.int64), answer.numbers, sums]
 
 
-def answer_of(
+def arrays_to_answer(
     arrays: Sequence[IntArray],
     ask: Ask,
     heads: Binned,

@@ -11,8 +11,8 @@ from typing import IO
 
 from askless.app.cluster.desk import ShardDesk
 from askless.app.cluster.group import MOST_LOSSES, SILENCE_S, ShardGroup
-from askless.app.cluster.handover import hand_over
-from askless.app.processes.child import Child, forkserver
+from askless.app.cluster.handover import write_codes_to_file
+from askless.app.processes.child import Child, fork_context
 from askless.core.arrays import CodeArray
 from askless.core.kernels import use_threads
 
@@ -59,7 +59,7 @@ class ProcessLine:
 
     def start(self) -> None:
         self._child = Child.start(
-            forkserver(run_shard), run_shard, self._kind.n_threads
+            fork_context(run_shard), run_shard, self._kind.n_threads
         )
         # For a process that is stopped in the middle of a message.
         timeout = TIME.pack(self._kind.silence_s, 0)
@@ -113,11 +113,14 @@ class ShardProcesses(ShardGroup[ProcessLine], AbstractContextManager["ShardProce
     def __init__(self, codes: Sequence[CodeArray], kind: ProcessKind = USUAL) -> None:
         members = []
         for shard_codes in codes:
-            source, file = hand_over(shard_codes)
+            source, file = write_codes_to_file(shard_codes)
             members.append((ProcessLine(file, kind), source))
         self.lines = [line for line, _ in members]
         super().__init__(
-            members, wait_for, silence_s=kind.silence_s, most_losses=kind.most_losses
+            members,
+            wait_for_lines,
+            silence_s=kind.silence_s,
+            most_losses=kind.most_losses,
         )
 
     def __exit__(self, *raised: object) -> None:
@@ -129,7 +132,9 @@ class ShardProcesses(ShardGroup[ProcessLine], AbstractContextManager["ShardProce
         return [line.child.pid for line in self.lines]
 
 
-def wait_for(lines: Collection[ProcessLine], timeout_s: float) -> list[ProcessLine]:
+def wait_for_lines(
+    lines: Collection[ProcessLine], timeout_s: float
+) -> list[ProcessLine]:
     """Wait for messages and deaths; see `Wait`."""
     ready = wait([line.child.channel for line in lines], timeout_s)
     return [line for line in lines if line.child.channel in ready]

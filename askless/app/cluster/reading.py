@@ -33,10 +33,7 @@ class RowsToRead:
     is_in: CodeArray | None = None
 
     def read(self, file_number: int | None, beat: Callable[[], None]) -> CodeArray:
-        """Return the codes of the rows; `beat` is called column by column.
-
-        Raises RefusedError if the table has changed or can't be read.
-        """
+        """Return the codes; raise RefusedError if the table can't be read."""
         del file_number
         n_rows = self.stop - self.start
         taken: IntArray | slice = slice(None)
@@ -60,7 +57,7 @@ def deal_rows(
     row_idxs: IntArray | None,
     ends: Sequence[int],
 ) -> Iterator[RowsToRead]:
-    """Yield what each shard reads: its share, by `ends`, of `row_idxs` (None: all)."""
+    """Yield the rows of each shard: a share, by `ends`, of `row_idxs` (None: all)."""
     for start, stop in pairwise(ends):
         if row_idxs is None or start == stop:
             yield RowsToRead(table, features, cuts, start, stop)

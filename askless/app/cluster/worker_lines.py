@@ -11,13 +11,13 @@ from askless.app.cluster.engine import AWAY, LOOK_S, Cluster, Seat
 from askless.app.cluster.group import MOST_LOSSES, SILENCE_S, ShardGroup
 from askless.app.cluster.messages import CodeSource
 from askless.app.cluster.tasks import cut_pieces
-from askless.app.settings.places import ClusterError, say
+from askless.app.settings.places import ClusterError, to_line
 
 # Workers that don't begin, of which so many are tried before patience ends.
 N_TRIES = 4
 
 
-def take_shards(
+def assign_shards(
     cluster: Cluster, sources: Sequence[CodeSource], most_losses: int = MOST_LOSSES
 ) -> ShardGroup["WorkerLine"]:
     """Return shards, each on a worker of its own, which reads its source."""
@@ -41,16 +41,13 @@ class WorkerLine(Seat):
         return f"worker {self.worker}"
 
     def start(self) -> None:
-        """Start the shard on a spare worker.
-
-        Raises `ClusterError` if no worker takes it before patience ends.
-        """
+        """Start the shard on a spare worker; raise ClusterError if none takes it."""
         cluster = self._cluster
         deadline = time.monotonic() + cluster.place.patience_s
         tried: set[str] = set()
         while self.comm is None:
             self.end()
-            self.worker = cluster.find_spare(deadline, tried)
+            self.worker = cluster.choose_spare(deadline, tried)
             tried.add(self.worker)
             token = secrets.token_hex(16)
             cluster.expect(token, self)
@@ -92,15 +89,12 @@ class WorkerLine(Seat):
         self.end()
 
     def _await_shard(self) -> None:
-        """Wait until the task has connected, but not long: its worker may be busy.
-
-        Raises ClusterError if the task has failed.
-        """
+        """Wait a moment for the task; raise ClusterError if it has failed."""
         cluster = self._cluster
         late = time.monotonic() + cluster.place.patience_s / N_TRIES
         while not cluster.wait_for(lambda: self.comm is not None, LOOK_S):
             if self._future.status == "error":
                 error = self._future.exception()
-                raise ClusterError(f"{self.name} can't take a shard: {say(error)}")
-            if self.worker not in cluster.find_workers() or time.monotonic() > late:
+                raise ClusterError(f"{self.name} can't take a shard: {to_line(error)}")
+            if self.worker not in cluster.list_workers() or time.monotonic() > late:
                 return

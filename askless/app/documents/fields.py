@@ -11,10 +11,10 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 from typing_extensions import TypeAliasType
 
-from askless.core.catalogue.prices import MAX_UNITS, read_amount
-from askless.core.parameters import as_number
+from askless.core.catalogue.prices import MAX_UNITS, parse_amount
+from askless.core.parameters import to_number
 from askless.core.session.policies import POLICIES
-from askless.core.table.cells import number_text
+from askless.core.table.cells import write_number
 
 MAX_NAME = 200
 MAX_VALUE = 1000
@@ -71,18 +71,18 @@ def read_label(raw: Any) -> str:
     return str(raw) if isinstance(raw, int | Decimal) else check_text(raw)
 
 
-def read_mark(raw: Any) -> str:
+def read_missing_word(raw: Any) -> str:
     """Return as text a word or number that stands for a missing value."""
     if isinstance(raw, str):
         return check_text(raw.strip())
-    number = as_number(raw, float)
+    number = to_number(raw, float)
     if not math.isfinite(number):
         raise ValueError("must be a word or a number")
-    return number_text(number)
+    return write_number(number)
 
 
 def read_error_cost(raw: Any) -> float:
-    value = as_number(raw, float)
+    value = to_number(raw, float)
     if not 0 <= value <= MAX_ERROR_COST:
         raise ValueError(f"must be a number from 0 to {MAX_ERROR_COST:g}")
     return value
@@ -97,7 +97,7 @@ def read_policy(raw: Any) -> str:
 def read_limit(raw: Any) -> int | None:
     """Return a budget in micro-units; None: no limit."""
     try:
-        return None if raw is None else read_amount(raw)
+        return None if raw is None else parse_amount(raw)
     except ValueError as error:
         raise ValueError(f"{error}, or null for no limit") from None
 
@@ -136,7 +136,9 @@ Unit = Annotated[
 Label = Annotated[
     str, BeforeValidator(read_label, json_schema_input_type=_TEXT | int | bool)
 ]
-Mark = Annotated[str, BeforeValidator(read_mark, json_schema_input_type=_TEXT | float)]
+Mark = Annotated[
+    str, BeforeValidator(read_missing_word, json_schema_input_type=_TEXT | float)
+]
 # Named in the schema, so that generated clients have one type for it.
 Policy = TypeAliasType(
     "Policy",
@@ -146,7 +148,7 @@ Policy = TypeAliasType(
         Field(json_schema_extra=lambda schema: schema.update(enum=list(POLICIES))),
     ],
 )
-Amount = Annotated[int, BeforeValidator(read_amount, json_schema_input_type=_AMOUNT)]
+Amount = Annotated[int, BeforeValidator(parse_amount, json_schema_input_type=_AMOUNT)]
 # No limit has to be said.
 Limit = Annotated[
     int | None, BeforeValidator(read_limit, json_schema_input_type=_AMOUNT | None)

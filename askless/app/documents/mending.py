@@ -10,7 +10,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from askless.app.documents.shape import KEY, Place, path_text, rule_text
-from askless.core.errors import Refusal, describe, find_nearest
+from askless.core.errors import Refusal, find_nearest, shorten
 
 # The first character of names that replace wrong ones; no real name has it.
 FRESH = "\N{SYMBOL FOR NULL}"
@@ -25,39 +25,39 @@ def refusals_of(
     for detail in error.errors(include_url=False):
         kind, place = detail["type"], detail["loc"]
         if kind == "extra_forbidden":
-            rule = f"unknown field; {expect_field(shape, place)}"
+            rule = f"unknown field; {describe_expected_field(shape, place)}"
             yield Refusal(path_text(place), rule, repr(place[-1]))
         elif kind == "missing":
             where = place if len(place) > 1 else (root, *place)
             yield Refusal(path_text(where), "is required")
         else:
             rule = rule_text(kind, detail.get("ctx", {}))
-            yield Refusal(path_text(place) or root, rule, describe(detail["input"]))
+            yield Refusal(path_text(place) or root, rule, shorten(detail["input"]))
 
 
-def expect_field(shape: type[BaseModel], place: Place) -> str:
+def describe_expected_field(shape: type[BaseModel], place: Place) -> str:
     """Return where an unknown field belongs, or what may stand in its place.
 
     A field of this object that is spelt alike comes first, then one of another object;
     many fields without a near one are not listed.
     """
-    word, here = str(place[-1]), fields_at(shape, place[:-1])
-    near = find_nearest(word, here)
+    word, siblings = str(place[-1]), fields_at(shape, place[:-1])
+    near = find_nearest(word, siblings)
     paths = {path.rpartition(".")[2]: path for path in list_paths(shape)}
     elsewhere = find_nearest(word, paths)
     if elsewhere is not None and (near is None or word in paths):
         return f"{word} is {paths[elsewhere]}"
     if near is not None:
         return f"the nearest is {near!r}"
-    if len(here) > MAX_LISTED:
+    if len(siblings) > MAX_LISTED:
         return "see docs/spec.md for those there are"
-    return f"expected {', '.join(here)}"
+    return f"expected {', '.join(siblings)}"
 
 
 def list_paths(shape: type[BaseModel]) -> Iterator[str]:
     """Yield the paths of the fields within a shape's objects, such as groups[].fee."""
     for name, field in shape.model_fields.items():
-        inner = shape_in(field.annotation)
+        inner = shape_of_field(field.annotation)
         if inner is not None:
             is_list = "list[" in str(field.annotation)
             yield from (
@@ -99,13 +99,13 @@ def fields_at(shape: type[BaseModel], place: Place) -> dict[str, Any]:
     for part in place:
         if isinstance(part, str) and current is not None:
             field = current.model_fields.get(part)
-            current = None if field is None else shape_in(field.annotation)
+            current = None if field is None else shape_of_field(field.annotation)
     return {} if current is None else current.model_fields
 
 
-def shape_in(kind: Any) -> type[BaseModel] | None:
+def shape_of_field(kind: Any) -> type[BaseModel] | None:
     """Return the first shape within the type of a field, or None."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return kind
-    shapes = (shape_in(argument) for argument in get_args(kind))
+    shapes = (shape_of_field(argument) for argument in get_args(kind))
     return next((shape for shape in shapes if shape is not None), None)

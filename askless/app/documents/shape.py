@@ -24,8 +24,8 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from askless.core.catalogue.prices import from_micros
-from askless.core.errors import Refusal, RefusedError, describe
-from askless.core.parameters import Parameter, parameters
+from askless.core.errors import Refusal, RefusedError, shorten
+from askless.core.parameters import Parameter, parameters_of
 
 EXAMPLE_TIME = "2026-11-20T09:30:00Z"
 
@@ -111,8 +111,8 @@ class Answer(BaseModel):
         A field that several objects have must stand in `more`. Values of fields become
         bodies too.
         """
-        held = cls.collect(*values, **more)
-        return cls.model_validate(held, by_alias=True, by_name=True)
+        values_by_name = cls.collect(*values, **more)
+        return cls.model_validate(values_by_name, by_alias=True, by_name=True)
 
     @classmethod
     def collect(cls, *values: object, **more: object) -> dict[str, Any]:
@@ -120,17 +120,17 @@ class Answer(BaseModel):
 
         It serves a body inside another, which is validated together with that one.
         """
-        held = dict(more)
-        for name, sources in find_sources(cls, *map(type, values)).items():
-            if name not in held and sources:
+        values_by_name = dict(more)
+        for name, sources in map_sources(cls, *map(type, values)).items():
+            if name not in values_by_name and sources:
                 assert len(sources) == 1, f"{name} stands in several objects"
                 ((place, word),) = sources
-                held[name] = getattr(values[place], word)
-        return held
+                values_by_name[name] = getattr(values[place], word)
+        return values_by_name
 
 
 @cache
-def find_sources(body: type[BaseModel], *kinds: type) -> dict[str, list[Source]]:
+def map_sources(body: type[BaseModel], *kinds: type) -> dict[str, list[Source]]:
     """Return which classes have each field of a body, and their name for it."""
     words: dict[str, Any] = {
         name: field.validation_alias or name
@@ -201,9 +201,7 @@ def check_version(raw: object, version: int, root: str, remedy: str) -> None:
     written = raw.get("version", version) if isinstance(raw, Mapping) else version
     if written != version:
         rule = f"must be {version}; {remedy}, or use the version of Askless that wrote"
-        raise RefusedError(
-            [Refusal(f"{root}.version", f"{rule} it", describe(written))]
-        )
+        raise RefusedError([Refusal(f"{root}.version", f"{rule} it", shorten(written))])
 
 
 def to_refused_error(error: ValidationError, root: str) -> RefusedError:
@@ -213,7 +211,7 @@ def to_refused_error(error: ValidationError, root: str) -> RefusedError:
         context = detail.get("ctx", {})
         given = context.get("tag", detail["input"])
         is_plain = given is None or isinstance(given, str | int | float)
-        shown = "" if detail["type"] == "missing" or not is_plain else describe(given)
+        shown = "" if detail["type"] == "missing" or not is_plain else shorten(given)
         place = [part for part in detail["loc"] if part not in KINDS]
         if detail["type"].startswith("union_tag"):
             place.append("kind")
@@ -234,7 +232,7 @@ def shape_of(
             field_type(parameter, is_auto=parameter.name in auto),
             field_info(parameter),
         )
-        for parameter in parameters(dataclass_type).values()
+        for parameter in parameters_of(dataclass_type).values()
         if parameter.name not in without
     }
     return create_model(dataclass_type.__name__, __base__=base, **typed)

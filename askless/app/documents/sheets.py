@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO
 
 from askless.app.documents.fields import Cell
-from askless.core.table.cells import number_text, parse_number
+from askless.core.table.cells import parse_number, write_number
 
 # The start of a cell that spreadsheets run as a formula, also with full-width signs.
 # A file with decimal commas separates its cells by semicolons.
@@ -53,21 +53,18 @@ def quote_file(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def rows_to_csv(rows: Sequence[Mapping[str, Cell]]) -> bytes:
-    """Return rows as a CSV with all of their fields; absent fields are empty.
-
-    Columns are in the order in which they come up.
-    """
+    """Return rows as a CSV of all their fields in order of appearance."""
     names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = ([cell_text(row.get(name)) for name in names] for row in rows)
+    cells = ([to_cell_text(row.get(name)) for name in names] for row in rows)
     return write_lines([names, *cells], "\n").encode()
 
 
-def cell_text(cell: Cell) -> str:
+def to_cell_text(cell: Cell) -> str:
     """Return a value as the text of a cell that is read as this value."""
     if cell is None:
         return ""
     if isinstance(cell, bool):
         return str(cell).lower()
     if isinstance(cell, float):
-        return number_text(cell)
+        return write_number(cell)
     return str(cell)

@@ -25,28 +25,28 @@ def check_sizes(
     `sizes` has the number of each thing that types name; an object's own `sizes` add
     to it for what is inside.
     """
-    for note in find_notes(hint):
-        yield from check_note(value, note, sizes[note.things], where)
+    for note in list_size_notes(hint):
+        yield from check_against_note(value, note, sizes[note.things], where)
     if isinstance(value, dict):
         for key, item in value.items():
             yield from check_sizes(item, sizes, f"{where}.{key}")
     elif isinstance(value, tuple):
-        item_hint = find_item_hint(hint)
+        inner_hint = item_hint(hint)
         # Items of one list are alike: numbers and words have nothing to look at.
-        if value and (is_object(value[0]) or find_notes(item_hint)):
+        if value and (is_object(value[0]) or list_size_notes(inner_hint)):
             for number, item in enumerate(value):
-                yield from check_sizes(item, sizes, f"{where}[{number}]", item_hint)
+                yield from check_sizes(item, sizes, f"{where}[{number}]", inner_hint)
     elif is_object(value):
         sizes = {**sizes, **getattr(value, "sizes", {})}
         kind: Any = type(value)
-        for name, field_hint in find_hints(kind).items():
+        for name, field_hint in list_structured_hints(kind).items():
             place = f"{where}.{NAMES.get(name, name)}"
-            held = getattr(value, name)
-            if held is not None:
-                yield from check_sizes(held, sizes, place, field_hint)
+            field_value = getattr(value, name)
+            if field_value is not None:
+                yield from check_sizes(field_value, sizes, place, field_hint)
 
 
-def check_note(
+def check_against_note(
     value: Any, note: Each | Below, size: int, where: str
 ) -> Iterator[Refusal]:
     """Yield a refusal of a value that breaks what its type declares."""
@@ -62,7 +62,7 @@ def is_object(value: Any) -> bool:
 
 
 @cache
-def find_hints(kind: Any) -> dict[str, Any]:
+def list_structured_hints(kind: Any) -> dict[str, Any]:
     """Return the types of an object's fields that are more than a number or a word."""
     hints = get_type_hints(kind, include_extras=True)
     names = getattr(kind, "model_fields", None) or kind.__dataclass_fields__
@@ -71,21 +71,21 @@ def find_hints(kind: Any) -> dict[str, Any]:
 
 
 @cache
-def find_notes(hint: Any) -> tuple[Each | Below, ...]:
-    """Return what a type declares of its values; of `X | None` that of X."""
+def list_size_notes(hint: Any) -> tuple[Each | Below, ...]:
+    """Return the size declarations of a type; for `X | None` those of X."""
     if get_origin(hint) is Annotated:
         return tuple(note for note in get_args(hint) if isinstance(note, Each | Below))
     arms = get_args(hint) if get_origin(hint) in (Union, UnionType) else ()
-    return tuple(note for arm in arms for note in find_notes(arm))
+    return tuple(note for arm in arms for note in list_size_notes(arm))
 
 
 @cache
-def find_item_hint(hint: Any) -> Any:
+def item_hint(hint: Any) -> Any:
     """Return the type of the items of a tuple; None where it does not stand there."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return find_item_hint(arguments[0])
+        return item_hint(arguments[0])
     if origin in (Union, UnionType):
-        items = (find_item_hint(arm) for arm in arguments)
+        items = (item_hint(arm) for arm in arguments)
         return next((item for item in items if item is not None), None)
     return arguments[0] if origin is tuple else None

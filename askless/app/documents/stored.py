@@ -1,9 +1,9 @@
 """Stored documents: their objects, and core's frozen dataclasses inside them.
 
-A field `Stored[Cascade]` is read as core's `Cascade`; `write` returns JSON of core's
-values. Both follow the types of the dataclass's fields: ranges stand there, names in
-`NAMES`. A field with a default in core may be absent, and is left out where it has that
-default.
+A field `Stored[Cascade]` is read as core's `Cascade`; `to_json_value` returns JSON of
+core's values. Both follow the types of the dataclass's fields: ranges stand there,
+names in `NAMES`. A field with a default in core may be absent, and is left out where it
+has that default.
 
 pydantic's own way with a dataclass (`TypeAdapter(Cascade)`) does not fit: in strict
 mode it refuses objects of JSON, it has no schema for arrays, and other names for fields
@@ -82,10 +82,7 @@ class StoredShape(Shape):
 
     @classmethod
     def of(cls, *values: Any, **more: object) -> Self:
-        """Build the shape from the fields of core's values; `more` overrides them.
-
-        Values inside them become shapes too.
-        """
+        """Build the shape, nested ones too, from core's values and from `more`."""
         held = {
             field.name: getattr(value, field.name)
             for value in values
@@ -96,26 +93,31 @@ class StoredShape(Shape):
         )
 
 
-def write(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """Return core's value, or a dict or tuple of values, as JSON-able values."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, tuple):
         is_plain = not value or isinstance(value[0], str | int | float | None)
-        return list(value) if is_plain else [write(item) for item in value]
+        return list(value) if is_plain else [to_json_value(item) for item in value]
     if isinstance(value, dict):
-        return {name: write(item) for name, item in value.items()}
+        return {name: to_json_value(item) for name, item in value.items()}
     if not is_dataclass(value):
         return value
     document = {}
     kind: type = type(value)
     for stored_field in stored_fields(kind):
-        held = getattr(value, stored_field.name)
-        if type(held) is type(stored_field.default) and held == stored_field.default:
+        field_value = getattr(value, stored_field.name)
+        if (
+            type(field_value) is type(stored_field.default)
+            and field_value == stored_field.default
+        ):
             continue
         if stored_field.name in SYMMETRIC:
-            held = held[np.triu_indices(len(held))]
-        document[NAMES.get(stored_field.name, stored_field.name)] = write(held)
+            field_value = field_value[np.triu_indices(len(field_value))]
+        document[NAMES.get(stored_field.name, stored_field.name)] = to_json_value(
+            field_value
+        )
     if kind in TAGS:
         document["kind"] = TAGS[kind]
     return document
@@ -128,10 +130,7 @@ def stored_fields(kind: type) -> tuple[Field[Any], ...]:
 
 
 def json_type(hint: Any, bounds: tuple[Interval, ...] = ()) -> Any:
-    """Return the type by which pydantic reads JSON as core's type `hint`.
-
-    `bounds` apply to every number in it.
-    """
+    """Return pydantic's type for core's type `hint`, numbers within `bounds`."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         hint, *notes = arguments

@@ -28,9 +28,9 @@ def parse_json(
     try:
         return json.loads(
             text,
-            parse_float=Decimal if exact else read_finite,
-            parse_constant=read_nan if takes_nan else refuse_constant,
-            object_pairs_hook=distinct,
+            parse_float=Decimal if exact else parse_finite,
+            parse_constant=parse_nan if takes_nan else refuse_constant,
+            object_pairs_hook=build_distinct_object,
         )
     except RefusedError:
         raise
@@ -38,7 +38,7 @@ def parse_json(
         raise RefusedError([Refusal(where, JSON_RULE, str(error))]) from None
 
 
-def read_nan(name: str) -> float:
+def parse_nan(name: str) -> float:
     return math.nan if name == "NaN" else refuse_constant(name)
 
 
@@ -46,14 +46,14 @@ def refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def read_finite(text: str) -> float:
+def parse_finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"{text[:40]} is larger than any number held")
     return number
 
 
-def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def build_distinct_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return a JSON object of its pairs; refuse duplicate fields."""
     fields = dict(pairs)
     if len(fields) < len(pairs):

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from askless.app.documents.http import challenges as schemas
 from askless.app.http.plumbing.auth import Called, require_scope
-from askless.app.http.plumbing.contract import problems
+from askless.app.http.plumbing.contract import problem_docs
 from askless.app.http.plumbing.deps import (
     At,
     Db,
@@ -17,7 +17,7 @@ from askless.app.http.plumbing.deps import (
     Reader,
     ReplaysEarly,
     Uploads,
-    reading,
+    read_db,
     require_distinct,
 )
 from askless.app.http.plumbing.retries import RetriedRoute
@@ -41,7 +41,7 @@ async def get_workplace(
 Workplace = Annotated[refreshes.Workplace, Depends(get_workplace)]
 
 
-async def prepare(
+async def prepare_order(
     id: str,
     body: schemas.RefreshRequest,
     request: Request,
@@ -50,17 +50,21 @@ async def prepare(
     at: At,
 ) -> refreshes.PreparedRefresh:
     """Join the tables of a refresh before its transaction begins."""
-    order = order_of(id, body)
-    return await read_in_turn(request, partial(join, request, caller, place, order, at))
+    order = make_refresh_order(id, body)
+    return await read_in_turn(
+        request, partial(prepare_refresh, request, caller, place, order, at)
+    )
 
 
-def order_of(key: str, body: schemas.RefreshRequest) -> refreshes.RefreshOrder:
+def make_refresh_order(
+    key: str, body: schemas.RefreshRequest
+) -> refreshes.RefreshOrder:
     rule, is_by_rule = body.rule, body.rule.promote == "by_rule"
     stated = refreshes.StatedRule(rule.alpha, rule.margin, is_by_rule)
     return refreshes.RefreshOrder(key, stated, body.since)
 
 
-def join(
+def prepare_refresh(
     request: Request,
     caller: Caller,
     place: refreshes.Workplace,
@@ -71,20 +75,20 @@ def join(
     """Prepare a refresh; the caller must be allowed all that it does."""
     for scope in REFRESH_SCOPES:
         require_scope(caller, scope)
-    with reading(request.app.state.engine, caller.tenant_id) as db:
-        return refreshes.prepare(db, place, order, at, is_wanted)
+    with read_db(request.app.state.engine, caller.tenant_id) as db:
+        return refreshes.prepare_refresh(db, place, order, at, is_wanted)
 
 
 @router.post(
     "/{id}/refresh",
     status_code=202,
     dependencies=[ReplaysEarly, Depends(require_distinct)],
-    openapi_extra=problems("conflict", "limit-reached"),
+    openapi_extra=problem_docs("conflict", "limit-reached"),
     operation_id="refresh_model",
     summary="Train a challenger on the cases since",
 )
 def refresh_model(
-    prepared: Annotated[refreshes.PreparedRefresh, Depends(prepare)],
+    prepared: Annotated[refreshes.PreparedRefresh, Depends(prepare_order)],
     db: Db,
     blobs: Uploads,
     now: Now,
@@ -97,7 +101,7 @@ def refresh_model(
     silently. 409 without new cases, without the champion's first table, or while a
     challenge of the name is open. A key needs `train:write` and `predict:read`, too.
     """
-    begun = refreshes.begin(db, blobs, prepared, now)
+    begun = refreshes.begin_refresh(db, blobs, prepared, now)
     response.headers["Location"] = f"/train/{begun.training.id}"
     champion = prepared.champion
     meaning = (
@@ -124,7 +128,7 @@ def get_challenge(id: str, db: ReadDb, loaded: Loaded) -> schemas.Challenge:
     A worker counts a case within seconds after it is closed and has an outcome. `PUT
     /models/{id}/champion` promotes the challenger, at any time.
     """
-    return standings.show(db, loaded, id)
+    return standings.show_challenge(db, loaded, id)
 
 
 @router.delete(
@@ -139,4 +143,4 @@ def end_challenge(id: str, db: Db, now: Now) -> None:
 
     Its training is cancelled where it goes on. 404 without an open challenge.
     """
-    service.stop(db, id, now)
+    service.stop_challenge(db, id, now)

@@ -17,7 +17,7 @@ from askless.app.documents.http import datasets as schemas
 from askless.app.documents.shape import read_shape
 from askless.app.documents.text import parse_json
 from askless.app.http.plumbing.auth import Called, require_scope
-from askless.app.http.plumbing.contract import problems
+from askless.app.http.plumbing.contract import problem_docs
 from askless.app.http.plumbing.deps import (
     After,
     At,
@@ -29,7 +29,7 @@ from askless.app.http.plumbing.deps import (
     Reader,
     ReplaysEarly,
     Uploads,
-    reading,
+    read_db,
 )
 from askless.app.http.plumbing.forms import (
     FORM,
@@ -86,7 +86,7 @@ async def read_table(
             )
             return
         reference = read_shape(schemas.DatasetReference, raw, "dataset")
-        act = partial(service.refer, reader, reference.url, reference.name)
+        act = partial(service.link_table, reader, reference.url, reference.name)
         yield await read_in_turn(request, act)
         return
     if media_type(request.headers) != FORM:
@@ -96,7 +96,7 @@ async def read_table(
     async with read_form(request) as form:
         part = required_file(form, "dataset")
         yield await read_in_turn(
-            request, partial(service.read, reader, part.filename, part.file)
+            request, partial(service.read_upload, reader, part.filename, part.file)
         )
 
 
@@ -112,7 +112,7 @@ def collect_cases(
     del is_wanted
     require_scope(caller, CASE_SCOPE)
     span = CaseSpan(read.since, read.until)
-    with reading(request.app.state.engine, caller.tenant_id) as db:
+    with read_db(request.app.state.engine, caller.tenant_id) as db:
         query = query_of(db, read.cases_of, span)
         table = make_table(find_cases(db, loaded, query, at))
     stream, facts = write_table(table)
@@ -123,7 +123,7 @@ def collect_cases(
     "",
     status_code=201,
     dependencies=[ReplaysEarly],
-    openapi_extra=UPLOAD_BODY | problems("limit-reached"),
+    openapi_extra=UPLOAD_BODY | problem_docs("limit-reached"),
     operation_id="upload_dataset",
     summary="Upload a dataset, or name one",
 )
@@ -165,7 +165,7 @@ def get_dataset(id: str, db: ReadDb) -> schemas.Dataset:
     "/{id}",
     status_code=204,
     response_class=Response,
-    openapi_extra=problems("dataset-in-use"),
+    openapi_extra=problem_docs("dataset-in-use"),
     operation_id="delete_dataset",
     summary="Delete a dataset",
 )

@@ -9,7 +9,7 @@ from fastapi.responses import StreamingResponse
 from askless.app.documents.http import jobs as schemas
 from askless.app.documents.sheets import quote_file
 from askless.app.errors import BlobGoneError, ConflictError
-from askless.app.http.plumbing.contract import problems
+from askless.app.http.plumbing.contract import problem_docs
 from askless.app.http.plumbing.deps import Db, Raw, ReadDb, Uploads
 from askless.app.http.plumbing.job_routes import add_job_routes
 from askless.app.http.plumbing.retries import RetriedRoute
@@ -58,7 +58,7 @@ add_job_routes(
     "/jobs/{id}/result",
     response_class=Response,
     responses=RESULT,
-    openapi_extra=problems("conflict"),
+    openapi_extra=problem_docs("conflict"),
     operation_id="get_job_result",
     summary="The result of a job",
 )
@@ -87,7 +87,7 @@ def get_job_result(
     "/jobs/{id}",
     status_code=204,
     response_class=Response,
-    openapi_extra=problems("conflict"),
+    openapi_extra=problem_docs("conflict"),
     operation_id="delete_job",
     summary="Delete a job",
 )

@@ -32,13 +32,13 @@ def create_key(
 ) -> schemas.NewKey:
     """Make a key of the caller's tenant. Only this response has its secret."""
     expires_at = None if body.days is None else now + timedelta(days=body.days)
-    wish = service.Wish(
+    request = service.Wish(
         body.name,
         tuple(body.scopes),
         {str(name): most for name, most in body.limits.items()},
         expires_at,
     )
-    created = service.create_within(db, caller, wish, now)
+    created = service.create_delegated_key(db, caller, request, now)
     response.headers["Location"] = f"/keys/{created.key.id}"
     response.headers["Cache-Control"] = "no-store"
     return schemas.NewKey.of(created.key, token=created.token)
@@ -66,4 +66,4 @@ def revoke_key(id: str, db: Db, now: Now, caller: Called) -> None:
 
     Only a key that the caller could have made: 403 if it has a scope more.
     """
-    service.revoke_within(db, caller, id, now)
+    service.revoke_delegated_key(db, caller, id, now)

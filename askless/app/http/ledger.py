@@ -10,8 +10,8 @@ from sqlalchemy import Engine as SqlEngine
 from askless.app.documents.fields import WITHOUT_NUL
 from askless.app.documents.http import ledger as schemas
 from askless.app.http.plumbing.auth import Called
-from askless.app.http.plumbing.contract import problems
-from askless.app.http.plumbing.days import Day, day, day_end, day_start
+from askless.app.http.plumbing.contract import problem_docs
+from askless.app.http.plumbing.days import Day, day_end, day_parameter, day_start
 from askless.app.http.plumbing.deps import (
     AfterEntry,
     At,
@@ -22,14 +22,14 @@ from askless.app.http.plumbing.deps import (
     LogFields,
     Raw,
     ReadDb,
-    reading,
+    read_db,
     require_distinct,
 )
 from askless.app.http.plumbing.retries import RetriedRoute
 from askless.app.records import LedgerFilter
 from askless.app.service import ledger as service
 from askless.app.service.sessions.opened import SessionCall
-from askless.app.service.sessions.reversals import reverse as reverse_charge
+from askless.app.service.sessions.reversals import reverse
 
 router = APIRouter(tags=["ledger"], route_class=RetriedRoute)
 CSV = "text/csv"
@@ -48,8 +48,8 @@ async def get_ledger_filter(
     session: Key | None = None,
     key: Key | None = None,
     unit: Annotated[str | None, Query(max_length=200, pattern=WITHOUT_NUL)] = None,
-    since: Annotated[Day | None, day("from")] = None,
-    until: Annotated[Day | None, day("to")] = None,
+    since: Annotated[Day | None, day_parameter("from")] = None,
+    until: Annotated[Day | None, day_parameter("to")] = None,
 ) -> LedgerFilter:
     """Return the filter of entries for which all of these parameters hold."""
     first = None if since is None else day_start(since)
@@ -67,7 +67,7 @@ Filters = Annotated[LedgerFilter, Depends(get_ledger_filter)]
 )
 def list_session_charges(id: str, db: ReadDb, fields: LogFields) -> schemas.LedgerPage:
     """List all charges and reversals of a session, erased or not."""
-    entries = service.of_session(db, id)
+    entries = service.list_of_session(db, id)
     # Only now is it known to be an id, and safe to log.
     fields["session"] = id
     return entries
@@ -97,7 +97,7 @@ def list_charges(
     """List charges and reversals by model, session, key, unit and day, with sums."""
     wants_file = format is None and CSV in request.headers.get("accept", "")
     if format != "csv" and not wants_file:
-        return service.page(db, limit, after, filters)
+        return service.get_page_with_sums(db, limit, after, filters)
     headers = {"Content-Disposition": 'attachment; filename="ledger.csv"'}
     lines = write_csv(engine, caller.tenant_id, filters, is_raw=raw)
     return StreamingResponse(lines, media_type=CSV, headers=headers)
@@ -110,8 +110,8 @@ def write_csv(
     yield service.csv_header()
     after = None
     while True:
-        with reading(engine, tenant_id) as db:
-            entries = service.entries(db, CHUNK, after, filters)
+        with read_db(engine, tenant_id) as db:
+            entries = service.get_page(db, CHUNK, after, filters)
         yield service.csv_entries(entries.items, is_raw=is_raw)
         after = entries.next
         if after is None:
@@ -122,11 +122,11 @@ def write_csv(
     "/ledger/{id}/reverse",
     status_code=201,
     dependencies=[Depends(require_distinct)],
-    openapi_extra=problems("already-reversed", "not-a-charge"),
+    openapi_extra=problem_docs("already-reversed", "not-a-charge"),
     operation_id="reverse_charge",
     summary="Reverse a charge",
 )
-def reverse(
+def reverse_charge(
     id: str,
     body: schemas.ReversalRequest,
     db: Db,
@@ -140,6 +140,6 @@ def reverse(
     charged again.
     """
     call = SessionCall("", loaded, at)
-    reversal = reverse_charge(db, service.read_entry_id(id), call, body.reason)
+    reversal = reverse(db, service.read_entry_id(id), call, body.reason)
     fields["session"] = reversal.session_id
     return schemas.LedgerEntry.of(reversal)

@@ -11,8 +11,14 @@ from askless.app.documents.http import outcomes
 from askless.app.documents.shape import Answer
 from askless.app.documents.words import Spend
 from askless.app.errors import ConflictError
-from askless.app.http.plumbing.contract import problems
-from askless.app.http.plumbing.days import Day, day, day_end, day_start, days_before
+from askless.app.http.plumbing.contract import problem_docs
+from askless.app.http.plumbing.days import (
+    Day,
+    day_end,
+    day_parameter,
+    day_start,
+    days_before,
+)
 from askless.app.http.plumbing.deps import (
     After,
     At,
@@ -29,8 +35,8 @@ from askless.app.http.plumbing.retries import RetriedRoute
 from askless.app.http.plumbing.tags import (
     IfMatch,
     IfNoneMatch,
+    entity_tag,
     read_tags,
-    tag_of,
     tagged_response,
 )
 from askless.app.http.plumbing.turns import read_in_turn
@@ -88,7 +94,7 @@ async def read_document(request: Request, reader: Reader) -> service.CheckedMode
     "",
     status_code=201,
     dependencies=[Depends(require_json), ReplaysEarly],
-    openapi_extra=IMPORT_BODY | problems("name-taken"),
+    openapi_extra=IMPORT_BODY | problem_docs("name-taken"),
     operation_id="import_model",
     summary="Import a model",
 )
@@ -132,7 +138,9 @@ def get_model_curve(
     id: str, db: ReadDb, loaded: Loaded, if_none_match: IfNoneMatch = None
 ) -> Response:
     """Show error and spend on held-out rows; 404 if the training had no validation."""
-    return tagged_response(encode_json(service.curve(db, loaded, id)), if_none_match)
+    return tagged_response(
+        encode_json(service.get_curve(db, loaded, id)), if_none_match
+    )
 
 
 @router.get(
@@ -152,7 +160,7 @@ def get_model_plan(
     ] = "worthwhile",
 ) -> schemas.Plan:
     """List what a session with this budget buys, if every answer comes."""
-    return service.plan(db, loaded, id, budget, spend)
+    return service.get_plan(db, loaded, id, budget, spend)
 
 
 @router.get(
@@ -179,8 +187,8 @@ def get_model_monitor(
     db: ReadDb,
     loaded: Loaded,
     at: At,
-    first: Annotated[Day | None, day("from")] = None,
-    last: Annotated[Day | None, day("to")] = None,
+    first: Annotated[Day | None, day_parameter("from")] = None,
+    last: Annotated[Day | None, day_parameter("to")] = None,
     bucket: outcomes.BucketSize = "week",
 ) -> outcomes.Monitor:
     """Show errors and calibration by outcomes, spend, refusals, and drift of answers.
@@ -192,14 +200,14 @@ def get_model_monitor(
     span = monitor.Span(
         day_start(first or days_before(until, DAYS)), day_end(until), bucket
     )
-    return monitor.monitor(db, loaded, id, span, at)
+    return monitor.compute_monitor(db, loaded, id, span, at)
 
 
 @router.delete(
     "/{id}",
     status_code=204,
     response_class=Response,
-    openapi_extra=problems("model-in-use", "conflict"),
+    openapi_extra=problem_docs("model-in-use", "conflict"),
     operation_id="delete_model",
     summary="Delete a model",
 )
@@ -213,7 +221,7 @@ def delete_model(
     tags = None if if_match is None else read_tags(if_match)
     if (
         tags is not None
-        and tag_of(encode_json(service.get(db, loaded, id))) not in tags
+        and entity_tag(encode_json(service.get(db, loaded, id))) not in tags
     ):
         raise ConflictError("version-mismatch", "The model has another ETag.")
     service.delete(db, id, at)
@@ -221,7 +229,7 @@ def delete_model(
 
 @router.put(
     "/{id}/champion",
-    openapi_extra=problems("conflict"),
+    openapi_extra=problem_docs("conflict"),
     operation_id="crown_model",
     summary="Make a model the champion of its name",
 )
@@ -237,7 +245,7 @@ def crown_model(id: str, db: Db, now: Now) -> schemas.ModelHead:
     "/{id}/champion",
     status_code=204,
     response_class=Response,
-    openapi_extra=problems("conflict"),
+    openapi_extra=problem_docs("conflict"),
     operation_id="dethrone_model",
     summary="Make a model no champion any more",
 )

@@ -13,9 +13,9 @@ from starlette.datastructures import State
 
 from askless.app.documents.shape import Answer
 from askless.app.errors import UnknownKeyError
-from askless.app.http.plumbing.deps import At, LogFields, reading
+from askless.app.http.plumbing.deps import At, LogFields, read_db
 from askless.app.http.plumbing.layers.edge import UNLOGGED
-from askless.app.http.plumbing.layers.errors import problem
+from askless.app.http.plumbing.layers.errors import problem_response
 from askless.app.http.plumbing.layers.metrics import Metrics
 from askless.app.http.plumbing.readiness import check_serving
 from askless.app.logs import LOGGER
@@ -75,7 +75,7 @@ def check_ready(request: Request, fields: LogFields) -> Ready | Response:
         return Ready(status="ready", checks=checks, workers=count_workers(state))
     # A starting process is probed every second: log only changes.
     fields["failing"], fields[UNLOGGED] = failing, failing == was_failing
-    return problem(
+    return problem_response(
         request.scope, "unavailable", f"Not ready: {failing}.", checks=checks
     )
 
@@ -91,7 +91,7 @@ async def require_scrape_token(request: Request, credentials: Sent) -> None:
 
 
 def count_workers(state: State) -> int:
-    with reading(state.engine, None) as db:
+    with read_db(state.engine, None) as db:
         return service.count_workers(db, state.settings.heartbeat_timeout_s)
 
 
@@ -114,7 +114,7 @@ def read_metrics(request: Request, at: At) -> Response:
 def count_load(state: State, at: Moment) -> service.Load | None:
     """Count the load in the database; None if that can't be reached."""
     try:
-        with reading(state.engine, None) as db:
+        with read_db(state.engine, None) as db:
             return service.count_load(db, state.settings.heartbeat_timeout_s, at)
     except SQLAlchemyError:
         LOGGER.exception("metrics.failed")

@@ -11,7 +11,7 @@ from askless.app.documents.http import outcomes as told
 from askless.app.documents.http import sessions as schemas
 from askless.app.documents.http.terms import TermsRequest
 from askless.app.documents.words import SessionState
-from askless.app.http.plumbing.contract import problems
+from askless.app.http.plumbing.contract import problem_docs
 from askless.app.http.plumbing.deps import (
     After,
     At,
@@ -23,11 +23,16 @@ from askless.app.http.plumbing.deps import (
     Loaded,
     LogFields,
     ReadDb,
-    moment_of,
+    make_moment,
     require_distinct,
 )
 from askless.app.http.plumbing.retries import RetriedRoute
-from askless.app.http.plumbing.tags import IfMatch, IfNoneMatch, is_seen, read_versions
+from askless.app.http.plumbing.tags import (
+    IfMatch,
+    IfNoneMatch,
+    has_version,
+    read_versions,
+)
 from askless.app.records import SessionFilter
 from askless.app.service import sessions as service
 from askless.app.service.sessions import answering, checks, lists, outcomes
@@ -44,7 +49,7 @@ async def get_call(id: str, request: Request) -> SessionCall:
     # What is no id may be anything, a patient's name too.
     if SESSION_ID.fullmatch(id):
         request.scope["log_fields"]["session"] = id
-    return SessionCall(id, request.app.state.loaded, moment_of(request))
+    return SessionCall(id, request.app.state.loaded, make_moment(request))
 
 
 Call = Annotated[SessionCall, Depends(get_call)]
@@ -60,7 +65,9 @@ async def get_change(
 Change = Annotated[SessionCall, Depends(get_change)]
 
 
-def show(view: schemas.Session, fields: dict[str, Any], status: int = 200) -> Response:
+def respond_with_session(
+    view: schemas.Session, fields: dict[str, Any], status: int = 200
+) -> Response:
     """Return a session as the response; add its fields to the log.
 
     Written here, in the route's thread: FastAPI would go to another one to check it.
@@ -82,22 +89,22 @@ def show(view: schemas.Session, fields: dict[str, Any], status: int = 200) -> Re
     "",
     status_code=CREATED,
     response_model=schemas.Session,
-    openapi_extra=problems("not-found", "limit-reached"),
+    openapi_extra=problem_docs("not-found", "limit-reached"),
     operation_id="start_session",
     summary="Start a session",
 )
-async def start(
+async def start_session(
     body: schemas.PredictRequest, change: JsonChanges, loaded: Loaded, at: At
 ) -> Response:
     """Open a session. Nothing is charged until an answer comes."""
     return await change(
         lambda db: service.start(db, loaded, body, at),
-        lambda opened: show(opened.view, change.fields, CREATED),
+        lambda opened: respond_with_session(opened.view, change.fields, CREATED),
     )
 
 
 @router.get("", operation_id="list_sessions", summary="List sessions, newest first")
-def page(
+def list_sessions(
     db: ReadDb,
     at: At,
     state: SessionState | None = None,
@@ -117,13 +124,13 @@ def page(
     operation_id="get_session",
     summary="Show a session",
 )
-def get(
+def get_session(
     db: ReadDb, call: Call, fields: LogFields, if_none_match: IfNoneMatch = None
 ) -> Response:
     """Show a session; 304 where `If-None-Match` names its version."""
     view = service.get(db, call)
-    response = show(view, fields)
-    if is_seen(str(view.version), if_none_match):
+    response = respond_with_session(view, fields)
+    if has_version(str(view.version), if_none_match):
         return Response(status_code=304, headers={"ETag": response.headers["ETag"]})
     return response
 
@@ -131,7 +138,7 @@ def get(
 @router.patch(
     "/{id}",
     response_model=schemas.Session,
-    openapi_extra=problems("session-closed"),
+    openapi_extra=problem_docs("session-closed"),
     operation_id="change_session",
     summary="Change the budget or the aim",
 )
@@ -141,18 +148,18 @@ async def change_terms(
     """Change the budget, never below what is spent, or what sessions are to reach."""
     return await change(
         lambda db: service.change_terms(db, call, body),
-        lambda opened: show(opened.view, change.fields),
+        lambda opened: respond_with_session(opened.view, change.fields),
     )
 
 
 @router.post(
     "/{id}/answers",
     response_model=schemas.Session,
-    openapi_extra=problems("over-budget", "useless-answer", "session-closed"),
+    openapi_extra=problem_docs("over-budget", "useless-answer", "session-closed"),
     operation_id="answer_session",
     summary="Give answers",
 )
-async def answer(
+async def answer_session(
     body: schemas.AnswersRequest, change: JsonChanges, call: Change
 ) -> Response:
     """Take all answers or none; charges in list order.
@@ -165,7 +172,7 @@ async def answer(
         opened, charged = done
         facts = {"features": len(body.answers), "charged": from_micros(charged)}
         change.fields.update(facts)
-        return show(opened.view, change.fields)
+        return respond_with_session(opened.view, change.fields)
 
     return await change(lambda db: answering.answer(db, call, body), tell)
 
@@ -173,11 +180,13 @@ async def answer(
 @router.post(
     "/{id}/answers/check",
     dependencies=[TakesJson],
-    openapi_extra=problems("over-budget", "useless-answer", "session-closed"),
+    openapi_extra=problem_docs("over-budget", "useless-answer", "session-closed"),
     operation_id="check_answers",
     summary="Try answers without giving them",
 )
-def check(body: schemas.AnswersRequest, db: ReadDb, call: Call) -> doubts.AnswersCheck:
+def check_answers(
+    body: schemas.AnswersRequest, db: ReadDb, call: Call
+) -> doubts.AnswersCheck:
     """What these answers would charge, and what is odd about them. Changes nothing.
 
     Answers that would be refused are refused here too.
@@ -191,18 +200,18 @@ def check(body: schemas.AnswersRequest, db: ReadDb, call: Call) -> doubts.Answer
     operation_id="stop_session",
     summary="Stop a session",
 )
-async def stop(change: Changes, call: Change) -> Response:
+async def stop_session(change: Changes, call: Change) -> Response:
     """End a session; results that were ordered may still come in."""
     return await change(
         lambda db: service.stop(db, call),
-        lambda opened: show(opened.view, change.fields),
+        lambda opened: respond_with_session(opened.view, change.fields),
     )
 
 
 @router.put(
     "/{id}/outcome",
     dependencies=[TakesJson],
-    openapi_extra=problems("session-closed"),
+    openapi_extra=problem_docs("session-closed"),
     operation_id="put_outcome",
     summary="Tell what came of the case",
 )
@@ -212,7 +221,7 @@ def put_outcome(body: told.OutcomeRequest, db: Db, call: Call) -> told.SessionOu
     It is kept with what the session predicts at that moment, and counts in
     `GET /models/{id}/monitor`. The same again changes nothing.
     """
-    return outcomes.put(db, call, body.label)
+    return outcomes.store_outcome(db, call, body.label)
 
 
 @router.get(
@@ -229,6 +238,6 @@ def get_outcome(db: ReadDb, call: Call) -> told.SessionOutcome:
     operation_id="erase_session",
     summary="Erase a session's answers",
 )
-def erase(db: ErasingDb, call: Change) -> None:
+def erase_session(db: ErasingDb, call: Change) -> None:
     """Close a session and erase its answers; the ledger keeps the amounts."""
     service.erase(db, call)

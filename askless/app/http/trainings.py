@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from askless.app.documents.http import trainings as schemas
 from askless.app.documents.spec.spec import SpecDocument
 from askless.app.documents.text import parse_spec
-from askless.app.http.plumbing.contract import problems
+from askless.app.http.plumbing.contract import problem_docs
 from askless.app.http.plumbing.deps import Db, Now, ReplaysEarly, Uploads
 from askless.app.http.plumbing.job_routes import add_job_routes
 from askless.app.http.plumbing.orders import (
@@ -36,7 +36,7 @@ ValidateOnly = Annotated[bool, Query(description="Check everything, store nothin
 Outcome = service.Order | schemas.Verdict
 
 
-async def prepare(
+async def prepare_training(
     sent: Annotated[TableOrder, Depends(read_order("spec"))],
     desk: Desk,
     validate_only: ValidateOnly = False,
@@ -48,14 +48,20 @@ async def prepare(
         tables: list[NamedSource], is_wanted: IsWanted
     ) -> tuple[Outcome, Any]:
         check_order = partial(service.check_joined, desk.reader, raw, tables, is_wanted)
-        return (service.validate(check_order), None) if validate_only else check_order()
+        return (
+            (service.list_errors(check_order), None) if validate_only else check_order()
+        )
 
     if sent.upload is None and "datasets" in raw:
         return await desk.read_several(raw, check_several)
 
     def check(stream: TableSource, is_wanted: IsWanted) -> tuple[Outcome, Any]:
-        check_order = partial(service.check, desk.reader, raw, stream, is_wanted)
-        return (service.validate(check_order), None) if validate_only else check_order()
+        check_order = partial(
+            service.check_training, desk.reader, raw, stream, is_wanted
+        )
+        return (
+            (service.list_errors(check_order), None) if validate_only else check_order()
+        )
 
     return await desk.read(sent, raw, check)
 
@@ -66,13 +72,13 @@ async def prepare(
     dependencies=[ReplaysEarly],
     responses=STARTED,
     openapi_extra=order_body("spec", "SpecDocument", "TrainingOrder")
-    | problems("not-found", "limit-reached", "conflict"),
+    | problem_docs("not-found", "limit-reached", "conflict"),
     response_model=schemas.StartedTraining,
     operation_id="start_training",
     summary="Train a model",
 )
 def start_training(
-    prepared: Annotated[Prepared[Outcome], Depends(prepare)],
+    prepared: Annotated[Prepared[Outcome], Depends(prepare_training)],
     db: Db,
     blobs: Uploads,
     now: Now,
@@ -90,7 +96,7 @@ def start_training(
     dataset_id = prepared.store(db, blobs, now)
     training = service.start(db, order, dataset_id, now)
     response.headers["Location"] = f"/train/{training.id}"
-    meaning = service.foretell_name(db, training.name)
+    meaning = service.explain_name(db, training.name)
     return schemas.StartedTraining.of(training, name_will_mean=meaning)
 
 

@@ -7,10 +7,10 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
 
-from askless.app.pages.plumbing.assets import ROOT, assets
+from askless.app.pages.plumbing.assets import ROOT, load_assets
 from askless.app.pages.plumbing.callers import PATH
 from askless.app.pages.plumbing.errors import prefers_pages
-from askless.app.pages.plumbing.frame import render, see_other
+from askless.app.pages.plumbing.frame import redirect, render
 from askless.app.problems import KINDS
 
 router = APIRouter(include_in_schema=False)
@@ -30,10 +30,10 @@ def mount_assets(app: FastAPI) -> None:
 
 
 @router.get("/")
-def index(request: Request) -> Response:
+def show_index(request: Request) -> Response:
     """Redirect a browser to the pages; other clients get the list of addresses."""
     if prefers_pages(request.headers.get("accept", "")):
-        response: Response = see_other(PATH)
+        response: Response = redirect(PATH)
     else:
         response = render(request, "index.html")
     response.headers["Vary"] = "Accept"
@@ -43,15 +43,17 @@ def index(request: Request) -> Response:
 @router.get(ROOT + "/{name}")
 def serve(name: str) -> Response:
     """Return a static file, cached for good: a changed file has another address."""
-    for asset in assets().values():
+    for asset in load_assets().values():
         if asset.address == f"{ROOT}/{name}":
-            kept = {"Cache-Control": "public, max-age=31536000, immutable"}
-            return Response(asset.content, headers=kept, media_type=asset.media_type)
+            cache_headers = {"Cache-Control": "public, max-age=31536000, immutable"}
+            return Response(
+                asset.content, headers=cache_headers, media_type=asset.media_type
+            )
     raise HTTPException(404)
 
 
 @router.get("/docs", response_class=HTMLResponse)
-def docs() -> HTMLResponse:
+def show_docs() -> HTMLResponse:
     page = get_swagger_ui_html(
         openapi_url="/openapi.json",
         title="Askless: the API",
@@ -64,12 +66,12 @@ def docs() -> HTMLResponse:
 
 
 @router.get("/problems", response_class=HTMLResponse)
-def problems(request: Request) -> HTMLResponse:
+def list_problems(request: Request) -> HTMLResponse:
     return render(request, "problems.html", kinds=KINDS)
 
 
 @router.get("/problems/{kind}", response_class=HTMLResponse)
-def problem(request: Request, kind: str) -> HTMLResponse:
+def show_problem(request: Request, kind: str) -> HTMLResponse:
     if kind not in KINDS:
         raise HTTPException(404)
     entry = KINDS[kind]

@@ -15,11 +15,11 @@ from askless.app.service import models
 from askless.app.service.jobs import trainings
 from askless.app.service.sessions import lists
 from askless.app.service.sessions.played import Patients, PlayedCase, find_patients
-from askless.app.words.case_words import answer_words
-from askless.app.words.charts.charts import NamedCurve, curve_chart
-from askless.app.words.charts.svg import stand_alone
+from askless.app.words.case_words import answer_text
+from askless.app.words.charts.charts import NamedCurve, draw_curves
+from askless.app.words.charts.svg import to_standalone
 from askless.app.words.own_questions import RULE, describe_own_questions
-from askless.app.words.savings import find_half
+from askless.app.words.savings import half_spend_place
 from askless.app.words.stops import describe_stop, to_sentence
 from askless.app.words.trust import describe_aim
 from askless.app.words.wording import money, percent
@@ -91,22 +91,22 @@ def describe_patient(case: PlayedCase) -> PatientCard:
     return PatientCard(
         session,
         len(case.questions),
-        name_event(session, displays),
-        list_rows(session, model),
+        event_of_steps(session, displays),
+        list_answer_rows(session, model),
         to_sentence(describe_stop(model.ensemble, case.advised)),
         displays[case.outcome.label],
         case.is_right,
     )
 
 
-def name_event(session: Session, displays: dict[str, str]) -> str:
+def event_of_steps(session: Session, displays: dict[str, str]) -> str:
     """Return the class whose chance the steps of a session have."""
     assert session.prediction is not None, "its answers were erased"
     steps = session.prediction.steps
     return displays[steps[0].label] if steps else session.prediction.display
 
 
-def list_rows(session: Session, model: Model) -> tuple[AnswerRow, ...]:
+def list_answer_rows(session: Session, model: Model) -> tuple[AnswerRow, ...]:
     """Return the answers in the order in which they came."""
     assert session.prediction is not None, "its answers were erased"
     catalogue = model.ensemble.catalogue
@@ -115,7 +115,7 @@ def list_rows(session: Session, model: Model) -> tuple[AnswerRow, ...]:
     for step in session.prediction.steps:
         feature = catalogue.features[catalogue.feature_idxs[step.feature]]
         answer = given[step.feature]
-        words = answer_words(feature, answer)
+        words = answer_text(feature, answer)
         rows.append(AnswerRow(feature.title, words, answer.charged, step.after))
     return tuple(rows)
 
@@ -140,7 +140,7 @@ class CardWords(NamedTuple):
 
 
 @router.get("")
-def home(
+def show_home(
     request: Request, db: ReadDb, at: At, loaded: Loaded, caller: Called
 ) -> HTMLResponse:
     """Show models, sessions and trainings that the caller may see."""
@@ -161,7 +161,7 @@ def home(
     # The model whose cases differ comes before one that asks all the same.
     first = None if patients is None else patients.first.session.model_id
     listed = sorted(heads.items, key=lambda head: head.id != first)
-    shown = {head.id: models.find(db, loaded, head.id) for head in listed}
+    shown = {head.id: models.load(db, loaded, head.id) for head in listed}
     return render(
         request,
         "home.html",
@@ -194,7 +194,7 @@ def describe_errors(model: Model) -> str:
     curve, unit = model.curve, model.ensemble.catalogue.cost_unit
     assert curve is not None
     full = f"{percent(curve.errors_calibrated[-1])} at full cost"
-    half = find_half(curve)
+    half = half_spend_place(curve)
     # A mean is rounded to the cent.
     spend = money(round(curve.mean_spends[-1], -4), unit)
     if half is None or curve.mean_spends[-1] <= 0:
@@ -217,9 +217,9 @@ def describe_curve(model: Model) -> str:
 
 
 @router.get("/models/{id}/curve.svg", dependencies=[needs("models")])
-def curve(id: str, db: ReadDb, loaded: Loaded) -> Response:
+def draw_curve(id: str, db: ReadDb, loaded: Loaded) -> Response:
     """Return a model's curve as a small picture; a model never changes."""
-    model = models.find(db, loaded, id)
+    model = models.load(db, loaded, id)
     if model.curve is None:
         raise HTTPException(404)
     headers = {
@@ -228,6 +228,6 @@ def curve(id: str, db: ReadDb, loaded: Loaded) -> Response:
         "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
     }
     curves = [NamedCurve(model.name, model.curve)]
-    chart = curve_chart(curves, model.ensemble.catalogue.cost_unit, THUMBNAIL)
-    picture = stand_alone(chart, INK)
+    chart = draw_curves(curves, model.ensemble.catalogue.cost_unit, THUMBNAIL)
+    picture = to_standalone(chart, INK)
     return Response(picture, headers=headers, media_type="image/svg+xml")

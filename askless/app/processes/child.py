@@ -76,7 +76,7 @@ class Child:
         """Start a process that calls `run(channel, *arguments)` and then ends."""
         ours, theirs = context.Pipe()
         process = context.Process(
-            target=be_child, args=(run, theirs, *arguments), daemon=not has_children
+            target=run_as_child, args=(run, theirs, *arguments), daemon=not has_children
         )
         # With the child's end closed here, its death is the end of the channel.
         with theirs:
@@ -105,10 +105,7 @@ class Child:
             send_handle(self.channel, file.fileno(), self.pid)
 
     def receive(self) -> Any:
-        """Wait for the next message and return it; raise it if it is an exception.
-
-        Raises ChildLostError if the child has died.
-        """
+        """Return the next message or raise it; raise ChildLostError after death."""
         try:
             message = self.channel.recv()
         except (EOFError, OSError):
@@ -132,18 +129,18 @@ class Child:
         self.channel.close()
 
 
-def forkserver(function: Callable[..., Any]) -> ForkServerContext:
+def fork_context(function: Callable[..., Any]) -> ForkServerContext:
     """Return the context whose server process forks children.
 
     That process has imported the module of `function`. It is started with the first
-    child, and stays; see also `preload`.
+    child, and stays; see also `set_preloaded`.
     """
     if not PRELOADED:
         FORKSERVER.set_forkserver_preload([function.__module__, LAST])
     return FORKSERVER
 
 
-def preload(*modules: str) -> None:
+def set_preloaded(*modules: str) -> None:
     """Have these modules imported before the first child is forked.
 
     For a parent whose children run functions of several modules. It is called by the
@@ -153,7 +150,9 @@ def preload(*modules: str) -> None:
     FORKSERVER.set_forkserver_preload([*PRELOADED, LAST])
 
 
-def be_child(run: Callable[..., None], channel: Connection, *arguments: Any) -> None:
+def run_as_child(
+    run: Callable[..., None], channel: Connection, *arguments: Any
+) -> None:
     """Run a function in the child process, and end with the parent."""
     # A terminal sends Ctrl+C to all its processes; the parent decides what follows.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

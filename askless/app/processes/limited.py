@@ -22,8 +22,8 @@ from multiprocessing.reduction import recv_handle
 from typing import IO, Any
 
 from askless.app.errors import UnwantedError
-from askless.app.processes.child import Child, ChildLostError, forkserver
-from askless.app.processes.memory import be_killed_first, limited_memory
+from askless.app.processes.child import Child, ChildLostError, fork_context
+from askless.app.processes.memory import limit_memory, raise_kill_priority
 from askless.core.errors import CoreError, Refusal, RefusedError
 
 # pyarrow's own pool reserves memory in large pieces, which would count as taken. For
@@ -54,18 +54,18 @@ class ChildLimits:
     noun: str = "table"
 
     def explain(self, lost: ChildLostError) -> CoreError:
-        """Return what the death of a child means: which limit it passed, if any."""
+        """Return the error that explains a child's death, such as a limit passed."""
         if lost.is_out_of_time:
-            return self.refuse_time()
-        return self.refuse_memory() if lost.is_out_of_memory else lost
+            return self.time_error()
+        return self.memory_error() if lost.is_out_of_memory else lost
 
-    def refuse_memory(self) -> RefusedError:
+    def memory_error(self) -> RefusedError:
         """Return the refusal of what takes too much memory."""
         most = self.memory_bytes / 1e6
         rule = f"reading and checking it must take at most {most:,.0f} MB of memory"
         return RefusedError([Refusal(self.noun, rule)])
 
-    def refuse_time(self) -> RefusedError:
+    def time_error(self) -> RefusedError:
         """Return the refusal of what takes too long."""
         rule = f"reading and checking it must take at most {self.timeout_s:g} seconds"
         return RefusedError([Refusal(self.noun, rule)])
@@ -92,7 +92,7 @@ def run_limited(
     with open_as_os_file(source) as file:
         with ONE_THREAD:
             child = Child.start(
-                *(forkserver(function), run_function),
+                *(fork_context(function), run_function),
                 *(limits, function, arguments),
                 memory_signals=MEMORY_SIGNALS,
             )
@@ -120,7 +120,7 @@ def wait_for_result(
         if not is_wanted():
             raise UnwantedError
         if time.monotonic() > deadline:
-            raise limits.refuse_time()
+            raise limits.time_error()
 
 
 @contextmanager
@@ -158,14 +158,14 @@ def run_function(
     try:
         with (
             os.fdopen(recv_handle(channel), "rb") as file,
-            limited_memory(limits.memory_bytes),
+            limit_memory(limits.memory_bytes),
         ):
             file.seek(0)
             result = function(file, *arguments)
     except RefusedError as error:
         result = error
     except MemoryError:
-        result = limits.refuse_memory()
+        result = limits.memory_error()
     except Exception as error:  # Outermost: a message could repeat a user's value.
         places = "".join(traceback.format_tb(error.__traceback__))
         result = ChildLostError(f"{type(error).__name__}\n{places}")
@@ -181,4 +181,4 @@ def limit_process(timeout_s: float) -> None:
     # CSV of 1,000 columns and 3.5 MB.
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, LARGE_PIECE)
-    be_killed_first(1000)
+    raise_kill_priority(1000)

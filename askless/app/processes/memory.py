@@ -44,20 +44,20 @@ def available_bytes(
             limits.append(max(0, int(text) - int(current.read_text())))
     most_addresses = process_limit or resource.getrlimit(resource.RLIMIT_AS)[0]
     if process_pages.is_file() and most_addresses != resource.RLIM_INFINITY:
-        taken = int(process_pages.read_text().split()[0]) * resource.getpagesize()
-        limits.append(max(0, most_addresses - taken))
+        used = int(process_pages.read_text().split()[0]) * resource.getpagesize()
+        limits.append(max(0, most_addresses - used))
     return min(limits, default=None)
 
 
 @contextmanager
-def limited_memory(n_bytes: int | None) -> Iterator[None]:
+def limit_memory(n_bytes: int | None) -> Iterator[None]:
     """Limit the bytes that the block may take, on Linux alone; None: no limit."""
     if n_bytes is None or not PROCESS_PAGES.is_file():
         yield
         return
     before = soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    taken = int(PROCESS_PAGES.read_text().split()[5]) * resource.getpagesize()
-    most = taken + n_bytes
+    used = int(PROCESS_PAGES.read_text().split()[5]) * resource.getpagesize()
+    most = used + n_bytes
     if soft != resource.RLIM_INFINITY:
         most = min(most, soft)
     resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
@@ -77,7 +77,7 @@ def is_memory_short(error: Exception) -> bool:
     return is_short or isinstance(error.__context__, MemoryError)
 
 
-def be_killed_first(score: int) -> None:
+def raise_kill_priority(score: int) -> None:
     """Have the system kill this process before others of a lower score, up to 1,000."""
     with suppress(OSError):
         OOM_SCORE.write_text(str(score))

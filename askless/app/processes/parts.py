@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from multiprocessing.connection import Connection, wait
 
-from askless.app.processes.child import Child, ChildLostError, forkserver
+from askless.app.processes.child import Child, ChildLostError, fork_context
 from askless.app.processes.memory import available_bytes
 from askless.core import kernels
 from askless.core.codes.binned_table import BinnedTable
@@ -18,8 +18,8 @@ from askless.core.pipeline.parts import (
     PartJob,
     RunningParts,
     RunParts,
-    run_job,
     run_one_by_one,
+    run_part_job,
 )
 from askless.core.pipeline.progress import Progress
 from askless.core.pipeline.spec import TrainingSpec
@@ -62,10 +62,7 @@ class PartProcesses:
     _finished: dict[int, FinishedPart] = field(default_factory=dict)
 
     def __call__(self, jobs: Iterable[PartJob]) -> RunningParts:
-        """Run jobs; however that ends, no process is left.
-
-        Returns the results in the order of the parts.
-        """
+        """Run jobs; return results in the order of parts, and end all processes."""
         left = iter(jobs)
         try:
             for job in islice(left, self.n_processes):
@@ -79,7 +76,7 @@ class PartProcesses:
     def _start_process(self) -> PartProcess:
         """Start a process with its share of the cores."""
         n_threads = kernels.count_threads() // self.n_processes
-        child = Child.start(forkserver(serve_jobs), serve_jobs, n_threads)
+        child = Child.start(fork_context(serve_jobs), serve_jobs, n_threads)
         self._processes.append(PartProcess(child))
         return self._processes[-1]
 
@@ -146,7 +143,7 @@ class PartProcesses:
 def choose_runner(
     table: BinnedTable, spec: TrainingSpec, n_processes: int | None = None
 ) -> RunParts:
-    """Return what runs the parts of a training; None: in as many processes as pay.
+    """Return the runner of a training's parts; `n_processes` None: as many as pay.
 
     Boosting uses all cores by itself; choosing and fitting panels takes long and uses
     hardly more than one. Rows that are elsewhere serve one part at a time.
@@ -184,13 +181,13 @@ def serve_jobs(channel: Connection, n_threads: int) -> None:
     kernels.use_threads(n_threads)
     with suppress(EOFError, OSError):
         while True:
-            run_one(channel, channel.recv())
+            run_and_report(channel, channel.recv())
 
 
-def run_one(channel: Connection, job: PartJob) -> None:
+def run_and_report(channel: Connection, job: PartJob) -> None:
     """Run a job; send its progress, then its result or what it raised."""
     try:
-        running = run_job(job)
+        running = run_part_job(job)
         while True:
             channel.send(next(running))
     except StopIteration as end:

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-from askless.app.processes.child import ChildLostError, end_with_parent, forkserver
+from askless.app.processes.child import ChildLostError, end_with_parent, fork_context
 
 Block = TypeVar("Block")
 Result = TypeVar("Result")
@@ -24,7 +24,7 @@ KILLED = (
 )
 
 
-def work_through(
+def map_in_processes(
     work: Callable[[Block], Iterator[Result]], blocks: Iterable[Block], n_processes: int
 ) -> Iterator[Result]:
     """Yield the results of `work` for each block, in the order of the blocks.
@@ -36,11 +36,11 @@ def work_through(
         for block in blocks:
             yield from work(block)
         return
-    pool = ProcessPoolExecutor(n_processes, forkserver(work), end_with_parent)
+    pool = ProcessPoolExecutor(n_processes, fork_context(work), end_with_parent)
     waiting: deque[Future[list[Result]]] = deque()
     try:
         for block in blocks:
-            waiting.append(pool.submit(collect, work, block))
+            waiting.append(pool.submit(collect_results, work, block))
             if len(waiting) >= N_AHEAD * n_processes:
                 yield from waiting.popleft().result()
         while waiting:
@@ -51,6 +51,8 @@ def work_through(
         pool.shutdown(cancel_futures=True)
 
 
-def collect(work: Callable[[Block], Iterator[Result]], block: Block) -> list[Result]:
+def collect_results(
+    work: Callable[[Block], Iterator[Result]], block: Block
+) -> list[Result]:
     """Return all results of `work` for a block; runs in a process of the pool."""
     return list(work(block))

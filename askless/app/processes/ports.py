@@ -13,7 +13,7 @@ HOST, USUAL = "127.0.0.1", 8000
 N_NEXT = 100
 
 
-def listen(host: str, port: int) -> socket.socket:
+def bind_port(host: str, port: int) -> socket.socket:
     """Bind a port before anything is started: a taken one is noticed at once."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With the protocol named, asyncio sends small answers without delay.
@@ -28,34 +28,34 @@ def listen(host: str, port: int) -> socket.socket:
     return bound
 
 
-def listen_at_free(host: str) -> socket.socket:
+def bind_free_port(host: str) -> socket.socket:
     """Bind the usual port; where it is taken, the next free one."""
     for port in range(USUAL, USUAL + N_NEXT):
         try:
-            return listen(host, port)
+            return bind_port(host, port)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise
-    return listen(host, 0)
+    return bind_port(host, 0)
 
 
-def say_taken(port: int) -> str:
+def port_taken(port: int) -> str:
     return f"Port {USUAL} is taken: it is {port} instead."
 
 
-def check(text: str) -> int:
+def check_port(text: str) -> int:
     """Return the exit code of looking for a port; "" means any."""
     if not text:
-        with listen_at_free(HOST) as bound:
+        with bind_free_port(HOST) as bound:
             port = bound.getsockname()[1]
         if port != USUAL:
-            sys.stdout.write(f"{say_taken(port)}\n")
+            sys.stdout.write(f"{port_taken(port)}\n")
         return 0
     if not text.isdigit() or int(text) > 65535:
         sys.stderr.write(f"PORT must be a number from 0 to 65535, not {text}.\n")
         return 2
     try:
-        listen(HOST, int(text)).close()
+        bind_port(HOST, int(text)).close()
     except OSError as error:
         reason = f"Port {text} can't be used ({error.strerror})"
         sys.stderr.write(f"{reason}: name another, such as PORT=9000.\n")
@@ -64,4 +64,4 @@ def check(text: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(check(sys.argv[1] if len(sys.argv) > 1 else ""))
+    sys.exit(check_port(sys.argv[1] if len(sys.argv) > 1 else ""))

@@ -27,7 +27,7 @@ from askless.app.uploads.joined import NamedSource as NamedSource
 from askless.app.uploads.parsing import ReferredTable, TableFacts, TableReader
 from askless.app.uploads.parsing import TableSource as TableSource
 
-get, page, named_blobs = datasets.get, datasets.page, datasets.named_blobs
+get, page, named_blobs = datasets.get, datasets.page, datasets.select_named_blobs
 DEFAULT_NAME = "dataset"
 
 
@@ -48,13 +48,15 @@ class Link:
     table: ReferredTable
 
 
-def refer(reader: TableReader, url: str, name: str | None, is_wanted: IsWanted) -> Link:
+def link_table(
+    reader: TableReader, url: str, name: str | None, is_wanted: IsWanted
+) -> Link:
     """Read the footers of a table in place; refuse what is no table; store nothing."""
     table = reader.refer(url, is_wanted)
     return Link(clean_name(name or url.rstrip("/")), table)
 
 
-def read(
+def read_upload(
     reader: TableReader,
     name: str | None,
     stream: IO[bytes],
@@ -71,10 +73,7 @@ def make_upload(name: str | None, stream: IO[bytes], facts: TableFacts) -> Uploa
 def open_source(
     db: Transaction, blobs: Blobs, dataset_id: str
 ) -> AbstractContextManager[TableSource]:
-    """Open a dataset's blob or its files in place; end the transaction.
-
-    Raises ConflictError if the blob is gone.
-    """
+    """Open a dataset, end the transaction; raise ConflictError if it is gone."""
     dataset = datasets.get(db, dataset_id)
     linked = find_linked_table(db, dataset)
     # On SQLite an open transaction would make every writer wait for the parser.
@@ -122,10 +121,7 @@ def clean_name(name: str) -> str:
 def store(
     db: Transaction, blobs: Blobs, upload: Upload, now: datetime
 ) -> StoredDataset:
-    """Store a table; its blob is written at once, and removed on a rollback.
-
-    Raises RefusedError or LimitError if the table exceeds a limit of the key.
-    """
+    """Store a table and its blob; raise RefusedError or LimitError."""
     limits.check_table(db, upload.facts.n_rows, len(upload.facts.columns))
     limits.check_upload(db, upload.stream.seek(0, SEEK_END))
     dataset_id = datasets.make_id()

@@ -15,7 +15,7 @@ from askless.app.store.database.transactions import Transaction
 from askless.core.errors import Refusal, RefusedError
 
 page, get, find, find_tenant = keys.page, keys.get, keys.find, keys.find_tenant
-retentions, all_tenants = keys.retentions, keys.all_tenants
+retentions, all_tenants = keys.list_retentions, keys.list_tenants
 set_retention = keys.set_retention
 NOUNS = ("datasets", "train", "models", "predict", "ledger", "keys")
 SCOPES = tuple(f"{noun}:{right}" for noun in NOUNS for right in ("read", "write"))
@@ -51,23 +51,20 @@ class MadeKey(NamedTuple):
     token: str
 
 
-def create(db: Transaction, wish: Wish, now: datetime) -> MadeKey:
-    """Make a key of the transaction's tenant.
-
-    Raises RefusedError with every broken rule.
-    """
-    refusals = list(list_refusals(wish, now))
+def create(db: Transaction, request: Wish, now: datetime) -> MadeKey:
+    """Make a key of the transaction's tenant; raise RefusedError."""
+    refusals = list(check_request(request, now))
     if refusals:
         raise RefusedError(refusals)
     secret = secrets.token_urlsafe(32)
     key = StoredKey(
         id=keys.make_id(),
-        name=wish.name.strip(),
-        digest=digest_of(secret),
-        scopes=tuple(scope for scope in SCOPES if scope in wish.scopes),
-        limits=dict(wish.limits),
+        name=request.name.strip(),
+        digest=hash_secret(secret),
+        scopes=tuple(scope for scope in SCOPES if scope in request.scopes),
+        limits=dict(request.limits),
         created_at=now,
-        expires_at=wish.expires_at,
+        expires_at=request.expires_at,
     )
     keys.insert(db, key)
     return MadeKey(key, f"{MARK}_{key.id.partition('_')[2]}_{secret}")
@@ -77,64 +74,61 @@ def is_name(text: str) -> bool:
     return 0 < len(text) <= MAX_NAME and text.isprintable()
 
 
-def list_refusals(wish: Wish, now: datetime) -> list[Refusal]:
+def check_request(request: Wish, now: datetime) -> list[Refusal]:
     refusals = []
-    if not is_name(wish.name.strip()):
+    if not is_name(request.name.strip()):
         refusals.append(Refusal("name", NAME_RULE))
-    if not wish.scopes or not set(wish.scopes) <= set(SCOPES):
+    if not request.scopes or not set(request.scopes) <= set(SCOPES):
         refusals.append(Refusal("scopes", "must be some of " + ", ".join(SCOPES)))
-    if not set(wish.limits) <= set(LIMITS):
+    if not set(request.limits) <= set(LIMITS):
         refusals.append(Refusal("limits", "must be some of " + ", ".join(LIMITS)))
-    if any(most < 1 for most in wish.limits.values()):
+    if any(most < 1 for most in request.limits.values()):
         refusals.append(Refusal("limits", "must be at least 1"))
-    if wish.expires_at is not None and wish.expires_at <= now:
+    if request.expires_at is not None and request.expires_at <= now:
         refusals.append(Refusal("expires_at", "must be in the future"))
     return refusals
 
 
-def create_within(
-    db: Transaction, caller: Caller, wish: Wish, now: datetime
+def create_delegated_key(
+    db: Transaction, caller: Caller, request: Wish, now: datetime
 ) -> MadeKey:
     """Make a key with no more rights than its maker's; else raise ForbiddenError.
 
     It gets the maker's limits and expiry, or lower and earlier ones.
     """
-    refuse_wider(caller, wish.scopes)
+    refuse_wider_scopes(caller, request.scopes)
     if caller.key_id is not None:
         maker = keys.get(db, caller.key_id)
         # A caller is cached for some seconds, but the new key would last.
         if maker.revoked_at is not None:
             raise UnknownKeyError
-        wish = limit_request(wish, maker, caller.limits)
-    return create(db, wish, now)
+        request = limit_request(request, maker, caller.limits)
+    return create(db, request, now)
 
 
-def limit_request(wish: Wish, maker: StoredKey, most: Limits) -> Wish:
+def limit_request(request: Wish, maker: StoredKey, most: Limits) -> Wish:
     """Return a request with the limits and expiry that its maker may grant.
 
     `most` are the maker's limits. A limit that neither names stays unset: the settings
     hold for both.
     """
-    limits = dict(wish.limits)
+    limits = dict(request.limits)
     for name in (limit for limit in LIMITS if limit in limits or limit in maker.limits):
         own = getattr(most, name)
         if own is not None:
             limits[name] = min(own, limits.get(name, own))
-    ends = [end for end in (wish.expires_at, maker.expires_at) if end is not None]
-    return replace(wish, limits=limits, expires_at=min(ends, default=None))
+    ends = [end for end in (request.expires_at, maker.expires_at) if end is not None]
+    return replace(request, limits=limits, expires_at=min(ends, default=None))
 
 
 def get_or_create_tenant(db: Transaction, tenant: str, now: datetime) -> str:
-    """Return the id of the tenant with a name; create it if there is none.
-
-    Raises RefusedError if the name is not allowed.
-    """
+    """Return the id of a tenant by name, created if absent; RefusedError."""
     if not is_name(tenant):
         raise RefusedError([Refusal("--tenant", NAME_RULE)])
     tenant_id = keys.find_tenant(db, tenant)
     if tenant_id is None:
-        made = f"ten_{secrets.token_hex(12)}"
-        tenant_id = keys.insert_tenant(db, made, tenant, now)
+        new_id = f"ten_{secrets.token_hex(12)}"
+        tenant_id = keys.insert_tenant(db, new_id, tenant, now)
     return tenant_id
 
 
@@ -156,10 +150,7 @@ def require_valid(db: Transaction, caller: Caller) -> None:
 
 
 def restore(db: Transaction, key_id: str) -> StoredKey:
-    """Let a person sign in again whose key was revoked.
-
-    Raises RefusedError for a key with a secret, which may be in strange hands.
-    """
+    """Restore a person's revoked key; raise RefusedError for other keys."""
     key = keys.get_locked(db, key_id)
     if key.subject is None:
         rule = "must be a person's; a key with a secret is made anew"
@@ -168,15 +159,15 @@ def restore(db: Transaction, key_id: str) -> StoredKey:
     return keys.get(db, key_id)
 
 
-def revoke_within(
+def revoke_delegated_key(
     db: Transaction, caller: Caller, key_id: str, now: datetime
 ) -> StoredKey:
     """Revoke a key that the caller could have made; else raise ForbiddenError."""
-    refuse_wider(caller, keys.get(db, key_id).scopes)
+    refuse_wider_scopes(caller, keys.get(db, key_id).scopes)
     return revoke(db, key_id, now)
 
 
-def refuse_wider(caller: Caller, scopes: Iterable[str]) -> None:
+def refuse_wider_scopes(caller: Caller, scopes: Iterable[str]) -> None:
     """Raise ForbiddenError for the first scope that the caller does not have."""
     for scope in scopes:
         # `create` refuses unknown scopes, with the list of known ones.
@@ -184,20 +175,20 @@ def refuse_wider(caller: Caller, scopes: Iterable[str]) -> None:
             raise ForbiddenError(scope)
 
 
-def bootstrap(db: Transaction, now: datetime) -> MadeKey | None:
+def make_first_key(db: Transaction, now: datetime) -> MadeKey | None:
     """Make the first key of a database; None if it ever had one."""
     return create(db, Wish("bootstrap"), now) if keys.mark_bootstrapped(db) else None
 
 
-def identify(db: Transaction, token: str) -> StoredKey:
+def identify_key(db: Transaction, token: str) -> StoredKey:
     """Return the key of a token; raise UnknownKeyError if there is none."""
     mark, _, rest = token.partition("_")
     number, _, secret = rest.partition("_")
     if mark != MARK or not number.isalnum() or not number.isascii():
         raise UnknownKeyError
     # A longer number than any is cut, so that the query stays small.
-    key = keys.identify(db, f"{keys.ROWS.prefix}_{number[:32]}")
-    if key is None or not compare_digest(key.digest, digest_of(secret)):
+    key = keys.find_key_of_any_tenant(db, f"{keys.ROWS.prefix}_{number[:32]}")
+    if key is None or not compare_digest(key.digest, hash_secret(secret)):
         raise UnknownKeyError
     return key
 
@@ -211,7 +202,7 @@ def caller_of(key: StoredKey, defaults: Limits, now: datetime) -> Caller:
     return Caller(key.tenant_id, key.id, frozenset(key.scopes), Limits(**most))
 
 
-def validity(key: StoredKey, now: datetime) -> str:
+def describe_validity(key: StoredKey, now: datetime) -> str:
     """Return in words whether a key is valid, and until when."""
     if key.revoked_at is not None:
         return f"revoked on {key.revoked_at:%Y-%m-%d}"
@@ -221,10 +212,10 @@ def validity(key: StoredKey, now: datetime) -> str:
     return f"{word} {key.expires_at:%Y-%m-%d}"
 
 
-def note_use(db: Transaction, key_id: str, now: datetime) -> None:
-    keys.touch(db, key_id, now)
+def record_use(db: Transaction, key_id: str, now: datetime) -> None:
+    keys.record_last_use(db, key_id, now)
 
 
-def digest_of(secret: str) -> str:
+def hash_secret(secret: str) -> str:
     """Return the SHA-256 of a secret; random secrets need no slow hash."""
     return sha256(secret.encode()).hexdigest()

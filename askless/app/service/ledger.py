@@ -34,23 +34,23 @@ COLUMNS = {
 ENTRY_ID = re.compile(r"[A-Za-z0-9_]{1,40}-[1-9][0-9]{0,8}", re.ASCII)
 
 
-def of_session(db: Transaction, session_id: str) -> bodies.LedgerPage:
+def list_of_session(db: Transaction, session_id: str) -> bodies.LedgerPage:
     """Return every entry of a session, oldest first."""
     sessions.get(db, session_id)
-    items = ledger.of_session(db, session_id)
-    sums = ledger.sums(db, LedgerFilter(session_id=session_id))
+    items = ledger.list_of_session(db, session_id)
+    sums = ledger.list_sums(db, LedgerFilter(session_id=session_id))
     return bodies.LedgerPage.of(items=items, next=None, sums=sums)
 
 
-def page(
+def get_page_with_sums(
     db: Transaction, limit: int, after: str | None, filters: LedgerFilter
 ) -> bodies.LedgerPage:
     """Return a page of a filter's entries, newest first, with the sums of all."""
-    rows = entries(db, limit, after, filters)
-    return bodies.LedgerPage.of(rows, sums=ledger.sums(db, filters))
+    rows = get_page(db, limit, after, filters)
+    return bodies.LedgerPage.of(rows, sums=ledger.list_sums(db, filters))
 
 
-def entries(
+def get_page(
     db: Transaction, limit: int, after: str | None, filters: LedgerFilter
 ) -> Page[LedgerEntry]:
     """Return a page of a filter's entries, newest first.
@@ -73,18 +73,18 @@ class Books(NamedTuple):
     by_feature: tuple[LedgerSum, ...]
 
 
-def books(db: Transaction, filters: LedgerFilter) -> Books:
+def sum_books(db: Transaction, filters: LedgerFilter) -> Books:
     """Return sums of a filter's entries; the dearest models and features first.
 
     Without a unit in the filter, details are of the unit with the most entries.
     """
-    sums = ledger.sums(db, filters)
+    sums = ledger.list_sums(db, filters)
     if not sums:
         return Books((), filters.unit or "", (), (), ())
     unit = max(sums, key=lambda total: total.entries).unit
     filters = replace(filters, unit=unit)
     by_day, *others = (
-        ledger.sums_by(db, filters, by) for by in ("day", "model", "feature")
+        ledger.list_sums_by(db, filters, by) for by in ("day", "model", "feature")
     )
     by_model, by_feature = (
         tuple(sorted(other, key=lambda part: -part.net)) for other in others
@@ -111,10 +111,7 @@ def parse_entry_id(text: str) -> tuple[str, int]:
 
 
 def read_entry_id(text: str) -> tuple[str, int]:
-    """Return session and position of an entry that a path names.
-
-    Raises NotFoundError if it is no id of an entry.
-    """
+    """Return an entry's session and position by id; raise NotFoundError."""
     try:
         return parse_entry_id(text)
     except NoPageError:
@@ -132,12 +129,12 @@ def csv_entries(listed: Iterable[LedgerEntry], *, is_raw: bool) -> str:
     """
     mend = str if is_raw else quote_formula
     return write_lines(
-        [mend(cell(getattr(entry, name), name)) for name in COLUMNS.values()]
+        [mend(format_cell(getattr(entry, name), name)) for name in COLUMNS.values()]
         for entry in listed
     )
 
 
-def cell(value: object, name: str) -> str:
+def format_cell(value: object, name: str) -> str:
     if value is None:
         return ""
     if name == "amount":

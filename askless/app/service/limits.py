@@ -14,13 +14,13 @@ from askless.core.pipeline.spec import TrainingSpec
 MAX_CONCURRENT_STARTS = 500
 
 
-def limits_of(db: Transaction) -> Limits:
+def limits_of_key(db: Transaction) -> Limits:
     return Limits() if db.caller is None else db.caller.limits
 
 
 def check_table(db: Transaction, n_rows: int, n_columns: int) -> None:
     """Refuse a table of more rows or columns than the key may send."""
-    limits = limits_of(db)
+    limits = limits_of_key(db)
     refusals = [
         Refusal("table", f"must have at most {limit} {noun}, the limit of this key")
         for noun, count, limit in (
@@ -34,11 +34,8 @@ def check_table(db: Transaction, n_rows: int, n_columns: int) -> None:
 
 
 def check_spec(db: Transaction, spec: TrainingSpec) -> None:
-    """Refuse a spec of more rounds than the key may ask for.
-
-    The default counts too, since a spec may leave rounds out.
-    """
-    most = limits_of(db).rounds
+    """Refuse a spec of more rounds, given or default, than the key may ask for."""
+    most = limits_of_key(db).rounds
     if most is not None and spec.boost.rounds > most:
         rule = f"must be at most {most}, the limit of this key"
         raise RefusedError([Refusal("params.rounds", rule)])
@@ -46,17 +43,14 @@ def check_spec(db: Transaction, spec: TrainingSpec) -> None:
 
 def check_upload(db: Transaction, n_bytes: int) -> None:
     """Refuse an upload that would exceed the key's limit on bytes of all datasets."""
-    most = limits_of(db).dataset_bytes
-    if most is not None and usage.dataset_bytes(db) + n_bytes > most:
+    most = limits_of_key(db).dataset_bytes
+    if most is not None and usage.sum_dataset_bytes(db) + n_bytes > most:
         raise LimitError("dataset_bytes", most)
 
 
 def check_training(db: Transaction) -> None:
-    """Refuse a training if the key has its limit of them in progress.
-
-    Raises LimitError.
-    """
-    most = limits_of(db).trainings
+    """Raise LimitError if the key has its limit of trainings in progress."""
+    most = limits_of_key(db).trainings
     if most is None:
         return
     usage.lock_limit(db, "trainings")
@@ -65,16 +59,13 @@ def check_training(db: Transaction) -> None:
 
 
 def check_session(db: Transaction, at: Moment) -> None:
-    """Refuse a session if the key has its limit of them open or waiting.
-
-    Call it in the transaction that stores the session. Raises LimitError.
-    """
-    most = limits_of(db).sessions
+    """Raise LimitError if the key has its limit of open sessions."""
+    most = limits_of_key(db).sessions
     if most is None:
         return
     # Far below the limit, callers need not wait for each other.
-    near = most - MAX_CONCURRENT_STARTS
-    if near > 0 and not usage.has_unclosed_sessions(db, near):
+    threshold = most - MAX_CONCURRENT_STARTS
+    if threshold > 0 and not usage.has_unclosed_sessions(db, threshold):
         return
     usage.lock_limit(db, "sessions")
     if usage.has_unclosed_sessions(db, most) and usage.has_unexpired_sessions(

@@ -11,7 +11,7 @@ from askless.app.documents.files import model_text, read_model
 from askless.app.documents.http import models as bodies
 from askless.app.documents.text import parse_json
 from askless.app.errors import ConflictError, NotFoundError
-from askless.app.processes.child import preload
+from askless.app.processes.child import set_preloaded
 from askless.app.processes.limited import (
     ChildLimits,
     IsWanted,
@@ -41,10 +41,11 @@ from askless.core.session.state import Answer, Spend, StopRule
 page = models.page
 # A model with its document, MODEL.json.
 export = models.get
-get_head, find_maker, versions = models.get_head, models.find_maker, models.versions
+get_head, versions = models.get_head, models.list_versions
+find_maker = models.find_maker_name
 find_head = models.find_head
 lock_name = models.lock_name
-titles = models.titles
+titles = models.map_titles
 MAX_MICROS = MAX_UNITS * MICROS_PER_UNIT
 MODEL_START = re.compile(rb'\s*\{\s*"')
 # More questions of one case would take too long where features are many.
@@ -82,20 +83,20 @@ def get(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Model:
     )
 
 
-def find(db: Transaction, loaded: LoadedModels, model_id: str) -> Model:
+def load(db: Transaction, loaded: LoadedModels, model_id: str) -> Model:
     """Load a model; raise NotFoundError if it is deleted."""
     return loaded.get(db, models.get_head(db, model_id).id)
 
 
-def curve(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Curve:
+def get_curve(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Curve:
     """Return a model's curve; raise NotFoundError if it has none."""
-    model = find(db, loaded, model_id)
+    model = load(db, loaded, model_id)
     if model.curve is None:
         raise NotFoundError("curve")
     return bodies.Curve.of(model.curve, unit=model.ensemble.catalogue.cost_unit)
 
 
-def plan(
+def get_plan(
     db: Transaction,
     loaded: LoadedModels,
     model_id: str,
@@ -103,7 +104,7 @@ def plan(
     spend: Spend,
 ) -> bodies.Plan:
     """Return the purchases in order at a budget in micro-units; None: unlimited."""
-    ensemble = find(db, loaded, model_id).ensemble
+    ensemble = load(db, loaded, model_id).ensemble
     policy = default_policy(ensemble, budget, None, spend)
     features = ensemble.catalogue.features
     purchases, total = [], 0
@@ -163,7 +164,7 @@ def check_model(
 
 def preload_check() -> None:
     """Preload the modules that check a model, so that child processes share them."""
-    preload(check_document.__module__)
+    set_preloaded(check_document.__module__)
 
 
 def check_document(file: IO[bytes]) -> CheckedModel:
@@ -201,10 +202,7 @@ def play_case(ensemble: Ensemble) -> None:
 def import_model(
     db: Transaction, model: CheckedModel, now: datetime, *, as_version: bool
 ) -> ModelHead:
-    """Store a checked model; `as_version` makes it the next version of its name.
-
-    Raises ConflictError if the name is taken and `as_version` is False.
-    """
+    """Store a model, `as_version` of a taken name; else raise ConflictError."""
     models.lock_name(db, model.name)
     if not as_version and is_name_taken(db, model.name):
         detail = "A model has this name. as_version=true adds the next version of it."
@@ -225,9 +223,9 @@ def crown(db: Transaction, model_id: str, now: datetime) -> ModelHead:
     models.crown(db, head.name, head.id)
     challenge = challenges.lock_open(db, head.name)
     if challenge is not None and challenge.champion_id != head.id:
-        is_challenger = challenges.find_challenger(db, challenge) == head.id
+        is_challenger = challenges.challenger_of(db, challenge) == head.id
         decision: Decision = "promoted" if is_challenger else "overtaken"
-        challenges.end(db, challenge, decision, now)
+        challenges.end_challenge(db, challenge, decision, now)
     return models.get_head(db, head.id)
 
 
@@ -284,8 +282,8 @@ def delete(db: Transaction, model_id: str, at: Moment) -> None:
 def end_challenge_of(db: Transaction, head: ModelHead, now: datetime) -> None:
     """End the open challenge whose challenger is deleted."""
     challenge = challenges.lock_open(db, head.name)
-    if challenge is not None and challenges.find_challenger(db, challenge) == head.id:
-        challenges.end(db, challenge, "overtaken", now)
+    if challenge is not None and challenges.challenger_of(db, challenge) == head.id:
+        challenges.end_challenge(db, challenge, "overtaken", now)
 
 
 def check_bounds(model: Model) -> None:

@@ -16,7 +16,7 @@ from askless.app.store.database import migrate as migrations
 from askless.app.store.database.transactions import Transaction
 
 migrate, refuse_other_schema = migrations.migrate, migrations.refuse_other_schema
-record_heartbeat, leave = workers.record_heartbeat, workers.leave
+record_heartbeat, leave = workers.record_heartbeat, workers.delete_worker
 read_clock = clock.read_clock
 READ_ONLY = sa.text(
     "SELECT pg_is_in_recovery() "

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from askless.app.errors import UnknownKeyError
 from askless.app.records import StoredKey
-from askless.app.service.keys import MAX_NAME, SCOPES, digest_of
+from askless.app.service.keys import MAX_NAME, SCOPES, hash_secret
 from askless.app.store import keys
 from askless.app.store.database.transactions import Transaction
 from askless.core.errors import Refusal, RefusedError
@@ -36,7 +36,7 @@ class Person(NamedTuple):
 def find_key(db: Transaction, person: Person) -> StoredKey | None:
     """Return a person's key within the transaction's tenant; None: they have none.
 
-    Raises UnknownKeyError if it was revoked, and RefusedError as `let_in` does.
+    Raises UnknownKeyError if it was revoked, and RefusedError as `renew_key_of` does.
     """
     require_subject(person)
     key = keys.find_person_key(db, person.subject)
@@ -45,17 +45,17 @@ def find_key(db: Transaction, person: Person) -> StoredKey | None:
     return key
 
 
-def let_in(db: Transaction, person: Person, now: datetime) -> StoredKey:
+def renew_key_of(db: Transaction, person: Person, now: datetime) -> StoredKey:
     """Return a person's key with the name and rights that they have now.
 
-    One who comes for the first time gets it. Raises UnknownKeyError if it was revoked,
+    A new person gets a key. Raises UnknownKeyError if it was revoked,
     and RefusedError for a name that no provider may give.
     """
-    wished = make_key(person, now)
-    key = keys.insert_person(db, wished)
+    new_key = make_key(person, now)
+    key = keys.insert_person(db, new_key)
     if key.revoked_at is not None:
         raise UnknownKeyError
-    keys.change(db, key.id, name=wished.name, scopes=wished.scopes, last_used_at=now)
+    keys.change(db, key.id, name=new_key.name, scopes=new_key.scopes, last_used_at=now)
     return keys.get(db, key.id)
 
 
@@ -77,7 +77,7 @@ def make_key(person: Person, now: datetime) -> StoredKey:
         id=keys.make_id(),
         name=(shown or person.sub)[:MAX_NAME],
         # Nobody has a secret with this digest.
-        digest=digest_of(secrets.token_urlsafe(32)),
+        digest=hash_secret(secrets.token_urlsafe(32)),
         scopes=tuple(scope for scope in SCOPES if scope in person.scopes),
         limits={},
         created_at=now,

@@ -13,7 +13,7 @@ from askless.app.store.database.transactions import Transaction
 from askless.core.model.model import Model
 from askless.core.table.columns import Columns
 
-versions = models.versions
+versions = models.list_versions
 
 
 class FoundModel(NamedTuple):
@@ -33,7 +33,7 @@ def find_head(db: Transaction, key: str, version: str | None = None) -> ModelHea
     return head
 
 
-def find(
+def load(
     db: Transaction, loaded: LoadedModels, key: str, version: str | None = None
 ) -> FoundModel:
     """Load a model; the caller's transaction ends if it has to be parsed."""
@@ -42,6 +42,8 @@ def find(
     return FoundModel(head, loaded.get(db, head.id))
 
 
-def predict(model: Model, columns: Columns, order: PredictOrder) -> HeldPredictions:
+def predict_rows(
+    model: Model, columns: Columns, order: PredictOrder
+) -> HeldPredictions:
     """Play each row under the order's budget; raise RefusedError for wrong cells."""
     return predict_held(model, columns, build_predict_order(order, model))

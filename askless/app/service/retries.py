@@ -13,7 +13,7 @@ MISMATCH = "The Idempotency-Key was sent before, with another request."
 forget_before = retries.remove_before
 
 
-def claim(db: Transaction, key: str, digest: str) -> None:
+def claim_request(db: Transaction, key: str, digest: str) -> None:
     """Claim a request that was not answered yet, and is not being answered.
 
     Raises ReplayedError with the answer, InProgressError, or ConflictError if the key
@@ -25,7 +25,7 @@ def claim(db: Transaction, key: str, digest: str) -> None:
 
 
 def raise_if_answered(db: Transaction, key: str, digest: str) -> None:
-    """Raise as `claim` does if the request was answered; only reads."""
+    """Raise as `claim_request` does if the request was answered; only reads."""
     answer = retries.find(db, key)
     if answer is None:
         return
@@ -34,7 +34,7 @@ def raise_if_answered(db: Transaction, key: str, digest: str) -> None:
     raise ReplayedError(answer)
 
 
-def keep(db: Transaction, answer: StoredAnswer) -> None:
+def store_answer(db: Transaction, answer: StoredAnswer) -> None:
     """Store an answer in the transaction of its change.
 
     A request that ended its transaction to parse a model has lost its claim. If another

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from askless.app.errors import UnknownKeyError
 from askless.app.records import StoredKey
-from askless.app.service.keys import digest_of
+from askless.app.service.keys import hash_secret
 from askless.app.store import keys, sign_ins
 from askless.app.store.database.transactions import Transaction
 
@@ -13,22 +13,19 @@ LASTS = timedelta(hours=12)
 
 
 def sign_in(db: Transaction, key_id: str, now: datetime) -> str:
-    """Sign a browser in and return its cookie; remove expired sign-ins.
-
-    Raises UnknownKeyError if the key was revoked meanwhile.
-    """
+    """Sign a browser in; return its cookie, or raise UnknownKeyError."""
     if keys.get_locked(db, key_id).revoked_at is not None:
         raise UnknownKeyError
     sign_ins.remove_before(db, now)
     cookie = secrets.token_urlsafe(32)
-    sign_ins.insert(db, digest_of(cookie), key_id, now, now + LASTS)
+    sign_ins.insert(db, hash_secret(cookie), key_id, now, now + LASTS)
     return cookie
 
 
 def find_signed_in_key(db: Transaction, cookie: str, now: datetime) -> StoredKey:
     """Return the key signed in with a cookie; raise UnknownKeyError if none is."""
-    key_id = sign_ins.find_key(db, digest_of(cookie), now)
-    key = None if key_id is None else keys.identify(db, key_id)
+    key_id = sign_ins.find_key(db, hash_secret(cookie), now)
+    key = None if key_id is None else keys.find_key_of_any_tenant(db, key_id)
     if key is None:
         raise UnknownKeyError
     return key
@@ -36,4 +33,4 @@ def find_signed_in_key(db: Transaction, cookie: str, now: datetime) -> StoredKey
 
 def sign_out(db: Transaction, cookie: str) -> None:
     """Sign a browser out; a second time changes nothing."""
-    sign_ins.remove(db, digest_of(cookie))
+    sign_ins.remove(db, hash_secret(cookie))

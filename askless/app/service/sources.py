@@ -11,7 +11,7 @@ CellSource = str | TableReference
 
 
 def find_cells(db: Transaction, dataset_id: str | None) -> CellSource:
-    """Return where a dataset's cells are; raise BlobGoneError if it was deleted."""
+    """Return the source of a dataset's cells; raise BlobGoneError if it was deleted."""
     dataset = datasets.find(db, dataset_id or "")
     if dataset is None:
         raise BlobGoneError

@@ -14,9 +14,9 @@ from sqlalchemy.exc import ArgumentError
 
 from askless.app.documents.shape import rule_text
 from askless.app.settings.hosts import host_of
-from askless.app.settings.places import place_of
+from askless.app.settings.places import cluster_of_settings
 from askless.app.settings.settings import DoorName, Settings
-from askless.core.errors import Refusal, RefusedError, describe, nearest_hint
+from askless.core.errors import Refusal, RefusedError, nearest_hint, shorten
 
 PREFIX = "ASKLESS_"
 #: Variables that our own tests read.
@@ -54,26 +54,26 @@ ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([^/?#@\s*]+)")
 
 def read_settings() -> Settings:
     """Read and check the settings; RefusedError names all that are wrong at once."""
-    refusals = [*unknown_names()]
+    refusals = [*list_unknown_names()]
     try:
         settings = Settings()
     except ValidationError as error:
-        refusals += (refuse_value(dict(detail)) for detail in error.errors())
+        refusals += (to_refusal(dict(detail)) for detail in error.errors())
     except SettingsError as error:
         named = re.search(r'field "(\w+)"', str(error))
         field = PREFIX + (named[1].upper() if named else "")
         refusals.append(Refusal(field, 'must be JSON, such as ["one", "other"]'))
     else:
-        refusals += [*wrong_places(settings), *wrong_callers(settings)]
-        refusals += [*missing_telemetry(settings), *wrong_cluster(settings)]
-        refusals += [*missing_doors(settings), *wrong_sign_ins(settings)]
-        refusals += wrong_tenants(settings)
+        refusals += [*check_places(settings), *check_callers(settings)]
+        refusals += [*check_telemetry(settings), *check_cluster(settings)]
+        refusals += [*check_doors(settings), *check_sign_ins(settings)]
+        refusals += check_tenants(settings)
     if refusals:
         raise RefusedError(refusals)
     return settings
 
 
-def unknown_names() -> Iterator[Refusal]:
+def list_unknown_names() -> Iterator[Refusal]:
     """Yield refusals of misspelt settings: variables with our prefix and no setting."""
     known = [PREFIX + name.upper() for name in Settings.model_fields]
     for name in sorted(os.environ):
@@ -84,7 +84,7 @@ def unknown_names() -> Iterator[Refusal]:
         yield Refusal(name, f"must be a setting{nearest_hint(word, known)}")
 
 
-def refuse_value(error: dict[str, object]) -> Refusal:
+def to_refusal(error: dict[str, object]) -> Refusal:
     """Return the refusal of a variable for an error of pydantic."""
     place, kind, context = error["loc"], str(error["type"]), error.get("ctx", {})
     assert isinstance(place, tuple)
@@ -93,12 +93,12 @@ def refuse_value(error: dict[str, object]) -> Refusal:
     # A field of a setting in JSON is named, too.
     within = [part for part in place[1:] if isinstance(part, str)]
     field = ".".join([PREFIX + name.upper(), *within])
-    given = "" if name in SECRET else describe(error["input"])
+    given = "" if name in SECRET else shorten(error["input"])
     rule = rule_text(kind, context).removesuffix(" of this request")
     return Refusal(field, rule, given)
 
 
-def wrong_places(settings: Settings) -> Iterator[Refusal]:
+def check_places(settings: Settings) -> Iterator[Refusal]:
     """Yield refusals of URLs and places that can't be used."""
     try:
         dialect = sa.make_url(settings.url).get_backend_name()
@@ -118,7 +118,7 @@ def wrong_places(settings: Settings) -> Iterator[Refusal]:
             break
 
 
-def wrong_callers(settings: Settings) -> Iterator[Refusal]:
+def check_callers(settings: Settings) -> Iterator[Refusal]:
     """Yield refusals of hosts and origins that are none, and of unnamed audiences."""
     for host in settings.hosts:
         # A Host header has an IPv6 address in brackets.
@@ -137,8 +137,8 @@ def wrong_callers(settings: Settings) -> Iterator[Refusal]:
         yield Refusal("ASKLESS_CDS_CLIENTS", rule)
 
 
-def wrong_cluster(settings: Settings) -> Iterator[Refusal]:
-    place = place_of(settings)
+def check_cluster(settings: Settings) -> Iterator[Refusal]:
+    place = cluster_of_settings(settings)
     if place is not None:
         try:
             place.check()
@@ -146,7 +146,7 @@ def wrong_cluster(settings: Settings) -> Iterator[Refusal]:
             yield from error.refusals
 
 
-def missing_telemetry(settings: Settings) -> Iterator[Refusal]:
+def check_telemetry(settings: Settings) -> Iterator[Refusal]:
     """Yield refusals of telemetry without an endpoint or its package."""
     if not settings.telemetry:
         return
@@ -158,7 +158,7 @@ def missing_telemetry(settings: Settings) -> Iterator[Refusal]:
         yield Refusal("ASKLESS_TELEMETRY", rule)
 
 
-def installed_doors() -> list[DoorName]:
+def list_installed_doors() -> list[DoorName]:
     """Return the doors whose packages are installed."""
     return [door for door in get_args(DoorName) if is_installed(door)]
 
@@ -168,7 +168,7 @@ def is_installed(door: DoorName) -> bool:
     return package is None or find_spec(package) is not None
 
 
-def missing_doors(settings: Settings) -> Iterator[Refusal]:
+def check_doors(settings: Settings) -> Iterator[Refusal]:
     """Yield refusals of doors whose packages are not installed."""
     for door in settings.doors:
         if not is_installed(door):
@@ -177,7 +177,7 @@ def missing_doors(settings: Settings) -> Iterator[Refusal]:
             yield Refusal("ASKLESS_DOORS", rule)
 
 
-def wrong_sign_ins(settings: Settings) -> Iterator[Refusal]:
+def check_sign_ins(settings: Settings) -> Iterator[Refusal]:
     """Yield refusals of settings by which nobody could sign in elsewhere."""
     needing = {
         "ASKLESS_OIDC_ISSUER": settings.oidc_issuer is not None,
@@ -203,7 +203,7 @@ def wrong_sign_ins(settings: Settings) -> Iterator[Refusal]:
             yield Refusal("ASKLESS_OIDC_GROUPS", rule)
 
 
-def wrong_tenants(settings: Settings) -> Iterator[Refusal]:
+def check_tenants(settings: Settings) -> Iterator[Refusal]:
     """Yield refusals of settings that name a tenant as none can be called."""
     named: dict[str, Iterable[str]] = {
         "ASKLESS_CDS_CLIENTS": (

@@ -17,7 +17,7 @@ FOLDER, FILE, OTHERS = 0o700, 0o600, 0o077
 
 
 @contextmanager
-def private_files(settings: Settings) -> Iterator[None]:
+def keep_files_private(settings: Settings) -> Iterator[None]:
     """Deny other users access to the files, also to those that the block writes."""
     before = os.umask(OTHERS)
     try:
@@ -28,10 +28,7 @@ def private_files(settings: Settings) -> Iterator[None]:
 
 
 def prepare(settings: Settings) -> None:
-    """Create the folder; deny other users access to files that exist.
-
-    Raises RefusedError if the folder can't be used.
-    """
+    """Create the folder for this user alone; raise RefusedError if unusable."""
     home = settings.home_dir
     # Database and uploads are elsewhere: nothing is written to the folder.
     if not settings.is_embedded and settings.blobs is not None:
@@ -39,18 +36,18 @@ def prepare(settings: Settings) -> None:
     try:
         home.mkdir(mode=FOLDER, parents=True, exist_ok=True)
     except OSError as error:
-        raise unusable(home, error.strerror) from None
+        raise unusable_home_error(home, error.strerror) from None
     if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
-        raise unusable(home, "Permission denied")
-    ours = [*files_of(settings)]
+        raise unusable_home_error(home, "Permission denied")
+    ours = [*list_files(settings)]
     # Another program may use a folder that holds other files.
     if set(home.iterdir()) <= {*ours, home / UPLOADS}:
         ours.append(home)
     for path in ours:
-        close(path)
+        make_private(path)
 
 
-def local_folders(settings: Settings) -> list[Path]:
+def list_local_folders(settings: Settings) -> list[Path]:
     """Return the local folders that the service writes to."""
     url = sa.make_url(settings.url)
     folders = []
@@ -60,7 +57,7 @@ def local_folders(settings: Settings) -> list[Path]:
     return folders if "://" in uploads else [*folders, Path(uploads)]
 
 
-def files_of(settings: Settings) -> Iterator[Path]:
+def list_files(settings: Settings) -> Iterator[Path]:
     """Yield the files of the database, the folder of uploads and the files in it."""
     database = sa.make_url(settings.url).database
     if settings.is_embedded and database:
@@ -73,7 +70,7 @@ def files_of(settings: Settings) -> Iterator[Path]:
         yield from (uploads, *uploads.iterdir())
 
 
-def close(path: Path) -> None:
+def make_private(path: Path) -> None:
     """Deny other users access; the file may be gone, or another user's."""
     with suppress(FileNotFoundError, PermissionError):
         mode = path.stat().st_mode
@@ -81,6 +78,6 @@ def close(path: Path) -> None:
             path.chmod(FOLDER if path.is_dir() else FILE)
 
 
-def unusable(home: Path, reason: str | None) -> RefusedError:
+def unusable_home_error(home: Path, reason: str | None) -> RefusedError:
     rule = "must be a folder that this user may write to"
     return RefusedError([Refusal("ASKLESS_HOME", rule, f"{home}: {reason}")])

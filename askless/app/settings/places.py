@@ -46,15 +46,15 @@ class ClusterPlace:
 
     def check(self) -> None:
         """Refuse an unsafe address, wrong certificate files, a missing package."""
-        refusals = [*self._refuse_address()]
+        refusals = [*self._check_address()]
         if find_spec("distributed") is None:
             refusals.append(Refusal(ADDRESS, ENGINE))
         elif self.is_encrypted and not refusals:
-            refusals += self._refuse_files()
+            refusals += self._check_files()
         if refusals:
             raise RefusedError(refusals)
 
-    def _refuse_address(self) -> Iterator[Refusal]:
+    def _check_address(self) -> Iterator[Refusal]:
         """Yield a refusal of an incomplete address, or of a remote one without TLS."""
         try:
             parts = urlsplit(self.address)
@@ -68,7 +68,7 @@ class ClusterPlace:
             rule = "must be tls:// beyond this machine: rows and programs go there"
             yield Refusal(ADDRESS, rule, repr(self.address))
 
-    def _refuse_files(self) -> Iterator[Refusal]:
+    def _check_files(self) -> Iterator[Refusal]:
         """Refuse files that are not there, or that make no certificate."""
         absent = []
         for part, name in FILES.items():
@@ -86,15 +86,15 @@ class ClusterPlace:
             context.load_verify_locations(self.ca)
         except (ssl.SSLError, OSError) as error:
             rule = "must hold certificates of authorities, as PEM"
-            yield Refusal(FILES["ca"], rule, say(error))
+            yield Refusal(FILES["ca"], rule, to_line(error))
         try:
             context.load_cert_chain(self.cert, self.key)
         except (ssl.SSLError, OSError) as error:
             rule = f"must be a certificate as PEM, {FILES['key']} its key"
-            yield Refusal(FILES["cert"], rule, say(error))
+            yield Refusal(FILES["cert"], rule, to_line(error))
 
 
-def place_of(settings: Any) -> ClusterPlace | None:
+def cluster_of_settings(settings: Any) -> ClusterPlace | None:
     """Return the cluster that the settings name, if they name one."""
     if settings.cluster is None:
         return None
@@ -102,6 +102,6 @@ def place_of(settings: Any) -> ClusterPlace | None:
     return ClusterPlace(settings.cluster, *files)
 
 
-def say(error: Exception) -> str:
+def to_line(error: Exception) -> str:
     """Return an error in a line."""
     return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -278,10 +278,7 @@ class Settings(BaseSettings):
         return self.blobs or f"file://{self.home_dir / 'uploads'}"
 
     def must_ask(self, *, is_local: bool) -> bool:
-        """Return whether keys are required: always, except on loopback alone.
-
-        Where people sign in, keys are required on loopback too.
-        """
+        """Return whether keys are required: not on loopback without sign-in."""
         is_named = not all(is_loopback(host) for host in self.hosts)
         must_sign_in = self.oidc_issuer is not None or bool(self.smart_servers)
         return self.authentication or not is_local or is_named or must_sign_in

@@ -18,7 +18,7 @@ from askless.app.store.database.tables import (
     tenant_key,
     trainings,
 )
-from askless.app.store.database.tenancy import owned, owner_values, run
+from askless.app.store.database.tenancy import execute, is_own, owner_values
 from askless.app.store.database.transactions import Transaction
 
 challenges = sa.Table(
@@ -126,13 +126,13 @@ def find_begun_by(db: Transaction, training_id: str | None) -> StoredChallenge |
     return ROWS.first(db, ROWS.query.where(challenges.c.training_id == training_id))
 
 
-def open_ids(db: Transaction) -> list[tuple[str, str]]:
+def list_open_ids(db: Transaction) -> list[tuple[str, str]]:
     """Return the tenant and id of each open challenge, of all tenants."""
     query = sa.select(challenges.c.tenant_id, challenges.c.id).where(IS_OPEN)
     return [tuple(row) for row in db.execute(query.order_by(challenges.c.id))]
 
 
-def end(
+def end_challenge(
     db: Transaction,
     challenge: StoredChallenge,
     decision: Decision,
@@ -159,20 +159,20 @@ def end(
     )
 
 
-def plays(db: Transaction, challenge_id: str) -> list[StoredPlay]:
-    """Return what both models came to on each case, in the order counted."""
+def list_plays(db: Transaction, challenge_id: str) -> list[StoredPlay]:
+    """Return both models' losses and spends on each case, in the order counted."""
     query = sa.select(*PLAYED).where(
-        owned(challenge_cases), challenge_cases.c.challenge_id == challenge_id
+        is_own(challenge_cases), challenge_cases.c.challenge_id == challenge_id
     )
-    rows = run(db, query.order_by(challenge_cases.c.number))
+    rows = execute(db, query.order_by(challenge_cases.c.number))
     return [StoredPlay(*tuple(row)) for row in rows]
 
 
 def count_plays(db: Transaction, challenge_id: str) -> int:
     query = sa.select(sa.func.count()).where(
-        owned(challenge_cases), challenge_cases.c.challenge_id == challenge_id
+        is_own(challenge_cases), challenge_cases.c.challenge_id == challenge_id
     )
-    return run(db, query).scalar() or 0
+    return execute(db, query).scalar() or 0
 
 
 def add_plays(
@@ -197,8 +197,8 @@ def find_first_training(db: Transaction, training_id: str) -> str:
     while last_id is not None:
         training_id = last_id
         is_last = challenges.c.training_id == training_id
-        last_id = run(
-            db, before.where(owned(challenges), owned(models), is_last)
+        last_id = execute(
+            db, before.where(is_own(challenges), is_own(models), is_last)
         ).scalar()
     return training_id
 
@@ -206,32 +206,34 @@ def find_first_training(db: Transaction, training_id: str) -> str:
 def select_new(
     db: Transaction, challenge: StoredChallenge, session_ids: Collection[str]
 ) -> set[str]:
-    """Return those sessions that began after the cut and are not counted yet."""
+    """Return the ids of sessions that began after the cut and are not counted yet."""
     counted = sa.exists().where(
         challenge_cases.c.challenge_id == challenge.id,
         challenge_cases.c.session_id == sessions.c.id,
-        owned(challenge_cases),
+        is_own(challenge_cases),
     )
     query = sa.select(sessions.c.id).where(
-        owned(sessions),
+        is_own(sessions),
         sessions.c.id.in_(session_ids),
         sessions.c.created_at > challenge.cut_at,
         sa.not_(counted),
     )
-    return {row.id for row in run(db, query)}
+    return {row.id for row in execute(db, query)}
 
 
-def find_challenger(db: Transaction, challenge: StoredChallenge) -> str | None:
+def challenger_of(db: Transaction, challenge: StoredChallenge) -> str | None:
     """Return the id of the model that the challenge's training has made."""
     query = sa.select(trainings.c.model_id).where(
-        owned(trainings), trainings.c.id == challenge.training_id
+        is_own(trainings), trainings.c.id == challenge.training_id
     )
-    model_id: str | None = run(db, query).scalar()
+    model_id: str | None = execute(db, query).scalar()
     return model_id
 
 
-def find_decider(db: Transaction, challenge: StoredChallenge) -> str | None:
+def find_decider_name(db: Transaction, challenge: StoredChallenge) -> str | None:
     """Return the name of the key that has ended a challenge."""
-    query = sa.select(keys.c.name).where(owned(keys), keys.c.id == challenge.decided_by)
-    name: str | None = run(db, query).scalar()
+    query = sa.select(keys.c.name).where(
+        is_own(keys), keys.c.id == challenge.decided_by
+    )
+    name: str | None = execute(db, query).scalar()
     return name

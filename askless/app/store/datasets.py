@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from askless.app.records import FINAL_STATES, StoredDataset
 from askless.app.store.database.rows import StoredRows
 from askless.app.store.database.tables import datasets, trainings
-from askless.app.store.database.tenancy import owned, run
+from askless.app.store.database.tenancy import execute, is_own
 from askless.app.store.database.transactions import Transaction
 
 ROWS = StoredRows("dataset", "dat", datasets, StoredDataset)
@@ -27,26 +27,26 @@ def insert_reference(
 def get_files(db: Transaction, dataset_id: str) -> list[list[Any]]:
     """Return the facts about the files of a table in place."""
     query = sa.select(datasets.c.files).where(
-        owned(datasets), datasets.c.id == dataset_id
+        is_own(datasets), datasets.c.id == dataset_id
     )
-    return list(run(db, query).scalar_one() or [])
+    return list(execute(db, query).scalar_one() or [])
 
 
 def is_in_use(db: Transaction, dataset_id: str) -> bool:
     """Return whether a job that has not ended uses a dataset."""
     query = sa.select(trainings.c.id).where(
-        owned(trainings),
+        is_own(trainings),
         trainings.c.dataset_id == dataset_id,
         trainings.c.state.not_in(FINAL_STATES),
     )
-    return run(db, query.limit(1)).first() is not None
+    return execute(db, query.limit(1)).first() is not None
 
 
 def delete(db: Transaction, dataset_id: str) -> None:
-    run(db, datasets.delete().where(datasets.c.id == dataset_id, owned(datasets)))
+    execute(db, datasets.delete().where(datasets.c.id == dataset_id, is_own(datasets)))
 
 
-def named_blobs(db: Transaction, names: list[str]) -> set[str]:
+def select_named_blobs(db: Transaction, names: list[str]) -> set[str]:
     """Return the given blobs that a dataset of any tenant names."""
     query = sa.select(datasets.c.blob).where(datasets.c.blob.in_(names))
     return set(db.scalars(query))

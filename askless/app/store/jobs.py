@@ -12,11 +12,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from askless.app.records import JobEvent, StoredJob, TrainingState
-from askless.app.store.database.clock import clock
+from askless.app.store.database.clock import sql_now
 from askless.app.store.database.rows import StoredRows
 from askless.app.store.database.sql_types import Id, UtcDateTime
 from askless.app.store.database.tables import metadata, trainings
-from askless.app.store.database.tenancy import owned, run
+from askless.app.store.database.tenancy import execute, is_own
 from askless.app.store.database.transactions import Transaction
 
 
@@ -73,7 +73,7 @@ def is_any_queued(db: Transaction) -> bool:
     )
 
 
-def is_begun(db: Transaction, name: str) -> bool:
+def is_training_begun(db: Transaction, name: str) -> bool:
     """Return whether a training of this name was started and has not failed."""
     conditions = trainings.c.name == name, trainings.c.state != "failed"
     return TRAININGS.has_any(db, *conditions)
@@ -106,7 +106,7 @@ def claim(db: Transaction, holder: str) -> StoredJob | None:
         .limit(1)
         .with_for_update(skip_locked=True)
     )
-    now = clock(db)
+    now = sql_now(db)
     change = trainings.update().where(trainings.c.id == oldest.scalar_subquery())
     done = db.execute(
         change.values(
@@ -124,37 +124,39 @@ def claim(db: Transaction, holder: str) -> StoredJob | None:
 def record_heartbeat(db: Transaction, claimed: StoredJob) -> bool:
     """Record a heartbeat; return whether the attempt still holds the job."""
     change = trainings.update().where(
-        owned(trainings),
+        is_own(trainings),
         trainings.c.id == claimed.id,
         trainings.c.attempt == claimed.attempt,
         IS_HELD,
     )
-    done = run(db, change.values(heartbeat_at=clock(db)).returning(trainings.c.id))
+    done = execute(
+        db, change.values(heartbeat_at=sql_now(db)).returning(trainings.c.id)
+    )
     return done.first() is not None
 
 
-def silent_tenants(db: Transaction, timeout_s: float) -> list[str]:
+def list_silent_tenants(db: Transaction, timeout_s: float) -> list[str]:
     """Return the tenants that have jobs of silent workers."""
-    query = sa.select(trainings.c.tenant_id).where(is_silent(db, timeout_s))
+    query = sa.select(trainings.c.tenant_id).where(silent_condition(db, timeout_s))
     return list(db.scalars(query.distinct()))
 
 
 def is_overdue(db: Transaction, claimed: StoredJob, most_s: float) -> bool:
     """Return whether a job was first started more than `most_s` seconds ago."""
     is_job = trainings.c.id == claimed.id
-    return ROWS.has_any(db, is_job, trainings.c.started_at < clock(db, most_s))
+    return ROWS.has_any(db, is_job, trainings.c.started_at < sql_now(db, most_s))
 
 
 def lock_silent(db: Transaction, timeout_s: float) -> list[StoredJob]:
     """Lock and return a tenant's jobs of silent workers; skip those locked already."""
-    query = ROWS.query.where(is_silent(db, timeout_s))
-    rows = run(db, query.with_for_update(skip_locked=True))
+    query = ROWS.query.where(silent_condition(db, timeout_s))
+    rows = execute(db, query.with_for_update(skip_locked=True))
     return [ROWS.read(row) for row in rows]
 
 
-def is_silent(db: Transaction, timeout_s: float) -> sa.ColumnElement[bool]:
+def silent_condition(db: Transaction, timeout_s: float) -> sa.ColumnElement[bool]:
     """Return the condition that a job's worker has sent no heartbeat in time."""
-    return sa.and_(IS_HELD, trainings.c.heartbeat_at < clock(db, timeout_s))
+    return sa.and_(IS_HELD, trainings.c.heartbeat_at < sql_now(db, timeout_s))
 
 
 def requeue(db: Transaction, job: StoredJob, kind: str, now: datetime) -> None:
@@ -164,7 +166,7 @@ def requeue(db: Transaction, job: StoredJob, kind: str, now: datetime) -> None:
     add_event(db, job.id, kind, now, job.share, **more)
 
 
-def end(
+def end_job(
     db: Transaction, job: StoredJob, state: TrainingState, now: datetime, **values: Any
 ) -> None:
     """Write the final state of a locked job, and delete its checkpoints."""
@@ -176,10 +178,10 @@ def end(
     add_event(db, job.id, state, now, share, **shown)
 
 
-def cancel(db: Transaction, job: StoredJob, now: datetime) -> None:
+def cancel_job(db: Transaction, job: StoredJob, now: datetime) -> None:
     """Cancel a locked job: at once if queued; if running, its worker is to stop."""
     if job.state == "queued":
-        end(db, job, "cancelled", now)
+        end_job(db, job, "cancelled", now)
     elif job.state == "running":
         change(db, job.id, state="cancelling")
         add_event(db, job.id, "cancelling", now, job.share)
@@ -192,11 +194,11 @@ def is_cancelling(db: Transaction, claimed: StoredJob) -> bool:
 
 def delete(db: Transaction, job: StoredJob) -> None:
     """Delete a job with its events."""
-    is_job = sa.and_(trainings.c.id == job.id, owned(trainings))
-    run(db, trainings.delete().where(is_job))
+    is_job = sa.and_(trainings.c.id == job.id, is_own(trainings))
+    execute(db, trainings.delete().where(is_job))
 
 
-def finished_jobs(db: Transaction, ids: Collection[str]) -> set[str]:
+def select_finished_jobs(db: Transaction, ids: Collection[str]) -> set[str]:
     """Return the given ids that are of succeeded jobs of any tenant."""
     has_result = sa.and_(trainings.c.id.in_(ids), trainings.c.state == "succeeded")
     return set(db.scalars(sa.select(trainings.c.id).where(has_result)))
@@ -230,7 +232,7 @@ def count_events(db: Transaction, training_id: str, kind: str) -> int:
     return db.scalar(query) or 0
 
 
-def events(
+def list_events(
     db: Transaction, numbers: Mapping[str, int]
 ) -> dict[str, tuple[JobEvent, ...]]:
     """Return events of several jobs in order, after each one's number in `numbers`."""
@@ -248,7 +250,7 @@ def events(
     return {key: tuple(items) for key, items in events_by_id.items()}
 
 
-def last_step(db: Transaction, training_id: str) -> dict[str, Any]:
+def get_last_progress(db: Transaction, training_id: str) -> dict[str, Any]:
     """Return the data of the last event of progress; {} without one."""
     columns = training_events.c
     is_step = sa.and_(columns.training_id == training_id, columns.type == "progress")

@@ -19,7 +19,7 @@ get_locked, change = ROWS.get_locked, ROWS.change
 BY_SUBJECT = ROWS.query.where(keys.c.subject == sa.bindparam("key"))
 
 
-def identify(db: Transaction, key_id: str) -> StoredKey | None:
+def find_key_of_any_tenant(db: Transaction, key_id: str) -> StoredKey | None:
     """Return a key of any tenant, to identify the tenant of a request."""
     row = db.execute(sa.select(*ROWS.columns).where(keys.c.id == key_id)).first()
     return None if row is None else ROWS.read(row)
@@ -34,12 +34,9 @@ def find_person_key(db: Transaction, subject: str) -> StoredKey | None:
 
 
 def insert_person(db: Transaction, key: StoredKey) -> StoredKey:
-    """Store a person's key unless they have one; return the stored one, locked.
-
-    If two are stored at once, the second waits for the first.
-    """
+    """Store a person's key unless they have one; return and lock the stored one."""
     values = {column.name: getattr(key, column.name) for column in ROWS.columns}
-    insert = insert_of(db)(keys).on_conflict_do_nothing()
+    insert = dialect_insert(db)(keys).on_conflict_do_nothing()
     db.execute(insert, values | owner_values(db, keys))
     assert key.subject is not None
     stored = ROWS.first(db, BY_SUBJECT.with_for_update(), key.subject)
@@ -47,7 +44,7 @@ def insert_person(db: Transaction, key: StoredKey) -> StoredKey:
     return stored
 
 
-def touch(db: Transaction, key_id: str, now: datetime) -> None:
+def record_last_use(db: Transaction, key_id: str, now: datetime) -> None:
     """Write the time of a key's last use."""
     db.execute(keys.update().where(keys.c.id == key_id).values(last_used_at=now))
 
@@ -62,14 +59,14 @@ def find_tenant(db: Transaction, name: str) -> str | None:
 def insert_tenant(db: Transaction, tenant_id: str, name: str, now: datetime) -> str:
     """Store a tenant unless there is one of the name; return the stored one's id."""
     values = {"id": tenant_id, "name": name, "created_at": now}
-    insert = insert_of(db)(tenants).on_conflict_do_nothing()
+    insert = dialect_insert(db)(tenants).on_conflict_do_nothing()
     db.execute(insert, values | {"is_bootstrapped": True})
     stored = find_tenant(db, name)
     assert stored is not None, "tenants are never deleted"
     return stored
 
 
-def insert_of(db: Transaction) -> Any:
+def dialect_insert(db: Transaction) -> Any:
     """Return the insertion of a dialect, which may meet a row that is there."""
     return postgresql.insert if db.dialect == "postgresql" else sqlite.insert
 
@@ -84,14 +81,14 @@ def mark_bootstrapped(db: Transaction) -> bool:
     return db.execute(sa.select(keys.c.id).limit(1)).first() is None
 
 
-def retentions(db: Transaction) -> dict[str, int]:
+def list_retentions(db: Transaction) -> dict[str, int]:
     """Return the days after which closed sessions are erased, by tenant."""
     query = sa.select(tenants.c.id, tenants.c.retention_days)
     rows = db.execute(query.where(tenants.c.retention_days.is_not(None)))
     return {row.id: row.retention_days for row in rows}
 
 
-def all_tenants(db: Transaction) -> list[tuple[str, str, int | None]]:
+def list_tenants(db: Transaction) -> list[tuple[str, str, int | None]]:
     """Return id, name and days of retention of each tenant, by name."""
     query = sa.select(tenants.c.id, tenants.c.name, tenants.c.retention_days)
     return [tuple(row) for row in db.execute(query.order_by(tenants.c.name))]

@@ -15,7 +15,7 @@ from askless.app.records import (
 )
 from askless.app.store.database.sql_types import Counter, StrictUtc, strict_text
 from askless.app.store.database.tables import metadata, sessions
-from askless.app.store.database.tenancy import owned, owner_values, run
+from askless.app.store.database.tenancy import execute, is_own, owner_values
 from askless.app.store.database.transactions import Transaction
 
 # Append-only: triggers refuse to change, replace or remove an entry. Charges of one
@@ -87,7 +87,7 @@ ENTRIES = (
         )
     )
     .join(sessions, sessions.c.id == ledger.c.session_id)
-    .where(owned(ledger))
+    .where(is_own(ledger))
 )
 OF_SESSION = ENTRIES.where(ledger.c.session_id == sa.bindparam("whose")).order_by(
     ledger.c.id
@@ -95,7 +95,7 @@ OF_SESSION = ENTRIES.where(ledger.c.session_id == sa.bindparam("whose")).order_b
 # The id in the table of the entry at a position of a session.
 ROW_ID = (
     sa.select(ledger.c.id)
-    .where(owned(ledger), ledger.c.session_id == sa.bindparam("whose"))
+    .where(is_own(ledger), ledger.c.session_id == sa.bindparam("whose"))
     .order_by(ledger.c.id)
     .offset(sa.bindparam("earlier", type_=sa.Integer))
     .limit(1)
@@ -134,28 +134,28 @@ def append(db: Transaction, entry: LedgerEntry) -> None:
 
 def get(db: Transaction, session_id: str, position: int) -> LedgerEntry:
     keys = {"whose": session_id, "earlier": position - 1}
-    row = run(db, OF_SESSION.offset(sa.bindparam("earlier")).limit(1), keys).first()
+    row = execute(db, OF_SESSION.offset(sa.bindparam("earlier")).limit(1), keys).first()
     if row is None:
         raise NotFoundError("entry")
-    return read(row)
+    return to_entry(row)
 
 
 def find_row_id(db: Transaction, session_id: str, position: int) -> int | None:
     """Return the id in the table of a session's entry; None: there is none."""
     keys = {"whose": session_id, "earlier": position - 1}
-    row_id: int | None = run(db, ROW_ID, keys).scalar()
+    row_id: int | None = execute(db, ROW_ID, keys).scalar()
     return row_id
 
 
 def find_reversal(db: Transaction, charge: LedgerEntry) -> LedgerEntry | None:
-    entries = of_session(db, charge.session_id)
+    entries = list_of_session(db, charge.session_id)
     return next((entry for entry in entries if entry.reverses == charge.position), None)
 
 
-def of_session(db: Transaction, session_id: str) -> tuple[LedgerEntry, ...]:
+def list_of_session(db: Transaction, session_id: str) -> tuple[LedgerEntry, ...]:
     """Return every entry of a session, oldest first."""
-    rows = run(db, OF_SESSION, {"whose": session_id})
-    return tuple(map(read, rows))
+    rows = execute(db, OF_SESSION, {"whose": session_id})
+    return tuple(map(to_entry, rows))
 
 
 def page(
@@ -165,32 +165,33 @@ def page(
 
     The page begins after the entry at a position of a session, `after`.
     """
-    query = ENTRIES.where(*conditions(filters))
+    query = ENTRIES.where(*list_conditions(filters))
     if after is not None:
         row_id = find_row_id(db, *after)
         if row_id is None:
             raise NoPageError
         query = query.where(ledger.c.id < row_id)
-    rows = run(db, query.order_by(ledger.c.id.desc()).limit(limit + 1)).all()
-    items = tuple(map(read, rows[:limit]))
+    rows = execute(db, query.order_by(ledger.c.id.desc()).limit(limit + 1)).all()
+    items = tuple(map(to_entry, rows[:limit]))
     return Page(items, items[-1].id if len(rows) > limit else None)
 
 
-def sums(db: Transaction, filters: LedgerFilter) -> tuple[LedgerSum, ...]:
+def list_sums(db: Transaction, filters: LedgerFilter) -> tuple[LedgerSum, ...]:
     """Return the sums of a filter's entries for each unit."""
     return sum_grouped(db, filters, sa.literal(""))
 
 
-def sums_by(db: Transaction, filters: LedgerFilter, by: str) -> tuple[LedgerSum, ...]:
-    """Return sums for each unit by "day" (in UTC), "model" or "feature".
-
-    Sums are sorted by day, model id or feature name.
-    """
+def list_sums_by(
+    db: Transaction, filters: LedgerFilter, by: str
+) -> tuple[LedgerSum, ...]:
+    """Return sums for each unit, sorted by "day", "model" or "feature"."""
     columns = {"model": sessions.c.model_id, "feature": ledger.c.feature}
-    return sum_grouped(db, filters, entry_day(db) if by == "day" else columns[by])
+    return sum_grouped(
+        db, filters, entry_day_expression(db) if by == "day" else columns[by]
+    )
 
 
-def entry_day(db: Transaction) -> sa.ColumnElement[str]:
+def entry_day_expression(db: Transaction) -> sa.ColumnElement[str]:
     """Return the day of an entry in UTC, as 2026-11-20."""
     if db.dialect == "postgresql":
         return sa.func.to_char(sa.func.timezone("UTC", ledger.c.at), "YYYY-MM-DD")
@@ -215,24 +216,24 @@ def sum_grouped(
     query: sa.Select[Any] = (
         sa.select(*groups, sa.func.count(), *amounts)
         .join_from(ledger, sessions, sessions.c.id == ledger.c.session_id)
-        .where(owned(ledger), *conditions(filters))
+        .where(is_own(ledger), *list_conditions(filters))
         .group_by("common", ledger.c.unit)
         .order_by("common", ledger.c.unit)
     )
-    return tuple(read_sum(*tuple(row)) for row in run(db, query))
+    return tuple(to_sum(*tuple(row)) for row in execute(db, query))
 
 
-def read_sum(common: str, unit: str, n_entries: int, *amounts: Any) -> LedgerSum:
+def to_sum(common: str, unit: str, n_entries: int, *amounts: Any) -> LedgerSum:
     units, micros, units_back, micros_back = map(int, amounts)
     charged, reversed_ = units * MICROS + micros, units_back * MICROS + micros_back
     return LedgerSum(unit, n_entries, charged, reversed_, common)
 
 
-def read(row: sa.Row[Any]) -> LedgerEntry:
+def to_entry(row: sa.Row[Any]) -> LedgerEntry:
     return LedgerEntry(*tuple(row))
 
 
-def conditions(filters: LedgerFilter) -> Iterator[sa.ColumnElement[bool]]:
+def list_conditions(filters: LedgerFilter) -> Iterator[sa.ColumnElement[bool]]:
     """Yield the conditions of a filter on an entry and its session."""
     equal = {
         sessions.c.model_id: filters.model_id,

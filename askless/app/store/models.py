@@ -11,7 +11,7 @@ from askless.app.errors import NotFoundError
 from askless.app.records import ModelHead
 from askless.app.store.database.rows import StoredRows
 from askless.app.store.database.tables import keys, models, trainings
-from askless.app.store.database.tenancy import owned, run, tenant_of
+from askless.app.store.database.tenancy import execute, is_own, tenant_of
 from askless.app.store.database.transactions import Transaction
 from askless.core.errors import find_nearest
 
@@ -31,7 +31,7 @@ HEADS = StoredRows("model", "mdl", models, ModelHead, IS_PRESENT)
 get_deleted_too = ALL.get
 page = HEADS.page
 KEPT = sa.select(models.c.id).where(
-    models.c.id == sa.bindparam("key"), IS_PRESENT, owned(models)
+    models.c.id == sa.bindparam("key"), IS_PRESENT, is_own(models)
 )
 LOCKED, SHARED = KEPT.with_for_update(), KEPT.with_for_update(read=True)
 # One transaction at a time gives a name its next version.
@@ -51,8 +51,8 @@ def insert(
 ) -> StoredModel:
     """Store a model as the next version of its name."""
     lock_name(db, name)
-    is_of_name = sa.and_(models.c.name == name, owned(models))
-    highest = run(db, sa.select(sa.func.max(models.c.version)).where(is_of_name))
+    is_of_name = sa.and_(models.c.name == name, is_own(models))
+    highest = execute(db, sa.select(sa.func.max(models.c.version)).where(is_of_name))
     model = StoredModel(
         id=ALL.make_id(),
         name=name,
@@ -71,7 +71,7 @@ def insert_learnt(
     db: Transaction, learnt_from: str, document: str, now: datetime
 ) -> StoredModel:
     """Store what a model has become by learning, as the next version of its name."""
-    model = insert(db, names(db, {learnt_from})[learnt_from], document, now)
+    model = insert(db, map_names(db, {learnt_from})[learnt_from], document, now)
     ALL.change(db, model.id, learnt_from=learnt_from)
     return replace(model, learnt_from=learnt_from)
 
@@ -93,10 +93,10 @@ def find_by_name(db: Transaction, name: str) -> ModelHead | None:
     return HEADS.first(db, query.order_by(*order).limit(1))
 
 
-def versions(db: Transaction, name: str) -> list[ModelHead]:
+def list_versions(db: Transaction, name: str) -> list[ModelHead]:
     """Return the models of a name, newest first."""
     query = HEADS.query.where(models.c.name == name)
-    rows = run(db, query.order_by(models.c.version.desc()).limit(MOST_VERSIONS))
+    rows = execute(db, query.order_by(models.c.version.desc()).limit(MOST_VERSIONS))
     return [HEADS.read(row) for row in rows]
 
 
@@ -107,8 +107,8 @@ def find_champion(db: Transaction, name: str) -> ModelHead | None:
 
 def crown(db: Transaction, name: str, model_id: str | None) -> None:
     """Make a model the champion of its locked name, or with None no model."""
-    is_other = sa.and_(models.c.name == name, models.c.is_champion, owned(models))
-    run(db, models.update().where(is_other).values(is_champion=False))
+    is_other = sa.and_(models.c.name == name, models.c.is_champion, is_own(models))
+    execute(db, models.update().where(is_other).values(is_champion=False))
     if model_id is not None:
         ALL.change(db, model_id, is_champion=True)
 
@@ -121,25 +121,25 @@ def find_version(db: Transaction, name: str, version: int) -> ModelHead | None:
 def find_head(db: Transaction, key: str) -> ModelHead | None:
     """Find a model by id, by `name@version`, or by the name that means it now."""
     # A version first, so that no model's name can hide it.
-    return find_one(db, key) or find_by_name(db, key)
+    return find_by_key(db, key) or find_by_name(db, key)
 
 
 def get_newest_head(db: Transaction, key: str) -> ModelHead:
-    """Return what `get_head` finds; of a bare name the newest version."""
+    """Return a model as `get_head` does, but for a bare name the newest version."""
     # A version first, as in `find_head`.
-    head = find_one(db, key) or next(iter(versions(db, key)), None)
+    head = find_by_key(db, key) or next(iter(list_versions(db, key)), None)
     return head or get_head(db, key)
 
 
-def find_one(db: Transaction, key: str) -> ModelHead | None:
+def find_by_key(db: Transaction, key: str) -> ModelHead | None:
     """Find a model by what names no other one: its id, or its name with a version."""
     return HEADS.find(db, key) or find_by_version(db, key)
 
 
 def find_newer(db: Transaction, model_id: str) -> ModelHead | None:
     """Return the newest version of a model's name, if it is newer than the model."""
-    name, version = titles(db, [model_id])[model_id]
-    newest = next(iter(versions(db, name)), None)
+    name, version = map_titles(db, [model_id])[model_id]
+    newest = next(iter(list_versions(db, name)), None)
     return newest if newest is not None and newest.version > version else None
 
 
@@ -153,12 +153,12 @@ def find_by_version(db: Transaction, key: str) -> ModelHead | None:
 
 
 def get_head(db: Transaction, key: str) -> ModelHead:
-    """Return what `find_head` finds; else raise NotFoundError with the nearest name."""
+    """Return a model found by `find_head`; else raise NotFoundError with a hint."""
     head = find_head(db, key)
     if head is not None:
         return head
-    query = sa.select(models.c.name).where(owned(models), IS_PRESENT).distinct()
-    known = [row.name for row in run(db, query.limit(MOST_NAMES))]
+    query = sa.select(models.c.name).where(is_own(models), IS_PRESENT).distinct()
+    known = [row.name for row in execute(db, query.limit(MOST_NAMES))]
     raise NotFoundError("model", key, find_nearest(key, known))
 
 
@@ -168,30 +168,27 @@ def get(db: Transaction, key: str) -> StoredModel:
 
 
 def lock(db: Transaction, model_id: str, *, is_shared: bool = False) -> bool:
-    """Lock a model against deletion, and unless shared against use.
-
-    Return False if there is no such model.
-    """
+    """Lock a model against deletion or use; return False if there is none."""
     query = SHARED if is_shared else LOCKED
-    return run(db, query, {"key": model_id}).first() is not None
+    return execute(db, query, {"key": model_id}).first() is not None
 
 
-def names(db: Transaction, model_ids: set[str]) -> dict[str, str]:
+def map_names(db: Transaction, model_ids: set[str]) -> dict[str, str]:
     """Return the names of models by id, deleted ones too."""
     query = sa.select(models.c.id, models.c.name).where(
-        models.c.id.in_(model_ids), owned(models)
+        models.c.id.in_(model_ids), is_own(models)
     )
-    return {row.id: row.name for row in run(db, query)}
+    return {row.id: row.name for row in execute(db, query)}
 
 
-def find_maker(db: Transaction, training_id: str) -> str | None:
+def find_maker_name(db: Transaction, training_id: str) -> str | None:
     """Return the name of the key that started a training."""
     query = sa.select(keys.c.name).where(
         trainings.c.id == sa.bindparam("key"),
         keys.c.id == trainings.c.key_id,
-        owned(trainings),
+        is_own(trainings),
     )
-    key_name: str | None = run(db, query, {"key": training_id}).scalar()
+    key_name: str | None = execute(db, query, {"key": training_id}).scalar()
     return key_name
 
 
@@ -200,20 +197,19 @@ def delete(db: Transaction, model_id: str, now: datetime) -> None:
     ALL.change(db, model_id, deleted_at=now, is_champion=False)
 
 
-def titles(db: Transaction, ids: Iterable[str]) -> dict[str, tuple[str, int]]:
+def map_titles(db: Transaction, ids: Iterable[str]) -> dict[str, tuple[str, int]]:
     """Return name and version of models by id, deleted ones too."""
     query = sa.select(models.c.id, models.c.name, models.c.version)
-    rows = run(db, query.where(owned(models), models.c.id.in_(sorted(set(ids)))))
+    rows = execute(db, query.where(is_own(models), models.c.id.in_(sorted(set(ids)))))
     return {row.id: (row.name, row.version) for row in rows}
 
 
-def relatives(db: Transaction, head: ModelHead, *, is_by_name: bool) -> list[str]:
-    """Return ids of the models whose cases are those of a model, or of its name.
-
-    Deleted models are among them, since their sessions stay.
-    """
+def list_related_ids(
+    db: Transaction, head: ModelHead, *, is_by_name: bool
+) -> list[str]:
+    """Return ids, deleted ones too, of the models whose cases are a model's."""
     is_kin = models.c.id == head.id
     if is_by_name:
         is_kin = models.c.name == head.name
-    query = sa.select(models.c.id).where(owned(models), is_kin)
-    return sorted(run(db, query).scalars())
+    query = sa.select(models.c.id).where(is_own(models), is_kin)
+    return sorted(execute(db, query).scalars())

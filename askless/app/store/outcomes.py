@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from askless.app.records import PredictSession, SessionState
 from askless.app.store.database.tables import models, outcomes, sessions
-from askless.app.store.database.tenancy import owned, owner_values, run
+from askless.app.store.database.tenancy import execute, is_own, owner_values
 from askless.app.store.database.transactions import Transaction
 
 
@@ -62,21 +62,21 @@ KNOWN_AT = sa.case(
 
 
 def find(db: Transaction, session_id: str) -> StoredOutcome | None:
-    is_of_session = sa.and_(outcomes.c.session_id == session_id, owned(outcomes))
-    row = run(db, sa.select(*COLUMNS).where(is_of_session)).first()
+    is_of_session = sa.and_(outcomes.c.session_id == session_id, is_own(outcomes))
+    row = execute(db, sa.select(*COLUMNS).where(is_of_session)).first()
     return None if row is None else StoredOutcome(*tuple(row))
 
 
-def put(db: Transaction, outcome: StoredOutcome) -> None:
+def insert_or_replace(db: Transaction, outcome: StoredOutcome) -> None:
     """Store the outcome of a locked session; it replaces an earlier one."""
     is_of_session = sa.and_(
-        outcomes.c.session_id == outcome.session_id, owned(outcomes)
+        outcomes.c.session_id == outcome.session_id, is_own(outcomes)
     )
-    run(db, outcomes.delete().where(is_of_session))
+    execute(db, outcomes.delete().where(is_of_session))
     db.execute(outcomes.insert(), asdict(outcome) | owner_values(db, outcomes))
 
 
-def sessions_of(
+def list_sessions(
     db: Transaction, model_id: str, since: datetime, until: datetime, newest: int
 ) -> list[tuple[PredictSession, StoredOutcome | None]]:
     """Return the newest sessions of a model with their outcomes, oldest first.
@@ -92,27 +92,31 @@ def sessions_of(
     query = (
         sa.select(*SESSION, *COLUMNS)
         .outerjoin_from(sessions, outcomes, outcomes.c.session_id == sessions.c.id)
-        .where(owned(sessions), is_of_model)
+        .where(is_own(sessions), is_of_model)
         .order_by(sessions.c.created_at.desc())
         .limit(newest)
     )
-    return [read_pair(row) for row in run(db, query)][::-1]
+    return [to_session_and_outcome(row) for row in execute(db, query)][::-1]
 
 
-def read_pair(row: sa.Row[Any]) -> tuple[PredictSession, StoredOutcome | None]:
+def to_session_and_outcome(
+    row: sa.Row[Any],
+) -> tuple[PredictSession, StoredOutcome | None]:
     session, outcome = tuple(row)[: len(SESSION)], tuple(row)[len(SESSION) :]
     stored = None if outcome[0] is None else StoredOutcome(*outcome)
     return PredictSession(*session), stored
 
 
-def known_cases(db: Transaction, cases: ModelCases, newest: int) -> list[ClosedCaseRow]:
+def list_known_cases(
+    db: Transaction, cases: ModelCases, newest: int
+) -> list[ClosedCaseRow]:
     """Return the newest sessions that may be such cases, newest first.
 
     A session that is not closed may be among them although it was not changed since,
     since it may have expired. Erased ones are not.
     """
     conditions = [
-        *(owned(sessions), owned(outcomes), sessions.c.document.is_not(None)),
+        *(is_own(sessions), is_own(outcomes), sessions.c.document.is_not(None)),
         sessions.c.model_id.in_(cases.model_ids),
     ]
     joined = sessions.join(outcomes, outcomes.c.session_id == sessions.c.id)
@@ -120,7 +124,7 @@ def known_cases(db: Transaction, cases: ModelCases, newest: int) -> list[ClosedC
         is_open = sessions.c.state != "closed"
         conditions.append(sa.or_(is_open, cases.since <= KNOWN_AT))
         # Joined, since SQLite would look up each session of the tenant among them.
-        changed = changed_ids(cases).subquery()
+        changed = changed_ids_query(cases).subquery()
         joined = joined.join(changed, changed.c.id == sessions.c.id)
     if cases.until is not None:
         conditions.append(cases.until > KNOWN_AT)
@@ -131,15 +135,15 @@ def known_cases(db: Transaction, cases: ModelCases, newest: int) -> list[ClosedC
         .order_by(KNOWN_AT.desc(), sessions.c.id.desc())
         .limit(newest)
     )
-    return [ClosedCaseRow(*tuple(row)) for row in run(db, query)]
+    return [ClosedCaseRow(*tuple(row)) for row in execute(db, query)]
 
 
-def changed_ids(cases: ModelCases) -> sa.CompoundSelect[Any]:
+def changed_ids_query(cases: ModelCases) -> sa.CompoundSelect[Any]:
     """Return a query of the sessions that may be such cases, by what an index has.
 
     A case is known since a moment if its session or its outcome was changed since.
     """
-    is_of_models = sa.and_(owned(sessions), sessions.c.model_id.in_(cases.model_ids))
+    is_of_models = sa.and_(is_own(sessions), sessions.c.model_id.in_(cases.model_ids))
     changed = [
         sa.select(sessions.c.id).where(
             is_of_models, sessions.c.state.in_(states), sessions.c.updated_at >= since
@@ -150,7 +154,7 @@ def changed_ids(cases: ModelCases) -> sa.CompoundSelect[Any]:
         )
     ]
     with_outcome = sa.select(outcomes.c.session_id).where(
-        owned(outcomes), outcomes.c.at >= cases.since
+        is_own(outcomes), outcomes.c.at >= cases.since
     )
     return sa.union(*changed, with_outcome)
 
@@ -162,13 +166,13 @@ def list_with_sessions(
     query = (
         sa.select(*SESSION, *COLUMNS)
         .join_from(sessions, outcomes, outcomes.c.session_id == sessions.c.id)
-        .where(owned(sessions), owned(outcomes), sessions.c.id.in_(ids))
+        .where(is_own(sessions), is_own(outcomes), sessions.c.id.in_(ids))
     )
-    pairs = [read_pair(row) for row in run(db, query)]
+    pairs = [to_session_and_outcome(row) for row in execute(db, query)]
     return [(session, outcome) for session, outcome in pairs if outcome is not None]
 
 
-def of_refs(
+def list_by_references(
     db: Transaction, client_refs: Sequence[str], newest: int
 ) -> list[tuple[PredictSession, StoredOutcome]]:
     """Return closed sessions of some references with their outcomes, oldest first.
@@ -181,12 +185,12 @@ def of_refs(
         .join_from(sessions, outcomes, outcomes.c.session_id == sessions.c.id)
         .join(models, models.c.id == sessions.c.model_id)
         .where(models.c.deleted_at.is_(None))
-        .where(owned(sessions), owned(outcomes), sessions.c.state == "closed")
+        .where(is_own(sessions), is_own(outcomes), sessions.c.state == "closed")
         .where(sessions.c.client_ref.in_(client_refs))
         .order_by(sessions.c.created_at.desc(), sessions.c.id.desc())
         .limit(newest)
     )
-    pairs = [read_pair(row) for row in run(db, query)][::-1]
+    pairs = [to_session_and_outcome(row) for row in execute(db, query)][::-1]
     return [(session, outcome) for session, outcome in pairs if outcome is not None]
 
 
@@ -196,9 +200,9 @@ def count_by_name(db: Transaction) -> dict[str, int]:
         sa.select(models.c.name, sa.func.count().label("n_cases"))
         .join_from(sessions, outcomes, outcomes.c.session_id == sessions.c.id)
         .join(models, models.c.id == sessions.c.model_id)
-        .where(owned(sessions), sessions.c.state == "closed")
+        .where(is_own(sessions), sessions.c.state == "closed")
         .where(sessions.c.document.is_not(None))
         .group_by(models.c.name)
         .order_by(models.c.name)
     )
-    return {row.name: row.n_cases for row in run(db, query)}
+    return {row.name: row.n_cases for row in execute(db, query)}

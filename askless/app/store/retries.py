@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from askless.app.records import StoredAnswer
 from askless.app.store.database.sql_types import Id, UtcDateTime
 from askless.app.store.database.tables import metadata
-from askless.app.store.database.tenancy import owned, owner_values, run, tenant_of
+from askless.app.store.database.tenancy import execute, is_own, owner_values, tenant_of
 from askless.app.store.database.transactions import Transaction
 
 # Answers to requests with an idempotency key. `digest` is the request's; `session_id`
@@ -30,7 +30,7 @@ idempotency_keys = sa.Table(
 
 COLUMNS = [idempotency_keys.c[field.name] for field in fields(StoredAnswer)]
 IS_KEY = sa.and_(
-    idempotency_keys.c.key == sa.bindparam("key_"), owned(idempotency_keys)
+    idempotency_keys.c.key == sa.bindparam("key_"), is_own(idempotency_keys)
 )
 FIND = sa.select(*COLUMNS).where(IS_KEY)
 STATUS = idempotency_keys.c.status
@@ -43,7 +43,7 @@ INSERTS = {
     .returning(STATUS),
 }
 IS_OF_SESSION = sa.and_(
-    idempotency_keys.c.session_id == sa.bindparam("whose"), owned(idempotency_keys)
+    idempotency_keys.c.session_id == sa.bindparam("whose"), is_own(idempotency_keys)
 )
 REMOVE = idempotency_keys.delete().where(IS_OF_SESSION)
 LOCK = sa.text("SELECT pg_try_advisory_xact_lock(:lock)")
@@ -62,7 +62,7 @@ def lock(db: Transaction, key: str) -> bool:
 
 
 def find(db: Transaction, key: str) -> StoredAnswer | None:
-    row = run(db, FIND, {"key_": key}).first()
+    row = execute(db, FIND, {"key_": key}).first()
     return None if row is None else StoredAnswer(*tuple(row))
 
 
@@ -75,7 +75,7 @@ def insert(db: Transaction, answer: StoredAnswer) -> bool:
 
 def remove_of_session(db: Transaction, session_id: str) -> None:
     """Remove the answers that show a session, which is locked."""
-    run(db, REMOVE, {"whose": session_id})
+    execute(db, REMOVE, {"whose": session_id})
 
 
 def remove_before(db: Transaction, time: datetime) -> int:

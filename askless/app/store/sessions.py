@@ -15,7 +15,7 @@ from askless.app.store.database.tables import (
     outcomes,
     sessions,
 )
-from askless.app.store.database.tenancy import owned, run, tenant_of
+from askless.app.store.database.tenancy import execute, is_own, tenant_of
 from askless.app.store.database.transactions import Transaction
 
 ROWS = StoredRows("session", "ses", sessions, PredictSession)
@@ -23,7 +23,7 @@ make_id, insert = ROWS.make_id, ROWS.insert
 get, get_locked = ROWS.get, ROWS.get_locked
 
 # Built once: building a statement takes as long as running it.
-IS_IT = sa.and_(sessions.c.id == sa.bindparam("session_id"), owned(sessions))
+IS_IT = sa.and_(sessions.c.id == sa.bindparam("session_id"), is_own(sessions))
 AMOUNT = sa.bindparam("amount", type_=sa.BigInteger)
 AFTER = sessions.c.spent + AMOUNT
 FITS = sa.or_(sessions.c.budget_limit.is_(None), sessions.c.budget_limit >= AFTER)
@@ -44,7 +44,7 @@ SAVE = (
 
 def refund(db: Transaction, session_id: str, amount: int) -> None:
     """Subtract a reversed charge from what a locked session has spent."""
-    run(db, REFUND, {"session_id": session_id, "amount": amount})
+    execute(db, REFUND, {"session_id": session_id, "amount": amount})
 
 
 def set_budget(db: Transaction, session_id: str, budget: int | None) -> None:
@@ -61,11 +61,13 @@ def save(
     what remains of the budget.
     """
     values = {name: getattr(session, name) for name in CHANGING}
-    row = run(db, SAVE, {"session_id": session.id, "amount": amount, **values}).first()
+    row = execute(
+        db, SAVE, {"session_id": session.id, "amount": amount, **values}
+    ).first()
     return None if row is None else ROWS.read(row)
 
 
-def lock_ref(db: Transaction, client_ref: str) -> None:
+def lock_reference(db: Transaction, client_ref: str) -> None:
     """Lock a reference until the transaction ends, so that one session gets it.
 
     SQLite needs no lock, since it has one writer at a time.
@@ -81,25 +83,25 @@ def erase(db: Transaction, seen: PredictSession, now: datetime) -> None:
     closed = replace(seen, state="closed", document=None, version=version)
     save(db, replace(closed, updated_at=now))
     ROWS.change(db, session_id, client_ref=None)
-    is_of_session = sa.and_(outcomes.c.session_id == session_id, owned(outcomes))
-    run(db, outcomes.delete().where(is_of_session))
+    is_of_session = sa.and_(outcomes.c.session_id == session_id, is_own(outcomes))
+    execute(db, outcomes.delete().where(is_of_session))
     is_case = sa.and_(
-        challenge_cases.c.session_id == session_id, owned(challenge_cases)
+        challenge_cases.c.session_id == session_id, is_own(challenge_cases)
     )
-    run(db, challenge_cases.update().where(is_case).values(session_id=None))
+    execute(db, challenge_cases.update().where(is_case).values(session_id=None))
 
 
-def hold_kept(db: Transaction, session_ids: Collection[str]) -> set[str]:
-    """Return those of some sessions that are not erased, locked against erasure."""
+def lock_unerased(db: Transaction, session_ids: Collection[str]) -> set[str]:
+    """Lock sessions against erasure; return the ids of those not erased yet."""
     query = sa.select(sessions.c.id).where(
-        owned(sessions),
+        is_own(sessions),
         sessions.c.id.in_(session_ids),
         sessions.c.document.is_not(None),
     )
-    return set(run(db, query.with_for_update(read=True)).scalars())
+    return set(execute(db, query.with_for_update(read=True)).scalars())
 
 
-def unchanged_since(
+def lock_unchanged(
     db: Transaction, before: datetime, after: PredictSession | None, limit: int
 ) -> list[PredictSession]:
     """Lock and return sessions that are not erased, the longest unchanged first.
@@ -113,7 +115,7 @@ def unchanged_since(
         query = query.where(IS_LATER)
     keys = {} if after is None else {"at": after.updated_at, "than": after.id}
     order = query.order_by(*BY_CHANGE).limit(limit)
-    rows = run(db, order.with_for_update(skip_locked=True), keys)
+    rows = execute(db, order.with_for_update(skip_locked=True), keys)
     return [ROWS.read(row) for row in rows]
 
 
@@ -134,7 +136,7 @@ def page(
         conditions.append(sessions.c.client_ref == filters.client_ref)
     if filters.model is not None:
         is_model = sa.or_(models.c.id == filters.model, models.c.name == filters.model)
-        model_ids = sa.select(models.c.id).where(is_model, owned(models))
+        model_ids = sa.select(models.c.id).where(is_model, is_own(models))
         conditions.append(sessions.c.model_id.in_(model_ids))
     if filters.state is not None:
         may_be_due = sessions.c.updated_at < is_due_since
@@ -142,15 +144,15 @@ def page(
     return ROWS.page(db, limit, after, *conditions)
 
 
-def cursor(session: PredictSession) -> str:
+def write_session_cursor(session: PredictSession) -> str:
     """Return the `next` of a page that ends with a session."""
     return write_cursor(session.created_at, session.id)
 
 
-def of_ids(db: Transaction, ids: Iterable[str]) -> tuple[PredictSession, ...]:
+def list_by_ids(db: Transaction, ids: Iterable[str]) -> tuple[PredictSession, ...]:
     """Return the sessions that have these ids, erased ones too."""
-    sought = sorted(set(ids))
-    return ROWS.page(db, len(sought), None, sessions.c.id.in_(sought)).items
+    unique_ids = sorted(set(ids))
+    return ROWS.page(db, len(unique_ids), None, sessions.c.id.in_(unique_ids)).items
 
 
 def is_model_in_use(

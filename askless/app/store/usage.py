@@ -6,24 +6,24 @@ import sqlalchemy as sa
 
 from askless.app.records import FINAL_STATES, Moment
 from askless.app.store.database.tables import datasets, sessions, trainings
-from askless.app.store.database.tenancy import key_of, owned, run
+from askless.app.store.database.tenancy import execute, is_own, key_of
 from askless.app.store.database.transactions import Transaction
 
 KEY: sa.BindParameter[str | None] = sa.bindparam("key", type_=sa.String(40))
 BYTES = sa.select(sa.func.sum(datasets.c.n_bytes)).where(
     # Tables that stay where they are take no space here.
-    owned(datasets),
+    is_own(datasets),
     datasets.c.key_id == KEY,
     datasets.c.url.is_(None),
 )
 TRAININGS = sa.select(sa.func.count(trainings.c.id)).where(
-    owned(trainings), trainings.c.key_id == KEY, trainings.c.state.not_in(FINAL_STATES)
+    is_own(trainings), trainings.c.key_id == KEY, trainings.c.state.not_in(FINAL_STATES)
 )
 # Returns a row if there are at least MOST sessions, without counting all.
 MOST = sa.bindparam("most", type_=sa.BigInteger)
 ENOUGH = (
     sa.select(sessions.c.id)
-    .where(owned(sessions), sessions.c.key_id == KEY, sessions.c.state != "closed")
+    .where(is_own(sessions), sessions.c.key_id == KEY, sessions.c.state != "closed")
     .offset(MOST - 1)
     .limit(1)
 )
@@ -46,14 +46,14 @@ ENOUGH_NOW = ENOUGH.where(NOT_EXPIRED)
 TURN = sa.text("SELECT pg_advisory_xact_lock(:turn)")
 
 
-def dataset_bytes(db: Transaction) -> int:
+def sum_dataset_bytes(db: Transaction) -> int:
     """Return the total size of the key's uploaded datasets."""
-    return int(run(db, BYTES, {"key": key_of(db)}).scalar() or 0)
+    return int(execute(db, BYTES, {"key": key_of(db)}).scalar() or 0)
 
 
 def count_trainings(db: Transaction) -> int:
     """Count the key's jobs that have not ended."""
-    return int(run(db, TRAININGS, {"key": key_of(db)}).scalar_one())
+    return int(execute(db, TRAININGS, {"key": key_of(db)}).scalar_one())
 
 
 def has_unclosed_sessions(db: Transaction, most: int) -> bool:
@@ -61,7 +61,7 @@ def has_unclosed_sessions(db: Transaction, most: int) -> bool:
 
     Expired sessions count too, so the key may have fewer that are in use.
     """
-    return run(db, ENOUGH, {"key": key_of(db), "most": most}).first() is not None
+    return execute(db, ENOUGH, {"key": key_of(db), "most": most}).first() is not None
 
 
 def has_unexpired_sessions(db: Transaction, most: int, at: Moment) -> bool:
@@ -74,7 +74,7 @@ def has_unexpired_sessions(db: Transaction, most: int, at: Moment) -> bool:
         "waiting": at.now - at.waiting_ttl,
         "both": at.now - at.ttl - at.waiting_ttl,
     }
-    rows = run(db, ENOUGH_NOW, {"key": key_of(db), "most": most, **times})
+    rows = execute(db, ENOUGH_NOW, {"key": key_of(db), "most": most, **times})
     return rows.first() is not None
 
 

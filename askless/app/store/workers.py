@@ -7,7 +7,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from askless.app.store.database.clock import clock
+from askless.app.store.database.clock import sql_now
 from askless.app.store.database.sql_types import UtcDateTime
 from askless.app.store.database.tables import metadata, sessions, trainings
 from askless.app.store.database.transactions import Transaction
@@ -27,7 +27,7 @@ FORGOTTEN_AFTER = 100
 
 def record_heartbeat(db: Transaction, holder: str, timeout_s: float) -> None:
     """Write a worker's heartbeat; delete workers that have long been silent."""
-    now = clock(db)
+    now = sql_now(db)
     is_worker = workers.c.id == holder
     db.execute(workers.delete().where(is_silent(db, FORGOTTEN_AFTER * timeout_s)))
     change = workers.update().where(is_worker).values(seen_at=now)
@@ -35,7 +35,7 @@ def record_heartbeat(db: Transaction, holder: str, timeout_s: float) -> None:
         db.execute(workers.insert().values(id=holder, started_at=now, seen_at=now))
 
 
-def leave(db: Transaction, holder: str) -> None:
+def delete_worker(db: Transaction, holder: str) -> None:
     """Delete the row of a worker that ends."""
     db.execute(workers.delete().where(workers.c.id == holder))
 
@@ -46,7 +46,7 @@ def count_alive(db: Transaction, timeout_s: float) -> int:
 
 
 def is_silent(db: Transaction, timeout_s: float) -> sa.ColumnElement[bool]:
-    return workers.c.seen_at < clock(db, timeout_s)
+    return workers.c.seen_at < sql_now(db, timeout_s)
 
 
 QUEUED = trainings.c.state == "queued"

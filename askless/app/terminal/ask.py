@@ -8,9 +8,9 @@ from rich.markup import escape
 
 from askless.app.terminal.lines import (
     TypedAnswer,
+    answer_hint,
     describe_doubt,
-    find_answer,
-    hint,
+    parse_line,
     print_choices,
     read_answer,
     refuse_unseen,
@@ -34,7 +34,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.session import machine
 from askless.core.session.position import Position
 from askless.core.session.state import Answer, Question, State
-from askless.core.session.uses import sort_open
+from askless.core.session.uses import sort_open_features
 
 HELP = """   an answer         the value itself: {example}
                      a category also by its number, or by how it begins
@@ -135,7 +135,7 @@ class Conversation:
         """Whether a person may answer other features: nothing is asked or pending."""
         if not self.is_terminal or self.asked is not None or self.state.pending:
             return False
-        return bool(sort_open(self.ensemble, self.state).offered)
+        return bool(sort_open_features(self.ensemble, self.state).offered)
 
     def print_asked(self) -> None:
         """Print the question, unless it was just printed."""
@@ -179,12 +179,12 @@ class Conversation:
     def prompt(self) -> str:
         if self.asked is None:
             return "   > "
-        return f"   {hint(self.ensemble.catalogue.features[self.asked])} > "
+        return f"   {answer_hint(self.ensemble.catalogue.features[self.asked])} > "
 
     def is_stop(self, line: str) -> bool:
         """Return whether a line is the command to end the session."""
         is_word = line.lower() == "stop" or (not line and self.offers_more)
-        return is_word and find_answer(self.ensemble, self.asked, line) is None
+        return is_word and parse_line(self.ensemble, self.asked, line) is None
 
     def stop(self) -> None:
         """End the session, unless it has ended by itself."""
@@ -193,7 +193,7 @@ class Conversation:
 
     def handle_line(self, line: str) -> None:
         """Send a line's answer, or run it as a command; raise if it is neither."""
-        given = find_answer(self.ensemble, self.asked, line)
+        given = parse_line(self.ensemble, self.asked, line)
         if given is None:
             self.run_command(line.lower())
             return
@@ -232,19 +232,19 @@ class Conversation:
             new = set(self.state.pending) - set(before.pending)
             self.put_off |= {feature_idx, *new}
         if self.state is not before:
-            self.trail.append(find_earlier(before, feature_idx))
+            self.trail.append(make_undo_answer(before, feature_idx))
 
     def run_command(self, word: str) -> None:
         """Run a command; raise RefusedError for an unknown one."""
         if word == "help":
             example = "the value"
             if self.asked is not None:
-                example = hint(self.ensemble.catalogue.features[self.asked])
+                example = answer_hint(self.ensemble.catalogue.features[self.asked])
             self.console.print(HELP.format(example=escape(example)))
         elif word == "?" and self.asked is not None:
             print_choices(self.console, self.ensemble, self.asked)
         elif word == "list":
-            list_others(self.ensemble, self.state, self.asked, self.console)
+            print_other_features(self.ensemble, self.state, self.asked, self.console)
         elif word == "go on" and self.withheld is not None:
             self.goes_on = True
         elif word == "undo":
@@ -261,7 +261,7 @@ class Conversation:
         self.undone, self.shown = before.feature_idx, -1
 
 
-def find_earlier(state: State, feature_idx: int) -> Answer:
+def make_undo_answer(state: State, feature_idx: int) -> Answer:
     """Return the answer that restores a feature to what it is in a state."""
     old = state.outcomes[feature_idx]
     if old == "value" or old == "known":
@@ -270,14 +270,14 @@ def find_earlier(state: State, feature_idx: int) -> Answer:
     return Answer(feature_idx, old or "unknown")
 
 
-def list_others(
+def print_other_features(
     ensemble: Ensemble, state: State, asked: int | None, console: Console
 ) -> None:
     """Print other features that may be answered, with prices, and useless ones."""
     features, unit = ensemble.catalogue.features, ensemble.catalogue.cost_unit
     prices, features_left = (
         Position.of(ensemble, state).prices,
-        sort_open(ensemble, state),
+        sort_open_features(ensemble, state),
     )
     for idx in features_left.offered:
         if idx != asked:

@@ -10,22 +10,22 @@ from rich.markup import escape
 
 from askless.app.documents.files import load_spec
 from askless.app.terminal.show import (
-    curve_bars,
-    curve_table,
-    draw_cells,
-    model_summary,
+    build_curve_table,
+    build_sessions_table,
+    build_table,
+    draw_curve_bars,
     run_with_bar,
-    sessions_table,
+    summarise_model,
 )
 from askless.app.terminal.transcript import (
-    describe_value,
     print_end,
     print_question,
     print_standing,
+    value_text,
 )
 from askless.app.uploads.streams import read_columns
 from askless.app.words.facts import list_features
-from askless.app.words.own_questions import N_PATIENTS, Picks, pick_cases
+from askless.app.words.own_questions import N_PATIENTS, Picks, choose_cases
 from askless.app.words.wording import money
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.model.ensemble import Ensemble
@@ -50,7 +50,7 @@ WORDS = ("An easy case", "A hard case", "A hard case that it gets wrong")
 
 def run_demo(console: Console) -> Model:
     """Train without some patients, play easy and hard cases, show the curve."""
-    dataset, rows, model = train_apart()
+    dataset, rows, model = train_without_patients()
     unit = dataset.catalogue.cost_unit
     console.print(
         "[bold]Askless demo[/bold]: which heart test to order next? "
@@ -61,32 +61,32 @@ def run_demo(console: Console) -> Model:
     )
     read, unread = list_features(model)
     cells = read[0], [*read[1], *unread[1]]
-    console.print(draw_cells("Features, most asked first", cells, (0, 1, 3)))
-    console.print(escape(model_summary(model)) + "\n")
-    states = [play(model.ensemble, dataset.values[row], None) for row in rows]
-    counts = [len(asked) for asked in questions_asked(model.ensemble, states)]
+    console.print(build_table("Features, most asked first", cells, (0, 1, 3)))
+    console.print(escape(summarise_model(model)) + "\n")
+    states = [play_session(model.ensemble, dataset.values[row], None) for row in rows]
+    counts = [len(asked) for asked in list_asked_features(model.ensemble, states)]
     mean, most = money(AIM.mean_budget or 0, unit), money(BUDGET, unit)
     console.print(
         f"{len(rows)} patients were kept from training. With {mean} on average and "
         f"{most} at most, {describe_counts(counts)}."
     )
-    picks = pick_of(model.ensemble, states, dataset.targets[rows])
+    picks = pick_shown(model.ensemble, states, dataset.targets[rows])
     for word, place in zip(WORDS, picks, strict=True):
         if place is None:
             continue
         row = int(rows[place])
         console.print(f"\n[bold]{word}[/bold], patient {place + 1} of {len(rows)}:")
-        play(model.ensemble, dataset.values[row], console)
+        play_session(model.ensemble, dataset.values[row], console)
         truth = dataset.classes[int(dataset.targets[row])].display
         console.print(f"The diagnosis in the data: {escape(truth)}")
     console.print()
-    sessions = sessions_table(model)
+    sessions = build_sessions_table(model)
     if sessions is not None:
         console.print("With a budget alone, and no mean:")
         console.print(sessions)
     if model.curve is not None:
-        console.print(curve_table(model.curve, unit))
-        console.print(curve_bars(model.curve, unit))
+        console.print(build_curve_table(model.curve, unit))
+        console.print(draw_curve_bars(model.curve, unit))
     return model
 
 
@@ -100,7 +100,7 @@ def demo_training(spec: TrainingSpec, dataset: Dataset) -> Training:
     return train(CheckedTable(dataset, None, ()), spec)
 
 
-def train_apart() -> tuple[Dataset, IntArray, Model]:
+def train_without_patients() -> tuple[Dataset, IntArray, Model]:
     """Train without some patients; return every row, theirs, and the model."""
     spec, dataset = load_demo()
     every = np.arange(dataset.n_samples)
@@ -118,7 +118,7 @@ def read_trained_rows(table: str) -> BytesIO:
     return BytesIO(b"".join(lines[:-N_PATIENTS]))
 
 
-def questions_asked(
+def list_asked_features(
     ensemble: Ensemble, states: Sequence[State]
 ) -> list[tuple[int, ...]]:
     """Return the features that each session was asked, one for each question."""
@@ -126,13 +126,13 @@ def questions_asked(
     return [list_questions(catalogue, state.history) for state in states]
 
 
-def pick_of(ensemble: Ensemble, states: Sequence[State], targets: IntArray) -> Picks:
+def pick_shown(ensemble: Ensemble, states: Sequence[State], targets: IntArray) -> Picks:
     """Return which sessions of rows are shown."""
     labels = [machine.forecast(ensemble, state).label for state in states]
     is_right = [
         label == target for label, target in zip(labels, targets.tolist(), strict=True)
     ]
-    return pick_cases(questions_asked(ensemble, states), is_right)
+    return choose_cases(list_asked_features(ensemble, states), is_right)
 
 
 def describe_counts(counts: Sequence[int]) -> str:
@@ -145,14 +145,14 @@ def describe_counts(counts: Sequence[int]) -> str:
     return f"{', '.join(phrases)} questions"
 
 
-def find_next(ensemble: Ensemble, state: State) -> Question | None:
+def open_question(ensemble: Ensemble, state: State) -> Question | None:
     """Return the next question; None where the session ends or advises to stop."""
     if state.stop_reason is not None:
         return None
     return machine.next_question(ensemble, state)
 
 
-def answer_from(question: Question, values: FloatArray) -> list[Answer]:
+def answer_from_row(question: Question, values: FloatArray) -> list[Answer]:
     """Return the answers of a row of a dataset; what is missing is not available."""
     return [
         Answer(idx, "unavailable")
@@ -162,11 +162,13 @@ def answer_from(question: Question, values: FloatArray) -> list[Answer]:
     ]
 
 
-def play(ensemble: Ensemble, values: FloatArray, console: Console | None) -> State:
+def play_session(
+    ensemble: Ensemble, values: FloatArray, console: Console | None
+) -> State:
     """Answer a session's questions from a row of a dataset; print it, if told where."""
     state = machine.start(ensemble, BUDGET, aim=AIM)
-    while (question := find_next(ensemble, state)) is not None:
-        answers = answer_from(question, values)
+    while (question := open_question(ensemble, state)) is not None:
+        answers = answer_from_row(question, values)
         if console is not None:
             print_question(console, ensemble, state, question)
             for answer in answers:
@@ -182,4 +184,4 @@ def play(ensemble: Ensemble, values: FloatArray, console: Console | None) -> Sta
 def describe_given(ensemble: Ensemble, answer: Answer) -> str:
     if answer.value is None:
         return "not available"
-    return describe_value(ensemble, answer.feature_idx, answer.value)
+    return value_text(ensemble, answer.feature_idx, answer.value)

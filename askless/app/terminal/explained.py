@@ -9,16 +9,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from askless.app.terminal.show import draw_cells
-from askless.app.terminal.transcript import describe_value
-from askless.app.words.facts import describe_commonest, in_brackets
+from askless.app.terminal.show import build_table
+from askless.app.terminal.transcript import value_text
+from askless.app.words.facts import bracket, describe_commonest
 from askless.app.words.figures import (
     describe_betters,
-    estimate_cell,
+    format_estimate,
     name_figure,
-    tenths,
+    to_percent,
 )
-from askless.app.words.outlines import outline_cells
+from askless.app.words.outlines import build_outline_cells
 from askless.app.words.wording import money, percent
 from askless.core.catalogue.prices import from_micros, total_cost
 from askless.core.model.ensemble import Ensemble
@@ -26,7 +26,7 @@ from askless.core.model.model import Curve, Model
 from askless.core.model.values import list_cuts, typical_values
 from askless.core.session.plans.outline import outline
 from askless.core.session.state import Question
-from askless.core.session.steps import choose_class
+from askless.core.session.steps import reported_class
 from askless.core.simulation.effects import Effects, FeatureEffect
 
 # A feature with more values shows so many, unless it is named.
@@ -65,25 +65,25 @@ class Purchase(NamedTuple):
 
 
 def list_purchases(model: Model, budget: int | None) -> list[Purchase]:
-    """Return what a session buys whose answers are all middle values."""
+    """Return the purchases of a session whose answers are all middle values."""
     purchases, spent = [], 0
     for question in outline(model.ensemble, budget):
-        before, spent = error_within(model.curve, spent), spent + question.price
-        after = error_within(model.curve, spent)
+        before, spent = error_at_spend(model.curve, spent), spent + question.price
+        after = error_at_spend(model.curve, spent)
         purchases.append(Purchase(question, spent, before, after))
     return purchases
 
 
-def error_within(curve: Curve | None, spent: int) -> float | None:
+def error_at_spend(curve: Curve | None, spent: int) -> float | None:
     """Return the error at the largest budget of a curve within what is spent."""
     return None if curve is None else curve.errors_calibrated[curve.place_at(spent)]
 
 
-def purchase_table(
+def build_purchase_table(
     model: Model, budget: int | None, purchases: Sequence[Purchase]
 ) -> Table:
     """Return a table of what a budget buys, in order, and the error it saves."""
-    head, outlined = outline_cells(model, budget)
+    head, outlined = build_outline_cells(model, budget)
     # The columns that break a price down are left out: they need too much width.
     head, rows = head[:3], [row[:3] for row in outlined]
     notes = []
@@ -92,17 +92,17 @@ def purchase_table(
         notes = [ERRORS_NOTE]
         for place, purchase in enumerate(purchases):
             errors = purchase.error_before, purchase.error_after
-            rows[place] += tuple(tenths(error or 0.0) for error in errors)
-    return draw_cells(
+            rows[place] += tuple(to_percent(error or 0.0) for error in errors)
+    return build_table(
         "What is bought, if every answer comes", (head, rows), (0,), notes
     )
 
 
-def budget_table(model: Model) -> Table:
+def build_budget_table(model: Model) -> Table:
     """Return a table of budgets from which on more is bought, with their errors."""
     catalogue, curve = model.ensemble.catalogue, model.curve
     figures = None if curve is None else curve.predictive
-    head = [f"from {in_brackets(catalogue.cost_unit)}".strip(), "buys"]
+    head = [f"from {bracket(catalogue.cost_unit)}".strip(), "buys"]
     head += [] if curve is None else ["error"]
     head += map(name_figure, CHANCES) if figures else ()
     rows: list[tuple[str, ...]] = []
@@ -117,14 +117,14 @@ def budget_table(model: Model) -> Table:
         cells = [money(budget), names or "nothing"]
         if curve is not None:
             place = curve.place_at(budget)
-            cells.append(tenths(curve.errors_calibrated[place]))
+            cells.append(to_percent(curve.errors_calibrated[place]))
             if figures:
                 chances = (getattr(figures[place], measure) for measure in CHANCES)
-                cells += map(estimate_cell, chances)
+                cells += map(format_estimate, chances)
         rows.append(tuple(cells))
     notes = [] if curve is None else describe_betters(curve, catalogue.cost_unit)
     title = "What a budget buys, if every answer comes"
-    return draw_cells(title, (head, rows), (1,), [*notes, *describe_commonest(model)])
+    return build_table(title, (head, rows), (1,), [*notes, *describe_commonest(model)])
 
 
 def list_limits(model: Model) -> list[int]:
@@ -139,7 +139,7 @@ def print_effects(
     console: Console, ensemble: Ensemble, effects: Effects, named: int | None
 ) -> None:
     """Print what the values of each feature do, or all values of the named one."""
-    class_idx = choose_class(effects.typical.tolist())
+    class_idx = reported_class(effects.typical.tolist())
     name = ensemble.classes[class_idx].display
     middles = typical_values(ensemble)
     bought = [effect.feature_idx for effect in effects.features]
@@ -160,7 +160,7 @@ def print_effects(
     for effect in effects.features:
         if named in (None, effect.feature_idx):
             is_whole = named is not None
-            table = effect_table(ensemble, effect, class_idx, is_whole=is_whole)
+            table = build_effect_table(ensemble, effect, class_idx, is_whole=is_whole)
             console.print(table)
 
 
@@ -168,10 +168,10 @@ def describe_middle(ensemble: Ensemble, feature_idx: int, value: float) -> str:
     """Return a middle value, rounded; that of a boolean may be a share."""
     is_number = ensemble.catalogue.features[feature_idx].type == "number"
     middle = float(f"{value:.3g}") if is_number else math.floor(value + 0.5)
-    return describe_value(ensemble, feature_idx, middle)
+    return value_text(ensemble, feature_idx, middle)
 
 
-def effect_table(
+def build_effect_table(
     ensemble: Ensemble, effect: FeatureEffect, class_idx: int, *, is_whole: bool
 ) -> Table:
     """Return a table of what each value does to the chance of a class."""
@@ -189,7 +189,7 @@ def effect_table(
         for label, chance, points in labelled
     ]
     rows = [row[: len(head)] for row in cells]
-    return draw_cells(feature.title, (head, rows), (0,), notes)
+    return build_table(feature.title, (head, rows), (0,), notes)
 
 
 def label_rows(
@@ -216,14 +216,14 @@ def label_rows(
         is_last = place + 2 == effect.values.size
         numbers = float(chances[place]), float(points[place])
         if not is_parted:
-            rows.append((describe_value(ensemble, effect.feature_idx, value), *numbers))
+            rows.append((value_text(ensemble, effect.feature_idx, value), *numbers))
         elif is_last or numbers != (chances[place + 1], points[place + 1]):
-            rows.append((describe_range(edges[start], edges[place + 1]), *numbers))
+            rows.append((describe_interval(edges[start], edges[place + 1]), *numbers))
             start = place + 1
     return rows
 
 
-def describe_range(low: float, high: float) -> str:
+def describe_interval(low: float, high: float) -> str:
     """Return in words the numbers above `low`, up to `high`."""
     if math.isinf(low) and math.isinf(high):
         return "any"
@@ -232,7 +232,7 @@ def describe_range(low: float, high: float) -> str:
     return f"above {low:g}" if math.isinf(high) else f"above {low:g} to {high:g}"
 
 
-def explained_json(
+def to_json(
     model: Model, purchases: Sequence[Purchase], effects: Effects
 ) -> dict[str, Any]:
     """Return the same for programs; the last value of each feature is null: none."""
@@ -259,7 +259,7 @@ def explained_json(
                 "values": [
                     None
                     if math.isnan(value)
-                    else describe_plain(model.ensemble, effect.feature_idx, value)
+                    else to_json_value(model.ensemble, effect.feature_idx, value)
                     for value in effect.values.tolist()
                 ],
                 "chances": effect.chances.tolist(),
@@ -273,7 +273,7 @@ def explained_json(
     }
 
 
-def describe_plain(ensemble: Ensemble, feature_idx: int, value: float) -> object:
+def to_json_value(ensemble: Ensemble, feature_idx: int, value: float) -> object:
     """Return a value as JSON has it."""
     feature = ensemble.catalogue.features[feature_idx]
     if feature.type == "category":

@@ -5,10 +5,10 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.markup import escape
 
-from askless.app.terminal.transcript import describe_value
-from askless.app.words.wording import find_doubt, is_known
+from askless.app.terminal.transcript import value_text
+from askless.app.words.wording import is_known, make_doubt
 from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
-from askless.core.errors import Refusal, RefusedError, describe
+from askless.core.errors import Refusal, RefusedError, shorten
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import parse_answer
 from askless.core.session.state import Answer, Outcome
@@ -37,7 +37,7 @@ class TypedAnswer(NamedTuple):
     is_insistent: bool = False
 
 
-def find_answer(ensemble: Ensemble, asked: int | None, line: str) -> TypedAnswer | None:
+def parse_line(ensemble: Ensemble, asked: int | None, line: str) -> TypedAnswer | None:
     """Return the feature and the answer of a line; None for a command.
 
     Commands give way to a category of the same name.
@@ -76,11 +76,11 @@ def read_answer(ensemble: Ensemble, feature_idx: int, text: str) -> Answer:
     if outcome is not None and text not in feature.categories:
         return Answer(feature_idx, outcome)
     if feature.type == "category":
-        text = find_category(feature, text)
+        text = parse_category(feature, text)
     return Answer(feature_idx, "value", parse_answer(feature, text))
 
 
-def find_category(feature: Feature, text: str) -> str:
+def parse_category(feature: Feature, text: str) -> str:
     """Return the category that a text means by its name, number or beginning.
 
     Upper and lower case are equal. Where categories are numbers themselves, only the
@@ -93,7 +93,7 @@ def find_category(feature: Feature, text: str) -> str:
     same = [category for category in known if category.casefold() == text.casefold()]
     if len(same) == 1:
         return same[0]
-    if not is_numbered(feature):
+    if not can_be_numbered(feature):
         return text
     if text.isdecimal() and 1 <= int(text) <= len(known):
         return known[int(text) - 1]
@@ -108,7 +108,7 @@ def find_category(feature: Feature, text: str) -> str:
     return fits[0] if fits else text
 
 
-def is_numbered(feature: Feature) -> bool:
+def can_be_numbered(feature: Feature) -> bool:
     """Return whether categories can be answered by number: no category is a number."""
     return all(parse_number(category) is None for category in feature.categories)
 
@@ -119,8 +119,8 @@ def describe_doubt(ensemble: Ensemble, answer: Answer, text: str) -> str | None:
     if answer.value is None:
         return None
     is_category = feature.type == "category"
-    category = find_category(feature, text) if is_category else None
-    doubt = find_doubt(feature, answer.value, category)
+    category = parse_category(feature, text) if is_category else None
+    doubt = make_doubt(feature, answer.value, category)
     return None if doubt is None else doubt.words
 
 
@@ -128,13 +128,13 @@ def refuse_unseen(ensemble: Ensemble, answer: Answer, text: str) -> None:
     """Refuse a category that training did not see: it may be a slip."""
     feature = ensemble.catalogue.features[answer.feature_idx]
     if feature.type == "category" and answer.value == UNSEEN:
-        seen = f"a category that training saw ({hint(feature)})"
+        seen = f"a category that training saw ({answer_hint(feature)})"
         rule = f"must be {seen}, or use --accept-unseen"
-        raise RefusedError([Refusal(feature.name, rule, describe(text))])
+        raise RefusedError([Refusal(feature.name, rule, shorten(text))])
 
 
-def hint(feature: Feature) -> str:
-    """Return what an answer looks like."""
+def answer_hint(feature: Feature) -> str:
+    """Return a hint at the form of an answer."""
     if feature.type == "boolean":
         return "yes / no"
     if feature.type == "category":
@@ -146,7 +146,7 @@ def hint(feature: Feature) -> str:
 
 def list_categories(feature: Feature) -> list[str]:
     """Return the categories, with their numbers if they have any."""
-    if not is_numbered(feature):
+    if not can_be_numbered(feature):
         return list(feature.categories)
     return [
         f"{number} {category}" for number, category in enumerate(feature.categories, 1)
@@ -156,11 +156,13 @@ def list_categories(feature: Feature) -> list[str]:
 def print_choices(console: Console, ensemble: Ensemble, feature_idx: int) -> None:
     """Print everything that may be answered."""
     feature = ensemble.catalogue.features[feature_idx]
-    lines = list_categories(feature) if feature.type == "category" else [hint(feature)]
+    lines = (
+        list_categories(feature)
+        if feature.type == "category"
+        else [answer_hint(feature)]
+    )
     if feature.value_range:
-        ends = (
-            describe_value(ensemble, feature_idx, end) for end in feature.value_range
-        )
+        ends = (value_text(ensemble, feature_idx, end) for end in feature.value_range)
         lines = [f"a number; training saw {' to '.join(ends)}"]
     for line in (*lines, "not available / refused / unknown / ordered: see help"):
         console.print(f"   {escape(line)}")

@@ -6,7 +6,7 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Column, Table
 
-from askless.app.words.facts import in_brackets
+from askless.app.words.facts import bracket
 from askless.app.words.wording import money, percent, percents
 from askless.core.arrays import FloatArray
 from askless.core.catalogue.catalogue import Catalogue, Feature, Group
@@ -19,10 +19,10 @@ MAX_NAMED = 10
 MAX_NAME, MAX_VALUES, MAX_GROUP = 22, 28, 12
 
 
-def feature_table(dataset: Dataset) -> Table:
+def build_feature_table(dataset: Dataset) -> Table:
     """Return a table of type, missing share, values and price of each feature."""
     catalogue = dataset.catalogue
-    cost = f"cost {in_brackets(catalogue.cost_unit)}".strip()
+    cost = f"cost {bracket(catalogue.cost_unit)}".strip()
     table = Table(
         # Folded: cut names may be the same.
         Column("feature", max_width=MAX_NAME, overflow="fold"),
@@ -62,21 +62,21 @@ def describe_values(feature: Feature, values: FloatArray) -> str:
     return text if len(text) <= MAX_VALUES else f"{text[: MAX_VALUES - 3]}..."
 
 
-def listed(names: Sequence[str]) -> str:
+def list_first_names(names: Sequence[str]) -> str:
     """Return the first few names, and how many more there are."""
     rest = len(names) - MAX_NAMED
     return ", ".join(names[:MAX_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def overview_lines(checked: CheckedTable) -> Iterator[str]:
+def list_overview_lines(checked: CheckedTable) -> Iterator[str]:
     """Yield lines on groups with fees, ignored columns, and classes with shares."""
     dataset = checked.dataset
     for group in dataset.catalogue.groups:
-        yield group_line(dataset.catalogue, group)
+        yield describe_group(dataset.catalogue, group)
     if dataset.row_groups is not None:
         yield f"Rows that stay together: {np.unique(dataset.row_groups).size:,} groups"
     if checked.ignored:
-        yield f"Ignored: {listed(checked.ignored)}"
+        yield f"Ignored: {list_first_names(checked.ignored)}"
     shares = np.bincount(
         dataset.targets, weights=dataset.weights, minlength=len(dataset.classes)
     )
@@ -86,14 +86,14 @@ def overview_lines(checked: CheckedTable) -> Iterator[str]:
             dataset.classes, percents((shares / shares.sum()).tolist()), strict=True
         )
     )
-    yield f"Classes: {listed(named)}"
+    yield f"Classes: {list_first_names(named)}"
 
 
-def group_line(catalogue: Catalogue, group: Group) -> str:
-    """Return what a group costs once, and for which features."""
+def describe_group(catalogue: Catalogue, group: Group) -> str:
+    """Return a line with a group's fee or price, and its features."""
     members = tuple(
         feature.name for feature in catalogue.features if feature.group == group.name
     )
     amount, noun = (group.fee, "fee") if group.price is None else (group.price, "price")
     price = money(amount, catalogue.cost_unit)
-    return f"Group {group.name}: {noun} {price}, once for {listed(members)}"
+    return f"Group {group.name}: {noun} {price}, once for {list_first_names(members)}"

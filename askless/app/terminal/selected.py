@@ -4,8 +4,8 @@ from typing import Any
 
 from rich.table import Table
 
-from askless.app.terminal.show import draw_cells
-from askless.app.words.facts import in_brackets
+from askless.app.terminal.show import build_table
+from askless.app.words.facts import bracket
 from askless.app.words.wording import money
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.catalogue.prices import Paid, buy, from_micros
@@ -17,7 +17,7 @@ from askless.core.selection.search import Selection
 VALUES = {"sfs": "accuracy", "fs2boost": "Z", "ifs2boost": "Z'"}
 
 
-def path_table(catalogue: Catalogue, selection: Selection) -> Table:
+def build_path_table(catalogue: Catalogue, selection: Selection) -> Table:
     """Return a table of the best feature of each step, and whether it was taken."""
     figures = VALUES[selection.method], "gain", "needed"
     rows = [("", "none", f"{selection.empty_value:.4f}", "", "", "")] + [
@@ -30,19 +30,19 @@ def path_table(catalogue: Catalogue, selection: Selection) -> Table:
         for step in selection.steps
     ]
     head = "step", "best feature", *figures, "taken"
-    return draw_cells("Steps", (head, rows), (1, 5))
+    return build_table("Steps", (head, rows), (1, 5))
 
 
-def subset_table(catalogue: Catalogue, selection: Selection) -> Table:
+def build_subset_table(catalogue: Catalogue, selection: Selection) -> Table:
     """Return a table of the selected features with prices, fees included."""
-    head = "feature", f"price {in_brackets(catalogue.cost_unit)}".strip()
+    head = "feature", f"price {bracket(catalogue.cost_unit)}".strip()
     rows: list[tuple[str, ...]] = [
-        (name, money(amount)) for name, amount in prices(catalogue, selection)
+        (name, money(amount)) for name, amount in list_prices(catalogue, selection)
     ]
-    return draw_cells("Selected", (head, rows), (0,))
+    return build_table("Selected", (head, rows), (0,))
 
 
-def summary(catalogue: Catalogue, selection: Selection) -> str:
+def summarise_selection(catalogue: Catalogue, selection: Selection) -> str:
     n_features = len(catalogue.features)
     cost = money(selection.cost, catalogue.cost_unit)
     return (
@@ -56,23 +56,23 @@ def selection_json(
     catalogue: Catalogue, params: SelectionParams, selection: Selection
 ) -> dict[str, Any]:
     """Return the selection as in a model's card, with amounts in units."""
-    card = with_units(describe_selection(catalogue, params, selection))
+    card = step_in_units(describe_selection(catalogue, params, selection))
     return card | {
         "features": [
             {"name": name, "price": from_micros(amount)}
-            for name, amount in prices(catalogue, selection)
+            for name, amount in list_prices(catalogue, selection)
         ],
         "unit": catalogue.cost_unit,
-        "steps": [with_units(step) for step in card["steps"]],
+        "steps": [step_in_units(step) for step in card["steps"]],
     }
 
 
-def with_units(step: dict[str, Any]) -> dict[str, Any]:
+def step_in_units(step: dict[str, Any]) -> dict[str, Any]:
     rest = {key: value for key, value in step.items() if key != "cost_micros"}
     return rest | {"cost": from_micros(step["cost_micros"])}
 
 
-def prices(catalogue: Catalogue, selection: Selection) -> list[tuple[str, int]]:
+def list_prices(catalogue: Catalogue, selection: Selection) -> list[tuple[str, int]]:
     """Return each selected feature with its price once those before it are paid."""
     paid, priced = Paid(), []
     for idx in selection.feature_idxs:

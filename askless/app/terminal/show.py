@@ -11,21 +11,21 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from askless.app.words.facts import in_brackets
+from askless.app.words.facts import bracket
 from askless.app.words.figures import (
     VOTE_ERROR,
     VOTE_NOTE,
     Cells,
-    curve_cells,
+    build_curve_cells,
+    build_figure_cells,
     describe_betters,
-    explain,
-    figure_cells,
+    explain_figures,
     shown_figures,
-    tenths,
+    to_percent,
 )
 from askless.app.words.own_questions import describe_own_questions
 from askless.app.words.savings import describe_knee
-from askless.app.words.sessions import describe_note, session_cells
+from askless.app.words.sessions import build_session_cells, describe_note
 from askless.app.words.wording import LACKS, money, percent
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve, Model
@@ -36,7 +36,7 @@ T = TypeVar("T")
 BAR_WIDTH = 48
 
 
-def draw_cells(
+def build_table(
     title: str,
     cells: Cells,
     words: Collection[int] = (),
@@ -66,7 +66,7 @@ def draw_cells(
     return table
 
 
-def name_rows(cells: Cells, aims: Sequence[str]) -> Cells:
+def label_rows_by_aim(cells: Cells, aims: Sequence[str]) -> Cells:
     """Return a table by budget as one by aim, if there are aims."""
     head, rows = cells
     if not aims:
@@ -75,44 +75,44 @@ def name_rows(cells: Cells, aims: Sequence[str]) -> Cells:
     return ("aim", *head[1:]), [(aim, *row[1:]) for aim, row in named]
 
 
-def curve_table(
+def build_curve_table(
     curve: Curve, unit: str, aims: Sequence[str] = (), notes: Sequence[str] = ()
 ) -> Table:
     """Return error, chances and spend by budget, or by aim, above some notes."""
-    cells = name_rows(curve_cells(curve, unit), aims)
+    cells = label_rows_by_aim(build_curve_cells(curve, unit), aims)
     # With an aim, a budget is a limit and not what sessions are to reach.
     betters = [] if aims else describe_betters(curve, unit)
     vote = [VOTE_NOTE] if VOTE_ERROR in cells[0] else []
     lines = [*vote, *betters, *notes]
-    return draw_cells("Error against budget", cells, notes=lines, is_dense=True)
+    return build_table("Error against budget", cells, notes=lines, is_dense=True)
 
 
-def figures_table(
+def build_figures_table(
     curve: Curve, ensemble: Ensemble, threshold: float | None, aims: Sequence[str]
 ) -> Table:
     """Return the figures by budget, or by aim, each above its 95 % interval."""
-    return draw_cells(
+    return build_table(
         "Chances and labels, each with its 95 % interval",
-        name_rows(
-            figure_cells(curve, ensemble.catalogue.cost_unit, is_high=True), aims
+        label_rows_by_aim(
+            build_figure_cells(curve, ensemble.catalogue.cost_unit, is_high=True), aims
         ),
-        notes=[explain(shown_figures(curve), ensemble, threshold)],
+        notes=[explain_figures(shown_figures(curve), ensemble, threshold)],
         is_dense=True,
     )
 
 
-def sessions_table(model: Model) -> Table | None:
+def build_sessions_table(model: Model) -> Table | None:
     """Return a table of how sessions go; None if the card has no sessions."""
-    cells = session_cells(model)
+    cells = build_session_cells(model)
     if cells is None:
         return None
-    return draw_cells("How cases go", cells, (1,), [describe_note(model)])
+    return build_table("How cases go", cells, (1,), [describe_note(model)])
 
 
-def early_table(points: Sequence[EarlyPoint], unit: str) -> Table:
+def build_early_table(points: Sequence[EarlyPoint], unit: str) -> Table:
     """Return a table of early stops by certificate, or why there are none."""
     head = (
-        f"budget {in_brackets(unit)}".strip(),
+        f"budget {bracket(unit)}".strip(),
         "stop from",
         "differ from the end",
         "error",
@@ -128,18 +128,18 @@ def early_table(points: Sequence[EarlyPoint], unit: str) -> Table:
             (
                 "unlimited" if point.budget is None else money(point.budget),
                 stops,
-                tenths(point.differing),
-                tenths(point.error),
+                to_percent(point.differing),
+                to_percent(point.error),
                 *(money(round(spend, -4)) for spend in spends),
             )
         )
-    return draw_cells("With early stops", (head, rows))
+    return build_table("With early stops", (head, rows))
 
 
-def curve_bars(curve: Curve, unit: str) -> Table:
+def draw_curve_bars(curve: Curve, unit: str) -> Table:
     """Return error against mean spend as a bar for each budget."""
     table = Table(
-        Column(f"mean spend {in_brackets(unit)}".strip(), justify="right"),
+        Column(f"mean spend {bracket(unit)}".strip(), justify="right"),
         "error",
         Column(justify="right"),
         title="Error against mean spend per case",
@@ -149,11 +149,11 @@ def curve_bars(curve: Curve, unit: str) -> Table:
     most = max(curve.errors_calibrated) or 1.0
     for spend, error in zip(curve.mean_spends, curve.errors_calibrated, strict=True):
         bar = Bar(most, 0.0, error, width=BAR_WIDTH)
-        table.add_row(money(round(spend, -4)), bar, tenths(error))
+        table.add_row(money(round(spend, -4)), bar, to_percent(error))
     return table
 
 
-def model_summary(model: Model) -> str:
+def summarise_model(model: Model) -> str:
     ensemble = model.ensemble
     used = int(ensemble.is_used.sum())
     learner = model.params.get("learner", "stump")
@@ -171,10 +171,10 @@ def model_summary(model: Model) -> str:
     return "; ".join([text, *filter(None, more)])
 
 
-def run_with_bar(work: Generator[Any, None, T], what: str) -> T:
+def run_with_bar(work: Generator[Any, None, T], title: str) -> T:
     """Run a training or a selection to its end with a bar on a terminal's stderr."""
     bar = Progress(
-        TextColumn(what),
+        TextColumn(title),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeRemainingColumn(),

@@ -6,23 +6,23 @@ from rich.markup import escape
 from askless.app.words.stops import STOP_WORDS, describe_stop
 from askless.app.words.wording import (
     LACKS,
+    describe_prediction,
+    describe_step,
+    describe_value,
+    explain_question,
     money,
     percent,
-    prediction_words,
-    span,
-    step_words,
-    value_words,
-    why,
+    percent_span,
 )
 from askless.core.model.ensemble import Ensemble
 from askless.core.session import machine
-from askless.core.session.certificates import find_certificate
+from askless.core.session.certificates import make_certificate
 from askless.core.session.position import Position
 from askless.core.session.state import Question, State
 from askless.core.session.steps import (
     AnswerStep,
-    choose_class,
-    find_prospect,
+    compute_prospect,
+    reported_class,
     trace_answers,
 )
 
@@ -41,8 +41,10 @@ def print_question(
         f"\n[bold]{question.number}. {escape(feature.text)}[/bold]{escape(unit)}"
         f"   [cyan]{price}[/cyan]"
     )
-    prospect = find_prospect(ensemble, state, question.feature_idx)
-    console.print(f"   {escape(why(ensemble, question, prospect))}", style="dim")
+    prospect = compute_prospect(ensemble, state, question.feature_idx)
+    console.print(
+        f"   {escape(explain_question(ensemble, question, prospect))}", style="dim"
+    )
 
 
 def print_member(
@@ -69,14 +71,14 @@ def print_member(
 def print_standing(console: Console, ensemble: Ensemble, state: State) -> None:
     """Print what the last answer did; spent, remaining and the prediction now."""
     for step in trace_answers(ensemble, state)[-1:]:
-        words = step_words(ensemble, step, choose_class(step.after))
+        words = describe_step(ensemble, step, reported_class(step.after))
         console.print(f"   {escape(words)}")
     unit = ensemble.catalogue.cost_unit
     forecast = machine.forecast(ensemble, state)
     left = "no limit" if state.remaining is None else f"{money(state.remaining)} left"
     console.print(
         f"   spent {money(state.spent, unit)}, {left}   "
-        f"now: [bold]{escape(prediction_words(ensemble, forecast))}[/bold]"
+        f"now: [bold]{escape(describe_prediction(ensemble, forecast))}[/bold]"
     )
 
 
@@ -86,13 +88,15 @@ def print_end(console: Console, ensemble: Ensemble, state: State) -> None:
     reason = describe_stop(ensemble, state) or STOP_WORDS["client_stopped"]
     console.print(f"\nStopped: {reason}.")
     console.print(
-        f"Prediction: [bold]{escape(prediction_words(ensemble, forecast))}[/bold], "
+        f"Prediction: [bold]{escape(describe_prediction(ensemble, forecast))}[/bold], "
         f"for {money(state.spent, unit)}"
     )
     for position, label in enumerate(ensemble.classes):
         share = percent(forecast.probabilities[position])
         console.print(f"   {escape(label.display)}: {share}")
-    print_answer_effects(console, ensemble, state, choose_class(forecast.probabilities))
+    print_answer_effects(
+        console, ensemble, state, reported_class(forecast.probabilities)
+    )
     if forecast.label_set is not None:
         shown = ", ".join(ensemble.classes[idx].display for idx in forecast.label_set)
         coverage = percent(state.coverage or 0.0)
@@ -117,7 +121,9 @@ def print_answer_effects(
         if abs(rise) < LEAST_RISE:
             continue
         ends = (percent(chances[class_idx]) for chances in (step.before, step.after))
-        line = f"   {describe_answer(ensemble, step)}: {span(*ends)} ({rise:+.2f})"
+        line = (
+            f"   {describe_answer(ensemble, step)}: {percent_span(*ends)} ({rise:+.2f})"
+        )
         parts[f"{'For' if rise > 0 else 'Against'} {name}"].append(line)
     if any(parts.values()):
         console.print(
@@ -135,14 +141,14 @@ def describe_answer(ensemble: Ensemble, step: AnswerStep) -> str:
     title = ensemble.catalogue.features[step.feature_idx].title
     if step.value is None:
         return f"{title}, {step.outcome}"
-    return f"{title}, {describe_value(ensemble, step.feature_idx, step.value)}"
+    return f"{title}, {value_text(ensemble, step.feature_idx, step.value)}"
 
 
 def print_certificate(console: Console, ensemble: Ensemble, state: State) -> None:
     """Print when the session stops early, if it asked for a certificate."""
     if state.stop.disagreement is None:
         return
-    certificate = find_certificate(ensemble, state)
+    certificate = make_certificate(ensemble, state)
     if certificate.threshold is None:
         console.print(f"No early stop: {LACKS[certificate.lack]}")
         return
@@ -155,6 +161,6 @@ def print_certificate(console: Console, ensemble: Ensemble, state: State) -> Non
     )
 
 
-def describe_value(ensemble: Ensemble, feature_idx: int, value: float) -> str:
+def value_text(ensemble: Ensemble, feature_idx: int, value: float) -> str:
     """Return a value as people write it."""
-    return value_words(ensemble.catalogue.features[feature_idx], value)
+    return describe_value(ensemble.catalogue.features[feature_idx], value)

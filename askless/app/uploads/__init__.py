@@ -35,7 +35,7 @@ def read_parquet(content: bytes, bounds: Bounds) -> Any:
     metadata = pyarrow.parquet.read_metadata(pa.BufferReader(content))
     refuse_too_many(metadata.num_columns, bounds.columns, "columns")
     refuse_too_many(metadata.num_rows, bounds.rows, "rows")
-    refuse_too_large_for_memory(unpacked_bytes(metadata), bounds.memory)
+    refuse_too_large_for_memory(unpacked_size(metadata), bounds.memory)
     leaves = (metadata.schema.column(i) for i in range(metadata.num_columns))
     texts = [
         leaf.path
@@ -48,7 +48,7 @@ def read_parquet(content: bytes, bounds: Bounds) -> Any:
         return file.read(use_threads=False)
 
 
-def unpacked_bytes(metadata: Any) -> int:
+def unpacked_size(metadata: Any) -> int:
     """Return the least memory in bytes that a file needs, by its footer."""
     n_bytes = 0
     for number in range(metadata.num_row_groups):
@@ -60,10 +60,7 @@ def unpacked_bytes(metadata: Any) -> int:
 
 
 def tidy_names(raw_names: Sequence[str]) -> list[str]:
-    """Strip white space from names; refuse duplicates.
-
-    Columns without a name get pandas' names, "Unnamed: 0".
-    """
+    """Strip names, or name columns as pandas does; refuse duplicates."""
     names = [
         name.strip() or f"{UNNAMED}{position}"
         for position, name in enumerate(raw_names)
@@ -103,7 +100,7 @@ def read_table(
             table = read_csv(text, bounds, skipped)
     except (pa.ArrowException, csv.Error, OSError, UnicodeError, MemoryError) as error:
         if isinstance(error, MemoryError):
-            rule = memory_rule(bounds)
+            rule = memory_limit_rule(bounds)
         else:
             rule = encoding_rule(text) or rule
         raise RefusedError([Refusal("table", rule, first_line(error))]) from None
@@ -161,7 +158,7 @@ def has_lengths(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-def memory_rule(bounds: Bounds) -> str:
+def memory_limit_rule(bounds: Bounds) -> str:
     """Return the rule for a table that exceeds the memory, with its limit in MB."""
     if bounds.memory is None:
         return "reading must fit the memory"

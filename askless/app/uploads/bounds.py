@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from askless.core.errors import Refusal, RefusedError
-from askless.core.table.columns import refuse_size
+from askless.core.table.columns import size_refusals
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,7 @@ def refuse_too_many(count: int, most: int | None, noun: str) -> None:
 
 
 def refuse_too_large_for_memory(needed: int, memory: int | None) -> None:
-    """Refuse a table that needs more than `memory` bytes to read.
-
-    `needed` is the least number of bytes that reading takes.
-    """
-    refusals = refuse_size("reading", needed, memory)
+    """Refuse a table if the `needed` bytes of reading exceed `memory`."""
+    refusals = size_refusals("reading", needed, memory)
     if refusals:
         raise RefusedError(refusals)

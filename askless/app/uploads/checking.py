@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from askless.app.documents.mending import FRESH
-from askless.app.documents.spec.spec import mend_spec
+from askless.app.documents.spec.spec import read_spec_parts
 from askless.app.processes.memory import available_bytes
 from askless.app.uploads import Bounds
 from askless.app.uploads.silent import SilentCells, read_silent_cells
@@ -22,7 +22,7 @@ from askless.core.pipeline.preparing import (
     prepare_table,
 )
 from askless.core.pipeline.spec import TrainingSpec
-from askless.core.table.check import CheckedTable, choose_columns, unused_columns
+from askless.core.table.check import CheckedTable, choose_columns, list_unused_columns
 from askless.core.table.columns import unknown_column
 from askless.core.table.spec import CASE_COLUMN
 
@@ -35,18 +35,15 @@ PARTS = {"type", "ignore", "missing", "rare"}
 AnyTable = TypeVar("AnyTable", CheckedTable, PreparedTable)
 
 
-def check_both(
+def check_spec_and_table(
     raw: object, read: Callable[[], StreamedTable]
 ) -> tuple[TrainingSpec, CheckedTable]:
-    """Check a spec and a table together; `read` is called once to read the table.
-
-    Raises RefusedError with every broken rule of both.
-    """
-    spec, refusals = mend_spec(raw)
+    """Check a spec and the table that `read` returns; raise RefusedError."""
+    spec, refusals = read_spec_parts(raw)
     try:
         table = read()
         # The `except` clause below adds the spec's refusals to those of the table.
-        if spec is None or not is_decided(refusals):
+        if spec is None or not are_columns_decided(refusals):
             raise RefusedError(refusals)
         checked = check_columns(table, spec)
     except RefusedError as error:
@@ -61,14 +58,11 @@ def check_both(
 def check_names(
     raw: object, names: Iterable[str], n_rows: int
 ) -> tuple[TrainingSpec, tuple[str, ...]]:
-    """Check a spec and the names of a table's columns; return the features too.
-
-    Raises RefusedError with every broken rule that needs no cell.
-    """
-    spec, refusals = mend_spec(raw)
+    """Check a spec against column names; return the features too."""
+    spec, refusals = read_spec_parts(raw)
     more: list[Refusal] = []
     features: tuple[str, ...] = ()
-    if spec is not None and is_decided(refusals):
+    if spec is not None and are_columns_decided(refusals):
         # Features are chosen by their names; no cell is read.
         columns = dict.fromkeys(names, np.empty(0))
         chosen, more = choose_columns(columns, spec.table, n_rows)
@@ -84,7 +78,7 @@ def check_names(
 def check_columns(table: StreamedTable, spec: TrainingSpec) -> CheckedTable:
     """Check a table by a spec; columns that the spec doesn't use are not read."""
     names = list(table)
-    unused = unused_columns(names, spec.table) - {CASE_COLUMN}
+    unused = list_unused_columns(names, spec.table) - {CASE_COLUMN}
     table = table.with_text({*spec.table.text_columns, CASE_COLUMN})
     used = [name for name in names if name not in unused]
     read = table.read_rows(0, table.n_rows, used)
@@ -93,7 +87,7 @@ def check_columns(table: StreamedTable, spec: TrainingSpec) -> CheckedTable:
     silent = read_silent_cells(columns)
     find = None if silent is None else silent.find
     checked = check_training(columns, spec, available_bytes(), find)
-    return checked if silent is None else note_cases(checked, silent)
+    return checked if silent is None else add_case_note(checked, silent)
 
 
 def prepare_streamed(
@@ -101,7 +95,7 @@ def prepare_streamed(
 ) -> PreparedTable:
     """Check and prepare a table whose columns are read one at a time.
 
-    One that is in memory is coded at once, which is faster where there are few rows.
+    A table in memory is coded at once, which is faster where there are few rows.
     """
     if isinstance(table, HeldTable):
         return prepare_table(check_columns(table, spec), spec)
@@ -111,10 +105,10 @@ def prepare_streamed(
         keeps_codes=keeps_codes,
         silent=None if silent is None else silent.find,
     )
-    return prepared if silent is None else note_cases(prepared, silent)
+    return prepared if silent is None else add_case_note(prepared, silent)
 
 
-def note_cases(table: AnyTable, silent: SilentCells) -> AnyTable:
+def add_case_note(table: AnyTable, silent: SilentCells) -> AnyTable:
     """Return a table with a warning more if some of its rows are closed cases."""
     return replace(table, warnings=(*table.warnings, *silent.warnings))
 
@@ -132,7 +126,7 @@ def read_training(
     return prepare_streamed(table, spec)
 
 
-def is_decided(refusals: list[Refusal]) -> bool:
+def are_columns_decided(refusals: list[Refusal]) -> bool:
     """Return whether a spec's errors leave it certain how columns are to be read."""
     fields = [refusal.field for refusal in refusals]
     parts = {part for field in fields for part in re.split(r"[.\[]", field)}

@@ -61,9 +61,9 @@ def are_all_numbers(chunks: Iterable[Any]) -> bool:
     for cells in chunks:
         if pa.types.is_dictionary(cells.type):
             # A missing cell is no word of a dictionary.
-            distinct = as_texts(used_words(cells)).drop_null()
+            distinct = cells_to_texts(select_used_words(cells)).drop_null()
         else:
-            distinct = pc.unique(as_texts(cells))
+            distinct = pc.unique(cells_to_texts(cells))
         words = pc.utf8_trim_whitespace(distinct)
         known = words.filter(pc.invert(mark_gaps(words)))
         if not is_castable(known):
@@ -87,7 +87,7 @@ def mark_gaps(trimmed: Any) -> Any:
     return pc.is_in(pc.utf8_lower(trimmed), value_set=pa.array(GAPS))
 
 
-def as_texts(cells: Any) -> Any:
+def cells_to_texts(cells: Any) -> Any:
     """Return cells as texts, unchanged if they are."""
     return cells if pa.types.is_string(cells.type) else cells.cast(pa.string())
 
@@ -95,7 +95,7 @@ def as_texts(cells: Any) -> Any:
 def to_column(chunks: Iterable[Any], n_rows: int, *, is_number: bool) -> Column:
     """Convert chunks of cells to one column; `is_number` as `holds_numbers` decides."""
     if not is_number:
-        return join_texts(map(as_coded, chunks), n_rows)
+        return join_texts(map(to_dictionary, chunks), n_rows)
     numbers = np.empty(n_rows)
     start = 0
     for cells in chunks:
@@ -110,10 +110,10 @@ def to_numbers(cells: Any) -> FloatArray:
         # Words that no cell has need not be numbers.
         is_used = mark_used(cells)
         numbers = np.full(is_used.size, np.nan)
-        numbers[is_used] = to_numbers(used_words(cells))
-        return np.asarray(numbers[word_codes(cells)])
+        numbers[is_used] = to_numbers(select_used_words(cells))
+        return np.asarray(numbers[codes_of_words(cells)])
     if not is_numeric_type(cells.type):
-        cells = parse_numbers(as_texts(cells))
+        cells = parse_numbers(cells_to_texts(cells))
     if not pa.types.is_float64(cells.type):
         # Not safe: large integers may lose digits.
         cells = cells.cast(pa.float64(), safe=False)
@@ -131,31 +131,31 @@ def parse_numbers(cells: Any) -> Any:
     return pc.if_else(mark_gaps(trimmed), gap, trimmed).cast(pa.float64())
 
 
-def as_coded(cells: Any) -> Any:
+def to_dictionary(cells: Any) -> Any:
     """Return cells that are not numbers as a dictionary of texts."""
     if not pa.types.is_dictionary(cells.type):
-        return as_texts(cells).dictionary_encode()
+        return cells_to_texts(cells).dictionary_encode()
     words = cells.dictionary
     if pa.types.is_string(words.type) or pa.types.is_large_string(words.type):
         return cells
     return pa.DictionaryArray.from_arrays(cells.indices, words.cast(pa.string()))
 
 
-def word_codes(cells: Any) -> Any:
+def codes_of_words(cells: Any) -> Any:
     """Return the code of each cell; missing cells get the number of words."""
     codes = cells.indices.cast(pa.int32()).fill_null(len(cells.dictionary))
     return codes.to_numpy(zero_copy_only=False)
 
 
 def mark_used(cells: Any) -> Any:
-    """Return which words of a dictionary some cell has, and False for no word."""
+    """Return a mask of the words that some cell has; the last entry is False."""
     is_used = np.zeros(len(cells.dictionary) + 1, np.bool_)
-    is_used[word_codes(cells)] = True
+    is_used[codes_of_words(cells)] = True
     is_used[-1] = False
     return is_used
 
 
-def used_words(cells: Any) -> Any:
+def select_used_words(cells: Any) -> Any:
     """Return the words of a dictionary that some cell has."""
     return cells.dictionary.filter(pa.array(mark_used(cells)[:-1]))
 
@@ -175,6 +175,6 @@ def join_texts(parts: Iterable[Any], n_rows: int) -> Column:
     texts[is_used] = words.filter(pa.array(is_used[:-1])).to_pylist()
     start = 0
     for cells in joined.chunks:
-        column[start : start + len(cells)] = texts[word_codes(cells)]
+        column[start : start + len(cells)] = texts[codes_of_words(cells)]
         start += len(cells)
     return column

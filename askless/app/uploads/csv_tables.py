@@ -61,7 +61,7 @@ def read_csv(
 
     With a list `skipped` such rows are left out, and their refusals added to it.
     """
-    dialect = find_dialect(content, bounds)
+    dialect = detect_dialect(content, bounds)
     n_columns = len(dialect.names)
     refuse_too_many(n_columns, bounds.columns, "columns")
     refuse_long_line(content, n_columns, bounds)
@@ -142,7 +142,7 @@ def refuse_ragged(rows: list[Any], skipped: list[Refusal] | None = None) -> None
         raise RefusedError([*refusals[:MAX_EXAMPLES], whole])
 
 
-def find_dialect(content: bytes, bounds: Bounds) -> Dialect:
+def detect_dialect(content: bytes, bounds: Bounds) -> Dialect:
     """Return a CSV's separator, where its header begins, and the names in it.
 
     The separator is the first by which the first rows have equal lengths; else the
@@ -211,8 +211,7 @@ def refuse_long_line(content: bytes, n_columns: int, bounds: Bounds) -> None:
     start = 0
     while len(content) - start > most:
         ends = [content.rfind(end, start, start + most) for end in (b"\n", b"\r")]
-        # `rfind` returns -1 where there is no line end: then one line fills the
-        # window.
+        # `rfind` returns -1 where there is no line end: then one line fills the window.
         if max(ends) < 0:
             line = content.count(b"\n", 0, start) + 1
             rule = f"must have lines of at most {most:,} bytes; not so in line {line}"
@@ -238,10 +237,7 @@ def replace_decimal_commas(table: Any, with_thousands: Collection[str]) -> Any:
 
 
 def find_columns_with_thousands(table: Any) -> frozenset[str]:
-    """Return the names of columns where a comma separates thousands, as in 1,234.5.
-
-    One such cell is enough.
-    """
+    """Return columns with a cell in which commas separate thousands."""
     return frozenset(
         name
         for name, column in zip(table.column_names, table.columns, strict=True)

@@ -42,10 +42,7 @@ class SpecDraft:
 def draft_spec(
     table: StreamedTable, target: str, name: str, prices: Source | None
 ) -> SpecDraft:
-    """Draft a spec to train on a table; a person then edits its costs.
-
-    Raises RefusedError if the target or the prices can't be used.
-    """
+    """Draft a spec to train on a table; raise RefusedError for a bad target."""
     columns, unreadable = read_each_column(table, target)
     if target not in columns:
         raise RefusedError([unknown_column("--target", target, columns)])
@@ -84,7 +81,7 @@ def draft_spec(
     spec |= {"ignore": ignored_names} if ignored_names else {}
     if len(targets) < table.n_rows:
         spec |= {"missing_target": "drop"}
-    notes += write_notes(drafts, price_table, prices is not None)
+    notes += list_draft_notes(drafts, price_table, prices is not None)
     return SpecDraft(spec, tuple(notes), tuple(labels), columns, tuple(drafts))
 
 
@@ -180,7 +177,7 @@ def build_group_entries(
     ]
 
 
-def write_notes(
+def list_draft_notes(
     drafts: list[ColumnDraft], price_table: PriceTable, has_prices: bool
 ) -> Iterator[str]:
     """Yield notes on decisions that a person should check, each with its columns.
@@ -204,7 +201,7 @@ def write_notes(
         yield f"{', '.join(named[:MAX_NAMED])}{tail}: {note}"
 
 
-def spec_text(spec: dict[str, Any]) -> str:
+def format_spec(spec: dict[str, Any]) -> str:
     """Return a spec as JSON with a line for each feature and group, easy to edit."""
     lines = []
     for key, value in spec.items():

@@ -7,7 +7,7 @@ from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
-from askless.app.documents.spec.spec import mend_spec
+from askless.app.documents.spec.spec import read_spec_parts
 from askless.app.processes.limited import IsWanted, run_limited
 from askless.app.uploads.bounds import Bounds
 from askless.app.uploads.joining import (
@@ -22,13 +22,13 @@ from askless.app.uploads.parsing import (
     ReferredTable,
     TableReader,
     TableSource,
-    judge_table,
+    check_rows_and_spec,
     open_bounded,
     read_bounded,
 )
 from askless.app.uploads.streams import StreamedTable
 from askless.core.errors import Refusal, RefusedError
-from askless.core.table.check import unused_columns
+from askless.core.table.check import list_unused_columns
 from askless.core.table.spec import TableSpec
 
 #: How refusals name one of the tables.
@@ -100,15 +100,15 @@ def join_files(
 
     def read_joined() -> StreamedTable:
         nonlocal content
-        spec, _ = mend_spec(raw)
-        uses = name_columns(tables, None if spec is None else spec.table)
+        spec, _ = read_spec_parts(raw)
+        uses = classify_columns(tables, None if spec is None else spec.table)
         content = write_parquet(join_tables(tables, *uses))
         return open_bounded(BytesIO(content), bounds)
 
-    return judge_table(read_joined, raw), content
+    return check_rows_and_spec(read_joined, raw), content
 
 
-def name_columns(
+def classify_columns(
     tables: Sequence[NamedTable], spec: TableSpec | None
 ) -> tuple[Collection[str], Collection[str], Collection[str]]:
     """Return the columns whose types a spec says, those it can't do without, and those
@@ -125,4 +125,4 @@ def name_columns(
     }
     roles = [role for role in spec.roles.values() if role is not None]
     names = [name for table in tables for name in table.cells.column_names]
-    return typed | {*roles}, roles, unused_columns(names, spec)
+    return typed | {*roles}, roles, list_unused_columns(names, spec)

@@ -7,7 +7,7 @@ from typing import IO, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet
 
-from askless.app.documents.session.cases import note_absent
+from askless.app.documents.session.cases import blank_absent
 from askless.app.uploads.bounds import Bounds, refuse_too_many
 from askless.app.uploads.columns import (
     TYPE_RULE,
@@ -18,7 +18,7 @@ from askless.app.uploads.columns import (
 )
 from askless.app.uploads.silent import RULE, read_case_cells
 from askless.core.errors import Refusal, RefusedError
-from askless.core.table.cells import number_text
+from askless.core.table.cells import write_number
 from askless.core.table.spec import CASE_COLUMN
 
 
@@ -40,8 +40,8 @@ def join_tables(
     """Return the rows of all tables in one arrow table.
 
     Columns in `typed`, whose type is known, may be numbers in one table and words in
-    another. Those in `required` must be in every table. Those in `unused` may hold
-    anything: they are missing where they hold no cells. In the column `askless_case`
+    another. Columns in `required` must be in every table. Columns in `unused` may hold
+    anything, and are missing where they hold no cells. In the column `askless_case`
     rows say which columns their table has not: a cell that nobody filled in says
     nothing of the row. Raises RefusedError with every broken rule.
     """
@@ -57,7 +57,7 @@ def join_tables(
         if name == CASE_COLUMN:
             continue
         is_free = name in typed or name in unused
-        wrong = [] if is_free else refuse_kinds(tables, name)
+        wrong = [] if is_free else check_kinds(tables, name)
         refusals += wrong
         if wrong:
             continue
@@ -71,13 +71,13 @@ def join_tables(
                 refusals += error.refusals
     if refusals:
         raise RefusedError(refusals)
-    cases = [cell for table in tables for cell in case_cells(table, columns)]
+    cases = [cell for table in tables for cell in build_case_cells(table, columns)]
     if any(cell is not None for cell in cases):
         columns[CASE_COLUMN] = pa.array(cases, pa.string())
     return pa.table(columns)
 
 
-def refuse_kinds(tables: Sequence[NamedTable], name: str) -> list[Refusal]:
+def check_kinds(tables: Sequence[NamedTable], name: str) -> list[Refusal]:
     """Return refusals of tables whose column differs from the first that has it."""
     first: tuple[str, str] | None = None
     refusals = []
@@ -85,7 +85,7 @@ def refuse_kinds(tables: Sequence[NamedTable], name: str) -> list[Refusal]:
         if name not in table.cells.column_names:
             continue
         try:
-            kind = kind_of(table.cells.column(name))
+            kind = kind_of_cells(table.cells.column(name))
         except pa.ArrowException:
             refusals.append(Refusal(f"{table.where}, column {name}", TYPE_RULE))
             continue
@@ -101,8 +101,8 @@ def refuse_kinds(tables: Sequence[NamedTable], name: str) -> list[Refusal]:
     return refusals
 
 
-def kind_of(cells: Any) -> str | None:
-    """Return what a column holds; None where nothing is in it."""
+def kind_of_cells(cells: Any) -> str | None:
+    """Return the kind of a column's cells; None where it is empty."""
     if len(cells) == cells.null_count:
         return None
     if is_numeric_type(plain_type(cells.type)):
@@ -112,22 +112,17 @@ def kind_of(cells: Any) -> str | None:
 
 
 def join_column(tables: Sequence[NamedTable], name: str) -> Any:
-    """Return the cells of a column in all tables, missing where it is absent.
-
-    Raises RefusedError for a column of lists, records or bytes.
-    """
+    """Return a column's cells of all tables; raise RefusedError for lists."""
     parts = [
         table.cells.column(name) if name in table.cells.column_names else None
         for table in tables
     ]
     kinds = [plain_type(part.type) for part in parts if part is not None]
-    to_common = {
-        all(map(is_numeric_type, kinds)): to_floats,
-        all(map(pa.types.is_boolean, kinds)): to_booleans,
-    }.get(True, to_texts)
-    kind = {to_floats: pa.float64(), to_booleans: pa.bool_()}.get(
-        to_common, pa.string()
-    )
+    to_common, kind = to_texts, pa.string()
+    if all(map(pa.types.is_boolean, kinds)):
+        to_common, kind = to_booleans, pa.bool_()
+    elif all(map(is_numeric_type, kinds)):
+        to_common, kind = to_floats, pa.float64()
     chunks, refusals = [], []
     for part, table in zip(parts, tables, strict=True):
         if part is None:
@@ -143,38 +138,38 @@ def join_column(tables: Sequence[NamedTable], name: str) -> Any:
 
 
 def to_floats(cells: Any) -> Any:
-    return decoded(cells).cast(pa.float64(), safe=False)
+    return decode_dictionary(cells).cast(pa.float64(), safe=False)
 
 
 def to_booleans(cells: Any) -> Any:
-    return decoded(cells).cast(pa.bool_())
+    return decode_dictionary(cells).cast(pa.bool_())
 
 
 def to_texts(cells: Any) -> Any:
     """Return cells as text; numbers as tables of text write them."""
-    cells = decoded(cells)
+    cells = decode_dictionary(cells)
     if pa.types.is_floating(cells.type):
         texts = [
-            None if number is None else number_text(number)
+            None if number is None else write_number(number)
             for number in cells.to_pylist()
         ]
         return pa.array(texts, pa.string())
     return cells.cast(pa.string())
 
 
-def decoded(cells: Any) -> Any:
+def decode_dictionary(cells: Any) -> Any:
     return cells.dictionary_decode() if pa.types.is_dictionary(cells.type) else cells
 
 
-def case_cells(table: NamedTable, columns: Collection[str]) -> list[str | None]:
-    """Return what a table says of its rows, with the columns that it has not.
+def build_case_cells(table: NamedTable, columns: Collection[str]) -> list[str | None]:
+    """Return the case documents of a table's rows, which name the absent columns.
 
     Raises RefusedError for a cell that is no document.
     """
     names = table.cells.column_names
     absent = [name for name in columns if name not in names]
     if CASE_COLUMN not in names:
-        return [note_absent(None, absent)] * table.cells.num_rows
+        return [blank_absent(None, absent)] * table.cells.num_rows
     field = f"{table.where}, column {CASE_COLUMN}"
     try:
         cells_of_case = table.cells.column(CASE_COLUMN)
@@ -182,7 +177,7 @@ def case_cells(table: NamedTable, columns: Collection[str]) -> list[str | None]:
     except pa.ArrowException:
         raise RefusedError([Refusal(field, RULE)]) from None
     places, cells = read_case_cells(
-        column, lambda case: note_absent(case, absent), field
+        column, lambda case: blank_absent(case, absent), field
     )
     return [cells[place] for place in places.tolist()]
 

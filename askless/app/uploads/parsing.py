@@ -12,14 +12,14 @@ import pyarrow as pa
 from askless.app.documents.fields import NAME_RULE, is_name
 from askless.app.processes.limited import ChildLimits, IsWanted, run_limited
 from askless.app.uploads import Bounds, read_table
-from askless.app.uploads.checking import check_both, check_names
+from askless.app.uploads.checking import check_names, check_spec_and_table
 from askless.app.uploads.drafting import draft_spec
 from askless.app.uploads.references import (
     TableReference,
+    choose_sample_ranges,
     open_reference,
     record_table,
-    sample_rows,
-    unlimited_rows,
+    without_row_limits,
 )
 from askless.app.uploads.streams import HeldTable, StreamedTable, open_table
 from askless.core.catalogue.catalogue import Feature
@@ -108,9 +108,9 @@ class TableReader:
 
     def refer(self, url: str, is_wanted: IsWanted) -> ReferredTable:
         """Read the footers of a table in place; raise RefusedError if it is none."""
-        arguments = url, self.places, unlimited_rows(self.bounds)
+        arguments = url, self.places, without_row_limits(self.bounds)
         table: ReferredTable = run_limited(
-            self.limits, None, refer_table, *arguments, is_wanted=is_wanted
+            self.limits, None, record_linked_table, *arguments, is_wanted=is_wanted
         )
         return table
 
@@ -122,23 +122,20 @@ class TableReader:
         The cells of a table that stays where it is are checked later, by the worker.
         """
         if isinstance(source, ReferredTable):
-            return judge_by_names(source.facts, raw)
+            return check_by_names(source.facts, raw)
         table: JudgedTable = run_limited(
-            self.limits, source, judge_file, self.bounds, dict(raw), is_wanted=is_wanted
+            self.limits, source, check_file, self.bounds, dict(raw), is_wanted=is_wanted
         )
         return table
 
     def draft(
         self, source: TableSource, target: str, name: str, is_wanted: IsWanted
     ) -> DraftedTable:
-        """Draft a spec for a table; raise RefusedError if the target can't be used.
-
-        Of a table that stays where it is, a sample is read.
-        """
+        """Draft a spec for a table or its sample; raise RefusedError."""
         file: IO[bytes] | None = None
         read: Callable[..., DraftedTable] = draft_sample
         if isinstance(source, ReferredTable):
-            bounds = unlimited_rows(self.bounds)
+            bounds = without_row_limits(self.bounds)
             arguments: tuple[Any, ...] = (source.reference, self.places, bounds)
         else:
             file, read, arguments = source, draft_file, (self.bounds,)
@@ -148,7 +145,7 @@ class TableReader:
         return table
 
 
-def reader_of(settings: Any) -> TableReader:
+def make_reader(settings: Any) -> TableReader:
     """Return the table reader for the application's settings."""
     memory = settings.parse_memory_bytes
     return TableReader(
@@ -167,34 +164,34 @@ def reader_of(settings: Any) -> TableReader:
 def open_bounded(file: IO[bytes], bounds: Bounds) -> StreamedTable:
     """Open a table; refuse one without rows or with names that can't be stored."""
     table = open_table(file, (), bounds)
-    refuse_unfit(facts_of(table))
+    refuse_unstorable(facts_of_table(table))
     return table
 
 
 def read_bounded(file: IO[bytes], bounds: Bounds) -> Any:
     """Read a table whole as an arrow table; refuse what `open_bounded` refuses."""
     table = read_table(file, bounds)
-    refuse_unfit(TableFacts(table.num_rows, tuple(table.column_names)))
+    refuse_unstorable(TableFacts(table.num_rows, tuple(table.column_names)))
     return table
 
 
-def refuse_unfit(facts: TableFacts) -> None:
+def refuse_unstorable(facts: TableFacts) -> None:
     """Refuse a table without rows or with names that can't be stored."""
     refusals = []
     if facts.n_rows == 0:
         refusals.append(Refusal("table", "must have at least one row"))
-    refusals += refuse_header(facts.columns)
+    refusals += check_header(facts.columns)
     if refusals:
         raise RefusedError(refusals)
 
 
-def refuse_header(names: Iterable[str]) -> list[Refusal]:
+def check_header(names: Iterable[str]) -> list[Refusal]:
     """Return refusals of column names that can't be stored."""
     is_fit = all(is_name(column) for column in names)
     return [] if is_fit else [Refusal("header", f"names {NAME_RULE}")]
 
 
-def refer_table(
+def record_linked_table(
     _: IO[bytes], url: str, places: Sequence[str], bounds: Bounds
 ) -> ReferredTable:
     """Record the files of the table at `url`; raise RefusedError if it can't be stored.
@@ -202,9 +199,9 @@ def refer_table(
     The first argument is the child's input stream, which is empty here.
     """
     reference, table = record_table(url, places, bounds)
-    if refusals := refuse_header(table):
+    if refusals := check_header(table):
         raise RefusedError(refusals)
-    return ReferredTable(facts_of(table), reference)
+    return ReferredTable(facts_of_table(table), reference)
 
 
 def examine_file(file: IO[bytes], bounds: Bounds) -> TableFacts:
@@ -212,28 +209,28 @@ def examine_file(file: IO[bytes], bounds: Bounds) -> TableFacts:
     return TableFacts(table.num_rows, tuple(table.column_names))
 
 
-def facts_of(table: StreamedTable) -> TableFacts:
+def facts_of_table(table: StreamedTable) -> TableFacts:
     return TableFacts(table.n_rows, tuple(table))
 
 
-def judge_file(file: IO[bytes], bounds: Bounds, raw: dict[str, Any]) -> JudgedTable:
+def check_file(file: IO[bytes], bounds: Bounds, raw: dict[str, Any]) -> JudgedTable:
     """Check a table and a spec together; raise RefusedError with every broken rule."""
-    return judge_table(lambda: open_bounded(file, bounds), raw)
+    return check_rows_and_spec(lambda: open_bounded(file, bounds), raw)
 
 
-def judge_table(
+def check_rows_and_spec(
     open_rows: Callable[[], StreamedTable], raw: dict[str, Any]
 ) -> JudgedTable:
-    """Check a spec and the table that `open_rows` returns, as `judge_file` does."""
+    """Check a spec and the table that `open_rows` returns, as `check_file` does."""
     facts = None
 
     def read() -> StreamedTable:
         nonlocal facts
         table = open_rows()
-        facts = facts_of(table)
+        facts = facts_of_table(table)
         return table
 
-    spec, checked = check_both(raw, read)
+    spec, checked = check_spec_and_table(raw, read)
     assert facts is not None, "a table that was checked was read"
     dataset = checked.dataset
     return JudgedTable(
@@ -246,7 +243,7 @@ def judge_table(
     )
 
 
-def judge_by_names(facts: TableFacts, raw: Mapping[str, Any]) -> JudgedTable:
+def check_by_names(facts: TableFacts, raw: Mapping[str, Any]) -> JudgedTable:
     """Check a spec against column names and a row count; classes stay unknown."""
     spec, features = check_names(raw, facts.columns, facts.n_rows)
     return JudgedTable(
@@ -270,7 +267,7 @@ def draft_sample(
     The first argument is the child's input stream, which is empty here.
     """
     table = open_reference(reference, places, (), bounds)
-    rows = sample_rows(table, SAMPLE)
+    rows = choose_sample_ranges(table, SAMPLE)
     columns = {
         name: pa.chunked_array(
             chunk

@@ -55,11 +55,11 @@ class TableFile:
                 read_dictionary=list(texts),
             )
         except (pa.ArrowException, OSError) as error:
-            raise file_error(self.name, error) from None
+            raise unreadable_file_error(self.name, error) from None
 
     def refuse_changed(self) -> None:
         """Refuse the file if it has changed since the table was opened."""
-        current = find_file(self.system, self.path)
+        current = stat_file(self.system, self.path)
         # An unknown version equals any.
         recorded = (self.size, self.modified, self.version or current.version)
         if (current.size, current.modified, current.version) != recorded:
@@ -72,7 +72,7 @@ class TableFile:
             raise RefusedError([Refusal(f"table {self.name}", rule, change)])
 
 
-def file_error(name: str, error: Exception) -> Exception:
+def unreadable_file_error(name: str, error: Exception) -> Exception:
     """Return the exception for a file that can't be read as Parquet."""
     if isinstance(error, MemoryError):
         return error
@@ -114,12 +114,12 @@ def is_parquet(file: IO[bytes]) -> bool:
     return is_parquet_start
 
 
-def as_source(text: str) -> Path | str:
+def parse_source(text: str) -> Path | str:
     """Return a text as an address if it has a scheme, else as a path."""
     return text if "://" in text else Path(text)
 
 
-def find_table_files(source: Path | str) -> list[TableFile]:
+def list_table_files(source: Path | str) -> list[TableFile]:
     """Return the files of a table, in the order of their paths.
 
     `source` is a file, a folder, or the address of either; `*` in the last part of an
@@ -132,15 +132,15 @@ def find_table_files(source: Path | str) -> list[TableFile]:
         # With a pattern, `base` is the folder that holds the files, read without its
         # subfolders; else it is the file itself, or a folder read with all below it.
         base = path.rsplit("/", 1)[0] if pattern else path
-        file = find_file(system, base)
+        file = stat_file(system, base)
         if file.size >= 0:
             return [file]
         selector = pyarrow.fs.FileSelector(base, recursive=pattern is None)
         infos = system.get_file_info(selector)
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise place_error(where, error) from None
+        raise unreadable_place_error(where, error) from None
     files = [
-        as_table_file(system, info)
+        to_table_file(system, info)
         for info in sorted(infos, key=lambda info: info.path)
         if info.is_file
         and belongs_to_table(info.path[len(base) :].lstrip("/"), pattern)
@@ -170,20 +170,20 @@ def open_place(source: Path | str) -> tuple[Any, str]:
     return system, path
 
 
-def as_arrow(system: Any) -> Any:
+def to_arrow(system: Any) -> Any:
     """Return a file system of fsspec as one of pyarrow."""
     return pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(system))
 
 
-def find_file(system: Any, path: str) -> TableFile:
+def stat_file(system: Any, path: str) -> TableFile:
     """Return a file as it is now; its size is -1 if there is none."""
     try:
         info = system.get_file_info(path)
         if not info.is_file:
             return TableFile(system, path, -1, None)
-        return replace(as_table_file(system, info), version=read_version(system, path))
+        return replace(to_table_file(system, info), version=read_version(system, path))
     except OSError as error:
-        raise place_error(path, error) from None
+        raise unreadable_place_error(path, error) from None
 
 
 def read_version(system: Any, path: str) -> str:
@@ -196,11 +196,11 @@ def read_version(system: Any, path: str) -> str:
     return bytes(metadata.get(name, b"")).decode("latin-1")
 
 
-def as_table_file(system: Any, info: Any) -> TableFile:
+def to_table_file(system: Any, info: Any) -> TableFile:
     return TableFile(system, info.path, int(info.size), info.mtime_ns)
 
 
-def place_error(where: str, error: Exception) -> RefusedError:
+def unreadable_place_error(where: str, error: Exception) -> RefusedError:
     """Return the exception for a place that can't be read."""
     rule = "must be a place that can be read"
     return RefusedError([Refusal("table", rule, f"{where!r}: {first_line(error)}")])

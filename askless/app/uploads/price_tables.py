@@ -6,7 +6,7 @@ from askless.app.uploads import Source
 from askless.app.uploads.streams import read_columns
 from askless.core.catalogue.prices import from_micros, to_micros
 from askless.core.errors import Refusal, RefusedError, nearest_hint
-from askless.core.table.columns import as_text
+from askless.core.table.columns import to_text_cells
 
 NEEDED = ("feature", "cost")
 OPTIONAL = ("group", "fee", "price")
@@ -39,7 +39,7 @@ def read_prices(source: Source, names: list[str]) -> PriceTable:
     ]
     if refusals:
         raise RefusedError(refusals)
-    cells = [as_text(column) for column in columns.values()]
+    cells = [to_text_cells(column) for column in columns.values()]
     table = PriceTable()
     for number, values in enumerate(zip(*cells, strict=True), start=1):
         row = dict(zip(columns, values, strict=True))

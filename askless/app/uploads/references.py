@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from askless.app.uploads.bounds import Bounds, refuse_too_many
 from askless.app.uploads.places import (
     TableFile,
-    find_file,
-    find_table_files,
+    list_table_files,
     open_place,
-    place_error,
+    stat_file,
+    unreadable_place_error,
 )
 from askless.app.uploads.streams import StreamedTable
 from askless.core.errors import Refusal, RefusedError
@@ -46,14 +46,11 @@ class TableReference:
 def record_table(
     url: str, places: Sequence[str], bounds: Bounds
 ) -> tuple[TableReference, StreamedTable]:
-    """Record the files of a table; raise RefusedError where a place is not allowed.
-
-    It also refuses tables without rows or with too many files.
-    """
+    """Record the files of a table; raise RefusedError for a wrong place."""
     require_allowed_url(url, places)
     if url.startswith(LOCAL):
         refuse_linked_folders(url, places)
-    files = find_table_files(url)
+    files = list_table_files(url)
     refuse_too_many(len(files), MAX_FILES, "files")
     refuse_links([file.path for file in files], url, places)
     table = StreamedTable(files, (), bounds)
@@ -77,15 +74,15 @@ def open_reference(
     try:
         system, _ = open_place(reference.url)
     except (OSError, ValueError) as error:
-        raise place_error(reference.url, error) from None
+        raise unreadable_place_error(reference.url, error) from None
     refuse_links([file.path for file in reference.files], reference.url, places)
-    files = [find_unchanged(system, recorded) for recorded in reference.files]
+    files = [require_unchanged(system, recorded) for recorded in reference.files]
     return StreamedTable(files, text, bounds)
 
 
-def find_unchanged(system: Any, recorded: RecordedFile) -> TableFile:
+def require_unchanged(system: Any, recorded: RecordedFile) -> TableFile:
     """Return a file that has not changed; else raise RefusedError."""
-    file = find_file(system, recorded.path)
+    file = stat_file(system, recorded.path)
     if record_file(file) == recorded:
         return file
     change = "gone" if file.size < 0 else "written anew"
@@ -155,7 +152,7 @@ def refuse_links(paths: Iterable[str], url: str, places: Sequence[str]) -> None:
             raise RefusedError([Refusal(f"table {os.path.basename(path)}", rule)])
 
 
-def sample_rows(table: StreamedTable, n_rows: int) -> list[range]:
+def choose_sample_ranges(table: StreamedTable, n_rows: int) -> list[range]:
     """Return ranges of up to `n_rows` rows from up to four evenly spread row groups."""
     spans = [span for span in table.spans if span.stop > span.start]
     n_groups = min(4, len(spans))
@@ -172,6 +169,6 @@ def sample_rows(table: StreamedTable, n_rows: int) -> list[range]:
     ]
 
 
-def unlimited_rows(bounds: Bounds) -> Bounds:
+def without_row_limits(bounds: Bounds) -> Bounds:
     """Return the bounds without limits on rows and memory: rows are streamed."""
     return replace(bounds, rows=None, memory=None)

@@ -21,13 +21,13 @@ from askless.app.uploads.csv_tables import (
     SAMPLE_ROWS,
     Dialect,
     arrow_options,
+    detect_dialect,
     find_columns_with_thousands,
-    find_dialect,
     read_first_rows,
     refuse_ragged,
     replace_decimal_commas,
 )
-from askless.app.uploads.places import TableFile, find_file
+from askless.app.uploads.places import TableFile, stat_file
 from askless.app.uploads.unpacking import (
     BYTE_ORDER_MARKS,
     COMPRESSIONS,
@@ -60,7 +60,7 @@ def write_scratch(
     texts, as `askless.app.uploads.read_table` reads them, and the same tables are
     refused. Raises RefusedError also if the source changes while it is read.
     """
-    original = find_file(pyarrow.fs.LocalFileSystem(), str(source.absolute()))
+    original = stat_file(pyarrow.fs.LocalFileSystem(), str(source.absolute()))
     descriptor, name = mkstemp(prefix="askless-", suffix=".parquet")
     scratch = os.fdopen(descriptor, "w+b")
     try:
@@ -95,13 +95,13 @@ def unlink_if_possible(
         path.unlink()
         # Not /proc/self, so that child processes find the file too.
         nameless = f"/proc/{os.getpid()}/fd/{scratch.fileno()}"
-        return find_file(pyarrow.fs.LocalFileSystem(), nameless), scratch.close
+        return stat_file(pyarrow.fs.LocalFileSystem(), nameless), scratch.close
 
     def remove() -> None:
         scratch.close()
         path.unlink(missing_ok=True)
 
-    return find_file(pyarrow.fs.LocalFileSystem(), str(path)), remove
+    return stat_file(pyarrow.fs.LocalFileSystem(), str(path)), remove
 
 
 def write_blocks(
@@ -110,7 +110,7 @@ def write_blocks(
     """Write a CSV as Parquet block by block; return the rows of a wrong length."""
     with open_text(source) as text:
         head = text.read(LOOK)
-    dialect = find_dialect_early(head, bounds)
+    dialect = guess_dialect(head, bounds)
     refuse_too_many(len(dialect.names), bounds.columns, "columns")
     ragged: list[Any] = []
 
@@ -177,7 +177,7 @@ def join_batches(batches: Any) -> Iterator[Any]:
         yield pa.Table.from_batches(group)
 
 
-def find_dialect_early(head: bytes, bounds: Bounds) -> Dialect:
+def guess_dialect(head: bytes, bounds: Bounds) -> Dialect:
     """Return the dialect of a CSV from its beginning.
 
     Raises NoBlocksError if the whole file could lead to another one.
@@ -186,10 +186,10 @@ def find_dialect_early(head: bytes, bounds: Bounds) -> Dialect:
         # Lines must then be checked before they are split.
         raise NoBlocksError
     if len(head) < LOOK:
-        return find_dialect(head, bounds)
+        return detect_dialect(head, bounds)
     # The last row may be cut off.
     whole_rows = head[: head.rfind(b"\n") + 1]
-    dialect = find_dialect(whole_rows, bounds)
+    dialect = detect_dialect(whole_rows, bounds)
     # Without `SAMPLE_ROWS` whole rows, more of the file could change the choice.
     if (
         len(read_first_rows(whole_rows, dialect.start, dialect.separator))

@@ -9,7 +9,7 @@ import numpy as np
 from askless.app.documents.session.cases import SilentNames, read_silent
 from askless.core.arrays import BoolArray, IntArray
 from askless.core.errors import Refusal, RefusedError
-from askless.core.table.columns import Column, as_text
+from askless.core.table.columns import Column, to_text_cells
 from askless.core.table.spec import CASE_COLUMN
 
 Read = TypeVar("Read")
@@ -44,10 +44,7 @@ class SilentCells:
 
 
 def read_silent_cells(columns: Mapping[str, Column]) -> SilentCells | None:
-    """Return the silent cells of a table; None where it has no such column.
-
-    Raises RefusedError for a cell that is no document.
-    """
+    """Return the silent cells of a table if it has any; raise RefusedError."""
     if CASE_COLUMN not in columns:
         return None
     return SilentCells(
@@ -62,7 +59,7 @@ def read_case_cells(
 
     Raises RefusedError, with `field`, for the first cell that `read` refuses.
     """
-    cells = as_text(column)
+    cells = to_text_cells(column)
     documents: list[Read] = []
     for number, word in enumerate(cells.words):
         try:

@@ -14,11 +14,11 @@ from askless.app.uploads.bounds import UNBOUNDED, Bounds, refuse_too_many
 from askless.app.uploads.columns import TYPE_RULE, holds_numbers, to_column
 from askless.app.uploads.places import (
     TableFile,
-    file_error,
-    find_file,
-    find_table_files,
     is_large_csv,
     is_parquet_at,
+    list_table_files,
+    stat_file,
+    unreadable_file_error,
 )
 from askless.app.uploads.scratch import write_scratch
 from askless.app.uploads.unpacking import Source
@@ -65,7 +65,7 @@ class StreamedTable(Mapping[str, Column]):
         self.n_rows = 0
         self._footers: dict[str, Any] = {}
         for listed in files:
-            file = find_file(listed.system, listed.path)
+            file = stat_file(listed.system, listed.path)
             with file.open() as opened:
                 footer, file_schema = opened.metadata, opened.schema_arrow
             self.files.append(file)
@@ -238,7 +238,7 @@ def open_table(
     bounds: Bounds = UNBOUNDED,
     skipped: list[Refusal] | None = None,
 ) -> StreamedTable:
-    """Open a table in Parquet files (`find_table_files`), in a CSV or in an upload.
+    """Open a table in Parquet files (`list_table_files`), in a CSV or in an upload.
 
     `text` is as in `StreamedTable`, `bounds` and `skipped` as in
     `askless.app.uploads.read_table`. Of Parquet files only footers are read. Others are
@@ -246,7 +246,7 @@ def open_table(
     the table.
     """
     if isinstance(source, str) or (isinstance(source, Path) and is_parquet_at(source)):
-        return StreamedTable(find_table_files(source), text, bounds)
+        return StreamedTable(list_table_files(source), text, bounds)
     if isinstance(source, Path) and is_large_csv(source):
         file, release = write_scratch(source, bounds, skipped=skipped)
         table = StreamedTable([file], text, bounds, is_coded=False)
@@ -278,7 +278,7 @@ def read_groups(
     except (pa.ArrowException, OSError) as error:
         # A file that changed while it was read is refused for that reason.
         groups[0].file.refuse_changed()
-        raise file_error(groups[0].file.name, error) from None
+        raise unreadable_file_error(groups[0].file.name, error) from None
 
 
 def refuse_schema(

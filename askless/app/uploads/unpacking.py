@@ -39,10 +39,7 @@ HEAD = 1024
 
 
 def read_content(source: Source, bounds: Bounds) -> bytes:
-    """Read a file or an upload whole, unpacked if it is compressed.
-
-    Raises RefusedError if that exceeds the bounds, or is another kind of file.
-    """
+    """Read a file whole, unpacked; raise RefusedError beyond the bounds."""
     if isinstance(source, Path):
         refuse_too_large_for_memory(source.stat().st_size, bounds.memory)
         content = source.read_bytes()

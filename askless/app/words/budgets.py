@@ -2,8 +2,13 @@
 
 from typing import NamedTuple
 
-from askless.app.words.charts.charts import Line, in_unit, line_chart
-from askless.app.words.savings import best_so_far, chance_points, find_half, find_knee
+from askless.app.words.charts.charts import Line, draw_line_chart, in_unit
+from askless.app.words.savings import (
+    best_places_so_far,
+    half_spend_place,
+    knee_place,
+    noise_in_points,
+)
 from askless.app.words.wording import money, percent, percent_range
 from askless.core.catalogue.prices import from_micros
 from askless.core.model.model import Curve, Model
@@ -17,7 +22,7 @@ class BudgetWords(NamedTuple):
     words: str
 
 
-def budget_words(model: Model) -> list[BudgetWords]:
+def list_budget_words(model: Model) -> list[BudgetWords]:
     """Return each budget of the curve with its error and spend on held-out rows."""
     curve, unit = model.curve, model.ensemble.catalogue.cost_unit
     if curve is None:
@@ -28,43 +33,42 @@ def budget_words(model: Model) -> list[BudgetWords]:
         amount = "" if budget is None else f"{from_micros(budget):.6f}"
         amount = amount.rstrip("0").rstrip(".") if amount else ""
         error = percent(curve.errors_calibrated[place])
-        words = f"{error} error, {count_words(curve, place)} on average"
+        words = f"{error} error, {describe_count(curve, place)} on average"
         # A mean is rounded to the cent.
         spend = money(round(curve.mean_spends[place], -4), unit)
         rows.append(BudgetWords(amount, name, f"{words}, {spend} spent"))
     return rows
 
 
-def place_knee(model: Model) -> int | None:
-    """Return the position in a model's curve where sessions end by themselves.
-
-    None without a curve, or without a limited budget.
-    """
+def place_of_knee(model: Model) -> int | None:
+    """Return the position of a curve's knee; None without a limited budget."""
     curve = model.curve
-    return None if curve is None else find_knee(curve, model.ensemble.knees)
+    return None if curve is None else knee_place(curve, model.ensemble.knees)
 
 
-def pick_budgets(model: Model) -> list[BudgetWords]:
+def describe_main_budgets(model: Model) -> list[BudgetWords]:
     """Return the knee, half of the spend and the last budget in words."""
     curve = model.curve
     if curve is None:
         return []
-    places = {place_knee(model), find_half(curve), len(curve.budgets) - 1} - {None}
-    rows, picked = budget_words(model), []
+    places = {place_of_knee(model), half_spend_place(curve), len(curve.budgets) - 1} - {
+        None
+    }
+    rows, picked = list_budget_words(model), []
     for place in sorted(position for position in places if position is not None):
         row, error = rows[place], percent(curve.errors_calibrated[place])
         unit = model.ensemble.catalogue.cost_unit
         spend = money(round(curve.mean_spends[place], -4), unit)
         words = (
             f"wrong in {error} of cases ({percent_range(*curve.intervals[place])} %); "
-            f"{count_words(curve, place)} and {spend} on average"
+            f"{describe_count(curve, place)} and {spend} on average"
         )
         limit = "Without a limit" if row.amount == "" else f"With up to {row.name}"
         picked.append(BudgetWords(row.amount, limit, words))
     return picked
 
 
-def count_words(curve: Curve, place: int) -> str:
+def describe_count(curve: Curve, place: int) -> str:
     """Return the mean number of tests of a case in words."""
     if curve.purchases is None:
         return "as many tests as it pays"
@@ -73,7 +77,7 @@ def count_words(curve: Curve, place: int) -> str:
     return f"{shown} {'test' if shown == '1' else 'tests'}"
 
 
-def budget_chart(model: Model) -> str | None:
+def draw_budget_chart(model: Model) -> str | None:
     """Draw the least error up to each budget; None for a model without a curve.
 
     A larger budget that errs more by chance leaves the line level.
@@ -87,31 +91,33 @@ def budget_chart(model: Model) -> str | None:
     ]
     x_name = f"budget{in_unit(unit)}, steps as measured"
     description = f"Least error up to each budget of {model.name}, with a band of 95 %"
-    places, bands = best_so_far(curve), curve.intervals
+    places, bands = best_places_so_far(curve), curve.intervals
     # The axis ends at the next tenth above the highest interval.
     top = min(1.0, -(-max(high for _, high in bands) // 0.1) / 10)
     errors = [curve.errors_calibrated[place] for place in places]
     intervals = [bands[place] for place in places]
-    return line_chart(Line(errors, named, description, x_name, "error", intervals), top)
+    return draw_line_chart(
+        Line(errors, named, description, x_name, "error", intervals), top
+    )
 
 
-def noise_words(model: Model) -> str:
+def describe_noise(model: Model) -> str:
     """Return from which difference on two budgets differ by more than chance."""
     if model.curve is None:
         return ""
-    points = chance_points(model.curve)
+    points = noise_in_points(model.curve)
     word = "point" if points == 1 else "points"
     return f"Differences below {points} percentage {word} are within chance here."
 
 
-def beyond_words(model: Model) -> str:
+def describe_beyond(model: Model) -> str:
     """Return the error without a limit, where every limit errs more than by chance."""
     curve = model.curve
-    knee = place_knee(model)
+    knee = place_of_knee(model)
     if curve is None or knee is None or curve.budgets[-1] is not None:
         return ""
     error = curve.errors_calibrated[-1]
     gained = curve.errors_calibrated[knee] - error
-    if 100 * gained < chance_points(curve):
+    if 100 * gained < noise_in_points(curve):
         return ""
     return f"Without a limit {percent(error)} are wrong."

@@ -76,12 +76,12 @@ def list_reasons(session: Session, model: Model) -> list[Reason]:
     for step in sorted(steps, key=lambda answer_step: -abs(answer_step.log_odds)):
         feature = catalogue.features[catalogue.feature_idxs[step.feature]]
         width = 100 * abs(step.log_odds) / most if most else 0.0
-        value = answer_words(feature, given.get(step.feature))
+        value = answer_text(feature, given.get(step.feature))
         listed.append(Reason(feature.title, value, step.words, step.log_odds, width))
     return listed
 
 
-def answer_words(feature: Feature, answer: TakenAnswer | None) -> str:
+def answer_text(feature: Feature, answer: TakenAnswer | None) -> str:
     """Return an answer as people write it."""
     if answer is None or answer.value is None:
         return "no value"
@@ -89,7 +89,7 @@ def answer_words(feature: Feature, answer: TakenAnswer | None) -> str:
         return "yes" if answer.value else "no"
     if isinstance(answer.value, str):
         return answer.value
-    return wording.value_words(feature, float(answer.value))
+    return wording.describe_value(feature, float(answer.value))
 
 
 def list_missing(model: Model, state: State) -> list[MissingFeature]:
@@ -102,12 +102,12 @@ def list_missing(model: Model, state: State) -> list[MissingFeature]:
         if outcome is not None:
             why = LACKING[outcome]
         else:
-            why = why_not(ensemble, state, feature_idx)
+            why = reason_not_asked(ensemble, state, feature_idx)
         missing.append(MissingFeature(feature.title, why))
     return missing
 
 
-def why_not(ensemble: Ensemble, state: State, feature_idx: int) -> str:
+def reason_not_asked(ensemble: Ensemble, state: State, feature_idx: int) -> str:
     """Return the reason why a feature was not asked."""
     unit, remaining = ensemble.catalogue.cost_unit, state.remaining
     price = int(Position.of(ensemble, state).prices[feature_idx])

@@ -27,21 +27,21 @@ class GapSoFar(NamedTuple):
     better_after: int | None
 
 
-def say_cases(cases: int) -> str:
+def describe_cases(cases: int) -> str:
     return "1 case" if cases == 1 else f"{cases:,} cases"
 
 
-def say_ending(decision: Decision, cases: int) -> str:
+def describe_ending(decision: Decision, cases: int) -> str:
     """Return a sentence about how a challenge has ended."""
-    return ENDINGS[decision].format(cases=say_cases(cases))
+    return ENDINGS[decision].format(cases=describe_cases(cases))
 
 
-def say_gap(gap: GapSoFar) -> str:
+def describe_loss_gap(gap: GapSoFar) -> str:
     """Return a sentence that says whether the challenger is better."""
-    span = f"between {points(gap.low)} and {points(gap.high)}"
-    after = f"after {say_cases(gap.cases)} its loss is lower by {points(gap.value)}"
-    result = f"{after} points, {span} at every look"
-    than = f" by more than {points(gap.margin)} points" if gap.margin else ""
+    span = f"between {format_points(gap.low)} and {format_points(gap.high)}"
+    lead = f"its loss is lower by {format_points(gap.value)} points, {span}"
+    result = f"after {describe_cases(gap.cases)} {lead} at every look"
+    than = f" by more than {format_points(gap.margin)} points" if gap.margin else ""
     if gap.better_after is not None:
         since = f"since case {gap.better_after:,} that is beyond chance"
         return f"The challenger is better{than}: {result}; {since}."
@@ -52,14 +52,14 @@ def say_gap(gap: GapSoFar) -> str:
     return f"The challenger is not known to be better{than} yet: {result}."
 
 
-def points(share: float) -> str:
+def format_points(share: float) -> str:
     """Write a difference of losses in percentage points."""
     return f"{100 * share + 0.0:.1f}".replace("-", "−")
 
 
-def say_reason(alarm: Alarm, feature: str | None) -> str:
+def describe_alarm(alarm: Alarm, feature: str | None) -> str:
     """Return what is beyond its tolerance, as a part of a sentence."""
-    shown, most = percent_of(alarm.value), percent_of(alarm.tolerated)
+    shown, most = format_percent(alarm.value), format_percent(alarm.tolerated)
     match alarm.kind:
         case "outside":
             return f"{feature} has values that training did not see in {shown} of cases"
@@ -70,17 +70,19 @@ def say_reason(alarm: Alarm, feature: str | None) -> str:
             return f"the error by outcomes is {shown}, and the curve allows {most}"
         case "calibration":
             word = "less" if alarm.value > 0 else "more"
-            gap = percent_of(abs(alarm.value))
+            gap = format_percent(abs(alarm.value))
             return f"labels are right {word} often than their chances say, by {gap}"
         case "cases":
-            return f"{say_cases(round(alarm.value))} with outcomes can be learnt from"
+            return (
+                f"{describe_cases(round(alarm.value))} with outcomes can be learnt from"
+            )
 
 
-def say_due(reasons: Sequence[str], n_cases: int, n_outcomes: int) -> str:
+def describe_due(reasons: Sequence[str], n_cases: int, n_outcomes: int) -> str:
     """Return the verdict on a model's sessions in one sentence."""
     if reasons:
         return f"A refresh is due: {'; '.join(reasons)}."
-    seen = f"{say_cases(n_cases)}, {n_outcomes:,} of them with an outcome"
+    seen = f"{describe_cases(n_cases)}, {n_outcomes:,} of them with an outcome"
     if n_cases < LEAST_CASES:
         few = f"{LEAST_CASES} are needed to compare them with training"
         return f"Nothing speaks for a refresh so far: {seen}, and {few}."
@@ -93,5 +95,5 @@ def say_due(reasons: Sequence[str], n_cases: int, n_outcomes: int) -> str:
     return f"Nothing speaks for a refresh: {seen}; {like}."
 
 
-def percent_of(share: float) -> str:
+def format_percent(share: float) -> str:
     return f"{100 * share:.1f} %"

@@ -19,10 +19,13 @@ class Clash(NamedTuple):
     other: object
 
 
-def find_clashes(first: Model, other: Model) -> Iterator[Clash]:
+def list_clashes(first: Model, other: Model) -> Iterator[Clash]:
     """Yield each property that two models would have to share and do not."""
     ensembles = first.ensemble, other.ensemble
-    labels = [tuple(sorted(label.label for label in it.classes)) for it in ensembles]
+    labels = [
+        tuple(sorted(label.label for label in ensemble.classes))
+        for ensemble in ensembles
+    ]
     units = [ensemble.catalogue.cost_unit for ensemble in ensembles]
     for clash in (
         Clash(
@@ -47,7 +50,7 @@ class ComparedModel(NamedTuple):
     differences: Sequence[Estimate] | None
 
 
-def comparison_cells(
+def build_comparison_cells(
     models: Sequence[ComparedModel], budgets: Sequence[int | None], unit: str
 ) -> Cells:
     """Return a table with a row for each budget: error and spend of each model."""

@@ -6,7 +6,7 @@ from askless.app.documents.model.card import read_learnt
 from askless.app.words.figures import Cells
 from askless.app.words.own_questions import describe_own_questions
 from askless.app.words.savings import describe_knee
-from askless.app.words.wording import money, percent, percent_range, value_words
+from askless.app.words.wording import describe_value, money, percent, percent_range
 from askless.core.catalogue.catalogue import Feature
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model
@@ -20,7 +20,7 @@ MOST_CLASSES = 4
 
 
 def name_classes(ensemble: Ensemble) -> str:
-    """Return what a model predicts: its classes in words."""
+    """Return a model's classes in words."""
     names = [label.display for label in ensemble.classes]
     if len(names) <= MOST_CLASSES:
         return " or ".join(names)
@@ -36,7 +36,7 @@ def list_facts(model: Model) -> list[tuple[str, str]]:
     ]
     if isinstance(card.get("note"), str):
         facts.append(("Note", str(card["note"])))
-    rows, by_class = card.get("rows"), rows_by_class(model)
+    rows, by_class = card.get("rows"), count_rows_by_class(model)
     if isinstance(rows, int):
         facts.append(("Rows it was trained on", f"{rows:,}"))
     facts += [
@@ -96,7 +96,7 @@ class CommonestClass(NamedTuple):
 
 def find_commonest(model: Model) -> CommonestClass | None:
     """Return the commonest class of a training; None: its card does not tell."""
-    by_class = rows_by_class(model)
+    by_class = count_rows_by_class(model)
     n_rows = sum(by_class.values())
     if not n_rows:
         return None
@@ -121,7 +121,7 @@ def describe_commonest(model: Model) -> list[str]:
     ]
 
 
-def rows_by_class(model: Model) -> dict[str, int]:
+def count_rows_by_class(model: Model) -> dict[str, int]:
     """Return the number of training rows by class; {} where the card has none."""
     counts = model.card.get("rows_by_class")
     if not isinstance(counts, dict):
@@ -129,7 +129,7 @@ def rows_by_class(model: Model) -> dict[str, int]:
     return {str(label): n for label, n in counts.items() if isinstance(n, int)}
 
 
-def in_brackets(unit: str) -> str:
+def bracket(unit: str) -> str:
     return f"({unit})" if unit else ""
 
 
@@ -158,7 +158,7 @@ def list_features(model: Model) -> FeatureTables:
     head: tuple[str, ...] = (
         "Feature",
         "Values",
-        f"Cost {in_brackets(catalogue.cost_unit)}".strip(),
+        f"Cost {bracket(catalogue.cost_unit)}".strip(),
     )
     if groups:
         head = (*head, "Group")
@@ -187,12 +187,12 @@ def describe_seen(feature: Feature) -> str:
     if feature.type == "boolean":
         return "yes or no"
     if feature.value_range is None:
-        return f"a number {in_brackets(feature.unit or '')}".strip()
+        return f"a number {bracket(feature.unit or '')}".strip()
     if feature.values:
-        *others, last = (value_words(feature, value) for value in feature.values)
+        *others, last = (describe_value(feature, value) for value in feature.values)
         unit = f" {feature.unit}"
         return ", ".join([*(other.removesuffix(unit) for other in others), last])
-    low, high = (value_words(feature, value) for value in feature.value_range)
+    low, high = (describe_value(feature, value) for value in feature.value_range)
     return f"{low.removesuffix(f' {feature.unit}')} to {high}"
 
 
@@ -218,7 +218,7 @@ def list_cautions(model: Model) -> list[str]:
             f"within {percent_range(low, high)} % with a chance of 95 %. At another "
             "place or time, with other people or other instruments, it may be larger."
         )
-    few = [label for label, n in rows_by_class(model).items() if n < FEW_ROWS]
+    few = [label for label, n in count_rows_by_class(model).items() if n < FEW_ROWS]
     names = [label.display for label in model.ensemble.classes if label.label in few]
     if names:
         listed = " and ".join(names)

@@ -53,7 +53,9 @@ def shown_figures(curve: Curve) -> list[str]:
     """Return the names of the figures that a curve has at one budget or more."""
     figures = curve.predictive or ()
     return [
-        measure for measure in MEANINGS if any(getattr(it, measure) for it in figures)
+        measure
+        for measure in MEANINGS
+        if any(getattr(figure, measure) for figure in figures)
     ]
 
 
@@ -68,7 +70,9 @@ def describe_estimate(estimate: Estimate | None, is_share: bool, layout: str) ->
     return layout.format(value, say(*estimate.interval))
 
 
-def explain(shown: Sequence[str], ensemble: Ensemble, threshold: float | None) -> str:
+def explain_figures(
+    shown: Sequence[str], ensemble: Ensemble, threshold: float | None
+) -> str:
     """Return a line for each figure that says what it means."""
     if ensemble.n_outputs == 1:
         negative, positive = (repr(label.display) for label in ensemble.classes)
@@ -114,14 +118,14 @@ def describe_betters(curve: Curve, unit: str) -> list[str]:
     ]
 
 
-def curve_cells(curve: Curve, unit: str) -> Cells:
+def build_curve_cells(curve: Curve, unit: str) -> Cells:
     """Return the table of a curve by budget: error, AUROC, log-loss and spend.
 
     The vote's own error has a column only where it differs from that of the labels.
     """
     head = [f"budget {unit}".strip(), "error"]
-    columns = [describe_budgets(curve), list(map(tenths, curve.errors_calibrated))]
-    by_vote = list(map(tenths, curve.errors))
+    columns = [describe_budgets(curve), list(map(to_percent, curve.errors_calibrated))]
+    by_vote = list(map(to_percent, curve.errors))
     if by_vote != columns[1]:
         head.append(VOTE_ERROR)
         columns.append(by_vote)
@@ -133,25 +137,25 @@ def curve_cells(curve: Curve, unit: str) -> Cells:
     for measure in ("auroc", "log_loss"):
         if measure in shown:
             head.append(name_figure(measure))
-            figures = [getattr(it, measure) for it in curve.predictive or ()]
-            columns.append(list(map(estimate_cell, figures)))
+            figures = [getattr(figure, measure) for figure in curve.predictive or ()]
+            columns.append(list(map(format_estimate, figures)))
     head += ["mean spend", "most spent"]
     columns.append([money(round(mean_spend, -4)) for mean_spend in curve.mean_spends])
     columns.append(list(map(money, curve.max_spends)))
     return head, list(zip(*columns, strict=True))
 
 
-def estimate_cell(estimate: Estimate | None) -> str:
+def format_estimate(estimate: Estimate | None) -> str:
     """Return a figure without its interval."""
     return "-" if estimate is None else f"{estimate.value:.3f}"
 
 
-def tenths(share: float) -> str:
+def to_percent(share: float) -> str:
     """Return a share in percent with one decimal."""
     return f"{100 * share:.1f} %"
 
 
-def figure_cells(curve: Curve, unit: str, *, is_high: bool = False) -> Cells:
+def build_figure_cells(curve: Curve, unit: str, *, is_high: bool = False) -> Cells:
     """Return the table of predictive figures by budget.
 
     In a high one, names and figures take several lines and little width.
@@ -163,11 +167,11 @@ def figure_cells(curve: Curve, unit: str, *, is_high: bool = False) -> Cells:
         (
             named,
             *(
-                describe_estimate(getattr(it, measure), measure in SHARES, layout)
+                describe_estimate(getattr(figure, measure), measure in SHARES, layout)
                 for measure in shown
             ),
         )
-        for named, it in zip(
+        for named, figure in zip(
             describe_budgets(curve), curve.predictive or (), strict=True
         )
     ]
@@ -184,13 +188,13 @@ def rank_purchases(curve: Curve) -> tuple[FloatArray, list[int]]:
     return shares, [int(idx) for idx in order if shares[idx].any()]
 
 
-def pick_places(curve: Curve) -> list[int]:
+def choose_places(curve: Curve) -> list[int]:
     """Return the positions of some budgets, without a budget of 0 where possible."""
     last = len(curve.budgets) - 1
     places = np.linspace(min(1, last), last, N_RELIABILITIES).round().astype(int)
     return list(dict.fromkeys(places.tolist()))
 
 
-def name_chance(ensemble: Ensemble) -> str:
+def describe_event(ensemble: Ensemble) -> str:
     """Return the event whose chance the figures are about."""
     return ensemble.classes[1].display if ensemble.n_outputs == 1 else "the label"

@@ -1,12 +1,12 @@
 """A table of what a budget buys, in order, if every answer comes."""
 
 from askless.app.words.figures import Cells
-from askless.app.words.wording import money, price_words
+from askless.app.words.wording import describe_price, money
 from askless.core.model.model import Model
 from askless.core.session.plans.outline import outline
 
 
-def outline_cells(model: Model, budget: int | None) -> Cells:
+def build_outline_cells(model: Model, budget: int | None) -> Cells:
     """Return the questions of a case whose answers are all middle values.
 
     The last column says what a price is made of; it is left out if it is empty.
@@ -17,7 +17,7 @@ def outline_cells(model: Model, budget: int | None) -> Cells:
         spent += question.price
         titles = (catalogue.features[idx].title for idx in question.feature_idxs)
         asked = f"{question.number}. {', '.join(titles)}"
-        words = price_words(catalogue, question)
+        words = describe_price(catalogue, question)
         rows.append((asked, money(question.price), money(spent), words))
     unit = f" ({catalogue.cost_unit})" if catalogue.cost_unit else ""
     head = ("Feature", f"Price{unit}", f"Spent by then{unit}", "About the price")

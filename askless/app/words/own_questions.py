@@ -59,7 +59,7 @@ def describe_own_questions(model: Model) -> str | None:
         is_one = all(span.policy != EARLY for span in model.ensemble.ranges)
         return f"one list for all: {why}" if is_one else why
     unit = model.ensemble.catalogue.cost_unit
-    runs = " and ".join(name_runs(own, unit))
+    runs = " and ".join(describe_runs(own, unit))
     more = "fewer" if own.mean_gain >= 0 else "more"
     if model.ensemble.error_costs is not None:
         return f"asks each case its own questions {runs}: {describe_gain(own, model)}"
@@ -78,7 +78,7 @@ def describe_gain(own: OwnQuestionsShape, model: Model) -> str:
     return f"{points:.1f} ± {100 * own.standard_error:.1f} points"
 
 
-def name_runs(own: OwnQuestionsShape, unit: str) -> list[str]:
+def describe_runs(own: OwnQuestionsShape, unit: str) -> list[str]:
     """Return the budgets of each run in words, such as "from 2 to 20"."""
     words = f" {unit}" if unit else ""
     runs, begin = [], None
@@ -91,16 +91,16 @@ def name_runs(own: OwnQuestionsShape, unit: str) -> list[str]:
         if least is None:
             runs.append("without a limit")
         elif most is None:
-            runs.append(f"from {write(least)}{words} up")
+            runs.append(f"from {format_amount(least)}{words} up")
         elif least == most:
-            runs.append(f"at {write(least)}{words}")
+            runs.append(f"at {format_amount(least)}{words}")
         else:
-            runs.append(f"from {write(least)} to {write(most)}{words}")
+            runs.append(f"from {format_amount(least)} to {format_amount(most)}{words}")
         begin = None
     return runs
 
 
-def write(amount: float) -> str:
+def format_amount(amount: float) -> str:
     """Return an amount of units, whole ones without decimals."""
     if amount == int(amount):
         return f"{int(amount):,}"
@@ -114,7 +114,7 @@ def describe_out_of_force(ensemble: Ensemble, state: State) -> str | None:
     return OUT_OF_FORCE if is_named else None
 
 
-def pick_cases(asked: Sequence[Sequence[int]], is_right: Sequence[bool]) -> Picks:
+def choose_cases(asked: Sequence[Sequence[int]], is_right: Sequence[bool]) -> Picks:
     """Return the cases to show, by `RULE`, from the features that each was asked."""
     places = range(len(asked))
     # Both keep the first of equals.

@@ -5,7 +5,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from askless.app.words.stops import STOP_WORDS
-from askless.app.words.wording import money, number, percent, span, value_words
+from askless.app.words.wording import (
+    describe_value,
+    format_number,
+    money,
+    percent,
+    percent_span,
+)
 from askless.core.catalogue.catalogue import Feature
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.plans.flow import FlowAnswers, FlowNode
@@ -45,7 +51,7 @@ def describe_plan(
 ) -> PlanNode:
     """Describe a flow and its children; `asked` is the feature asked before it."""
     unit, spent = ensemble.catalogue.cost_unit, node.spent
-    lines = [chance_words(ensemble, node)]
+    lines = [describe_chance(ensemble, node)]
     feature = None
     if node.question is None:
         head = f"Decide: {ensemble.classes[node.forecast.label].display}"
@@ -63,7 +69,7 @@ def describe_plan(
     if node.goes_on:
         lines.append("Goes on, not shown here.")
     return PlanNode(
-        answers="" if asked is None else answers_words(asked, node.answers),
+        answers="" if asked is None else describe_answers(asked, node.answers),
         head=head,
         lines=tuple(lines),
         is_end=node.question is None,
@@ -74,22 +80,24 @@ def describe_plan(
     )
 
 
-def chance_words(ensemble: Ensemble, node: FlowNode) -> str:
+def describe_chance(ensemble: Ensemble, node: FlowNode) -> str:
     """Return the label so far, with the range of its chance."""
     label = node.forecast.label
     low = high = node.forecast.probabilities[label]
     if node.answers is not None:
         low, high = node.answers.chances
-    return f"{span(percent(low), percent(high))} {ensemble.classes[label].display}"
+    return (
+        f"{percent_span(percent(low), percent(high))} {ensemble.classes[label].display}"
+    )
 
 
-def answers_words(feature: Feature, answers: FlowAnswers | None) -> str:
+def describe_answers(feature: Feature, answers: FlowAnswers | None) -> str:
     """Return in words the answers that lead to a node."""
     assert answers is not None
-    if is_any(feature, answers):
+    if are_all_values(feature, answers):
         return "any answer, or none" if answers.has_none else "any answer"
-    phrases = [range_words(feature, *value_range) for value_range in answers.ranges]
-    phrases += [value_words(feature, code) for code in answers.codes[:MOST_CODES]]
+    phrases = [describe_range(feature, *value_range) for value_range in answers.ranges]
+    phrases += [describe_value(feature, code) for code in answers.codes[:MOST_CODES]]
     if left := len(answers.codes[MOST_CODES:]):
         phrases.append(f"{left} more")
     if answers.has_none:
@@ -97,7 +105,7 @@ def answers_words(feature: Feature, answers: FlowAnswers | None) -> str:
     return " or ".join(phrases)
 
 
-def is_any(feature: Feature, answers: FlowAnswers) -> bool:
+def are_all_values(feature: Feature, answers: FlowAnswers) -> bool:
     """Return whether all values of a feature lead to the node."""
     if feature.type == "number":
         return answers.ranges == ((-math.inf, math.inf),)
@@ -105,10 +113,10 @@ def is_any(feature: Feature, answers: FlowAnswers) -> bool:
     return len(answers.codes) == n_values
 
 
-def range_words(feature: Feature, low: float, high: float) -> str:
+def describe_range(feature: Feature, low: float, high: float) -> str:
     """Return in words the numbers above `low`, up to `high`."""
     unit = f" {feature.unit}" if feature.unit else ""
-    ends = [number(float(f"{value:.4g}")) for value in (low, high)]
+    ends = [format_number(float(f"{value:.4g}")) for value in (low, high)]
     if math.isinf(low):
         return f"up to {ends[1]}{unit}"
     return f"above {ends[0]}{'' if math.isinf(high) else f' to {ends[1]}'}{unit}"

@@ -2,20 +2,20 @@
 
 from typing import NamedTuple
 
-from askless.app.words.charts.charts import prospect_chart
+from askless.app.words.charts.charts import draw_prospect
 from askless.app.words.wording import (
     RULES_OFF,
-    explore_words,
-    promise_words,
-    prospect_words,
-    reason_words,
-    value_words,
+    describe_exploration,
+    describe_promise,
+    describe_prospect,
+    describe_reason,
+    describe_value,
 )
 from askless.core.model.ensemble import Ensemble
 from askless.core.session import machine
 from askless.core.session.position import Position
 from askless.core.session.state import Question, State
-from askless.core.session.steps import find_prospect
+from askless.core.session.steps import compute_prospect
 
 
 class Reasons(NamedTuple):
@@ -28,39 +28,38 @@ class Reasons(NamedTuple):
     plan: str
 
 
-def find_reasons(ensemble: Ensemble, state: State, feature_idx: int) -> Reasons | None:
-    """Return why a feature may be asked now; the plan only of the next question.
-
-    None if it has an answer already, or costs more than is left.
-    """
+def collect_reasons(
+    ensemble: Ensemble, state: State, feature_idx: int
+) -> Reasons | None:
+    """Return the reasons to ask a feature now; None if answered or too dear."""
     is_open = state.outcomes[feature_idx] is None
     if not (is_open and Position.of(ensemble, state).is_affordable[feature_idx]):
         return None
     question = machine.next_question(ensemble, state)
     is_next = question is not None and question.feature_idx == feature_idx
-    prospect = find_prospect(ensemble, state, feature_idx)
+    prospect = compute_prospect(ensemble, state, feature_idx)
     if prospect is None:
-        words = reason_words(ensemble, question) if question and is_next else ""
+        words = describe_reason(ensemble, question) if question and is_next else ""
         return Reasons("", words, "")
     feature = ensemble.catalogue.features[feature_idx]
     # Numbers were tried at even distances, so three digits tell enough.
     answers = [
-        (value_words(feature, float(f"{value:.3g}")), chance)
+        (describe_value(feature, float(f"{value:.3g}")), chance)
         for value, chance in prospect.answers
     ]
     event = ensemble.classes[prospect.class_idx].display
     return Reasons(
-        prospect_chart(prospect.now, answers, event),
-        prospect_words(ensemble, prospect),
-        plan_words(ensemble, question) if question and is_next else "",
+        draw_prospect(prospect.now, answers, event),
+        describe_prospect(ensemble, prospect),
+        describe_plan_costs(ensemble, question) if question and is_next else "",
     )
 
 
-def plan_words(ensemble: Ensemble, question: Question) -> str:
+def describe_plan_costs(ensemble: Ensemble, question: Question) -> str:
     """Return what the plan that a question begins costs, and does to the error."""
     if question.explores:
-        return explore_words(question)
-    words = [promise_words(ensemble, question)]
+        return describe_exploration(question)
+    words = [describe_promise(ensemble, question)]
     if question.is_outside_rules:
         words.append(RULES_OFF)
     return " ".join(filter(None, words))

@@ -29,7 +29,7 @@ class Saving(NamedTuple):
     whole_spend: float
 
 
-def find_saving(curve: Curve) -> Saving | None:
+def compute_saving(curve: Curve) -> Saving | None:
     """Return how much cheaper the error of the largest budget can be had.
 
     The rule: of all budgets whose error is not above that of the largest budget, the
@@ -44,11 +44,8 @@ def find_saving(curve: Curve) -> Saving | None:
     return Saving(spend / whole, error, spend, whole)
 
 
-def find_half(curve: Curve) -> int | None:
-    """Return the position of the largest budget that spends at most half of the most.
-
-    None where even the smallest budget spends more on average.
-    """
+def half_spend_place(curve: Curve) -> int | None:
+    """Return the largest budget of at most half the greatest mean spend."""
     half = curve.mean_spends[-1] / 2
     within = [
         place
@@ -58,7 +55,7 @@ def find_half(curve: Curve) -> int | None:
     return within[-1] if within else None
 
 
-def find_knee(curve: Curve, knees: Sequence[Knee]) -> int | None:
+def knee_place(curve: Curve, knees: Sequence[Knee]) -> int | None:
     """Return the position of the worthwhile part of the largest limited budget.
 
     It is where sessions under that budget end by themselves. None if the curve has no
@@ -72,10 +69,7 @@ def find_knee(curve: Curve, knees: Sequence[Knee]) -> int | None:
 
 
 def describe_knee(model: Model) -> str:
-    """Return from which budget on nothing more is worth its price, as a clause.
-
-    "" where all is worth it that was measured.
-    """
+    """Return as a clause where nothing more is worth its price; "" if nowhere."""
     ensemble, curve = model.ensemble, model.curve
     knees = ensemble.knees
     limited = [knee.worthwhile for knee in knees if knee.budget is not None]
@@ -115,7 +109,7 @@ def describe_rest(knee: Knee, unit: str, *, has_costs: bool) -> str:
     return f"for {amount} {noun} fewer in 100 cases"
 
 
-def best_so_far(curve: Curve) -> list[int]:
+def best_places_so_far(curve: Curve) -> list[int]:
     """Return for each budget the position of the least error up to it."""
     places: list[int] = []
     for place, error in enumerate(curve.errors_calibrated):
@@ -124,7 +118,7 @@ def best_so_far(curve: Curve) -> list[int]:
     return places
 
 
-def chance_points(curve: Curve) -> int:
+def noise_in_points(curve: Curve) -> int:
     """Return the percentage points below which two errors differ by chance.
 
     It is half the median width of the 95 % intervals, rounded up.

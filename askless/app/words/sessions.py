@@ -16,7 +16,9 @@ SESSIONS_NOTE = (
 )
 
 
-def session_cells(model: Model) -> tuple[Sequence[str], list[tuple[str, ...]]] | None:
+def build_session_cells(
+    model: Model,
+) -> tuple[Sequence[str], list[tuple[str, ...]]] | None:
     """Return a table of how sessions go by budget; None if the card has no sessions."""
     sessions, unit = read_sessions(model), model.ensemble.catalogue.cost_unit
     if sessions is None:
@@ -37,7 +39,7 @@ def describe_note(model: Model) -> str:
 def describe_sessions(sessions: SessionsShape, place: int, unit: str) -> str:
     """Return two or three sentences on how sessions go under one budget.
 
-    Where this model asks every case the same, it saves nothing, whatever folds did.
+    A model that asks every case the same saves nothing, whatever the folds did.
     """
     words = describe_lists(
         sessions.lists[place], sessions.commonest[place], sessions.ended_after[place]

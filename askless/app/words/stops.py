@@ -9,7 +9,7 @@ from askless.core.session.machine import next_question
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import Position
 from askless.core.session.state import State
-from askless.core.session.uses import list_open
+from askless.core.session.uses import list_unanswered
 
 # Each reason that needs no amount, as a clause: it may stand after a colon.
 STOP_WORDS = {
@@ -48,7 +48,7 @@ def describe_not_worth(ensemble: Ensemble, state: State) -> str:
     assert question is not None, "the reason comes with what would be asked"
     assert knee is not None, "else all of the budget is worth it"
     unit = ensemble.catalogue.cost_unit
-    price, spend = question.price, measure_rest(state, position)
+    price, spend = question.price, price_rest(state, position)
     words = "" if price == spend else f", {money(price, unit)} for the next question"
     if state.budget != knee.budget or state.spent > (position.limit or 0):
         # The gain was measured of all that lies between other amounts.
@@ -57,7 +57,7 @@ def describe_not_worth(ensemble: Ensemble, state: State) -> str:
     return f"going on is not worth it: {money(spend, unit)} more{words}, {gain}"
 
 
-def measure_rest(state: State, position: Position) -> int:
+def price_rest(state: State, position: Position) -> int:
     """Return the most that the rest of the budget would buy; micro-units."""
     return POLICIES[state.policy].plan_left(position.beyond).spend
 
@@ -88,7 +88,7 @@ def describe_complete(ensemble: Ensemble, state: State) -> str:
             "something else is still affordable"
         )
     is_affordable = Position.of(ensemble, state).beyond.is_affordable
-    is_whole = all(is_affordable[idx] for idx in list_open(ensemble, state))
+    is_whole = all(is_affordable[idx] for idx in list_unanswered(ensemble, state))
     dearer = "" if is_whole else "; something dearer might"
     return (
         f"nothing that could still be asked for the remaining {left} would lower the "

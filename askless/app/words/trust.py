@@ -27,7 +27,9 @@ def place_at(curve: Curve | None, budget: int | None) -> int | None:
     return curve.place_at(budget)
 
 
-def find_ends(ensemble: Ensemble, state: State) -> tuple[int | None, int | None]:
+def budgets_now_and_at_end(
+    ensemble: Ensemble, state: State
+) -> tuple[int | None, int | None]:
     """Return the budgets whose errors a session has now and at the end.
 
     None: unlimited. The end is what the session spends of its budget at most. Where it
@@ -48,7 +50,7 @@ def find_ends(ensemble: Ensemble, state: State) -> tuple[int | None, int | None]
 def describe_errors(model: Model, state: State) -> str:
     """Return how often the model errs for what is spent, and at the end."""
     unit = model.ensemble.catalogue.cost_unit
-    now, end = find_ends(model.ensemble, state)
+    now, end = budgets_now_and_at_end(model.ensemble, state)
     limit = "without a limit"
     if end is not None:
         limit = f"with {money(end, unit)}"
@@ -84,9 +86,9 @@ def describe_aim(model: Model, session: Session) -> str:
 def describe_reliability(model: Model, state: State, prediction: Prediction) -> str:
     """Return how often a chance like the one now came true on held-out rows.
 
-    Of two classes the chance is that of the second, the positive one; of more it is
-    that of the predicted one. Held-out rows are those of the curve's largest budget
-    not above what is spent. "" where it has no such rows.
+    The chance is that of the positive class, with more than two classes that of the
+    predicted one. Held-out rows are those of the curve's largest budget not above what
+    is spent. "" where it has no such rows.
     """
     place = place_at(model.curve, state.spent)
     if model.curve is None or model.curve.predictive is None or place is None:
@@ -97,12 +99,12 @@ def describe_reliability(model: Model, state: State, prediction: Prediction) -> 
         chances = {label.label: label.probability for label in prediction.classes}
         chance, event = chances[positive.label], positive.display
     bins = model.curve.predictive[place].reliability
-    near = min(
+    nearest = min(
         bins, key=lambda chance_bin: abs(chance_bin.mean_chance - chance), default=None
     )
-    if near is None or near.observed.interval is None:
+    if nearest is None or nearest.observed.interval is None:
         return ""
-    low, high = (round(100 * bound) for bound in near.observed.interval)
-    given = f"a chance of about {percent(near.mean_chance)}"
+    low, high = (round(100 * bound) for bound in nearest.observed.interval)
+    given = f"a chance of about {percent(nearest.mean_chance)}"
     came = f"it came true in {low} to {high} of 100 cases that the model had not seen"
     return f"When the model gave {event} {given}, {came}."

@@ -50,10 +50,7 @@ def percent(share: float) -> str:
 
 
 def percents(shares: Sequence[float]) -> list[str]:
-    """Return shares that sum to 1 in whole percents that sum to 100.
-
-    Each is rounded down, and the largest remainders are rounded up.
-    """
+    """Return shares in whole percents that sum to 100 (largest remainders)."""
     # Rounded, so that 0.29 * 100 is 29.
     parts = [round(100 * share, 9) for share in shares]
     whole = [int(part) for part in parts]
@@ -76,15 +73,15 @@ def percent_range(low: float, high: float) -> str:
     return f"{100 * low:.0f}–{100 * high:.0f}"
 
 
-def why(
+def explain_question(
     ensemble: Ensemble, question: Question, prospect: Prospect | None = None
 ) -> str:
     """Return why this feature is asked next, and what its price is made of."""
-    reason = reason_words(ensemble, question, prospect)
-    return f"{reason} {price_words(ensemble.catalogue, question)}".strip()
+    reason = describe_reason(ensemble, question, prospect)
+    return f"{reason} {describe_price(ensemble.catalogue, question)}".strip()
 
 
-def reason_words(
+def describe_reason(
     ensemble: Ensemble, question: Question, prospect: Prospect | None = None
 ) -> str:
     """Return why this feature is asked next.
@@ -92,8 +89,8 @@ def reason_words(
     With a prospect the reason is in chances; else in what the purchase should gain.
     """
     if question.explores:
-        prospects = "" if prospect is None else prospect_words(ensemble, prospect)
-        return f"{explore_words(question)} {prospects}".strip()
+        prospects = "" if prospect is None else describe_prospect(ensemble, prospect)
+        return f"{describe_exploration(question)} {prospects}".strip()
     share, n_hypotheses = percent(question.open_share), question.n_hypotheses
     word = "weak hypothesis" if n_hypotheses == 1 else "weak hypotheses"
     reason = (
@@ -101,16 +98,16 @@ def reason_words(
     )
     if n_hypotheses is None:
         reason = f"It is to bring {share} of what the features to be bought still gain."
-    promise = promise_words(ensemble, question)
+    promise = describe_promise(ensemble, question)
     if prospect is not None:
-        promise = f"{prospect_words(ensemble, prospect)} {promise}".strip()
+        promise = f"{describe_prospect(ensemble, prospect)} {promise}".strip()
     reason = promise or reason
     if question.is_outside_rules:
         reason = f"{reason} {RULES_OFF}"
     return reason
 
 
-def explore_words(question: Question) -> str:
+def describe_exploration(question: Question) -> str:
     """Return why an exploratory question is asked."""
     reason = (
         "It was drawn at random, not chosen for this case: its answer serves to judge "
@@ -121,7 +118,7 @@ def explore_words(question: Question) -> str:
     return f"{reason} Without it we would suggest stopping now."
 
 
-def prospect_words(ensemble: Ensemble, prospect: Prospect) -> str:
+def describe_prospect(ensemble: Ensemble, prospect: Prospect) -> str:
     """Return how far the answer alone may move the chance of a class."""
     name = ensemble.classes[prospect.class_idx].display
     now, low, high = map(percent, (prospect.now, prospect.low, prospect.high))
@@ -133,12 +130,12 @@ def prospect_words(ensemble: Ensemble, prospect: Prospect) -> str:
     )
 
 
-def span(low: str, high: str) -> str:
+def percent_span(low: str, high: str) -> str:
     """Return two percents as `12 to 18 %`; only one if both are the same."""
     return high if low == high else f"{low.removesuffix(' %')} to {high}"
 
 
-def step_words(ensemble: Ensemble, step: AnswerStep, class_idx: int) -> str:
+def describe_step(ensemble: Ensemble, step: AnswerStep, class_idx: int) -> str:
     """Return what an answer did to the chance of a class."""
     name = ensemble.classes[class_idx].display
     before, after = (
@@ -147,10 +144,10 @@ def step_words(ensemble: Ensemble, step: AnswerStep, class_idx: int) -> str:
     if before == after:
         return f"left the chance of {name} at {after}"
     verb = "raised" if step.after[class_idx] > step.before[class_idx] else "lowered"
-    return f"{verb} the chance of {name} from {span(before, after)}"
+    return f"{verb} the chance of {name} from {percent_span(before, after)}"
 
 
-def promise_words(ensemble: Ensemble, question: Question) -> str:
+def describe_promise(ensemble: Ensemble, question: Question) -> str:
     """Return what the plan that a question begins costs, and does to the error.
 
     "" where nothing was measured, and where hypotheses vote: their questions carry
@@ -165,10 +162,14 @@ def promise_words(ensemble: Ensemble, question: Question) -> str:
         size = "1 question," if most == 1 else f"{most} questions,"
     cost = money(promise.spend_left, ensemble.catalogue.cost_unit)
     plan = f"the whole plan ({size} {cost})"
-    return error_words(ensemble, promise.error_now, promise.error_at_end, plan)
+    return describe_error_change(
+        ensemble, promise.error_now, promise.error_at_end, plan
+    )
 
 
-def error_words(ensemble: Ensemble, now: float, then: float, plan: str) -> str:
+def describe_error_change(
+    ensemble: Ensemble, now: float, then: float, plan: str
+) -> str:
     """Return what a plan is expected to do to the error, or to its cost."""
     has_costs = ensemble.error_costs is not None
     noun = "expected cost of errors" if has_costs else "risk of a wrong prediction"
@@ -197,7 +198,7 @@ def describe_useless(features: Sequence[Feature]) -> str:
     return f"{because} {names}, so {who} can't be used."
 
 
-def price_words(catalogue: Catalogue, question: Question) -> str:
+def describe_price(catalogue: Catalogue, question: Question) -> str:
     """Return what a price is made of, if a group has a share in it; else ""."""
     feature = catalogue.features[question.feature_idx]
     if feature.group is None:
@@ -217,7 +218,7 @@ def price_words(catalogue: Catalogue, question: Question) -> str:
     return f"{cost} and, once, {fee} for the {name}."
 
 
-def prediction_words(ensemble: Ensemble, forecast: Forecast) -> str:
+def describe_prediction(ensemble: Ensemble, forecast: Forecast) -> str:
     """Return the label with its probability."""
     display = ensemble.classes[forecast.label].display
     return f"{display} ({percent(forecast.probabilities[forecast.label])})"
@@ -236,15 +237,15 @@ class Doubt:
     nearest: str | None = None
 
 
-def find_doubt(feature: Feature, value: float, text: str | None = None) -> Doubt | None:
+def make_doubt(feature: Feature, value: float, text: str | None = None) -> Doubt | None:
     """Return what is odd about a value, or None; `text` is a category as typed."""
     if feature.type == "category":
         is_new = value == UNSEEN if text is None else not is_known(feature, text)
-        return doubt_category(feature, text or "") if is_new else None
+        return doubt_of_category(feature, text or "") if is_new else None
     low, high = feature.value_range or (value, value)
     if low <= value <= high:
         return None
-    ends = " to ".join(value_words(feature, end) for end in (low, high))
+    ends = " to ".join(describe_value(feature, end) for end in (low, high))
     return Doubt(feature.name, "outside_range", f"Training saw {ends} only.")
 
 
@@ -258,7 +259,7 @@ def describe_choices(feature: Feature, text: str) -> str:
     return f"one of {shown}" + (f" and {n_more} more" if n_more > 0 else "")
 
 
-def doubt_category(feature: Feature, text: str) -> Doubt:
+def doubt_of_category(feature: Feature, text: str) -> Doubt:
     nearest = find_nearest(text, feature.categories)
     words = "Training saw no such category."
     if nearest is not None:
@@ -271,7 +272,7 @@ def is_known(feature: Feature, category: str) -> bool:
     return category in (*feature.categories, *map(str.strip, feature.categories))
 
 
-def value_words(feature: Feature, value: float) -> str:
+def describe_value(feature: Feature, value: float) -> str:
     """Return a value as people write it."""
     if feature.type == "category":
         code = int(value)
@@ -281,7 +282,7 @@ def value_words(feature: Feature, value: float) -> str:
     return f"{value:g}" + (f" {feature.unit}" if feature.unit else "")
 
 
-def age_words(age: timedelta) -> str:
+def describe_age(age: timedelta) -> str:
     """Return how long ago something was, in its largest whole unit."""
     seconds = max(0, int(age.total_seconds()))
     for length, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
@@ -291,7 +292,7 @@ def age_words(age: timedelta) -> str:
     return "less than a minute"
 
 
-def left_words(left: timedelta) -> str:
+def describe_time_left(left: timedelta) -> str:
     """Return an estimate of the time left; it is rough, so it is rounded."""
     seconds = left.total_seconds()
     if seconds <= 5:
@@ -305,5 +306,5 @@ def left_words(left: timedelta) -> str:
     return f"About {count} {unit}{'' if count == 1 else 's'} left."
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,g}"

@@ -9,7 +9,7 @@ import signal
 import threading
 from multiprocessing.connection import wait
 
-from askless.app.logs import configure, log
+from askless.app.logs import configure_logging, log
 from askless.app.settings.settings import Settings
 from askless.app.store.database.engine import create_engine
 from askless.app.worker.attempts_child import AttemptsChild
@@ -29,7 +29,7 @@ def run(settings: Settings, parent: int | None = None, step_s: float = STEP_S) -
     `parent` is the descriptor of an open file, whose end means the same. An attempt
     stores what it has computed every `step_s` seconds.
     """
-    configure(is_beside=parent is not None)
+    configure_logging(is_beside=parent is not None)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -42,12 +42,12 @@ def run(settings: Settings, parent: int | None = None, step_s: float = STEP_S) -
     chores = [
         Chore(errands.revive, REVIVAL_S),
         Chore(worker.work, 0.0),
-        Chore(worker.keep_house, settings.heartbeat_timeout_s / 4),
+        Chore(worker.do_upkeep, settings.heartbeat_timeout_s / 4),
         Chore(worker.report, settings.heartbeat_timeout_s / 4),
     ]
     while not worker.is_done:
         for chore in chores:
-            chore.act_when_due()
+            chore.run_if_due()
         child.wait(POLLING_S, [] if parent is None else [parent])
         # A file that is ready and has nothing to read is at its end.
         if parent is not None and wait([parent], 0) and not os.read(parent, 4096):
@@ -55,6 +55,6 @@ def run(settings: Settings, parent: int | None = None, step_s: float = STEP_S) -
             stop.set()
     child.end()
     errands.end()
-    Chore(worker.leave, 0.0).act_when_due()
+    Chore(worker.leave, 0.0).run_if_due()
     engine.dispose()
     log("worker.stopped", holder=worker.holder)

@@ -12,7 +12,7 @@ from typing import Any
 
 from askless.app.logs import log
 from askless.app.processes.child import FORK, Child, ChildLostError
-from askless.app.processes.memory import be_killed_first, count_kills
+from askless.app.processes.memory import count_kills, raise_kill_priority
 from askless.app.records import StoredJob
 from askless.app.settings.settings import Settings
 from askless.app.store.blobs import Blobs
@@ -53,7 +53,7 @@ class AttemptsChild:
                 # A process aborts itself if it is refused memory.
                 signals.append(signal.SIGABRT)
             self.child = Child.start(
-                *(FORK, compute, self.settings, self.step_s),
+                *(FORK, compute_attempts, self.settings, self.step_s),
                 memory_signals=signals,
                 has_children=True,
             )
@@ -76,10 +76,7 @@ class AttemptsChild:
         wait(sources, timeout_s)
 
     def find_outcome(self) -> str | None:
-        """Return what became of an attempt; None: it has not ended.
-
-        Raises `ChildLostError` if the process has died, each time it is called.
-        """
+        """Return an attempt's outcome, None if open; raise ChildLostError."""
         assert self.child is not None
         if self.child.is_alive and not self.child.channel.poll():
             return None
@@ -94,7 +91,7 @@ class AttemptsChild:
     def ask_to_stop(self) -> None:
         """Have the attempt in progress handed back at the end of its step.
 
-        One that still reads its table has nothing to hand over: its process ends.
+        An attempt that still reads its table has no results, so its process ends.
         """
         if self.child is not None:
             self.child.process.terminate()
@@ -111,13 +108,13 @@ class AttemptsChild:
             self.child, self.is_ready = None, False
 
 
-def compute(channel: Connection, settings: Settings, step_s: float) -> None:
+def compute_attempts(channel: Connection, settings: Settings, step_s: float) -> None:
     """Run the child: make attempts until the worker ends it."""
     stop = stop_on_sigterm()
-    be_killed_first(500)
+    raise_kill_priority(500)
     engine = create_engine(settings.url, 1)
     blobs = Blobs(settings.blobs_url)
-    computer = Computer(settings, engine, blobs, stop, expendable, step_s)
+    computer = Computer(settings, engine, blobs, stop, let_sigterm_end, step_s)
     warm_up()
     log("child.ready", pid=os.getpid())
     channel.send(READY)
@@ -126,7 +123,7 @@ def compute(channel: Connection, settings: Settings, step_s: float) -> None:
 
 
 @contextmanager
-def expendable() -> Iterator[None]:
+def let_sigterm_end() -> Iterator[None]:
     """Let SIGTERM end this process at once while the block runs.
 
     A handler of ours would run only once the native code that reads a table returns.

@@ -18,7 +18,7 @@ class Chore:
     every_s: float
     due: float = 0.0
 
-    def act_when_due(self) -> None:
+    def run_if_due(self) -> None:
         """Run the action if it is time; log what it raises."""
         if monotonic() < self.due:
             return

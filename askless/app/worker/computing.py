@@ -17,17 +17,17 @@ from askless.app.cluster.group import ShardsLostError
 from askless.app.cluster.messages import ShardFailedError
 from askless.app.errors import BlobGoneError, SupersededError
 from askless.app.logs import LOGGER
-from askless.app.processes.memory import is_memory_short, limited_memory
+from askless.app.processes.memory import is_memory_short, limit_memory
 from askless.app.records import StoredJob
 from askless.app.service.jobs import queue
 from askless.app.service.jobs.run import JobRun, Workshop, find_source
 from askless.app.service.jobs.table_runs import open_table_job
-from askless.app.service.jobs.training_runs import open_training, resume
-from askless.app.settings.places import ClusterError, place_of
+from askless.app.service.jobs.training_runs import open_training, resume_training
+from askless.app.settings.places import ClusterError, cluster_of_settings
 from askless.app.settings.settings import Settings
 from askless.app.store.blobs import Blobs
 from askless.app.store.database.engine import transaction
-from askless.app.uploads.parsing import reader_of
+from askless.app.uploads.parsing import make_reader
 from askless.core.errors import RefusedError
 
 # Errors of a database that is away; the last: PostgreSQL accepts no changes now.
@@ -74,20 +74,17 @@ class Computer:
             return INTERRUPTED
 
     def attempt(self, training: StoredJob) -> str:
-        """Make an attempt within the memory limit; store why it failed, if it did.
-
-        Raises SupersededError, or the database's error if that is away.
-        """
+        """Make an attempt within the memory limit; store why it failed."""
         preload_pandas()
         try:
-            with limited_memory(self.settings.max_training_bytes):
+            with limit_memory(self.settings.max_training_bytes):
                 return self.compute(training)
         except (SupersededError, *AWAY):
             raise
         except Exception as error:  # Outermost: it ends this training alone.
             problem = self.explain(training, error)
         with transaction(self.engine, training.tenant_id) as db:
-            queue.fail(db, training, problem, now())
+            queue.fail(db, training, problem, utc_now())
         return "failed"
 
     def explain(self, training: StoredJob, error: Exception) -> queue.Problem:
@@ -105,10 +102,7 @@ class Computer:
         return queue.internal_problem()
 
     def compute(self, job: StoredJob) -> str:
-        """Compute step by step, from where earlier attempts have come to.
-
-        It ends with the job, or hands it back.
-        """
+        """Compute a job step by step from where earlier attempts ended."""
         with ExitStack() as opened:
             with self.expendable():
                 # A stop before this block is seen here; one inside it ends the process.
@@ -116,11 +110,11 @@ class Computer:
             while run is not None and not self.stop.is_set():
                 step = run.pull(self.step_s)
                 with transaction(self.engine, job.tenant_id) as db:
-                    is_kept = step.store(db, job, now())
+                    is_kept = step.store(db, job, utc_now())
                 if step.is_last or not is_kept:
                     return "succeeded" if is_kept else "cancelled"
         with transaction(self.engine, job.tenant_id) as db:
-            queue.release(db, job, now())
+            queue.release(db, job, utc_now())
         return "released"
 
     def open(self, job: StoredJob, opened: ExitStack) -> JobRun:
@@ -128,20 +122,20 @@ class Computer:
 
         `opened` gets the context that frees rows in other processes when it closes.
         """
-        settings, reader = self.settings, reader_of(self.settings)
-        workshop = Workshop(reader, self.blobs, place_of(settings))
+        settings, reader = self.settings, make_reader(self.settings)
+        workshop = Workshop(reader, self.blobs, cluster_of_settings(settings))
         with transaction(self.engine, job.tenant_id, is_read=True) as db:
             source = find_source(db, job)
         # One that stays where it is is read a column at a time, and may be large.
         is_upload = isinstance(source.cells, str)
-        with limited_memory(reader.limits.memory_bytes if is_upload else None):
+        with limit_memory(reader.limits.memory_bytes if is_upload else None):
             if job.kind != "train":
                 # Earlier attempts leave nothing to resume.
                 return opened.enter_context(open_table_job(workshop, source, job))
             work = opened.enter_context(open_training(workshop, source, job))
         with transaction(self.engine, job.tenant_id, is_read=True) as db:
-            return resume(db, job, work)
+            return resume_training(db, job, work)
 
 
-def now() -> datetime:
+def utc_now() -> datetime:
     return datetime.now(UTC)

@@ -51,13 +51,13 @@ def run_errands(channel: Connection, settings: Settings) -> None:
     chores = [
         Chore(errands.remove_orphans, ORPHANS_EVERY_S),
         Chore(errands.erase_old, RETENTION_EVERY_S),
-        Chore(errands.forget_answers, ANSWERS_EVERY_S),
+        Chore(errands.delete_old_answers, ANSWERS_EVERY_S),
         Chore(errands.empty_log, EMPTYING_EVERY_S),
         Chore(errands.play_challenges, PLAYS_EVERY_S),
     ]
     while not stop.is_set():
         for chore in chores:
-            chore.act_when_due()
+            chore.run_if_due()
         stop.wait(TURN_S)
 
 
@@ -93,11 +93,11 @@ class Errands:
     settings: Settings
     loaded: LoadedModels = field(default_factory=LoadedModels)
 
-    def forget_answers(self) -> None:
+    def delete_old_answers(self) -> None:
         """Delete stored answers to requests that are too old to be repeated."""
-        kept = ANSWER_AGE
+        longest_age = ANSWER_AGE
         with transaction(self.engine, None) as db:
-            before = operations.read_clock(db) - kept
+            before = operations.read_clock(db) - longest_age
             n_forgotten = retries.forget_before(db, before)
         if n_forgotten:
             log("answers.forgotten", count=n_forgotten)
@@ -120,8 +120,8 @@ class Errands:
     def erase_old(self) -> None:
         """Erase the sessions that are older than their tenants keep them."""
         with transaction(self.engine, None, is_read=True) as db:
-            kept, at = keys.retentions(db), self.read_moment(db)
-        for tenant_id, days in kept.items():
+            retentions, at = keys.retentions(db), self.read_moment(db)
+        for tenant_id, days in retentions.items():
             with transaction(self.engine, tenant_id) as db:
                 n_erased = sessions.erase_old(db, at, timedelta(days=days))
             if n_erased:
@@ -144,16 +144,16 @@ class Errands:
         with transaction(self.engine, tenant_id, is_read=True) as db:
             at = self.read_moment(db)
             has_failed = challenges.lacks_challenger(db, challenge_id)
-            new = challenges.find_new(db, self.loaded, challenge_id, at)
+            new = challenges.read_new_cases(db, self.loaded, challenge_id, at)
         if not has_failed and new is None:
             return
         # Outside of a transaction: PostgreSQL ends one that stands still for long.
-        played = [] if new is None else challenges.play_new(new)
+        played = [] if new is None else challenges.play_new_cases(new)
         with transaction(self.engine, tenant_id) as db:
             if new is None:
                 ended = challenges.end_failed(db, challenge_id, at.now)
             else:
-                ended = challenges.record(db, new, played, at.now)
+                ended = challenges.store_plays(db, new, played, at.now)
         if ended:
             log("challenge.ended", tenant_id=tenant_id, challenge_id=challenge_id)
 

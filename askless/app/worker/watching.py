@@ -19,7 +19,7 @@ from askless.app.service import operations
 from askless.app.service.jobs import queue
 from askless.app.settings.settings import Settings
 from askless.app.store.database.engine import transaction
-from askless.app.worker.computing import INTERRUPTED, now
+from askless.app.worker.computing import INTERRUPTED, utc_now
 
 # Seconds for the step in progress to end, once the worker is to stop.
 GRACE_S = 15.0
@@ -76,14 +76,14 @@ class Worker:
         try:
             outcome = self.held.outcome or self.attempts.find_outcome()
         except ChildLostError as lost:
-            outcome = self.bury(self.held, lost)
+            outcome = self.end_lost_attempt(self.held, lost)
             self.attempts.end()
         if outcome == INTERRUPTED:
             # Kept, so that the next call tries again if the database is still away.
             self.held.outcome = outcome
             self.requeue(self.held)
         if outcome is not None:
-            self.let_go(self.held, outcome)
+            self.release_training(self.held, outcome)
         return outcome
 
     @property
@@ -122,7 +122,7 @@ class Worker:
             if not queue.is_any_queued(db):
                 return False
         with transaction(self.engine, None) as db:
-            training = queue.claim(db, self.holder, now())
+            training = queue.claim(db, self.holder, utc_now())
         if training is None:
             return False
         self.held = HeldTraining(training)
@@ -130,59 +130,61 @@ class Worker:
         self.attempts.begin(training)
         return True
 
-    def bury(self, held: HeldTraining, lost: ChildLostError) -> str:
+    def end_lost_attempt(self, attempt: HeldTraining, lost: ChildLostError) -> str:
         """Store what follows from the death of an attempt's process; return the end.
 
         The end is "failed", "released", "cancelled", "lost" or "superseded".
         """
-        most, training = self.settings.max_training_bytes, held.training
+        most, training = self.settings.max_training_bytes, attempt.training
         log("child.lost", WARNING, code=lost.code)
-        if lost.is_out_of_memory and held.problem is None:
-            held.problem = queue.out_of_memory_problem(most)
+        if lost.is_out_of_memory and attempt.problem is None:
+            attempt.problem = queue.out_of_memory_problem(most)
         try:
             with transaction(self.engine, training.tenant_id) as db:
-                if held.problem is not None:
-                    queue.fail(db, training, held.problem, now())
+                if attempt.problem is not None:
+                    queue.fail(db, training, attempt.problem, utc_now())
                     return "failed"
                 # Whoever stops all processes at once may have stopped that one first.
                 if self.stop.is_set() or lost.code == -signal.SIGTERM:
-                    queue.release(db, training, now())
+                    queue.release(db, training, utc_now())
                     return "released"
-                queue.requeue_lost(db, training, self.settings.max_attempts, now())
-                return "cancelled" if held.n_cancelling else "lost"
+                queue.requeue_lost(db, training, self.settings.max_attempts, utc_now())
+                return "cancelled" if attempt.n_cancelling else "lost"
         except SupersededError:
             return "superseded"
 
-    def requeue(self, held: HeldTraining) -> None:
+    def requeue(self, attempt: HeldTraining) -> None:
         """Return a training to the queue after its attempt lost the database."""
-        training = held.training
+        training = attempt.training
         with (
             suppress(SupersededError),
             transaction(self.engine, training.tenant_id) as db,
         ):
-            queue.release(db, training, now())
+            queue.release(db, training, utc_now())
 
-    def let_go(self, held: HeldTraining, outcome: str) -> None:
+    def release_training(self, attempt: HeldTraining, outcome: str) -> None:
         self.held = None
         level = INFO if outcome in FINE else WARNING
         log(
             f"training.{outcome}",
             level,
-            training_id=held.training.id,
-            attempt=held.training.attempt,
-            seconds=round(monotonic() - held.began, 3),
+            training_id=attempt.training.id,
+            attempt=attempt.training.attempt,
+            seconds=round(monotonic() - attempt.began, 3),
         )
 
-    def keep_house(self) -> None:
+    def do_upkeep(self) -> None:
         """Store that the training is worked on, and take over from silent workers."""
         if self.held is not None:
-            self.keep_alive(self.held)
+            self.send_heartbeat(self.held)
         timeout_s = self.settings.heartbeat_timeout_s
         with transaction(self.engine, None, is_read=True) as db:
             tenants = queue.silent_tenants(db, timeout_s)
         for tenant_id in tenants:
             with transaction(self.engine, tenant_id) as db:
-                swept = queue.sweep(db, timeout_s, self.settings.max_attempts, now())
+                swept = queue.requeue_silent(
+                    db, timeout_s, self.settings.max_attempts, utc_now()
+                )
             for training_id, state in swept:
                 log("training.lost", WARNING, training_id=training_id, state=state)
 
@@ -198,18 +200,20 @@ class Worker:
         with transaction(self.engine, None) as db:
             operations.leave(db, self.holder)
 
-    def keep_alive(self, held: HeldTraining) -> None:
+    def send_heartbeat(self, attempt: HeldTraining) -> None:
         """Store a heartbeat; kill an attempt that is late, cancelled or superseded.
 
-        One miss is no reason yet: the attempt may have ended just now.
+        A single missed heartbeat is ignored: the attempt may just have ended.
         """
         most_s = self.settings.max_training_s
-        with transaction(self.engine, held.training.tenant_id) as db:
-            is_ours = queue.record_heartbeat(db, held.training)
-            is_late = is_ours and queue.is_overdue(db, held.training, most_s)
-            held.n_cancelling += is_ours and queue.is_cancelling(db, held.training)
+        with transaction(self.engine, attempt.training.tenant_id) as db:
+            is_ours = queue.record_heartbeat(db, attempt.training)
+            is_late = is_ours and queue.is_overdue(db, attempt.training, most_s)
+            attempt.n_cancelling += is_ours and queue.is_cancelling(
+                db, attempt.training
+            )
         if is_late:
-            held.problem = queue.time_limit_problem(most_s)
-        held.n_misses += not is_ours
-        if is_late or held.n_misses > 1 or held.n_cancelling > PATIENCE:
+            attempt.problem = queue.time_limit_problem(most_s)
+        attempt.n_misses += not is_ours
+        if is_late or attempt.n_misses > 1 or attempt.n_cancelling > PATIENCE:
             self.attempts.kill()

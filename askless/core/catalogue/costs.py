@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from askless.core.catalogue.catalogue import Catalogue, Feature, Group
-from askless.core.catalogue.patterns import WILDCARD, by_name, matching
-from askless.core.catalogue.prices import read_amount
-from askless.core.errors import Refusal, RefusedError, describe
+from askless.core.catalogue.patterns import WILDCARD, expand, matching
+from askless.core.catalogue.prices import parse_amount
+from askless.core.errors import Refusal, RefusedError, shorten
 
 # Refusals that are shown of a list of budgets.
 MAX_REFUSALS = 5
@@ -33,20 +33,20 @@ class CostReader:
 
     def refuse(self, where: str, rule: str, *received: object) -> None:
         """Add a refusal; at most one received value is shown."""
-        shown = describe(received[0]) if received else ""
+        shown = shorten(received[0]) if received else ""
         self.refusals.append(Refusal(where, rule, shown))
 
     def amount(self, raw: object, where: str, *, is_needed: bool = False) -> int | None:
         """Return an amount in micro-units; None where it is left out or refused."""
         try:
-            return None if raw is None and not is_needed else read_amount(raw)
+            return None if raw is None and not is_needed else parse_amount(raw)
         except ValueError as error:
             self.refuse(where, str(error), raw)
             return None
 
     def find(self, raw: object, where: str) -> str | None:
         """Return the name of a column, by name or position, or a pattern unchanged."""
-        key = as_python(raw)
+        key = to_python(raw)
         is_key = isinstance(key, int | str) and not isinstance(key, bool)
         if is_key and key in self.columns:
             return self.columns[key]
@@ -60,7 +60,7 @@ class CostReader:
         if raw is None:
             return {}
         if not isinstance(raw, Mapping):
-            listed = as_python(raw)
+            listed = to_python(raw)
             if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
                 self.refuse("costs", "must be a list or a mapping", listed)
                 return {}
@@ -76,13 +76,13 @@ class CostReader:
                 continue
             if name in costs:
                 self.refuse("costs", "a feature has one cost", name)
-            amount = self.amount(as_python(cost), f"costs.{name}", is_needed=True)
+            amount = self.amount(to_python(cost), f"costs.{name}", is_needed=True)
             costs[name] = amount or 0
         return costs
 
     def read_groups(self, raw: object) -> tuple[list[Group], dict[str, str]]:
         """Return the groups, and the group of each member."""
-        listed = as_python([] if raw is None else raw)
+        listed = to_python([] if raw is None else raw)
         if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
             self.refuse("groups", "must be a list", listed)
             return [], {}
@@ -98,7 +98,7 @@ class CostReader:
             for name, members in zip(names, member_lists, strict=True)
             for member in members
         }
-        return groups, by_name(group_of, self.names)
+        return groups, expand(group_of, self.names)
 
     def read_group(self, entry: object, position: int) -> tuple[Group, list[str]]:
         """Return one group and the names of its members."""
@@ -106,7 +106,7 @@ class CostReader:
         if not isinstance(entry, Mapping):
             self.refuse(where, "must be an object", entry)
             return Group(name), []
-        fields = {str(key): as_python(value) for key, value in entry.items()}
+        fields = {str(key): to_python(value) for key, value in entry.items()}
         for key in fields:
             if key not in GROUP_FIELDS:
                 rule = f"unknown field; expected {', '.join(GROUP_FIELDS)}"
@@ -145,7 +145,7 @@ def read_catalogue(names: Sequence[str], costs: object, groups: object) -> Catal
     bundles = {group.name for group in listed if group.is_bundle}
     cost_of = {
         name: cost
-        for name, cost in by_name(named, names).items()
+        for name, cost in expand(named, names).items()
         # A pattern of costs does not apply to members of bundles.
         if name in named or group_of.get(name) not in bundles
     }
@@ -160,12 +160,12 @@ def read_budgets(raw: object, where: str) -> list[int | None]:
 
     Raises `RefusedError`, whose fields begin with `where`, with the first refusals.
     """
-    listed = as_python(raw)
+    listed = to_python(raw)
     if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
-        raise RefusedError([Refusal(where, "must be a list", describe(listed))])
+        raise RefusedError([Refusal(where, "must be a list", shorten(listed))])
     reader = CostReader(())
     limits = [
-        reader.amount(without_infinity(as_python(value)), f"{where}[{position}]")
+        reader.amount(infinite_to_none(to_python(value)), f"{where}[{position}]")
         for position, value in enumerate(listed)
     ]
     if reader.refusals:
@@ -181,7 +181,7 @@ def read_row_budgets(raw: object, n_rows: int) -> list[int | None]:
     One amount is the budget of every row. Raises `RefusedError` for another number of
     budgets than rows, and for what is no budget.
     """
-    listed = as_python(raw)
+    listed = to_python(raw)
     if not isinstance(listed, Sequence) or isinstance(listed, str | bytes):
         return [read_budget(listed)] * n_rows
     if len(listed) != n_rows:
@@ -192,20 +192,20 @@ def read_row_budgets(raw: object, n_rows: int) -> list[int | None]:
 
 def read_budget(raw: object) -> int | None:
     """Return a budget in micro-units, None if unlimited; or raise `RefusedError`."""
-    budget = without_infinity(as_python(raw))
+    budget = infinite_to_none(to_python(raw))
     try:
-        return None if budget is None else read_amount(budget)
+        return None if budget is None else parse_amount(budget)
     except ValueError as error:
         rule = f"{error}, or None for no limit"
-        raise RefusedError([Refusal("budget", rule, describe(budget))]) from None
+        raise RefusedError([Refusal("budget", rule, shorten(budget))]) from None
 
 
-def without_infinity(budget: object) -> object:
+def infinite_to_none(budget: object) -> object:
     """Return None for a budget that is infinite, any other as it is."""
     return None if budget == math.inf else budget
 
 
-def as_python(raw: object) -> object:
+def to_python(raw: object) -> object:
     """Return NumPy numbers and arrays as Python numbers and lists.
 
     Other values are returned as they are. A float of any width is read by its shortest
@@ -216,7 +216,7 @@ def as_python(raw: object) -> object:
     if isinstance(raw, np.generic):
         return raw.item()
     if hasattr(raw, "__array__"):
-        return [as_python(value) for value in np.atleast_1d(np.asarray(raw))]
+        return [to_python(value) for value in np.atleast_1d(np.asarray(raw))]
     return raw
 
 

@@ -25,7 +25,7 @@ def unmatched(patterns: Iterable[str], names: Collection[str]) -> list[str]:
     return [p for p in patterns if p not in names and not matching([p], names)]
 
 
-def by_name(values: Mapping[str, Value], names: Iterable[str]) -> dict[str, Value]:
+def expand(values: Mapping[str, Value], names: Iterable[str]) -> dict[str, Value]:
     """Return the value of each name from a mapping of names and patterns to values.
 
     The name itself wins over patterns. Among patterns the one with the most letters

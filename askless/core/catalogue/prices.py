@@ -52,11 +52,8 @@ def to_micros(amount: object) -> int:
     return int(decimal.scaleb(6))
 
 
-def read_amount(raw: object) -> int:
-    """Return an amount in micro-units; raise ValueError for text and wrong amounts.
-
-    Text is for `to_micros` alone.
-    """
+def parse_amount(raw: object) -> int:
+    """Return a number as micro-units; raise ValueError for text too."""
     if isinstance(raw, str):
         raise ValueError(AMOUNT_RULE)
     return to_micros(raw)
@@ -67,8 +64,8 @@ def from_micros(micros: int) -> float:
     return micros / MICROS_PER_UNIT
 
 
-def pay(catalogue: Catalogue, paid: Paid, feature_idxs: Iterable[int]) -> Paid:
-    """Return what is paid once features are charged: these, and their groups' fees."""
+def add_paid(catalogue: Catalogue, paid: Paid, feature_idxs: Iterable[int]) -> Paid:
+    """Return `paid` with features that are charged now, and their groups' fees."""
     idxs = frozenset(feature_idxs)
     if not catalogue.groups:
         return Paid(paid.feature_idxs | idxs)
@@ -76,8 +73,8 @@ def pay(catalogue: Catalogue, paid: Paid, feature_idxs: Iterable[int]) -> Paid:
     return Paid(paid.feature_idxs | idxs, paid.group_idxs | groups)
 
 
-def price(catalogue: Catalogue, paid: Paid, feature_idx: int) -> int:
-    """Return what obtaining a feature now would charge, in micro-units.
+def price_feature(catalogue: Catalogue, paid: Paid, feature_idx: int) -> int:
+    """Return the price of a feature now, in micro-units.
 
     A feature already charged costs nothing. The first member of a group pays the
     fee and its cost, later ones their cost. The first member of a bundle pays the
@@ -98,8 +95,8 @@ def buy(
     """Return the price of features bought in this order, and what is paid then."""
     total = 0
     for feature_idx in feature_idxs:
-        total += price(catalogue, paid, feature_idx)
-        paid = pay(catalogue, paid, [feature_idx])
+        total += price_feature(catalogue, paid, feature_idx)
+        paid = add_paid(catalogue, paid, [feature_idx])
     return total, paid
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from askless.core.arrays import BoolArray, FloatArray, IntArray, spread_evenly
+from askless.core.arrays import BoolArray, FloatArray, IntArray, evenly_spaced
 from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.codes.binning import (
     Binned,
@@ -103,7 +103,7 @@ def summarise(column: FloatArray) -> ColumnSummary:
 
 def code_table(dataset: Dataset, most: int | None = SAMPLE_ROWS) -> BinnedTable:
     """Code a dataset; keep the values of at most `most` rows, None: of all."""
-    idxs = spread_evenly(dataset.n_samples, most)
+    idxs = evenly_spaced(dataset.n_samples, most)
     is_all = idxs.size == dataset.n_samples
     summaries = [summarise(column) for column in dataset.values.T]
     sample = dataset if is_all else dataset.take(idxs)
@@ -121,7 +121,7 @@ def join_table(
     return BinnedTable(
         catalogue=sample.catalogue,
         classes=rows.classes,
-        targets=as_small(rows.targets),
+        targets=to_smallest_dtype(rows.targets),
         row_weights=rows.weights,
         row_groups=rows.row_groups,
         binned=binned,
@@ -132,7 +132,7 @@ def join_table(
     )
 
 
-def as_small(targets: IntArray) -> IntArray:
+def to_smallest_dtype(targets: IntArray) -> IntArray:
     """Return targets in the smallest dtype that holds them, to save memory."""
     kind = np.min_scalar_type(int(targets.max(initial=0)))
     small: IntArray = targets.astype(kind)
@@ -163,7 +163,7 @@ class TableCoder:
         keeps_codes: bool = True,
     ) -> None:
         self._labels = labels
-        self._idxs = spread_evenly(labels.n_samples, most)
+        self._idxs = evenly_spaced(labels.n_samples, most)
         n_kept = labels.n_samples if keeps_codes else 0
         self._codes = np.empty((n_features, n_kept), np.uint8)
         self._coded: list[CodedColumns] = []

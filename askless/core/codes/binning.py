@@ -109,10 +109,7 @@ class Binned:
         return join_columns(columns, self.is_category)
 
     def digit_of(self, feature_idx: int) -> tuple[int, int]:
-        """Return the place value of a feature's digit in its lane, and its radix.
-
-        The feature's code is that of the lane // place value % radix.
-        """
+        """Return place value and radix of a feature's digit in its lane."""
         packing = self.packing
         lane = int(packing.lane_of[feature_idx])
         if lane >= packing.codes.shape[0]:
@@ -143,11 +140,11 @@ class Binned:
 
     def take(self, row_idxs: IntArray) -> "Binned":
         """Return a shard: some rows, with the cuts and lanes of all."""
-        packing = replace(self.packing, codes=take_rows(self.packing.codes, row_idxs))
-        return replace(self, codes=take_rows(self.codes, row_idxs), packing=packing)
+        packing = replace(self.packing, codes=select_rows(self.packing.codes, row_idxs))
+        return replace(self, codes=select_rows(self.codes, row_idxs), packing=packing)
 
 
-def take_rows(codes: CodeArray, row_idxs: IntArray) -> CodeArray:
+def select_rows(codes: CodeArray, row_idxs: IntArray) -> CodeArray:
     """Return the codes of some rows, (n_lanes, n_samples) as they were."""
     return np.ascontiguousarray(codes[:, row_idxs])
 
@@ -204,7 +201,7 @@ def code_columns(
     few = np.flatnonzero(sizes <= kernels.FEW)
     code_rows(values, few, no_cuts, *out)
     left = np.flatnonzero((sizes > kernels.FEW) | (sizes > n_known))
-    cuts = find_cuts(values, weights, is_category, known, sizes)
+    cuts = compute_cuts(values, weights, is_category, known, sizes)
     n_cuts = np.array([cut.size for cut in cuts], dtype=np.int64)
     if left.size:
         code_rows(values, left, tabulate_cuts([cuts[idx] for idx in left]), *out)
@@ -255,7 +252,7 @@ def encode_rows(values: FloatArray, cuts: Sequence[FloatArray]) -> CodeArray:
     return codes
 
 
-def find_cuts(
+def compute_cuts(
     values: FloatArray,
     weights: FloatArray,
     is_category: BoolArray,
@@ -269,12 +266,14 @@ def find_cuts(
     `FEW`.
     """
     row_weights = weights if np.ptp(weights) > 0 else None
-    middles = find_middles(known[:, :-1], known[:, 1:])
+    middles = compute_midpoints(known[:, :-1], known[:, 1:])
     cuts = []
     for idx, size in enumerate(sizes.tolist()):
         if size > kernels.FEW:
             column = values[:, idx].copy()
-            cuts.append(cut_column(column, row_weights, is_category=is_category[idx]))
+            cuts.append(
+                compute_column_cuts(column, row_weights, is_category=is_category[idx])
+            )
         elif is_category[idx]:
             cuts.append(known[idx, :size])
         else:
@@ -282,7 +281,7 @@ def find_cuts(
     return cuts
 
 
-def cut_column(
+def compute_column_cuts(
     column: FloatArray, weights: FloatArray | None, *, is_category: bool
 ) -> FloatArray:
     """Return the cuts of one feature; unweighted values are sorted in place."""
@@ -296,11 +295,11 @@ def cut_column(
     n_present = int(np.searchsorted(column, np.nan))
     if is_category:
         return np.unique(column[:n_present])
-    kept = None if weights is None else weights[:n_present]
-    return find_thresholds(column[:n_present], kept)
+    known_weights = None if weights is None else weights[:n_present]
+    return compute_thresholds(column[:n_present], known_weights)
 
 
-def find_thresholds(
+def compute_thresholds(
     ordered: FloatArray, weights: FloatArray | None, most: int = MAX_CODES
 ) -> FloatArray:
     """Return thresholds that split the present values into at most `most` codes.
@@ -315,17 +314,17 @@ def find_thresholds(
     if np.count_nonzero(is_lower) < most:
         lower_idxs = np.flatnonzero(is_lower)
     else:
-        lower_idxs = find_quantiles(ordered, weights, most)
-    return find_middles(ordered[lower_idxs], ordered[lower_idxs + 1])
+        lower_idxs = locate_quantiles(ordered, weights, most)
+    return compute_midpoints(ordered[lower_idxs], ordered[lower_idxs + 1])
 
 
-def find_middles(lower: FloatArray, upper: FloatArray) -> FloatArray:
+def compute_midpoints(lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Return the middles of pairs; the lower value where no double lies between."""
     middle = lower / 2 + upper / 2
     return np.where((lower <= middle) & (middle < upper), middle, lower)
 
 
-def find_quantiles(
+def locate_quantiles(
     ordered: FloatArray, weights: FloatArray | None, most: int
 ) -> IntArray:
     """Return the position of the last value equal to each quantile; ascending, unique.

@@ -25,16 +25,16 @@ def deal_folds(
 ) -> tuple[npt.NDArray[np.int8], int]:
     """Return the fold of each row, and the number of folds, 0 where none can be made.
 
-    `exact` is as `make_folds`. `hashed` draws the fold of each row, or row group, from
-    a counter, independently of the others; it needs one byte per row. None: `exact`
-    for at most `EXACT_ROWS` rows, else `hashed`.
+    `exact` is as `deal_strata`. `hashed` draws the fold of each row, or row
+    group, from a counter, independently of the others; it needs one byte per row. None:
+    `exact` for at most `EXACT_ROWS` rows, else `hashed`.
     """
     fold_of = np.zeros(rows.n_samples, np.int8)
     if folds < 2:
         return fold_of, 0
     if deal == "hashed" or (deal is None and rows.n_samples > EXACT_ROWS):
         return hash_folds(rows, folds, seed)
-    fold_idxs = make_folds(rows, folds, seed)
+    fold_idxs = deal_strata(rows, folds, seed)
     for number, idxs in enumerate(fold_idxs):
         fold_of[idxs] = number
     return fold_of, len(fold_idxs)
@@ -67,7 +67,7 @@ def hash_folds(
     return fold_of, folds if is_fit else 0
 
 
-def make_folds(dataset: LabelledRows, folds: int, seed: int) -> list[IntArray]:
+def deal_strata(dataset: LabelledRows, folds: int, seed: int) -> list[IntArray]:
     """Return stratified folds; rows of one row group stay in one fold.
 
     There are fewer folds where the second largest class has fewer rows (or groups), so

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from askless.core.arrays import IntArray, spread_evenly
+from askless.core.arrays import IntArray, evenly_spaced
 from askless.core.table.dataset import Dataset
 
 
 def thin_classes(dataset: Dataset, most: int) -> Dataset:
     """Return at most `most` rows, those of each class evenly spaced.
 
-    Half of the places are shared equally among the classes, so that a small class
-    keeps a larger share of its rows, possibly all of them. The other half is shared in
-    proportion to the rows that are left. Where a class loses rows, its other rows
-    weigh more, so that the total weight of each class stays.
+    Half of the places are shared equally among the classes, so that a small class keeps
+    a larger share of its rows, possibly all of them. The second half is shared in
+    proportion to the remaining rows. Where a class loses rows, its other rows weigh
+    more, so that the total weight of each class stays.
 
     Parameters
     ----------
@@ -32,29 +32,29 @@ def thin_classes(dataset: Dataset, most: int) -> Dataset:
         return dataset
     row_idxs = np.concatenate(
         [
-            idxs[spread_evenly(idxs.size, n_kept)]
+            idxs[evenly_spaced(idxs.size, n_kept)]
             for idxs, n_kept in allocate_rows(dataset, most)
         ]
     )
-    taken = dataset.take(np.sort(row_idxs))
+    thinned = dataset.take(np.sort(row_idxs))
     n_classes = len(dataset.classes)
     before = np.bincount(dataset.targets, dataset.weights, n_classes)
-    after = np.bincount(taken.targets, taken.weights, n_classes)
+    after = np.bincount(thinned.targets, thinned.weights, n_classes)
     factors = before / np.where(after > 0, after, 1.0)
-    weights = taken.weights * factors[taken.targets]
-    return replace(taken, weights=weights / weights.sum())
+    weights = thinned.weights * factors[thinned.targets]
+    return replace(thinned, weights=weights / weights.sum())
 
 
 def allocate_rows(dataset: Dataset, most: int) -> list[tuple[IntArray, int]]:
     """Return, for each class that has rows, their positions and how many to keep."""
     n_classes = len(dataset.classes)
     counts = np.bincount(dataset.targets, minlength=n_classes)
-    kept = np.minimum(counts, most // (2 * n_classes))
-    left = counts - kept
+    quotas = np.minimum(counts, most // (2 * n_classes))
+    left = counts - quotas
     # In proportion to what is left, rounded down so that the sum stays within `most`.
-    kept += left * (most - kept.sum()) // left.sum()
+    quotas += left * (most - quotas.sum()) // left.sum()
     return [
         (np.flatnonzero(dataset.targets == position), int(n_kept))
-        for position, n_kept in enumerate(kept)
+        for position, n_kept in enumerate(quotas)
         if n_kept
     ]

@@ -37,10 +37,10 @@ from askless.core.table.check import CheckedTable
 from askless.core.table.columns import scale_weights
 from askless.core.table.dataset import Dataset
 from askless.core.table.spec import TableSpec
-from askless.core.table.weights import mean_safely
+from askless.core.table.weights import overflow_safe_mean
 from askless.core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
 from askless.core.training.params import BoostParams
-from askless.core.work import end_of
+from askless.core.work import run_to_end
 
 # Rows drawn of a longer table: a fit takes hardly longer for them.
 MOST_ROWS = 500
@@ -79,7 +79,7 @@ def weigh_features(
 def fit_model(dataset: Dataset, spec: TrainingSpec, warnings: tuple[str, ...]) -> Model:
     """Train as the service does; several labels at once by boosting alone."""
     if not dataset.is_multilabel:
-        return end_of(train(CheckedTable(dataset, None, warnings), spec))
+        return run_to_end(train(CheckedTable(dataset, None, warnings), spec))
     # Panels, folds and choices on held-out rows need one class per row.
     name = spec.boost.algorithm
     params = replace(spec.boost, algorithm=ALGORITHMS[name].rule or name)
@@ -282,7 +282,7 @@ class BudgetedBoostingClassifier(
             targets=targets,
             weights=scale_weights(weights),
             row_groups=conventions.number_row_groups(groups, len(targets)),
-            mean_weight=mean_safely(weights),
+            mean_weight=overflow_safe_mean(weights),
         )
         boost = replace(request.boost, seed=seed)
         spec = TrainingSpec(table, boost=boost, auto=auto, seed=seed, folds=folds)

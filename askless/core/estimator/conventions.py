@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.catalogue.catalogue import Catalogue
-from askless.core.catalogue.costs import as_python
-from askless.core.errors import Refusal, RefusedError, describe
-from askless.core.estimator.frames import text_of
+from askless.core.catalogue.costs import to_python
+from askless.core.errors import Refusal, RefusedError, shorten
+from askless.core.estimator.frames import to_text
 from askless.core.model.ensemble import Ensemble
-from askless.core.parameters import as_number, check_parameters, parameters
+from askless.core.parameters import check_parameters, parameters_of, to_number
 from askless.core.pipeline.choosing import AUTO, AutoName
 from askless.core.pipeline.spec import TrainingSpec, check_algorithm, split_auto
 from askless.core.session.aims import ONE_RULE, check_aim
@@ -48,16 +48,16 @@ def read_params(name: object, given: Mapping[str, object]) -> TrainingRequest:
     try:
         algorithm = check_algorithm(name)
     except ValueError as error:
-        given_name = describe(name)
+        given_name = shorten(name)
         refusals.append(Refusal("algorithm", str(error), given_name))
         algorithm = BoostParams().algorithm
-    names = parameters(BoostParams).keys() - {"algorithm", "seed"}
-    plain_given = {name: as_python(given[name]) for name in names}
+    names = parameters_of(BoostParams).keys() - {"algorithm", "seed"}
+    plain_given = {name: to_python(given[name]) for name in names}
     fixed, auto, unknown = split_auto(algorithm, plain_given)
     values, wrong = check_parameters(BoostParams, fixed, "params")
     refusals += [*unknown, *wrong]
     folds, rare, listed = (
-        as_python(given[name]) for name in ("folds", "rare", "missing")
+        to_python(given[name]) for name in ("folds", "rare", "missing")
     )
     refusals += check_parameters(TrainingSpec, {"folds": folds}, "validation")[1]
     if folds == 1:
@@ -81,31 +81,31 @@ def read_marks(raw: object) -> tuple[tuple[str, ...], list[Refusal]]:
     if raw is None:
         return (), []
     if not isinstance(raw, Sequence) or isinstance(raw, str):
-        return (), [Refusal("missing", "must be a list", describe(raw))]
+        return (), [Refusal("missing", "must be a list", shorten(raw))]
     marks, refusals = [], []
-    for position, value in enumerate(map(as_python, raw)):
-        number = as_number(value, float)
+    for position, value in enumerate(map(to_python, raw)):
+        number = to_number(value, float)
         if isinstance(value, str) or math.isfinite(number):
-            marks.append(text_of(value).strip())
+            marks.append(to_text(value).strip())
         else:
             rule = "must be a word or a number"
-            refusals.append(Refusal(f"missing[{position}]", rule, describe(value)))
+            refusals.append(Refusal(f"missing[{position}]", rule, shorten(value)))
     return tuple(marks), refusals
 
 
 def read_seed(random_state: object, draw: Callable[[], int]) -> int:
     """Return `random_state` if it is a legal integer, refuse a wrong one; else draw."""
-    given = as_python(random_state)
+    given = to_python(random_state)
     if not isinstance(given, int) or isinstance(given, bool):
         return draw()
     try:
-        seed: int = parameters(BoostParams)["seed"].check(given)
+        seed: int = parameters_of(BoostParams)["seed"].check(given)
     except ValueError as error:
         raise RefusedError([Refusal("random_state", str(error), str(given))]) from None
     return seed
 
 
-def read_aim(
+def aim_of_mapping(
     raw: object, ensemble: Ensemble, policy: str | None, where: str
 ) -> Aim | None:
     """Read an aim of sessions: a mapping of its name to a number, money in units.
@@ -116,29 +116,29 @@ def read_aim(
         return None
     if not isinstance(raw, Mapping):
         rule = f"{ONE_RULE}, with a number"
-        raise RefusedError([Refusal(where, rule, describe(raw))])
-    unknown = [name for name in raw if name not in parameters(Aim)]
-    given = {name: as_python(value) for name, value in raw.items()}
+        raise RefusedError([Refusal(where, rule, shorten(raw))])
+    unknown = [name for name in raw if name not in parameters_of(Aim)]
+    given = {name: to_python(value) for name, value in raw.items()}
     values, refusals = check_parameters(Aim, given, where)
-    refusals += [Refusal(where, ONE_RULE, describe(name)) for name in unknown]
+    refusals += [Refusal(where, ONE_RULE, shorten(name)) for name in unknown]
     if refusals:
         raise RefusedError(refusals)
     return check_aim(Aim(**values), ensemble, policy, where)
 
 
-def read_aims(
+def aims_of_mappings(
     raw: object, limits: list[int | None], ensemble: Ensemble, policy: str | None
 ) -> tuple[list[int | None], list[Aim | None]]:
     """Return a budget for each aim, and the aims; or `limits`, and as many None."""
     if raw is None:
         return limits, [None] * len(limits)
     if not isinstance(raw, Sequence) or isinstance(raw, str):
-        raise RefusedError([Refusal("aims", "must be a list", describe(raw))])
+        raise RefusedError([Refusal("aims", "must be a list", shorten(raw))])
     if len(limits) > 1:
         count = f"{len(limits)} of them"
         raise RefusedError([Refusal("budgets", "must be one beside aims", count)])
     aims = [
-        read_aim(raw_aim, ensemble, policy, f"aims[{position}]")
+        aim_of_mapping(raw_aim, ensemble, policy, f"aims[{position}]")
         for position, raw_aim in enumerate(raw)
     ]
     return limits * len(aims), aims
@@ -192,7 +192,7 @@ def number_row_groups(raw: Any, n_rows: int) -> IntArray | None:
         rule = f"must have {n_rows} values, one for each row of X"
         raise RefusedError([Refusal("groups", rule, f"the shape {column.shape}")])
     texts = [
-        None if value is None or value != value else text_of(value) for value in column
+        None if value is None or value != value else to_text(value) for value in column
     ]
     if None in texts:
         place = f"none in row {texts.index(None) + 1}"
@@ -200,15 +200,17 @@ def number_row_groups(raw: Any, n_rows: int) -> IntArray | None:
     return np.unique(np.array(texts, dtype=str), return_inverse=True)[1]
 
 
-def order_classes(classes: npt.NDArray[Any]) -> tuple[tuple[ClassLabel, ...], IntArray]:
+def sort_classes_as_text(
+    classes: npt.NDArray[Any],
+) -> tuple[tuple[ClassLabel, ...], IntArray]:
     """Return classes in the order of their texts, as the service orders them.
 
     Returns too, for each class as passed, its position in that order; (n_classes,).
     """
-    texts = [text_of(value).strip() for value in classes.tolist()]
+    texts = [to_text(value).strip() for value in classes.tolist()]
     if len(set(texts)) < len(texts):
         rule = "must have classes that differ in writing"
-        raise RefusedError([Refusal("y", rule, describe(classes.tolist()))])
+        raise RefusedError([Refusal("y", rule, shorten(classes.tolist()))])
     labels = sorted(texts)
     places = {label: place for place, label in enumerate(labels)}
     return (
@@ -250,7 +252,7 @@ def drop_weightless_rows(dataset: Dataset) -> Dataset:
     return dataset if is_weighty.all() else dataset.take(np.flatnonzero(is_weighty))
 
 
-def locate_classes(classes: list[Any], y: Any, n_rows: int) -> IntArray:
+def class_positions(classes: list[Any], y: Any, n_rows: int) -> IntArray:
     """Return the position of each row's class, (n_rows,), compared as text."""
     column = np.asarray(y)
     if column.ndim == 2 and column.shape[1] == 1:
@@ -260,17 +262,17 @@ def locate_classes(classes: list[Any], y: Any, n_rows: int) -> IntArray:
         shape = column.shape
         size = str(shape[0] if len(shape) == 1 else f"the shape {shape}")
         raise RefusedError([Refusal("y", rule, size)])
-    positions = {text_of(label).strip(): idx for idx, label in enumerate(classes)}
+    positions = {to_text(label).strip(): idx for idx, label in enumerate(classes)}
     labels = column.tolist()
-    texts = [text_of(label).strip() for label in labels]
+    texts = [to_text(label).strip() for label in labels]
     unknown = [
         label
         for label, text in zip(labels, texts, strict=True)
         if text not in positions
     ]
     if unknown:
-        rule = f"must hold only the classes {describe(sorted(classes))}"
-        raise RefusedError([Refusal("y", rule, describe(unknown[0]))])
+        rule = f"must hold only the classes {shorten(sorted(classes))}"
+        raise RefusedError([Refusal("y", rule, shorten(unknown[0]))])
     return np.array([positions[text] for text in texts], np.int64)
 
 
@@ -282,7 +284,7 @@ def hash_rows(rows: FloatArray) -> list[int]:
     return [int.from_bytes(digest) for digest in digests]
 
 
-def as_dense(y: Any) -> Any:
+def to_dense(y: Any) -> Any:
     """Return a sparse matrix as an array."""
     return y.toarray() if hasattr(y, "toarray") else y
 
@@ -296,5 +298,5 @@ def read_indicators(
     wrong = y[~np.isin(y, (0, 1))]
     if wrong.size:
         rule = "must hold 0 and 1 only, for several labels at once"
-        raise RefusedError([Refusal("y", rule, describe(wrong[0].item()))])
+        raise RefusedError([Refusal("y", rule, shorten(wrong[0].item()))])
     return y.astype(np.int64)

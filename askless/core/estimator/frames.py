@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from askless.core.arrays import BoolArray
-from askless.core.errors import Refusal, RefusedError, describe
+from askless.core.errors import Refusal, RefusedError, shorten
 from askless.core.table.columns import Column
 
 NUMBERS = (int, float, Decimal, np.integer, np.floating)
@@ -53,13 +53,13 @@ def series_column(series: Any) -> Column:
 
 def array_columns(table: Any) -> dict[str, Column] | None:
     """Return the columns of an array with texts, by position; None for other arrays."""
-    cells = table if isinstance(table, np.ndarray) else as_cells(table)
+    cells = table if isinstance(table, np.ndarray) else to_cells(table)
     if cells is None or cells.ndim != 2 or cells.dtype.kind not in "OU":
         return None
     return {str(idx): cell_column(str(idx), row) for idx, row in enumerate(cells.T)}
 
 
-def as_cells(table: Any) -> Any:
+def to_cells(table: Any) -> Any:
     """Return rows that are lists, some with texts, as an array of cells; else None."""
     rows = table if isinstance(table, Sequence) else []
     if not any(isinstance(value, str) for row in rows for value in as_row(row)):
@@ -74,10 +74,7 @@ def as_row(row: object) -> Iterable[Any]:
 
 
 def mapped_columns(table: Mapping[str, Any], names: Iterable[str]) -> dict[str, Column]:
-    """Return the columns of these names that a mapping of names to lists has.
-
-    Raises RefusedError for columns that are no lists, or of another length.
-    """
+    """Return the columns `names` of a mapping of lists; raise RefusedError."""
     columns = {name: list_column(name, table[name]) for name in names if name in table}
     sizes = {name: column.size for name, column in columns.items()}
     first, n_rows = next(iter(sizes.items()), ("", 0))
@@ -101,7 +98,7 @@ def list_column(name: str, values: Any) -> Column:
         is_list = False
     if not is_list:
         rule = "must be a list of values, one for each row"
-        raise RefusedError([Refusal(f"column {name}", rule, describe(values))])
+        raise RefusedError([Refusal(f"column {name}", rule, shorten(values))])
     if column.dtype.kind in "iuf":
         return column.astype(np.float64)
     return cell_column(name, list(values))
@@ -128,9 +125,9 @@ def cell_column(
     for row, cell in enumerate(kept):
         if isinstance(cell, CONTAINERS):
             rule = "argument must be a string or a number"
-            container = f"{describe(cell)} in row {row + 1}"
+            container = f"{shorten(cell)} in row {row + 1}"
             raise CellTypeError([Refusal(f"column {name}", rule, container)])
-        texts[row] = None if cell is None else text_of(cell)
+        texts[row] = None if cell is None else to_text(cell)
     return texts
 
 
@@ -139,7 +136,7 @@ def is_number(cell: object) -> bool:
     return isinstance(cell, NUMBERS) and not isinstance(cell, bool)
 
 
-def text_of(cell: object) -> str:
+def to_text(cell: object) -> str:
     """Return a cell or a class as it would be written in a file."""
     if isinstance(cell, bool | np.bool_):
         return "true" if cell else "false"

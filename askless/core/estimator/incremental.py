@@ -25,15 +25,15 @@ from sklearn.utils.validation import (
 
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.catalogue.costs import read_catalogue
-from askless.core.errors import Refusal, RefusedError, describe
+from askless.core.errors import Refusal, RefusedError, shorten
 from askless.core.estimator import conventions, frames
 from askless.core.estimator.matching import match_names
 from askless.core.estimator.predictions import ErrorCurve
 from askless.core.model.model import Model
 from askless.core.model.rows import check_rows
 from askless.core.pipeline.online.learning import Learning, LearntRows
-from askless.core.pipeline.online.learning_rows import find_weights_outside
-from askless.core.pipeline.online.learning_state import find_learning, start_learning
+from askless.core.pipeline.online.learning_rows import list_weights_outside
+from askless.core.pipeline.online.learning_state import get_learning, start_learning
 from askless.core.table.columns import Column
 from askless.core.table.dataset import ClassLabel
 from askless.core.training.algorithms import ALGORITHMS
@@ -59,7 +59,7 @@ class TableReading:
         )
         if self.classes_.size < 2:
             raise RefusedError([Refusal("y", "must have two classes", "1 class")])
-        labels, self._order = conventions.order_classes(self.classes_)
+        labels, self._order = conventions.sort_classes_as_text(self.classes_)
         return labels, self._order[positions]
 
     def _check_targets(self, y: Any) -> Any:
@@ -67,7 +67,7 @@ class TableReading:
         if y is None:
             rule = "requires y to be passed, but the target y is None"
             raise RefusedError([Refusal("y", rule)])
-        y = _check_y(conventions.as_dense(y), multi_output=True, estimator=self)
+        y = _check_y(conventions.to_dense(y), multi_output=True, estimator=self)
         check_classification_targets(y)
         return y
 
@@ -185,7 +185,7 @@ class Incremental(TableReading):
             raise RefusedError([Refusal("classes", "must be two or more", "1 class")])
         request = conventions.read_params(self.algorithm, self.get_params(deep=False))
         self._seed = conventions.read_seed(self.random_state, self._draw_seed)
-        labels, self._order = conventions.order_classes(self.classes_)
+        labels, self._order = conventions.sort_classes_as_text(self.classes_)
         catalogue = read_catalogue([*columns], self.costs, self.groups)
         read = conventions.gather_values(columns, catalogue, request)
         params = replace(request.boost, seed=self._seed)
@@ -198,14 +198,14 @@ class Incremental(TableReading):
         places = np.minimum(places, self.classes_.size - 1)
         is_unknown = self.classes_[places] != y
         if is_unknown.any():
-            rule = f"must hold only the classes {describe(self.classes_.tolist())}"
-            label = describe(y[is_unknown].tolist()[0])
+            rule = f"must hold only the classes {shorten(self.classes_.tolist())}"
+            label = shorten(y[is_unknown].tolist()[0])
             raise RefusedError([Refusal("y", rule, label)])
         targets: IntArray = self._order[places]
         return targets
 
     def _store_learnt(self, model: Model, warnings: tuple[str, ...]) -> None:
-        """Set the attributes; those that `fit` alone can measure go."""
+        """Set the attributes; remove the importances, which only `fit` measures."""
         self.model_, self.ensemble_, self.curve_ = model, model.ensemble, None
         self.params_, self.warnings_ = BoostParams(**model.params), warnings  # type: ignore[arg-type]  # as read
         vars(self).pop("feature_importances_", None)
@@ -213,13 +213,13 @@ class Incremental(TableReading):
 
 def weigh_batch(raw: Any, targets: IntArray, model: Model) -> FloatArray:
     """Return the weights of rows; without any, each counts 1."""
-    unit = find_learning(model).weight_unit
+    unit = get_learning(model).weight_unit
     if raw is None:
         return np.full(targets.size, unit)
     weights: FloatArray = _check_sample_weight(
         raw, targets, dtype=np.float64, ensure_non_negative=True
     )
-    outside, rule = find_weights_outside(weights, unit)
+    outside, rule = list_weights_outside(weights, unit)
     if outside.size:
         raise RefusedError([Refusal("sample_weight", rule, str(weights[outside[0]]))])
     return weights

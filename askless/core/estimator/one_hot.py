@@ -46,11 +46,13 @@ def one_hot_groups(
             members[max(fitting, key=len)].append(column)
     lacking = [feature for feature, made in members.items() if not made]
     if lacking:
-        raise RefusedError([refuse_price(feature, columns) for feature in lacking])
+        raise RefusedError(
+            [unknown_price_refusal(feature, columns) for feature in lacking]
+        )
     return [
         {
             "name": feature,
-            "members": shorten(feature, made, columns),
+            "members": shortest_pattern(feature, made, columns),
             "price": prices[feature],
         }
         for feature, made in members.items()
@@ -66,7 +68,7 @@ def is_made_of(column: str, feature: str) -> bool:
     )
 
 
-def shorten(feature: str, members: list[str], columns: list[str]) -> list[str]:
+def shortest_pattern(feature: str, members: list[str], columns: list[str]) -> list[str]:
     """Return a pattern that names exactly these columns, or else their names."""
     start = feature + CATEGORY_START
     pattern = members[0].partition(start)[0] + start + WILDCARD
@@ -74,7 +76,7 @@ def shorten(feature: str, members: list[str], columns: list[str]) -> list[str]:
     return [pattern] if is_exact else members
 
 
-def refuse_price(feature: str, columns: list[str]) -> Refusal:
+def unknown_price_refusal(feature: str, columns: list[str]) -> Refusal:
     """Return the refusal of a price for which there is no column."""
     rule = "must be the name of a feature before it was encoded"
     return Refusal(f"prices[{feature}]", rule + nearest_hint(feature, columns))

@@ -12,18 +12,18 @@ from askless.core.arrays import FloatArray, IntArray
 from askless.core.catalogue.costs import read_budget, read_budgets, read_row_budgets
 from askless.core.catalogue.prices import MICROS_PER_UNIT, from_micros
 from askless.core.estimator.conventions import (
-    as_dense,
-    locate_classes,
-    read_aim,
-    read_aims,
+    aim_of_mapping,
+    aims_of_mappings,
+    class_positions,
     read_indicators,
     read_sample_weights,
+    to_dense,
 )
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve, Model
 from askless.core.session.plans.outline import outline
 from askless.core.session.policies import check_policy
-from askless.core.session.spending import find_limit
+from askless.core.session.spending import compute_limit
 from askless.core.session.state import Aim, Spend
 from askless.core.simulation.curves import evaluate
 from askless.core.simulation.outcomes import Outcomes, TableRows, simulate_each
@@ -100,7 +100,7 @@ class Served(NamedTuple):
         """Return each row's class position, (n_rows,), or indicators if multi-label."""
         if self.ensemble.is_multilabel:
             return read_indicators(np.asarray(y), (n_rows, self.labels.size))
-        return locate_classes(self.labels.tolist(), y, n_rows)
+        return class_positions(self.labels.tolist(), y, n_rows)
 
     def choose_budget(
         self, limit: int | None, policy: str | None, aim: Aim | None
@@ -114,7 +114,7 @@ class Served(NamedTuple):
         curve = self.model.curve
         if curve is not None and policy is None and aim is None:
             limit = curve.best_budget(limit)
-        return find_limit(self.ensemble, limit, aim, "worthwhile", policy)
+        return compute_limit(self.ensemble, limit, aim, "worthwhile", policy)
 
     def choose_policy(self, name: str | None) -> str | None:
         """Return the name of a policy; None: the one preferred at each budget."""
@@ -153,7 +153,7 @@ class BudgetedPredictor(ABC):
         limits = read_row_budgets(
             self._or_default("budget", budget), rows.values.shape[0]
         )
-        checked = read_aim(aim, served.ensemble, name, "aim")
+        checked = aim_of_mapping(aim, served.ensemble, name, "aim")
         if not is_exact:
             best = {
                 limit: served.choose_budget(limit, name, checked)
@@ -219,7 +219,7 @@ class BudgetedPredictor(ABC):
         aim: AimWish = None,
         exact_budget: bool = False,
     ) -> FloatArray:
-        """Return what the session of each row is charged, in units; (n_rows,)."""
+        """Return the spend of each row's session, in units; (n_rows,)."""
         return (
             self._simulate(X, budget, policy, aim, exact_budget).spent / MICROS_PER_UNIT
         )
@@ -245,7 +245,7 @@ class BudgetedPredictor(ABC):
     def plan(
         self, budget: Budget = None, policy: str | None = None
     ) -> list[PlannedPurchase]:
-        """Return what a session buys if every answer comes and is a typical value."""
+        """Return the purchases of a session whose answers are all typical values."""
         served = self._serve()
         name = served.choose_policy(self._or_default("policy", policy))
         limit = read_budget(self._or_default("budget", budget))
@@ -279,12 +279,12 @@ class BudgetedPredictor(ABC):
             catalogue=served.ensemble.catalogue,
             classes=served.ensemble.classes,
             values=rows.values,
-            targets=served.read_targets(as_dense(y), n_rows),
+            targets=served.read_targets(to_dense(y), n_rows),
             weights=read_sample_weights(sample_weight, n_rows),
         )
         name = served.choose_policy(self._or_default("policy", policy))
         limits = read_budgets([None] if budgets is None else budgets, "budgets")
-        limits, checked = read_aims(aims, limits, served.ensemble, name)
+        limits, checked = aims_of_mappings(aims, limits, served.ensemble, name)
         curve = evaluate(
             served.ensemble, dataset, limits, name, rows.seed, rows.streams, checked
         )

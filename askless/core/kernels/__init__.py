@@ -13,10 +13,10 @@ from askless.core.kernels.asking import (
     RateTerms,
     TableParts,
     choose_look,
+    compute_case_log_chances,
+    compute_row_log_chances,
     play_by_tables,
     rate_gain,
-    stand_by_tables,
-    stand_rows,
 )
 from askless.core.kernels.binning import (
     FEW,
@@ -25,7 +25,7 @@ from askless.core.kernels.binning import (
     encode_parallel,
     pack_codes,
 )
-from askless.core.kernels.boosted_trees import boost_trees, find_stump_gains
+from askless.core.kernels.boosted_trees import boost_trees, write_stump_gains
 from askless.core.kernels.histograms import add_moved_rows, add_moved_rows_parallel
 from askless.core.kernels.interpolation import SHARE_ROWS, mix_tables, shrink_tables
 from askless.core.kernels.jit import count_threads, use_threads, watch_compiling
@@ -48,7 +48,7 @@ from askless.core.kernels.newton import (
     Growth,
     TreeRoom,
 )
-from askless.core.kernels.online.online import find_online_stumps, learn_rows
+from askless.core.kernels.online.online import choose_online_stumps, learn_rows
 from askless.core.kernels.online.online_cuts import adapt_cuts
 from askless.core.kernels.online.online_records import (
     BIN_WEIGHT,
@@ -83,12 +83,12 @@ from askless.core.kernels.records import (
     MovedRows,
 )
 from askless.core.kernels.scanning import scan, scan_parallel
-from askless.core.kernels.served_trees import ServedTrees, add_trees, hide_columns
+from askless.core.kernels.served_trees import ServedTrees, add_trees, hiding_effects
 from askless.core.kernels.sessions.bounds import Reach, Segments, bound_votes
 from askless.core.kernels.sessions.chances import MAX_LOGIT, link_votes, pick_best
 from askless.core.kernels.sessions.draws import (
     draw_uniforms,
-    find_waiting_draw,
+    first_waiting_draw,
     tally_draws,
 )
 from askless.core.kernels.sessions.going_on import ALWAYS, LEAST_LEAD, Ways, learn_ways
@@ -102,10 +102,10 @@ from askless.core.kernels.sessions.paths import (
     Case,
     Paths,
     add_votes,
-    tally,
+    tally_votes,
 )
-from askless.core.kernels.sessions.plans import find_plan
-from askless.core.kernels.sessions.prices import Prices, survey
+from askless.core.kernels.sessions.plans import compute_plan_length
+from askless.core.kernels.sessions.prices import Prices, survey_paths
 from askless.core.kernels.sessions.sampled_walks import (
     GOES_ON,
     Draws,
@@ -124,14 +124,14 @@ from askless.core.kernels.sessions.walks import (
     Terms,
     walk_ordered,
 )
-from askless.core.kernels.sides import count_classes, find_sides
+from askless.core.kernels.sides import compute_sides, count_classes
 from askless.core.kernels.tables import (
     CellLayout,
     add_logs,
+    code_cells,
     count_cells,
-    expect_falls,
-    find_cells,
     normalise_logs,
+    write_expected_falls,
     write_losses,
 )
 from askless.core.kernels.weights import (

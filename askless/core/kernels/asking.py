@@ -10,9 +10,9 @@ from askless.core.kernels.tables import (
     TINY,
     CellLayout,
     add_case_logs,
-    entropy,
-    expect_falls,
+    compute_entropy,
     normalise_logs,
+    write_expected_falls,
 )
 
 # An answer that lowers the entropy by less is worth nothing, in nats.
@@ -125,10 +125,10 @@ def rate_gain(gain, price, terms):
 
 
 @kernel
-def find_look(posterior, part, offers, tables, terms):
+def choose_affordable_look(posterior, part, offers, tables, terms):
     """Return the feature of the largest rate that is affordable, its gain and rate.
 
-    Of equal rates the first feature; -1 where none lowers the entropy.
+    The first feature wins a tie; -1 means that none lowers the entropy.
     """
     n_features = offers.is_open.shape[0]
     is_payable, falls = np.empty(n_features, np.bool_), np.empty(n_features)
@@ -136,7 +136,7 @@ def find_look(posterior, part, offers, tables, terms):
         is_cheap = offers.prices[idx] <= offers.remaining
         is_payable[idx] = offers.is_open[idx] and is_cheap
     chances, spreads = tables.chances[part], tables.spreads[part]
-    expect_falls(posterior, chances, spreads, tables.cells, is_payable, falls)
+    write_expected_falls(posterior, chances, spreads, tables.cells, is_payable, falls)
     best, gain, best_rate = NONE, 0.0, 0.0
     for idx in range(n_features):
         if falls[idx] >= LEAST_FALL:
@@ -147,7 +147,7 @@ def find_look(posterior, part, offers, tables, terms):
 
 
 @kernel
-def find_open_gate(part, offers, tables):
+def first_of_open_gate(part, offers, tables):
     """Return the first feature of a part's gate if all are open and paid, else -1."""
     first = tables.gates[part, 0]
     if first == NONE:
@@ -160,7 +160,7 @@ def find_open_gate(part, offers, tables):
 
 
 @kernel
-def go_down(part, offers, tables, plan):
+def follow_gates(part, offers, tables, plan):
     """Follow gates that can be paid, and write where a case may come to, and how."""
     plan.gates[:] = NONE
     for number in range(part, plan.shares.shape[0]):
@@ -168,14 +168,14 @@ def go_down(part, offers, tables, plan):
         if plan.shares[number] <= 0.0:
             continue
         left = Offers(offers.is_open, offers.prices, plan.remaining[number])
-        gate = find_open_gate(number, left, tables)
+        gate = first_of_open_gate(number, left, tables)
         plan.gates[number] = gate
         if gate != NONE:
-            spread_case(number, offers.prices[gate], tables, plan)
+            spread_over_parts(number, offers.prices[gate], tables, plan)
 
 
 @kernel
-def spread_case(number, price, tables, plan):
+def spread_over_parts(number, price, tables, plan):
     """Write the chance of each part that a gate leads to, and of the classes there."""
     for way in range(tables.children.shape[1]):
         child = tables.children[number, way]
@@ -189,12 +189,12 @@ def spread_case(number, price, tables, plan):
 @kernel
 def sum_children(number, price, tables, plan):
     """Return gain and price of a gate with what is best in each of its parts."""
-    gain, cost = entropy(plan.chances[number]), float(price)
+    gain, cost = compute_entropy(plan.chances[number]), float(price)
     for way in range(tables.children.shape[1]):
         child = tables.children[number, way]
         if child != NONE:
             share = plan.shares[child]
-            gain -= share * (entropy(plan.chances[child]) - plan.gains[child])
+            gain -= share * (compute_entropy(plan.chances[child]) - plan.gains[child])
             cost += share * plan.costs[child]
     return max(gain, 0.0), cost
 
@@ -217,15 +217,17 @@ def plan_gate(posterior, part, offers, tables, terms):
     )
     plan.shares[part], plan.chances[part] = 1.0, posterior
     plan.remaining[part] = offers.remaining
-    go_down(part, offers, tables, plan)
+    follow_gates(part, offers, tables, plan)
     for number in range(n_parts - 1, part - 1, -1):
         if plan.shares[number] <= 0.0:
             continue
         rate = 0.0
         if number > part:
             left = Offers(offers.is_open, offers.prices, plan.remaining[number])
-            here = plan.chances[number]
-            look, gain, rate = find_look(here, number, left, tables, terms)
+            class_chances = plan.chances[number]
+            look, gain, rate = choose_affordable_look(
+                class_chances, number, left, tables, terms
+            )
             if look != NONE:
                 plan.gains[number], plan.costs[number] = gain, offers.prices[look]
         if plan.gates[number] != NONE:
@@ -242,8 +244,8 @@ def choose_look(posterior, part, offers, tables, terms):
 
     A gate is worth what the best question after it is worth, too.
     """
-    best, gain, rate = find_look(posterior, part, offers, tables, terms)
-    gate = find_open_gate(part, offers, tables)
+    best, gain, rate = choose_affordable_look(posterior, part, offers, tables, terms)
+    gate = first_of_open_gate(part, offers, tables)
     if gate != NONE:
         plan_gain, plan_cost = plan_gate(posterior, part, offers, tables, terms)
         plan_rate = rate_gain(plan_gain, plan_cost, terms)
@@ -273,7 +275,7 @@ def is_gate_known(part, is_known, tables):
 
 
 @kernel
-def stand_by_tables(case_cells, is_known, way, tables, out_logs):
+def compute_case_log_chances(case_cells, is_known, way, tables, out_logs):
     """Return the part of a case; write the log chances of its classes.
 
     case_cells: (n_features,); is_known: (n_features,); way: (n_parts,), where gates
@@ -288,14 +290,14 @@ def stand_by_tables(case_cells, is_known, way, tables, out_logs):
 
 
 @kernel
-def stand_rows(coded, is_known, ways, tables, out_logs):
+def compute_row_log_chances(coded, is_known, ways, tables, out_logs):
     """Write the log chances of classes of rows of which the same features are known.
 
     coded: (n_rows, n_features); is_known: (n_features,); ways: (n_rows, n_parts).
     out_logs: (n_rows, n_classes), not normalised.
     """
     for row in range(coded.shape[0]):
-        stand_by_tables(coded[row], is_known, ways[row], tables, out_logs[row])
+        compute_case_log_chances(coded[row], is_known, ways[row], tables, out_logs[row])
 
 
 @kernel
@@ -342,7 +344,7 @@ def play_by_tables(cases, tables, shop, budget, terms, out_ends):
         logs, coded, way = out_ends.logs[row], cases.coded[row], cases.ways[row]
         spent, asked = 0, terms.first
         while True:
-            part = stand_by_tables(coded, is_known, way, tables, logs)
+            part = compute_case_log_chances(coded, is_known, way, tables, logs)
             price_features(prices, is_group_paid, amounts)
             if asked == NONE or amounts[asked] > budget:
                 normalise_logs(logs, posterior)

@@ -9,7 +9,7 @@ from askless.core.kernels.newton import (
     TreeRoom,
     grow_tree,
     leaf_of,
-    score_of,
+    leaf_score,
 )
 
 # Constants of SplitMix64 (Steele, Lea and Flood 2014).
@@ -26,7 +26,7 @@ N_CUTS = 12
 def draw_shares(size, state):
     """Draw numbers from [0, 1) and advance the state, uint64 (1,).
 
-    All at once: arrays wrap around silently, single numbers warn where uncompiled.
+    Arrays wrap around silently; single numbers would warn in uncompiled code.
     """
     states = state + GAMMA * np.arange(size + 1).astype(np.uint64)
     state[0] = states[size]
@@ -70,7 +70,7 @@ def write_class_chances(rows, scores, out_chances):
 
 
 @kernel
-def write_pulls(rows, chances, targets, weights, output, out_pulls):
+def write_gradients(rows, chances, targets, weights, output, out_pulls):
     """Write the derivatives of some rows' log-loss by an output's score."""
     n_outputs = chances.shape[0]
     # LogitBoost's K/(K - 1) for K classes; see `boost_trees`.
@@ -117,7 +117,7 @@ def boost_trees(table, targets, weights, growth, out_scores, out_trees):
             if growth.column_share < 1.0:
                 draw_share(growth.column_share, state, is_open)
             rows = members[is_drawn]
-            write_pulls(rows, chances, targets, weights, output, derivatives)
+            write_gradients(rows, chances, targets, weights, output, derivatives)
             nodes, steps = (
                 out_trees.nodes[number, output],
                 out_trees.steps[number, output],
@@ -145,7 +145,7 @@ def sum_halves(codes, half, gradients, slopes, out_sums):
 def gain_of_stump(sums, n_codes, is_category, l2):
     """Return the largest gain of a stump on sums by code, (N_COARSE, 2)."""
     gradient, slope = sums[:, 0].sum(), sums[:, 1].sum()
-    base, most = score_of(gradient, slope, l2), 0.0
+    base, most = leaf_score(gradient, slope, l2), 0.0
     stride = 1 if is_category else max(1, n_codes // N_CUTS)
     below = below_slope = 0.0
     for code in range(n_codes):
@@ -155,14 +155,14 @@ def gain_of_stump(sums, n_codes, is_category, l2):
         below += sums[code, 0]
         below_slope += sums[code, 1]
         if (code + 1) % stride == 0:
-            gain = score_of(below, below_slope, l2)
-            gain += score_of(gradient - below, slope - below_slope, l2)
+            gain = leaf_score(below, below_slope, l2)
+            gain += leaf_score(gradient - below, slope - below_slope, l2)
             most = max(most, gain - base)
     return most
 
 
 @kernel
-def find_stump_gains(table, derivatives, halves, l2, split_cost, out_gains):
+def write_stump_gains(table, derivatives, halves, l2, split_cost, out_gains):
     """Write the gain of the best stump on each column, on all rows or on halves.
 
     derivatives: (n_outputs, n_rows); the gains of outputs are summed. halves: (n_parts,

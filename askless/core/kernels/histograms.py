@@ -21,10 +21,7 @@ def codes_of(lane, table):
 
 @kernel
 def moved_side(moved, chunk, output, side):
-    """Return the rows of one class that moved, and by how many quanta each.
-
-    side: 0 for the positive class, 1 for the negative one.
-    """
+    """Return the moved rows of one class (side 1: negative) and their quanta."""
     rows, deltas = moved.rows[chunk, output], moved.deltas[chunk, output]
     first = np.int64(0) if side == 0 else moved.stops[chunk, output, 1]
     stop = moved.stops[chunk, output, 0] if side == 0 else rows.shape[0]

@@ -24,7 +24,7 @@ FLOOR, START_ROWS, SHARE_ROWS, PARENT_ROWS = 1e-5, 0.5, 3.0, 10.0
 
 
 @kernel
-def smooth(counts, n_bins, n_passes, out_smoothed):
+def smooth_counts(counts, n_bins, n_passes, out_smoothed):
     """Share the counts of a number with adjacent bins, reflected at the ends.
 
     counts: (n_cells, n_classes), of which the first n_bins are smoothed into
@@ -36,10 +36,10 @@ def smooth(counts, n_bins, n_passes, out_smoothed):
         for _ in range(n_passes):
             before = out_smoothed[0, target]
             for place in range(n_bins):
-                here = out_smoothed[place, target]
+                smoothed = out_smoothed[place, target]
                 after = out_smoothed[min(place + 1, n_bins - 1), target]
-                out_smoothed[place, target] = 0.25 * (before + after) + 0.5 * here
-                before = here
+                out_smoothed[place, target] = 0.25 * (before + after) + 0.5 * smoothed
+                before = smoothed
 
 
 @kernel
@@ -54,7 +54,7 @@ def shrink_tables(counts, cells, parent, out_chances):
         n_bins = last - first - int(cells.has_missing[idx])
         smoothed = counts[first:last].copy()
         if not cells.is_category[idx] and n_bins >= LEAST_SMOOTHED:
-            smooth(counts[first:last], n_bins, QUICK_PASSES[0], smoothed)
+            smooth_counts(counts[first:last], n_bins, QUICK_PASSES[0], smoothed)
         for target in range(n_classes):
             total = smoothed[:, target].sum() + PARENT_ROWS
             for place in range(last - first):
@@ -118,23 +118,23 @@ def write_bells(counts, scores, is_own, out_whole, out_left):
             height = bell_height(scores[place], mean, variance if is_own else shared)
             out_whole[place, target] = totals[place] * height
             norm += out_whole[place, target]
-        kept = sums[target].copy()
+        own_sums = sums[target].copy()
         for place in range(n_bins):
             z = scores[place]
-            sums[target, 0] = max(kept[0] - 1.0, 0.0)
-            sums[target, 1] = kept[1] - z
-            sums[target, 2] = max(kept[2] - z * z, 0.0)
+            sums[target, 0] = max(own_sums[0] - 1.0, 0.0)
+            sums[target, 1] = own_sums[1] - z
+            sums[target, 2] = max(own_sums[2] - z * z, 0.0)
             mean, variance = bell_variance(sums, target)
             if not is_own:
                 variance = common_variance(sums)
             height = bell_height(z, mean, variance)
             out_left[place, target] = totals[place] * height / max(norm, TINY)
             out_whole[place, target] /= max(norm, TINY)
-        sums[target] = kept
+        sums[target] = own_sums
 
 
 @kernel
-def share_cell(count, left, weights, shares, out_gained):
+def add_responsibilities(count, left, weights, shares, out_gained):
     """Add the rows of one cell and class to the tables that explain them.
 
     left, weights: (n_mixed,); shares: room for as many.
@@ -144,7 +144,7 @@ def share_cell(count, left, weights, shares, out_gained):
 
 
 @kernel
-def weigh_tables(counts, left, n_steps, out_weights):
+def fit_mixture_weights(counts, left, n_steps, out_weights):
     """Fit the weights of mixed tables by steps of EM: deleted interpolation.
 
     counts: (n_cells, n_classes); left: (n_cells, n_classes, n_mixed), the chance of a
@@ -159,18 +159,20 @@ def weigh_tables(counts, left, n_steps, out_weights):
         for cell in range(counts.shape[0]):
             for target in range(counts.shape[1]):
                 count = counts[cell, target]
-                share_cell(count, left[cell, target], out_weights, shares, gained)
+                add_responsibilities(
+                    count, left[cell, target], out_weights, shares, gained
+                )
         out_weights[:] = gained / gained.sum()
 
 
 @kernel
-def keep_own(n_bins, place, n_passes):
+def self_share(n_bins, place, n_passes):
     """Return the share of a bin that the smoother leaves in it; 1 past the bins."""
     if place >= n_bins:
         return 1.0
     unit, spread = np.zeros((n_bins, 1)), np.empty((n_bins, 1))
     unit[place] = 1.0
-    smooth(unit, n_bins, n_passes, spread)
+    smooth_counts(unit, n_bins, n_passes, spread)
     return spread[place, 0]
 
 
@@ -184,9 +186,9 @@ def add_own_table(counts, n_bins, n_passes, out_whole, out_left):
     """
     n_cells, n_classes = counts.shape
     smoothed = counts.copy()
-    smooth(counts, n_bins, n_passes, smoothed)
+    smooth_counts(counts, n_bins, n_passes, smoothed)
     for place in range(n_cells):
-        own = keep_own(n_bins, place, n_passes)
+        own = self_share(n_bins, place, n_passes)
         for target in range(n_classes):
             total = counts[:, target].sum()
             count = smoothed[place, target]
@@ -214,7 +216,7 @@ def add_bells(counts, n_bins, scores, out_whole, out_left):
 
 
 @kernel
-def add_pooled(counts, out_whole, out_left):
+def add_pooled_table(counts, out_whole, out_left):
     """Write the table of all classes together, by all rows and without one."""
     n_cells = counts.shape[0]
     total = counts.sum() + 0.5 * n_cells
@@ -225,7 +227,7 @@ def add_pooled(counts, out_whole, out_left):
 
 
 @kernel
-def fill_mixed(counts, n_bins, bins, parent, out_whole, out_left):
+def write_component_tables(counts, n_bins, bins, parent, out_whole, out_left):
     """Write the tables of a feature that are mixed; return how many there are.
 
     counts, parent: (n_cells, n_classes), parent of no cells where there is none; bins:
@@ -241,7 +243,7 @@ def fill_mixed(counts, n_bins, bins, parent, out_whole, out_left):
             n_mixed += 1
         add_bells(counts, n_bins, bins, out_whole[n_mixed:], out_left[n_mixed:])
         n_mixed += 2
-    add_pooled(counts, out_whole[n_mixed], out_left[n_mixed])
+    add_pooled_table(counts, out_whole[n_mixed], out_left[n_mixed])
     out_whole[n_mixed + 1] = 1.0 / counts.shape[0]
     out_left[n_mixed + 1] = 1.0 / counts.shape[0]
     n_mixed += 2
@@ -267,11 +269,11 @@ def mix_tables(counts, cells, scores, parent, n_steps, out_chances):
         bins = scores[first : first + (n_bins if is_smooth else 0)]
         whole = np.empty((N_MIXED, last - first, n_classes))
         left = np.empty((N_MIXED, last - first, n_classes))
-        here, above = counts[first:last], parent[first:last]
-        n_mixed = fill_mixed(here, n_bins, bins, above, whole, left)
+        cell_counts, above = counts[first:last], parent[first:last]
+        n_mixed = write_component_tables(cell_counts, n_bins, bins, above, whole, left)
         by_cell = np.ascontiguousarray(left[:n_mixed].transpose(1, 2, 0))
         weights = np.empty(n_mixed)
-        weigh_tables(here, by_cell, n_steps, weights)
+        fit_mixture_weights(cell_counts, by_cell, n_steps, weights)
         out_chances[first:last] = 0.0
         for number in range(n_mixed):
             out_chances[first:last] += weights[number] * whole[number]

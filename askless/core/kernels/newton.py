@@ -75,13 +75,13 @@ class TreeRoom(NamedTuple):
 
 
 @kernel
-def score_of(gradient, slope, l2):
+def leaf_score(gradient, slope, l2):
     """Return twice the amount by which a leaf of these sums lowers the loss."""
     return gradient * gradient / (slope + l2 + LEAST_SLOPE)
 
 
 @kernel
-def code_stop(table, column):
+def count_codes(table, column):
     """Return the greatest code of a column plus one; rare categories share the last."""
     return LOST if table.is_category[column] else table.n_codes[column]
 
@@ -93,7 +93,7 @@ def sum_leaf(table, is_open, rows, derivatives, out_sums):
         if not is_open[column]:
             continue
         codes, sums = table.codes[column], out_sums[column]
-        sums[: code_stop(table, column)] = 0.0
+        sums[: count_codes(table, column)] = 0.0
         sums[LOST] = 0.0
         for place in range(rows.shape[0]):
             row = rows[place]
@@ -122,9 +122,9 @@ def split_gain(below, total, growth):
     if min(rows, total[ROWS] - rows) < growth.least_rows:
         return 0.0
     return (
-        score_of(gradient, slope, growth.l2)
-        + score_of(rest, rest_slope, growth.l2)
-        - score_of(total[GRADIENT], total[SLOPE], growth.l2)
+        leaf_score(gradient, slope, growth.l2)
+        + leaf_score(rest, rest_slope, growth.l2)
+        - leaf_score(total[GRADIENT], total[SLOPE], growth.l2)
     )
 
 
@@ -140,7 +140,7 @@ def split_column(column, table, sums, growth, best, out_split):
     # As a number that is no literal: each literal would be a signature of its own.
     nothing, lost = (0.0, 0.0, 0.0), np.int64(LOST)
     total = add_sums(nothing, sums, lost)
-    for code in range(code_stop(table, column)):
+    for code in range(count_codes(table, column)):
         total = add_sums(total, sums, code)
     below = nothing
     # A number has a cut less than codes: nothing is above its greatest code.
@@ -159,11 +159,8 @@ def split_column(column, table, sums, growth, best, out_split):
 
 
 @kernel
-def find_split(table, is_open, sums, growth, out_split):
-    """Write the split of a leaf that gains most; return its gain, 0 without a split.
-
-    Ties go to the first column, then to the lowest code.
-    """
+def choose_split(table, is_open, sums, growth, out_split):
+    """Write the split of most gain and return it, 0 for none; first on a tie."""
     best = LEAST_GAIN
     for column in range(is_open.shape[0]):
         if is_open[column]:
@@ -225,7 +222,7 @@ def grow_tree(table, rows, derivatives, growth, is_open, out_tree):
     hangs = np.full((n_leaves, 2), -1)
     bounds[0, 1] = rows.shape[0]
     sum_leaf(table, is_open, rows, derivatives, sums[0])
-    gains[0] = find_split(table, is_open, sums[0], growth, splits[0])
+    gains[0] = choose_split(table, is_open, sums[0], growth, splits[0])
     node = 0
     while node < n_leaves - 1 and gains.max() > 0.0:
         leaf, other = np.argmax(gains), node + 1
@@ -245,9 +242,11 @@ def grow_tree(table, rows, derivatives, growth, is_open, out_tree):
         out_tree.nodes[node, ABOVE] = -1 - other
         node += 1
         if node < n_leaves - 1:
-            sum_sides(table, is_open, rows, derivatives, (sums, bounds, leaf, other))
+            sum_new_leaves(
+                table, is_open, rows, derivatives, (sums, bounds, leaf, other)
+            )
             for leaf_idx in (leaf, other):
-                gains[leaf_idx] = find_split(
+                gains[leaf_idx] = choose_split(
                     table, is_open, sums[leaf_idx], growth, splits[leaf_idx]
                 )
     write_steps(rows, derivatives, bounds[: node + 1], growth, out_tree.steps)
@@ -264,7 +263,7 @@ def subtract_sums(sums, last, out_sums):
 
 
 @kernel
-def sum_sides(table, is_open, rows, derivatives, leaves):
+def sum_new_leaves(table, is_open, rows, derivatives, leaves):
     """Sum the smaller of two new leaves; the larger is the parent less the smaller."""
     sums, bounds, leaf, other = leaves
     sizes = bounds[:, 1] - bounds[:, 0]
@@ -275,7 +274,7 @@ def sum_sides(table, is_open, rows, derivatives, leaves):
     sum_leaf(table, is_open, leaf_rows, derivatives, sums[small])
     for column in range(is_open.shape[0]):
         if is_open[column]:
-            last = code_stop(table, column)
+            last = count_codes(table, column)
             subtract_sums(sums[small, column], last, sums[large, column])
 
 
@@ -283,9 +282,9 @@ def sum_sides(table, is_open, rows, derivatives, leaves):
 def leaf_of(table, row, n_nodes, nodes):
     """Return the leaf that a row ends in."""
     # A tree without nodes is the leaf 0, whose child number is -1.
-    here = 0 if n_nodes > 0 else -1
-    while here >= 0:
-        node = nodes[here]
+    node_idx = 0 if n_nodes > 0 else -1
+    while node_idx >= 0:
+        node = nodes[node_idx]
         is_below = goes_below(table.codes[node[READS], row], node)
-        here = node[BELOW] if is_below else node[ABOVE]
-    return -1 - here
+        node_idx = node[BELOW] if is_below else node[ABOVE]
+    return -1 - node_idx

@@ -10,7 +10,7 @@ N_HISTOGRAM = 256
 
 
 @kernel
-def peel(size, radix, out_joint, out_sums):
+def split_off_lowest_digit(size, radix, out_joint, out_sums):
     """Sum by the lowest digit of the code, and by all the others.
 
     out_joint: sums by code, the first `size` of which count; overwritten by those by
@@ -115,7 +115,7 @@ def scan_feature(feature_idx, digits, masses, table, look, out_best):
 
 @kernel
 def scan_lane(place, sums, table, picked, look, out_best):
-    """Find the best stump on each feature of one lane; see `scan`."""
+    """Find the best stump on each feature of one lane; see `scan_lanes`."""
     lane = picked[place]
     n_outputs, n_turns = sums.shape[:2]
     is_weighed = look.is_leaf
@@ -143,10 +143,10 @@ def scan_lane(place, sums, table, picked, look, out_best):
             radix = n_present + table.has_missing[feature_idx]
             # In a packed lane each feature becomes the lowest digit in its turn.
             if is_weighed:
-                peel(size, radix, unsigned, masses)
+                split_off_lowest_digit(size, radix, unsigned, masses)
                 missing = masses[n_present]
             for output in range(n_outputs):
-                peel(size, radix, signed[output], digits[output])
+                split_off_lowest_digit(size, radix, signed[output], digits[output])
             size //= radix
         else:
             digits = signed

@@ -57,13 +57,13 @@ def add_tree(row_values, is_hidden, tree, trees, to_go, out_scores):
     ways[0], weights[0], n_ways, step = trees.roots[tree], 1.0, 1, 0.0
     while n_ways > 0:
         n_ways -= 1
-        here, weight = ways[n_ways], weights[n_ways]
-        while here >= 0:
-            node, cut = trees.nodes[here], trees.cuts[here]
+        node_idx, weight = ways[n_ways], weights[n_ways]
+        while node_idx >= 0:
+            node, cut = trees.nodes[node_idx], trees.cuts[node_idx]
             value = row_values[node[READS]]
             if is_hidden[node[READS]]:
                 # The way above waits in `to_go`; the row now goes on below.
-                share = trees.shares[here]
+                share = trees.shares[node_idx]
                 ways[n_ways], weights[n_ways] = node[ABOVE], weight * (1.0 - share)
                 n_ways += 1
                 is_below, weight = True, weight * share
@@ -73,8 +73,8 @@ def add_tree(row_values, is_hidden, tree, trees, to_go, out_scores):
                 is_below = value == cut
             else:
                 is_below = value <= cut
-            here = node[BELOW] if is_below else node[ABOVE]
-        step += weight * trees.steps[-1 - here]
+            node_idx = node[BELOW] if is_below else node[ABOVE]
+        step += weight * trees.steps[-1 - node_idx]
     out_scores[trees.outputs[tree]] += step
 
 
@@ -102,22 +102,22 @@ def mean_step(table, row, nodes, steps, is_hidden, to_go):
     ways[0], weights[0], n_ways, step = 0, 1.0, 1, 0.0
     while n_ways > 0:
         n_ways -= 1
-        here, weight = ways[n_ways], weights[n_ways]
-        while here >= 0:
-            node = nodes[here]
+        node_idx, weight = ways[n_ways], weights[n_ways]
+        while node_idx >= 0:
+            node = nodes[node_idx]
             is_below = goes_below(table.codes[node[READS], row], node)
             if is_hidden[node[READS]]:
                 share = node[N_BELOW] / (node[N_BELOW] + node[N_ABOVE])
                 ways[n_ways], weights[n_ways] = node[ABOVE], weight * (1.0 - share)
                 n_ways += 1
                 is_below, weight = True, weight * share
-            here = node[BELOW] if is_below else node[ABOVE]
-        step += weight * steps[-1 - here]
+            node_idx = node[BELOW] if is_below else node[ABOVE]
+        step += weight * steps[-1 - node_idx]
     return step
 
 
 @kernel
-def hide_columns(table, is_hidden, rows, sizes, trees, out_changes):
+def hiding_effects(table, is_hidden, rows, sizes, trees, out_changes):
     """Write by how much the scores of rows change if columns are hidden.
 
     is_hidden: (n_columns,); rows: (n_some,), positions; sizes: (rounds, n_outputs), the

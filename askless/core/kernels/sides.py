@@ -42,7 +42,7 @@ def weigh_lane(positives, negatives, cut, above, out_sides):
     """Add the quanta of one lane that a stump has right less wrong, or abstains on.
 
     positives, negatives: quanta by code of the lane; cut: a `Cut`; above: the vote.
-    out_sides: as of `find_sides`.
+    out_sides: as of `compute_sides`.
     """
     edge, gone = np.int64(0), np.int64(0)
     for joint in range(N_HISTOGRAM):
@@ -59,7 +59,7 @@ def weigh_lane(positives, negatives, cut, above, out_sides):
 
 
 @kernel
-def find_sides(sums, counts, cut, votes, out_sides):
+def compute_sides(sums, counts, cut, votes, out_sides):
     """Write what a stump has wrong and right, without looking at any row.
 
     sums: quanta by code, as of `add_moved_rows`; counts: rows by code of its feature,

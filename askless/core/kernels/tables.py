@@ -31,7 +31,7 @@ class CellLayout(NamedTuple):
 
 
 @kernel
-def find_cell(value, idx, cells):
+def cell_of(value, idx, cells):
     """Return the cell of a feature's value, -1 for none."""
     if np.isnan(value):
         return cells.starts[idx + 1] - 1 if cells.has_missing[idx] else -1
@@ -49,17 +49,17 @@ def find_cell(value, idx, cells):
 
 
 @kernel
-def find_cells(values, is_known, cells, out_cells):
+def code_cells(values, is_known, cells, out_cells):
     """Write the cell of each value, -1 for none.
 
-    values: (n_rows, n_features); is_known: (n_features,). Of a category the cell after
-    those of its codes is for all others. out_cells: int64 (n_rows, n_features).
+    values: (n_rows, n_features); is_known: (n_features,). A category has one more cell,
+    for all other codes. out_cells: int64 (n_rows, n_features).
     """
     for row in range(values.shape[0]):
         for idx in range(values.shape[1]):
             cell = -1
             if is_known[idx]:
-                cell = find_cell(values[row, idx], idx, cells)
+                cell = cell_of(values[row, idx], idx, cells)
             out_cells[row, idx] = cell
 
 
@@ -127,7 +127,7 @@ def normalise_logs(logs, out_chances):
 
 
 @kernel
-def entropy(chances):
+def compute_entropy(chances):
     """Return the entropy of a case's classes, in nats."""
     total = 0.0
     for target in range(chances.shape[0]):
@@ -137,7 +137,7 @@ def entropy(chances):
 
 
 @kernel
-def cell_entropy(posterior, chances, first, last):
+def compute_cell_entropy(posterior, chances, first, last):
     """Return the entropy of a feature's cell, of those from first to last.
 
     posterior: (n_classes,); chances: (n_cells, n_classes).
@@ -153,7 +153,7 @@ def cell_entropy(posterior, chances, first, last):
 
 
 @kernel
-def expect_falls(posterior, chances, spreads, cells, is_open, out_falls):
+def write_expected_falls(posterior, chances, spreads, cells, is_open, out_falls):
     """Write by how much each open feature's value lowers the entropy on average.
 
     posterior: (n_classes,); chances: (n_cells, n_classes); spreads: (n_features,
@@ -165,7 +165,7 @@ def expect_falls(posterior, chances, spreads, cells, is_open, out_falls):
         out_falls[idx] = 0.0
         if is_open[idx]:
             first, last = cells.starts[idx], cells.starts[idx + 1]
-            fall = cell_entropy(posterior, chances, first, last)
+            fall = compute_cell_entropy(posterior, chances, first, last)
             for target in range(posterior.shape[0]):
                 fall -= posterior[target] * spreads[idx, target]
             out_falls[idx] = max(fall, 0.0)

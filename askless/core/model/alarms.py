@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from askless.core.arrays import FloatArray
-from askless.core.model.drift import measure_drift, measure_shift
+from askless.core.model.drift import compute_mean_shift, measure_drift
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.columns import MISSING_CODE
 from askless.core.model.values import panel_columns
@@ -93,7 +93,7 @@ class Alarm:
     feature_idx: int | None = None
 
 
-def find_alarms(evidence: Evidence, alpha: float = LOOK_ALPHA) -> tuple[Alarm, ...]:
+def list_alarms(evidence: Evidence, alpha: float = LOOK_ALPHA) -> tuple[Alarm, ...]:
     """Return all reasons for a refresh, drift first.
 
     If cases are like the rows of training, and the curve's intervals hold, any alarm
@@ -105,19 +105,19 @@ def find_alarms(evidence: Evidence, alpha: float = LOOK_ALPHA) -> tuple[Alarm, .
     alarms = [
         alarm
         for feature in evidence.features
-        for alarm in judge_feature(evidence, feature, level)
+        for alarm in list_feature_alarms(evidence, feature, level)
     ]
-    alarms += judge_outcomes(evidence.outcomes, alpha / 4)
+    alarms += list_outcome_alarms(evidence.outcomes, alpha / 4)
     least = max(float(LEAST_NEW), NEW_SHARE * evidence.n_trained)
     if evidence.n_new >= least:
         alarms.append(Alarm("cases", evidence.n_new, least))
     return tuple(alarms)
 
 
-def gather_feature(
+def make_feature_evidence(
     ensemble: Ensemble, feature_idx: int, values: FloatArray, n_trained: int
 ) -> FeatureEvidence:
-    """Return what values (n_values,), one or more, say of a feature.
+    """Return the evidence of one or more values, (n_values,), about a feature.
 
     `n_trained` is the number of rows of training that have a value, at least.
     """
@@ -125,7 +125,7 @@ def gather_feature(
     is_number = ensemble.catalogue.features[feature_idx].type == "number"
     index, n_degrees = drift.psi, max(1, drift.n_indexed - 1)
     if is_number:
-        shift = measure_shift(ensemble, feature_idx, values)
+        shift = compute_mean_shift(ensemble, feature_idx, values)
         index = None if shift is None else shift**2
     share = 0.0 if drift.outside is None else drift.outside.value
     n_outside = round(share * values.size)
@@ -152,7 +152,7 @@ def count_trained(ensemble: Ensemble, n_rows: int, n_missing: int) -> list[int]:
     ]
 
 
-def judge_feature(
+def list_feature_alarms(
     evidence: Evidence, feature: FeatureEvidence, level: float
 ) -> Iterator[Alarm]:
     """Yield a feature's alarms, each with a chance of at most about `level`.
@@ -179,7 +179,7 @@ def judge_feature(
             yield Alarm("drift", feature.index, TOLERATED_INDEX, feature.feature_idx)
 
 
-def judge_outcomes(evidence: OutcomeEvidence, level: float) -> Iterator[Alarm]:
+def list_outcome_alarms(evidence: OutcomeEvidence, level: float) -> Iterator[Alarm]:
     """Yield the alarms of error and calibration, each with a chance below `level`.
 
     Notes
@@ -237,7 +237,7 @@ def tail_chance(share: float, expected: float, n_cases: int) -> float:
 
 
 def chi_square_bound(n_degrees: int, level: float) -> float:
-    """Return what a chi-square variable passes with a chance of at most `level`.
+    """Return a bound that a chi-square variable passes with chance `level` at most.
 
     Laurent and Massart (2000, equation 4.3). Times 1/n it bounds the population
     stability index of n values, which is close to a chi-square statistic.

@@ -40,7 +40,7 @@ def measure_drift(ensemble: Ensemble, feature_idx: int, values: FloatArray) -> D
     Scorecards); unseen categories count as outside and not in the index.
     """
     feature = ensemble.catalogue.features[feature_idx]
-    mean, shares = training_summary(ensemble, feature_idx)
+    mean, shares = summarise_training_values(ensemble, feature_idx)
     if feature.type == "number":
         outside = None
         if feature.value_range is not None:
@@ -52,7 +52,7 @@ def measure_drift(ensemble: Ensemble, feature_idx: int, values: FloatArray) -> D
     return Drift(values.size, outside, None, None, psi, len(shares))
 
 
-def training_summary(
+def summarise_training_values(
     ensemble: Ensemble, feature_idx: int
 ) -> tuple[float | None, dict[float, float]]:
     """Return the mean of a number, or the share of each value of another feature.
@@ -77,7 +77,7 @@ def training_summary(
     return None, shares | {float(code): 1.0 - sum(shares.values()) for code in rest}
 
 
-def measure_shift(
+def compute_mean_shift(
     ensemble: Ensemble, feature_idx: int, values: FloatArray
 ) -> float | None:
     """Return by how many standard deviations of training the mean of a number differs.
@@ -97,10 +97,10 @@ def stability_index(values: FloatArray, shares: dict[float, float]) -> float:
     counts = np.array(
         [np.count_nonzero(values == known_value) for known_value in shares]
     )
-    here = (counts + 0.5) / (counts.sum() + 0.5 * counts.size)
+    observed = (counts + 0.5) / (counts.sum() + 0.5 * counts.size)
     there = np.maximum([*shares.values()], LEAST_SHARE)
     there /= there.sum()
-    return float(((here - there) * np.log(here / there)).sum())
+    return float(((observed - there) * np.log(observed / there)).sum())
 
 
 def observed_share(is_hit: BoolArray) -> Estimate:

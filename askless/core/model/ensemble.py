@@ -139,8 +139,8 @@ class Ensemble(Derived):
 
     def knee_at(self, budget: int | None) -> Knee | None:
         """Return the knee of the largest budget of the knees which is not larger."""
-        most = as_limit(budget)
-        within = [knee for knee in self.knees if as_limit(knee.budget) <= most]
+        most = to_limit(budget)
+        within = [knee for knee in self.knees if to_limit(knee.budget) <= most]
         return within[-1] if within else None
 
     def policy_at(self, budget: int | None) -> str:
@@ -235,7 +235,7 @@ class Ensemble(Derived):
     def readers(self) -> tuple[IntArray, IntArray]:
         """Hypotheses sorted by the feature they read: starts, and positions.
 
-        Those that read feature f are positions[starts[f] : starts[f + 1]]. `starts` is
+        positions[starts[f] : starts[f + 1]] read feature f. `starts` is
         (n_features + 1,); `positions` has an entry for each hypothesis and feature.
         """
         by_feature: list[list[int]] = [[] for _ in self.catalogue.features]
@@ -304,6 +304,6 @@ class Ensemble(Derived):
         return np.lexsort((np.arange(priors.size), priors))[::-1].copy()
 
 
-def as_limit(budget: int | None) -> float:
+def to_limit(budget: int | None) -> float:
     """Return a budget as a number; None, unlimited, is infinite."""
     return math.inf if budget is None else budget

@@ -37,10 +37,7 @@ class PathBuilder:
     def add_votes(
         self, votes: tuple[int, ...], below: tuple[int, ...] | None = None
     ) -> int:
-        """Add a pair of votes and return the position of the first.
-
-        The second is `below`, by default the opposite of `votes`.
-        """
+        """Add votes and `below`, by default their opposite; return their position."""
         self.votes += [votes, below or tuple(-vote for vote in votes)]
         return len(self.votes) - 2
 
@@ -106,14 +103,14 @@ class Hypothesis(ABC):
         """Add the nodes and votes of the hypothesis to paths; the first is its root."""
 
     @abstractmethod
-    def cast(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
+    def votes_on(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
         """Return the votes of the hypothesis on every row of a coded table.
 
         Parameters
         ----------
         binned : Binned
         codes : tuple of int
-            The code of each stump's cut, as `find_codes` returns them.
+            The code of each stump's cut, as `cut_codes` returns them.
 
         Returns
         -------
@@ -121,7 +118,7 @@ class Hypothesis(ABC):
             +1, -1 or 0 where it abstains.
         """
 
-    def find_codes(self, binned: Binned) -> tuple[int, ...]:
+    def cut_codes(self, binned: Binned) -> tuple[int, ...]:
         """Return, for each stump, the position of its cut among the table's cuts."""
         return tuple(
             int(np.searchsorted(binned.cuts[stump.feature_idx], stump.cut))
@@ -161,7 +158,7 @@ class Stump(Hypothesis):
     @property
     def ballots(self) -> BallotArray:
         """Its votes above the cut, int8 (n_outputs,); not to be changed."""
-        return as_ballots(self.votes)
+        return ballots_of(self.votes)
 
     def write_nodes(self, paths: PathBuilder) -> None:
         """Add one node, which leads to a vote on either side."""
@@ -174,7 +171,7 @@ class Stump(Hypothesis):
         self,
         paths: PathBuilder,
         targets: Sequence[int],
-        here: int,
+        above: int,
         next_factor: int = -1,
     ) -> None:
         """Add a node of the stump, also inside another hypothesis.
@@ -185,17 +182,17 @@ class Stump(Hypothesis):
             Extended by one node.
         targets : sequence of 2 int
             The node, or the complement of a vote, above the cut and below.
-        here : int
+        above : int
             Position of the vote that counts where the value is missing.
         next_factor : int
             A node of the next factor of a product; -1: none.
         """
         paths.nodes.append(
-            (self.feature_idx, self.is_category, *targets, here, next_factor)
+            (self.feature_idx, self.is_category, *targets, above, next_factor)
         )
         paths.cuts.append(self.cut)
 
-    def cast(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
+    def votes_on(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
         """Return the votes on every row."""
         return self.cast_as(self.ballots, binned, codes[0])
 
@@ -211,7 +208,7 @@ class Stump(Hypothesis):
 
 
 @lru_cache(maxsize=256)
-def as_ballots(votes: tuple[int, ...]) -> BallotArray:
+def ballots_of(votes: tuple[int, ...]) -> BallotArray:
     """Return votes as an array, the same one for the same votes; not to be changed."""
     return np.array(votes, dtype=np.int8)
 
@@ -247,22 +244,24 @@ class Tree(Hypothesis):
                 heres[child] = ends + side
             stump.write_node(paths, targets, heres[position])
 
-    def cast(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
+    def votes_on(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
         """Return the vote of a boosted tree at the end of each row's path."""
         # Each row's position among the votes: 0 none, 2 s + 1 above stump s, 2 s + 2
         # below it.
         ends = np.zeros(binned.n_samples, dtype=np.int64)
-        is_here: dict[int, BoolArray] = {0: np.ones(binned.n_samples, dtype=np.bool_)}
+        is_at_stump: dict[int, BoolArray] = {
+            0: np.ones(binned.n_samples, dtype=np.bool_)
+        }
         votes = [np.zeros(len(self.stumps[0].votes), dtype=np.int8)]
         for position, stump in enumerate(self.stumps):
             sides = stump.cast_as(FOR, binned, codes[position])[0]
-            reached = is_here.pop(position)
+            reached = is_at_stump.pop(position)
             for side, child in zip((1, -1), self.children[position], strict=True):
                 is_side = reached & (sides == side)
                 ends[is_side] = len(votes)
                 votes.append(stump.ballots * np.int8(side))
                 if child != LEAF:
-                    is_here[child] = is_side
+                    is_at_stump[child] = is_side
         return np.take(np.array(votes).T, ends, axis=1)
 
 
@@ -295,10 +294,10 @@ class Product(Hypothesis):
                 ]
                 stump.write_node(paths, targets, 0, -1 if is_last else following)
 
-    def cast(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
+    def votes_on(self, binned: Binned, codes: tuple[int, ...]) -> BallotArray:
         """Return the product of the stumps' votes on every row."""
         first, *others = self.stumps
-        ballots = first.cast(binned, codes[:1])
+        ballots = first.votes_on(binned, codes[:1])
         for stump, code in zip(others, codes[1:], strict=True):
             ballots *= stump.cast_as(stump.ballots, binned, code)
         return ballots

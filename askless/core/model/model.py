@@ -68,12 +68,14 @@ class Curve:
     @property
     def betters(self) -> tuple[int | None, ...]:
         """Position of a smaller, significantly better budget for each; None: none."""
-        return tuple(self.find_cheaper(place) for place in range(len(self.budgets)))
+        return tuple(
+            self.find_significantly_better(place) for place in range(len(self.budgets))
+        )
 
-    def find_cheaper(self, place: int) -> int | None:
+    def find_significantly_better(self, place: int) -> int | None:
         """Return the position of a smaller budget with a significantly lower error.
 
-        Of several the one of least calibrated error; None where there is none. Its
+        The budget of least calibrated error is chosen; None: there is none. Its
         error is lower by more than one standard error of the difference of two shares
         of independent rows. The rows are the same, so the true standard error is
         smaller: the test is conservative. Where errors have costs, the expected cost at
@@ -88,7 +90,7 @@ class Curve:
         better = [
             other
             for other, error in enumerate(self.errors_calibrated)
-            if is_smaller(self.budgets[other], self.budgets[place])
+            if is_smaller_budget(self.budgets[other], self.budgets[place])
             and own_error - error
             > math.hypot(self._standard_error(own_error), self._standard_error(error))
             and self._cost_at(other) <= cost
@@ -112,9 +114,9 @@ class Curve:
         It is the budget itself, or a smaller one of the curve whose error is
         significantly lower (`betters`).
         """
-        if is_smaller(budget, self.budgets[0]):
+        if is_smaller_budget(budget, self.budgets[0]):
             return budget
-        better = self.find_cheaper(self.place_at(budget))
+        better = self.find_significantly_better(self.place_at(budget))
         return budget if better is None else self.budgets[better]
 
     @property
@@ -126,7 +128,7 @@ class Curve:
         )
 
 
-def is_smaller(budget: int | None, other: int | None) -> bool:
+def is_smaller_budget(budget: int | None, other: int | None) -> bool:
     """Return whether a budget is smaller than another; None is unlimited."""
     return budget is not None and (other is None or budget < other)
 
@@ -170,7 +172,7 @@ def bind_errors(model: Model) -> Model:
     if curve is not None and curve.budgets[0] == 0:
         errors = list(curve.errors_calibrated)
         if ensemble.error_costs is not None:
-            costs = [it.expected_cost for it in curve.predictive or ()]
+            costs = [figure.expected_cost for figure in curve.predictive or ()]
             errors = [cost.value for cost in costs if cost is not None]
         if len(errors) == len(curve.budgets):
             measured = MeasuredErrors(curve.budgets, tuple(errors))

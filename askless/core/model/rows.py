@@ -13,9 +13,9 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.table.columns import (
     Column,
     Columns,
-    as_text,
     cell_refusal,
     read_feature,
+    to_text_cells,
     unknown_column,
 )
 
@@ -48,7 +48,7 @@ def check_block(
 ) -> BlockValues:
     """Return the values of some rows; parameters and errors are as in `check_rows`."""
     n_rows = len(next(iter(columns.values()))) if columns else 0
-    refusals = refuse_empty(n_rows)
+    refusals = empty_refusals(n_rows)
     values = np.full((n_rows, len(ensemble.catalogue.features)), np.nan)
     for idx, (cells, wrong) in enumerate(read_cells(columns, ensemble, most)):
         refusals += wrong
@@ -59,14 +59,14 @@ def check_block(
     return BlockValues(values, (values == UNSEEN).sum(axis=0))
 
 
-def refuse_cells(
+def cell_refusals(
     columns: Columns, ensemble: Ensemble, most: int | None
 ) -> list[Refusal]:
     """Return the refusals of a table's columns; it reads one column at a time."""
     return [r for _, wrong in read_cells(columns, ensemble, most) for r in wrong]
 
 
-def refuse_empty(n_rows: int) -> list[Refusal]:
+def empty_refusals(n_rows: int) -> list[Refusal]:
     """Refuse a table without rows."""
     rule = "must have at least one row"
     return [] if n_rows else [Refusal("table", rule)]
@@ -103,7 +103,7 @@ def warn_unseen(ensemble: Ensemble, n_unseen: IntArray) -> list[str]:
     ]
 
 
-def mark_needed(ensemble: Ensemble) -> BoolArray:
+def mark_askable_features(ensemble: Ensemble) -> BoolArray:
     """Return which features sessions may reveal, as a mask; (n_features,).
 
     They are the features that the ensemble reads, and others of the same bundles.
@@ -143,7 +143,7 @@ def check_targets(columns: Columns, ensemble: Ensemble, target: str) -> IntArray
     column = find_column(columns, target)
     if column is None:
         raise RefusedError([unknown_column("target", target, columns)])
-    labels = as_text(column)
+    labels = to_text_cells(column)
     positions = {label.label.strip(): idx for idx, label in enumerate(ensemble.classes)}
     by_word = [positions.get(word or "", -1) for word in labels.words]
     targets: IntArray = np.array(by_word, np.int64)[labels.numbers]

@@ -18,7 +18,7 @@ FEW_ROWS = 1000
 N_VALUES = 9
 
 
-def add_ranges(ensemble: Ensemble, ranges: FloatArray) -> Ensemble:
+def add_value_ranges(ensemble: Ensemble, ranges: FloatArray) -> Ensemble:
     """Return the ensemble with the value range of each number that it reads.
 
     `ranges` (n_features, 2): least and greatest value, NaN where there is none.
@@ -32,7 +32,7 @@ def add_ranges(ensemble: Ensemble, ranges: FloatArray) -> Ensemble:
     return replace(ensemble, catalogue=catalogue)
 
 
-def add_values(ensemble: Ensemble, rows: FloatArray) -> Ensemble:
+def add_distinct_values(ensemble: Ensemble, rows: FloatArray) -> Ensemble:
     """Return the ensemble with the values of each number that has only a few.
 
     `rows` (n_samples, n_features) are some that it was trained on; the ends of a
@@ -126,13 +126,13 @@ def possible_values(
     cache: dict[tuple[int, bool], FloatArray]
     cache = ensemble.__dict__.setdefault("possible_values", {})
     if (feature_idx, has_votes) not in cache:
-        values = compute_values(ensemble, feature_idx, has_votes=has_votes)
+        values = compute_possible_values(ensemble, feature_idx, has_votes=has_votes)
         values.flags.writeable = False
         cache[feature_idx, has_votes] = values
     return cache[feature_idx, has_votes]
 
 
-def compute_values(
+def compute_possible_values(
     ensemble: Ensemble, feature_idx: int, *, has_votes: bool
 ) -> FloatArray:
     """Compute the `possible_values` of a feature, without the cache."""
@@ -143,7 +143,7 @@ def compute_values(
         return np.array([0.0, 1.0])
     cuts = np.unique(list_cuts(ensemble)[feature_idx]) if has_votes else np.empty(0)
     if cuts.size:
-        return middle_of_segments(cuts, feature.value_range)
+        return segment_midpoints(cuts, feature.value_range)
     ends = [feature.value_range] if feature.value_range else []
     for idx, code, (low, high, _, _) in panel_columns(ensemble):
         is_number = (idx, code) == (feature_idx, NUMBER_CODE)
@@ -151,9 +151,7 @@ def compute_values(
     return np.unique(np.linspace(*ends[0], N_VALUES)) if ends else np.empty(0)
 
 
-def middle_of_segments(
-    cuts: FloatArray, ends: tuple[float, float] | None
-) -> FloatArray:
+def segment_midpoints(cuts: FloatArray, ends: tuple[float, float] | None) -> FloatArray:
     """Return a value of each segment: the middle of two cuts, or an end of the range.
 
     A cut belongs to the segment below it. `ends` is the range of values. Without it

@@ -20,7 +20,7 @@ def class_scores(votes: FloatArray) -> FloatArray:
     return np.concatenate((-votes, votes), axis=-1)
 
 
-def raw_votes(ensemble: Ensemble, votes: FloatArray) -> IntArray:
+def raw_classes(ensemble: Ensemble, votes: FloatArray) -> IntArray:
     """Return the class position of votes sum(alpha h); (..., n_outputs) -> (...).
 
     Differences within rounding count as a tie, which goes to the class of the larger
@@ -33,7 +33,7 @@ def raw_votes(ensemble: Ensemble, votes: FloatArray) -> IntArray:
 def pick_class(ensemble: Ensemble, gains: FloatArray, tolerance: float) -> IntArray:
     """Return the class of largest gain; (..., n_classes) -> (...).
 
-    Gains that differ by at most `tolerance` tie; ties are broken as in `raw_votes`.
+    Gains that differ by at most `tolerance` tie; ties are broken as in `raw_classes`.
     """
     best = np.empty(gains.shape[:-1], np.int64)
     rows = np.ascontiguousarray(gains).reshape(-1, gains.shape[-1])
@@ -41,11 +41,8 @@ def pick_class(ensemble: Ensemble, gains: FloatArray, tolerance: float) -> IntAr
     return best
 
 
-def label_votes(ensemble: Ensemble, margins: FloatArray) -> BoolArray:
-    """Return which labels a multi-label ensemble votes for; (..., n_outputs).
-
-    A tie elects the label if its prior is above a half.
-    """
+def multilabel_votes(ensemble: Ensemble, margins: FloatArray) -> BoolArray:
+    """Return the labels voted for, (..., n_outputs); a tie goes by the prior."""
     is_likely = ensemble.class_priors > 0.5
     return np.where(np.abs(margins) <= TIE, is_likely, margins > 0)
 
@@ -60,7 +57,9 @@ def hypothesis_votes(
     return votes
 
 
-def divide(votes: FloatArray | IntArray, totals: FloatArray | IntArray) -> FloatArray:
+def safe_divide(
+    votes: FloatArray | IntArray, totals: FloatArray | IntArray
+) -> FloatArray:
     """Divide votes (..., n_outputs) by totals (...); 0 where a total is 0 or less."""
     totals = totals[..., None]
     return np.divide(votes, totals, out=np.zeros(votes.shape), where=totals > 0)

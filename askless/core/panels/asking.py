@@ -8,18 +8,18 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.core import kernels
-from askless.core.arrays import BoolArray, Derived, FloatArray, IntArray, spread_evenly
+from askless.core.arrays import BoolArray, Derived, FloatArray, IntArray, evenly_spaced
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.model.ladder.asking import (
     AskingTerms,
     Worth,
-    find_first,
-    lay_out_cases,
+    choose_first_question,
+    make_cases,
     make_terms,
     play_askings,
 )
 from askless.core.model.ladder.tables import PartTables, to_odds
-from askless.core.panels.gates import measure_lead
+from askless.core.panels.gates import mean_and_standard_error
 from askless.core.panels.predictors.chances import losses_and_gradients
 from askless.core.panels.tables import CountedRows, HeldOutTables
 
@@ -90,23 +90,23 @@ class Playing(Derived):
         """Return the mean gain of rows in standard errors."""
         weights = self.rows.weights[self.row_idxs]
         groups = self.rows.dataset.row_group_idxs[self.row_idxs]
-        mean, error = measure_lead(gains, weights, groups)
+        mean, error = mean_and_standard_error(gains, weights, groups)
         return mean / max(error, 1e-12)
 
 
-def learn_asking(tables: HeldOutTables, rungs: Sequence[int]) -> Worth:
-    """Return how cases are asked by tables, learned on rows without their fold.
+def fit_asking_terms(tables: HeldOutTables, rungs: Sequence[int]) -> Worth:
+    """Return the terms by which tables ask cases, learned on rows without their fold.
 
     `rungs` are the budgets of the ladder, in micro-units.
     """
     catalogue = tables.rows.dataset.catalogue
     budgets = list_budgets(catalogue, rungs)
-    some = [budgets[place] for place in spread_evenly(len(budgets), MOST_BUDGETS)]
+    some = [budgets[place] for place in evenly_spaced(len(budgets), MOST_BUDGETS)]
     is_askable = mark_readable(tables.whole)
-    playing = lay_out_folds(tables, is_askable)
+    playing = make_folds(tables, is_askable)
     amounts = np.concatenate((catalogue.costs, catalogue.fees))
     powers = POWERS if np.unique(amounts).size > 1 else (1.0,)
-    learned = [learn_terms(playing, tables.whole, budget, powers) for budget in some]
+    learned = [fit_terms(playing, tables.whole, budget, powers) for budget in some]
     return Worth(tuple(learned), tuple(np.flatnonzero(is_askable).tolist()))
 
 
@@ -130,7 +130,7 @@ def mark_readable(tables: PartTables) -> BoolArray:
     return is_read
 
 
-def lay_out_folds(tables: HeldOutTables, is_askable: BoolArray) -> Playing:
+def make_folds(tables: HeldOutTables, is_askable: BoolArray) -> Playing:
     """Lay out some rows of each fold, to be played by the tables without it."""
     rows = tables.rows
     n_numbers = rows.n_cells * rows.n_classes
@@ -138,24 +138,24 @@ def lay_out_folds(tables: HeldOutTables, is_askable: BoolArray) -> Playing:
     played = []
     everything = np.ones(rows.coded.shape[1], np.bool_)
     for part_tables, fold in zip(tables.by_fold, tables.folds, strict=True):
-        some = fold[spread_evenly(fold.size, most)]
-        cases = lay_out_cases(part_tables, rows.dataset.values[some], everything)
+        some = fold[evenly_spaced(fold.size, most)]
+        cases = make_cases(part_tables, rows.dataset.values[some], everything)
         # Marked cells say nothing; rows know them, values by themselves do not.
         cases.coded[:] = rows.coded[some]
         played.append(PlayedFold(part_tables, some, cases))
     return Playing(rows, played, is_askable)
 
 
-def learn_terms(
+def fit_terms(
     playing: Playing, tables: PartTables, budget: int, powers: Sequence[float]
 ) -> AskingTerms:
     """Return the terms of least held-out log-loss under a budget."""
-    tried = [AskingTerms(budget, power) for power in powers]
-    losses = [playing.play(budget, terms) for terms in tried]
-    best = min(range(len(tried)), key=lambda place: float(losses[place].mean()))
-    greedy, before = tried[best], losses[best]
+    candidates = [AskingTerms(budget, power) for power in powers]
+    losses = [playing.play(budget, terms) for terms in candidates]
+    best = min(range(len(candidates)), key=lambda place: float(losses[place].mean()))
+    greedy, before = candidates[best], losses[best]
     terms, least = greedy, float(before.mean())
-    for first in list_firsts(playing, tables, budget, greedy)[1:]:
+    for first in list_first_questions(playing, tables, budget, greedy)[1:]:
         other = AskingTerms(budget, greedy.power, first)
         after = playing.play(budget, other)
         is_surely_less = playing.lead(before - after) > N_ERRORS
@@ -164,7 +164,7 @@ def learn_terms(
     return terms
 
 
-def list_firsts(
+def list_first_questions(
     playing: Playing, tables: PartTables, budget: int, terms: AskingTerms
 ) -> list[int]:
     """Return the first questions to play out, the greedy one first."""
@@ -173,7 +173,7 @@ def list_firsts(
     rates: dict[int, float] = {}
     # Each call names the best that is still open.
     while is_open.any() and len(rates) < MOST_FIRSTS:
-        first, rate = find_first(tables, catalogue, budget, served, is_open)
+        first, rate = choose_first_question(tables, catalogue, budget, served, is_open)
         if first == kernels.NONE or rate < LEAST_RATE * max(rates.values(), default=0):
             break
         rates[first] = rate

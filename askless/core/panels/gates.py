@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.core import kernels
-from askless.core.arrays import BoolArray, FloatArray, IntArray, spread_evenly
-from askless.core.codes.binning import find_middles
-from askless.core.codes.folds import make_folds
+from askless.core.arrays import BoolArray, FloatArray, IntArray, evenly_spaced
+from askless.core.codes.binning import compute_midpoints
+from askless.core.codes.folds import deal_strata
 from askless.core.model.ladder.splits import NOWHERE, Split
 from askless.core.model.ladder.tables import PartTable, PartTables
 from askless.core.panels.tables import (
@@ -24,8 +24,8 @@ from askless.core.panels.tables import (
     NO_PARENT,
     CountedRows,
     HeldOutTables,
+    compute_class_shares,
     make_part,
-    share_classes,
 )
 
 # Least rows of a part, and the share of them that a part needs without a fold.
@@ -73,21 +73,21 @@ class Growing(NamedTuple):
 def fit_tables(
     rows: CountedRows, seed: int, row_idxs: IntArray | None = None
 ) -> PartTables:
-    """Return tables of some rows, by default all, of the parts of a gate, and so on.
+    """Return tables of some rows, by default all, for the parts of nested gates.
 
     The widest parts come first, until there are `MOST_PARTS`.
     """
     everyone = np.arange(rows.dataset.n_samples) if row_idxs is None else row_idxs
     sums = rows.count_classes(everyone)
-    chances, shares = rows.mix(rows.count(everyone)), share_classes(sums)
+    chances, shares = rows.mix(rows.count(everyone)), compute_class_shares(sums)
     parts = [make_part(float(sums.sum()), shares, chances, mark_cells(rows, ()))]
     waiting = [Growing(0, everyone, (), chances, shares)]
     while waiting:
         growing = waiting.pop(0)
-        gate = find_gate(rows, growing, seed)
+        gate = choose_gate(rows, growing, seed)
         if gate is None:
             continue
-        children = list(grow_children(rows, growing, gate, len(parts)))
+        children = list(split_by_gate(rows, growing, gate, len(parts)))
         if len(parts) + len(children) > MOST_PARTS:
             break
         ways = np.full(gate.split.n_parts, NOWHERE)
@@ -103,7 +103,7 @@ def fit_tables(
     return PartTables(rows.cuts, rows.is_category, rows.has_missing, tuple(parts))
 
 
-def hold_out_tables(
+def fit_held_out_tables(
     rows: CountedRows, folds: Sequence[IntArray], seed: int
 ) -> HeldOutTables:
     """Return tables of all rows, and of the rows without each fold."""
@@ -126,12 +126,12 @@ def mark_cells(rows: CountedRows, feature_idxs: Sequence[int]) -> BoolArray:
     return is_marked
 
 
-def grow_children(
+def split_by_gate(
     rows: CountedRows, above: Growing, gate: Candidate, number: int
 ) -> Iterator[tuple[int, Growing, PartTable]]:
     """Yield the way, the part to grow and the tables of each part of a gate.
 
-    `number` is that of the first of them. A part of too few rows has none.
+    `number` is that of the first part. A part of too few rows has no tables.
     """
     used = (*above.used, *gate.offer)
     for way in range(gate.split.n_parts):
@@ -140,21 +140,21 @@ def grow_children(
             continue
         sums = rows.count_classes(row_idxs)
         chances = rows.mix(rows.count(row_idxs), above.chances, MANY_STEPS)
-        shares = share_classes(sums, above.shares)
+        shares = compute_class_shares(sums, above.shares)
         part = make_part(float(sums.sum()), shares, chances, mark_cells(rows, used))
         yield way, Growing(number, row_idxs, used, chances, shares), part
         number += 1
 
 
-def find_gate(rows: CountedRows, growing: Growing, seed: int) -> Candidate | None:
+def choose_gate(rows: CountedRows, growing: Growing, seed: int) -> Candidate | None:
     """Return the gate of a part that gains most on held-out rows, or None.
 
-    Quick tables rank all of them, and interpolated ones judge the best.
+    Quick tables rank all gates, and interpolated tables judge the best.
     """
     if growing.row_idxs.size < 2 * LEAST_ROWS:
         return None
-    searched = thin_search(rows, growing)
-    folds = make_folds(rows.dataset.take(searched.row_idxs), N_FOLDS, seed)
+    searched = thin_rows_of_part(rows, growing)
+    folds = deal_strata(rows.dataset.take(searched.row_idxs), N_FOLDS, seed)
     candidates = list(list_candidates(rows, searched))
     if not folds or not candidates:
         return None
@@ -170,7 +170,7 @@ def find_gate(rows: CountedRows, growing: Growing, seed: int) -> Candidate | Non
     gains = measure_gains(rows, searched, judged, folds, slow)
     groups = rows.dataset.row_group_idxs[searched.row_idxs]
     weights = rows.weights[searched.row_idxs]
-    pairs = [measure_lead(gain, weights, groups) for gain in gains]
+    pairs = [mean_and_standard_error(gain, weights, groups) for gain in gains]
     place = max(range(len(judged)), key=lambda position: pairs[position][0])
     mean, error = pairs[place]
     if mean <= LEAST_GAIN or mean <= N_ERRORS * error:
@@ -181,15 +181,15 @@ def find_gate(rows: CountedRows, growing: Growing, seed: int) -> Candidate | Non
     return Candidate(best_gate.split, ways, best_gate.offer)
 
 
-def thin_search(rows: CountedRows, growing: Growing) -> Growing:
+def thin_rows_of_part(rows: CountedRows, growing: Growing) -> Growing:
     """Return at most so many of the rows of a part that a search takes seconds."""
     n_features = rows.coded.shape[1]
     most = max(LEAST_READ, MOST_READ // (n_features**2 * rows.n_classes))
-    places = spread_evenly(growing.row_idxs.size, most)
+    places = evenly_spaced(growing.row_idxs.size, most)
     return growing._replace(row_idxs=growing.row_idxs[places])
 
 
-def measure_lead(
+def mean_and_standard_error(
     gains: FloatArray, weights: FloatArray, groups: IntArray
 ) -> tuple[float, float]:
     """Return the mean gain of rows and its standard error; a row group is one case."""
@@ -237,7 +237,7 @@ def split_feature(column: FloatArray, idx: int, is_category: bool) -> Split | No
         # The last value of the lower half; the greatest can't have a cut above it.
         below = int(np.searchsorted(np.cumsum(counts), counts.sum() / 2.0))
         places = np.array([min(below, known.size - 2)])
-    return Split((idx,), "cuts", find_middles(known[places], known[places + 1]))
+    return Split((idx,), "cuts", compute_midpoints(known[places], known[places + 1]))
 
 
 def measure_gains(
@@ -263,13 +263,13 @@ def measure_gains(
         chances = make(whole - rows.count(judged), pooled)
         is_seen = np.ones(row_idxs.size, np.bool_)
         is_seen[fold] = False
-        shares = share_classes(rows.count_classes(row_idxs[is_seen]))
-        losses = find_losses(rows, judged, every, (chances, shares))
+        shares = compute_class_shares(rows.count_classes(row_idxs[is_seen]))
+        losses = compute_losses(rows, judged, every, (chances, shares))
         tables = FoldTables(row_idxs, fold, is_seen, (chances, shares), losses)
         for gain, candidate in zip(gains, candidates, strict=True):
             is_used = every.copy()
             is_used[list(candidate.offer)] = False
-            gain[fold] = gain_fold(rows, tables, candidate, is_used, make)
+            gain[fold] = compute_fold_gains(rows, tables, candidate, is_used, make)
     return gains
 
 
@@ -287,7 +287,7 @@ class FoldTables(NamedTuple):
     losses: FloatArray
 
 
-def gain_fold(
+def compute_fold_gains(
     rows: CountedRows,
     tables: FoldTables,
     candidate: Candidate,
@@ -300,15 +300,15 @@ def gain_fold(
     if count_large_parts(candidate.ways[tables.is_seen]) < 2:
         return gains
     for way in range(candidate.split.n_parts):
-        here = candidate.ways == way
-        is_judged = here[tables.fold]
+        is_in_part = candidate.ways == way
+        is_judged = is_in_part[tables.fold]
         judged = tables.row_idxs[tables.fold[is_judged]]
-        seen = tables.row_idxs[here & tables.is_seen]
+        seen = tables.row_idxs[is_in_part & tables.is_seen]
         if not judged.size or seen.size < WITHOUT_FOLD * LEAST_ROWS:
             continue
         own = make(rows.count(seen), chances)
-        own_shares = share_classes(rows.count_classes(seen), shares)
-        losses = find_losses(rows, judged, is_used, (own, own_shares))
+        own_shares = compute_class_shares(rows.count_classes(seen), shares)
+        losses = compute_losses(rows, judged, is_used, (own, own_shares))
         gains[is_judged] = tables.losses[is_judged] - losses
     return gains
 
@@ -319,7 +319,7 @@ def count_large_parts(ways: IntArray) -> int:
     return int((sizes >= WITHOUT_FOLD * LEAST_ROWS).sum())
 
 
-def find_losses(
+def compute_losses(
     rows: CountedRows,
     row_idxs: IntArray,
     is_used: BoolArray,

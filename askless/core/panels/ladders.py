@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from askless.core.arrays import FloatArray, spread_evenly
+from askless.core.arrays import FloatArray, evenly_spaced
 from askless.core.catalogue.catalogue import NO_GROUP
 from askless.core.catalogue.prices import total_cost
 from askless.core.codes.binning import bin_values
@@ -15,16 +15,12 @@ from askless.core.codes.thinning import thin_classes
 from askless.core.kernels import count_threads
 from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.model.ladder.stopping import ErrorCosts
-from askless.core.panels.asking import learn_asking
+from askless.core.panels.asking import fit_asking_terms
 from askless.core.panels.effort import EFFORTS, Effort, Recipe
-from askless.core.panels.gates import hold_out_tables
-from askless.core.panels.predictors.blending import (
-    FittedPanels,
-    level_rises,
-    make_panel,
-)
+from askless.core.panels.gates import fit_held_out_tables
+from askless.core.panels.predictors.blending import FittedPanels, cap_rises, make_panel
 from askless.core.panels.predictors.solving import load_solver
-from askless.core.panels.predictors.trees import choose_limits
+from askless.core.panels.predictors.trees import choose_leaf_limits
 from askless.core.panels.purchases import Shop
 from askless.core.panels.rows import HeldOut, PanelRows
 from askless.core.panels.search import SEARCH_FOLDS, SetSearch
@@ -33,10 +29,14 @@ from askless.core.panels.spread import map_in_threads
 from askless.core.panels.stopping import fit_stopping
 from askless.core.panels.tables import CountedRows, HeldOutTables
 from askless.core.table.dataset import Dataset
-from askless.core.table.gaps import fill_gaps, informative_features, keep_silent
+from askless.core.table.gaps import (
+    fill_gaps,
+    list_informative_features,
+    restore_silent_cells,
+)
 from askless.core.training.boosting import boost, initial_weights
 from askless.core.training.params import BoostParams, EffortName
-from askless.core.work import approach, pass_on
+from askless.core.work import approach_share, convert_steps
 
 # Budgets of usual rungs, in usual prices; beyond the last, each is a quarter above the
 # one before. Budgets within a twentieth of each other are one. An offer is dear above
@@ -88,27 +88,29 @@ def fit_ladder(
         How many rows, sets and predictors are tried: see `EFFORTS`.
     least_missing : int
         A feature's missing values count as information if at least so many of the
-        fitted rows lack it: see `informative_features`. Other gaps are filled.
+        fitted rows lack it: see `list_informative_features`. Other gaps are filled.
     """
     settings = EFFORTS[effort]
     dataset = thin_classes(dataset, settings.fit_rows)
-    is_informative = informative_features(dataset, least_missing)
+    is_informative = list_informative_features(dataset, least_missing)
     filled = fill_gaps(dataset, is_informative)
-    tabled = CountedRows(keep_silent(filled, dataset), is_informative)
+    tabled = CountedRows(restore_silent_cells(filled, dataset), is_informative)
     dataset = filled
     load_solver()
     with threadpool_limits(limits=1, user_api="blas"):
         few = PanelRows(thin_rows(dataset, settings.search_rows), seed)
-        limits = choose_limits(few, few.hold_out(SEARCH_FOLDS, settings.search_judges))
+        limits = choose_leaf_limits(
+            few, few.hold_out(SEARCH_FOLDS, settings.search_judges)
+        )
         few = replace(few, limits=limits)
         rungs, orders = yield from choose_orders(few, named, settings)
         rows = PanelRows(dataset, seed, limits)
         held_out = hold_out_rows(rows, settings)
-        tables = hold_out_tables(tabled, held_out.folds, seed)
-        worth = learn_asking(tables, rungs) if rungs else None
+        tables = fit_held_out_tables(tabled, held_out.folds, seed)
+        worth = fit_asking_terms(tables, rungs) if rungs else None
         blended = yield from fit_panels(rows, orders, settings, tables)
         judges = blended.held_out.row_idxs
-        some = spread_evenly(judges.size, MOST_STOPPED)
+        some = evenly_spaced(judges.size, MOST_STOPPED)
         logits = blended.logits[:, some]
         stopped = PanelRows(dataset.take(judges[some]), seed)
         stopping = fit_stopping(stopped, blended.panels, logits, error_costs)
@@ -138,8 +140,8 @@ def choose_orders(
         return [], [()]
     rungs = choose_rungs(search)
     made = [order_by_rule(dataset, rule, effort.order_rounds) for rule in ORDER_RULES]
-    shares = approach(0.0, 0.5)
-    chosen = yield from pass_on(
+    shares = approach_share(0.0, 0.5)
+    chosen = yield from convert_steps(
         choose_sets(search, rungs, made), lambda _: next(shares)
     )
     return rungs, order_features_of_sets(search, chosen)
@@ -217,7 +219,7 @@ def fit_blends(
             rank = max(panels[key].loss, least), True, len(key)
             ranks[key] = min(rank, ranks.get(key, rank))
     preferred = sorted(panels, key=lambda key: (ranks[key], len(key)))
-    ranked = level_rises([replace(panels[k], loss=ranks[k][0]) for k in preferred])
+    ranked = cap_rises([replace(panels[k], loss=ranks[k][0]) for k in preferred])
     ranked_logits = np.array([logits[key] for key in preferred])
     return FittedPanels(ranked, ranked_logits, held_out, space)
 
@@ -241,7 +243,7 @@ def list_beginning_sizes(most: int, growth: float) -> list[int]:
 
 def thin_rows(dataset: Dataset, most: int) -> Dataset:
     """Return at most `most` of the rows, evenly spaced."""
-    few = spread_evenly(dataset.n_samples, most)
+    few = evenly_spaced(dataset.n_samples, most)
     return dataset.take(few) if few.size < dataset.n_samples else dataset
 
 
@@ -285,7 +287,7 @@ def choose_rungs(search: SetSearch) -> list[int]:
     small.
     """
     shop, most = search.shop, total_cost(search.shop.catalogue)
-    prices = list_prices(shop)
+    prices = list_offer_prices(shop)
     payable = (budget for budget in search.named if budget >= prices[0])
     named = sorted({min(budget, most) for budget in payable})
     # Few offers make few sets to choose among.
@@ -293,7 +295,7 @@ def choose_rungs(search: SetSearch) -> list[int]:
     n_left = max(n_most - len(named), -(-n_most // 3))
     rungs = named + choose_usual_rungs(search, prices, n_left, named)
     small = [price for price in prices if price <= STEPS[-1] * search.usual_price]
-    offers = pick_evenly(space_out(small, rungs), n_most // 3)
+    offers = thin_evenly(drop_close_budgets(small, rungs), n_most // 3)
     return sorted(rungs + offers) or [most]
 
 
@@ -316,26 +318,23 @@ def choose_usual_rungs(
     fuller = {dear + DEAR * usual for dear in dears}
     end = STEPS[-1] * usual
     within = [budget for budget in (*steps, *dears, *fuller) if budget <= end]
-    near = space_out(
+    near = drop_close_budgets(
         (min(budget, most) for budget in within if budget >= prices[0]), named
     )
     necessary = [min(budget, most) for budget in (*fuller, most) if budget > end]
-    needed = space_out(necessary, named)
+    needed = drop_close_budgets(necessary, named)
     beyond = [step for step in steps if end < step < most]
-    others = space_out(beyond, (*named, *needed, most))
+    others = drop_close_budgets(beyond, (*named, *needed, most))
     n_beyond = len(needed) + len(others)
     n_beyond = min(n_beyond, max(n_most - len(near), n_most // 3))
     # Necessary budgets (dear offers, the price of everything) go before multiples.
-    needed = pick_evenly(needed, n_beyond)
-    others = pick_evenly(others, n_beyond - len(needed))
-    return pick_evenly(near, n_most - n_beyond) + needed + others
+    needed = thin_evenly(needed, n_beyond)
+    others = thin_evenly(others, n_beyond - len(needed))
+    return thin_evenly(near, n_most - n_beyond) + needed + others
 
 
-def list_prices(shop: Shop) -> list[int]:
-    """Return what offers cost, ascending; of a group with a fee its cheapest member.
-
-    The price of a member has the fee in it.
-    """
+def list_offer_prices(shop: Shop) -> list[int]:
+    """Return offers' prices, fees included, ascending; one of each group."""
     by_group: dict[tuple[str, int], int] = {}
     for number, offer in enumerate(shop.offers):
         group, price = int(shop.catalogue.group_idxs[offer[0]]), shop.price(offer)
@@ -345,7 +344,7 @@ def list_prices(shop: Shop) -> list[int]:
     return sorted(set(by_group.values()))
 
 
-def pick_evenly(budgets: Sequence[int], most: int) -> list[int]:
+def thin_evenly(budgets: Sequence[int], most: int) -> list[int]:
     """Return at most `most` of some budgets, evenly spaced, the last among them."""
     n_kept = min(len(budgets), most)
     # Counted from the end, so that the last is kept even if only one is.
@@ -353,16 +352,18 @@ def pick_evenly(budgets: Sequence[int], most: int) -> list[int]:
     return [budgets[place] for place in places[::-1]]
 
 
-def space_out(budgets: Iterable[float], others: Sequence[int] = ()) -> list[int]:
+def drop_close_budgets(
+    budgets: Iterable[float], others: Sequence[int] = ()
+) -> list[int]:
     """Return budgets ascending, each more than `APART` times the one kept before.
 
     Budgets within that factor of one of the `others` are left out.
     """
-    kept: list[int] = []
+    chosen: list[int] = []
     for budget in sorted(map(int, budgets)):
-        is_apart = not kept or budget > APART * kept[-1]
+        is_apart = not chosen or budget > APART * chosen[-1]
         if is_apart and all(
             max(budget, other) > APART * min(budget, other) for other in others
         ):
-            kept.append(budget)
-    return kept
+            chosen.append(budget)
+    return chosen

@@ -63,7 +63,7 @@ class Shop(Derived):
     def list_starters(
         self, paid: Paid, gains: FloatArray, costs: FloatArray
     ) -> list[tuple[int, ...]]:
-        """Return what may be bought next: each open offer, and starts of unpaid groups.
+        """Return the next possible purchases: open offers, and starts of unpaid groups.
 
         A fee may pay off only with several members of its group. So each such group
         offers its first members by gain per cost, as many as give the most gain per

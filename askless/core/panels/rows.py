@@ -13,10 +13,10 @@ from askless.core.arrays import (
     Derived,
     FloatArray,
     IntArray,
-    spread_evenly,
+    evenly_spaced,
 )
-from askless.core.codes.binning import find_middles
-from askless.core.codes.folds import make_folds
+from askless.core.codes.binning import compute_midpoints
+from askless.core.codes.folds import deal_strata
 from askless.core.kernels import CoarseTable
 from askless.core.model.ladder.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns
 from askless.core.table.dataset import Dataset, count_outputs
@@ -162,11 +162,8 @@ class PanelRows(Derived):
         return np.array([cuts.size for cuts in self.cuts]) > self.coarse.is_category
 
     def folds(self, n_folds: int) -> list[IntArray]:
-        """Return the rows of each fold, or two halves if no folds can be made.
-
-        The halves are the even and the odd rows.
-        """
-        folds = make_folds(self.dataset, n_folds, self.seed)
+        """Return the rows of each fold, or the even and odd rows without folds."""
+        folds = deal_strata(self.dataset, n_folds, self.seed)
         everything = np.arange(self.n_rows)
         return folds or [everything[::2], everything[1::2]]
 
@@ -277,7 +274,7 @@ def choose_coarse_cuts(
     if known.size > kernels.LOST:
         n_rare = np.bincount(value_idxs, is_rare[is_there])
         boundaries = np.flatnonzero(np.diff(n_rare / counts))
-        boundaries = boundaries[spread_evenly(boundaries.size, kernels.LOST // 2)]
+        boundaries = boundaries[evenly_spaced(boundaries.size, kernels.LOST // 2)]
         # So many cuts make one code more.
         n_quantiles = kernels.LOST - 1 - boundaries.size
         # Else a value of most rows would take most cuts, and the others share few.
@@ -286,4 +283,4 @@ def choose_coarse_cuts(
         # A cut lies above its value, so the greatest value can't have one.
         below = np.minimum(np.searchsorted(capped, shares), known.size - 2)
         places = np.union1d(below, boundaries)
-    return find_middles(known[places], known[places + 1])
+    return compute_midpoints(known[places], known[places + 1])

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from askless.core.arrays import FloatArray, IntArray, spread_evenly
+from askless.core.arrays import FloatArray, IntArray, evenly_spaced
 from askless.core.catalogue.prices import total_cost
 from askless.core.kernels import CoarseTable
 from askless.core.model.ladder.blends import to_chances
@@ -21,9 +21,9 @@ from askless.core.panels.predictors.ridges import (
     WIDTH,
     compute_median_distance,
     compute_squared_distances,
-    target_votes,
+    signed_targets,
 )
-from askless.core.panels.predictors.trees import held_out_scores, make_growth
+from askless.core.panels.predictors.trees import make_growth_settings, score_held_out
 from askless.core.panels.purchases import Shop
 from askless.core.panels.rows import PanelRows
 
@@ -50,9 +50,9 @@ class SetSearch:
     def __post_init__(self) -> None:
         held_out = self.rows.hold_out(SEARCH_FOLDS, self.effort.search_judges)
         self.held_out, n_judges = held_out, held_out.row_idxs.size
-        self.growth = make_growth(self.rows, SEARCH_ROUNDS)
+        self.growth = make_growth_settings(self.rows, SEARCH_ROUNDS)
         #: the held-out rows that score kernels
-        self.few = spread_evenly(n_judges, N_KERNEL_ROWS)
+        self.few = evenly_spaced(n_judges, N_KERNEL_ROWS)
         # A kernel leaves out rows one by one, not those that belong together.
         has_groups = self.rows.dataset.row_groups is not None
         self.has_kernel = not has_groups and not self.rows.has_rare
@@ -82,7 +82,7 @@ class SetSearch:
         if key not in self.scores:
             rows, held_out = self.rows, self.held_out
             if key:
-                scores = held_out_scores(rows, sorted(key), self.growth, held_out)
+                scores = score_held_out(rows, sorted(key), self.growth, held_out)
             else:
                 scores = np.tile(rows.starts, (held_out.row_idxs.size, 1))
             self.scores[key] = scores
@@ -147,7 +147,7 @@ def kernel_logits(
     width = np.float32(WIDTH * compute_median_distance(squares))
     penalised = np.exp(-np.sqrt(squares).astype(np.float32) / width)
     targets, weights = rows.targets[few], rows.weights[few]
-    targeted = target_votes(rows)[few]
+    targeted = signed_targets(rows)[few]
     means = weights @ targeted / weights.sum()
     # Every (n + 1)-th element is on the diagonal; a row of less weight is fitted less.
     penalised.flat[:: few.size + 1] += QUICK_PENALTY / weights

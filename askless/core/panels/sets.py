@@ -9,9 +9,9 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import FloatArray
-from askless.core.catalogue.prices import Paid, pay
+from askless.core.catalogue.prices import Paid, add_paid
 from askless.core.model.ladder.blends import to_chances
-from askless.core.panels.predictors.trees import fit_trees, make_growth
+from askless.core.panels.predictors.trees import fit_trees, make_growth_settings
 from askless.core.panels.search import SetSearch
 from askless.core.panels.spread import map_in_threads
 
@@ -50,10 +50,10 @@ def select_forward(
     shop = search.shop
     allowed = set(shop.offer_of if among is None else among)
     bought: dict[int, None] = dict.fromkeys(begin)
-    paid, left = pay(shop.catalogue, Paid(), bought), budget - shop.price(bought)
+    paid, left = (add_paid(shop.catalogue, Paid(), bought), budget - shop.price(bought))
     costs = np.maximum(shop.catalogue.costs.astype(float), search.least_price)
     while True:
-        gains = compute_gains(search, tuple(bought))
+        gains = compute_stump_gains(search, tuple(bought))
         offers = [
             (shop.price(offer, paid), offer)
             for offer in shop.list_starters(paid, gains, costs)
@@ -67,18 +67,18 @@ def select_forward(
             for amount, offer in offers
         ]
         # In large sets several at once, a twelfth of the set: each look takes time.
-        several = max(1, int(0.08 * len(bought) + 0.5))
-        for place in np.argsort(-np.array(worth), kind="stable")[:several]:
+        n_offers = max(1, int(0.08 * len(bought) + 0.5))
+        for place in np.argsort(-np.array(worth), kind="stable")[:n_offers]:
             _, offer = offers[place]
             # An offer bought just now may have paid the fee, or some of the features.
             amount = shop.price([idx for idx in offer if idx not in bought], paid)
             if amount <= left:
                 left -= amount
-                paid = pay(shop.catalogue, paid, offer)
+                paid = add_paid(shop.catalogue, paid, offer)
                 bought |= dict.fromkeys(offer)
 
 
-def compute_gains(search: SetSearch, bought: Sequence[int]) -> FloatArray:
+def compute_stump_gains(search: SetSearch, bought: Sequence[int]) -> FloatArray:
     """Return the gain of a stump on each feature over trees on the features bought.
 
     Shape (n_features,); see `select_forward`.
@@ -103,7 +103,7 @@ def compute_gains(search: SetSearch, bought: Sequence[int]) -> FloatArray:
     derivatives = kernels.Derivatives(
         np.ascontiguousarray(gradients.T), np.ascontiguousarray(slopes.T)
     )
-    kernels.find_stump_gains(
+    kernels.write_stump_gains(
         search.judged, derivatives, np.array(halves), GAIN_L2, SPLIT_COST, gains
     )
     return gains
@@ -117,12 +117,12 @@ def eliminate_backward(search: SetSearch, least_budget: int) -> tuple[int, ...]:
     """
     rows, shop = search.rows, search.shop
     left, dropped = list(shop.offers), list[tuple[int, ...]]()
-    growth = make_growth(rows, 100, 5, 0.1, 0.7, 0.5)
-    while len(left) > 1 and shop.price(gather_offers(left)) >= least_budget:
+    growth = make_growth_settings(rows, 100, 5, 0.1, 0.7, 0.5)
+    while len(left) > 1 and shop.price(join_offers(left)) >= least_budget:
         gains = np.sum(
             [
                 fit_trees(
-                    rows, gather_offers(left), growth._replace(seed=growth.seed + bag)
+                    rows, join_offers(left), growth._replace(seed=growth.seed + bag)
                 ).gains
                 for bag in range(N_BAGS)
             ],
@@ -133,21 +133,21 @@ def eliminate_backward(search: SetSearch, least_budget: int) -> tuple[int, ...]:
             / search.weigh_price(shop.price(offer)) ** FEWER_POWER
             for offer in left
         ]
-        next_price = LEFT_SHARE * shop.price(gather_offers(left))
+        next_price = LEFT_SHARE * shop.price(join_offers(left))
         left = [left[place] for place in np.argsort(-np.array(worth), kind="stable")]
         dropped.append(left.pop())
         # Several per look, until the price has fallen by the share: looks take time.
-        while len(left) > 1 and shop.price(gather_offers(left)) > next_price:
+        while len(left) > 1 and shop.price(join_offers(left)) > next_price:
             dropped.append(left.pop())
-    return gather_offers([*left, *reversed(dropped)])
+    return join_offers([*left, *reversed(dropped)])
 
 
-def gather_offers(offers: Iterable[Sequence[int]]) -> tuple[int, ...]:
+def join_offers(offers: Iterable[Sequence[int]]) -> tuple[int, ...]:
     """Return the features of some offers as one tuple."""
     return tuple(idx for offer in offers for idx in offer)
 
 
-def make_candidates(
+def make_candidate_sets(
     search: SetSearch, budgets: Sequence[int], orders: Sequence[Sequence[int]]
 ) -> Generator[None, None, list[list[tuple[int, ...]]]]:
     """Return candidate sets by budget, each list in the same order of makers.
@@ -164,11 +164,11 @@ def make_candidates(
     ways = list(product(powers, (most, *small)))
     makers = [partial(select_forward, search, power, budget) for power, budget in ways]
     makers.append(partial(eliminate_backward, search, min(budgets)))
-    made = []
+    candidates = []
     for order in map_in_threads(call, makers):
-        made.append(order)
+        candidates.append(order)
         yield
-    bought, least = made[: len(ways)], made[len(ways) :]
+    bought, least = candidates[: len(ways)], candidates[len(ways) :]
     for_budget = dict(zip(ways, bought, strict=True))
     for_most = [for_budget[power, most] for power in powers]
     by_budget = []
@@ -193,7 +193,7 @@ def choose_sets(
     the budget before is better by more than a standard error, it is kept. Yields now
     and then, so that a caller can stop.
     """
-    pool = yield from make_candidates(search, budgets, orders)
+    pool = yield from make_candidate_sets(search, budgets, orders)
     offers = [
         offer for offer in search.shop.offers if search.shop.price(offer) <= budgets[-1]
     ]
@@ -208,12 +208,12 @@ def choose_sets(
     excess = losses - losses.min(axis=1, keepdims=True)
     swaps = []
     for place, budget in enumerate(budgets):
-        near = range(max(0, place - 1), min(len(budgets), place + 2))
-        shares = np.array([1.0 if other == place else 0.5 for other in near])
-        maker = int((shares @ excess[near.start : near.stop]).argmin())
+        neighbours = range(max(0, place - 1), min(len(budgets), place + 2))
+        shares = np.array([1.0 if other == place else 0.5 for other in neighbours])
+        maker = int((shares @ excess[neighbours.start : neighbours.stop]).argmin())
         # The first forward selection for the largest budget, in its order of buying.
         best, order = pool[place][maker], pool[-1][len(orders)]
-        best = pick_single(search, offers, budget, best)
+        best = choose_single_offer(search, offers, budget, best)
         swaps.append(partial(improve_set, search, pairs, best, budget, order))
     chosen: list[tuple[int, ...]] = []
     for best_set in map_in_threads(call, swaps):
@@ -224,7 +224,7 @@ def choose_sets(
     return chosen
 
 
-def pick_single(
+def choose_single_offer(
     search: SetSearch,
     offers: Iterable[tuple[int, ...]],
     budget: int,
@@ -269,10 +269,10 @@ def find_pairs(
     """
     if len(offers) > MOST_OFFERS:
         return []
-    alone = compute_gains(search, ())
+    alone = compute_stump_gains(search, ())
     rises = dict[frozenset[tuple[int, ...]], float]()
     for offer in offers:
-        gains = compute_gains(search, offer) - alone
+        gains = compute_stump_gains(search, offer) - alone
         for other in offers:
             if other != offer:
                 pair, rise = frozenset((offer, other)), float(gains[list(other)].sum())
@@ -280,7 +280,7 @@ def find_pairs(
     nothing = search.row_losses(())
     pairs = []
     for pair in sorted(rises, key=lambda pair: -rises[pair])[:MOST_PAIRS]:
-        features = gather_offers(sorted(pair))
+        features = join_offers(sorted(pair))
         apart = np.sum([nothing - search.row_losses(offer) for offer in pair], axis=0)
         surplus = nothing - search.row_losses(features) - apart
         if surplus.mean() > 2.0 * surplus.std() / np.sqrt(surplus.size):
@@ -301,9 +301,9 @@ def swap_offers(
         is_better = False
         offers = list(dict.fromkeys(shop.offer_of[idx] for idx in best))
         for dropped in (None, *reversed(offers)):
-            kept = [idx for idx in best if shop.offer_of[idx] != dropped]
+            remaining = [idx for idx in best if shop.offer_of[idx] != dropped]
             others = [idx for idx in order if shop.offer_of[idx] != dropped]
-            trial = shop.fill_budget((*kept, *others), budget)
+            trial = shop.fill_budget((*remaining, *others), budget)
             if set(trial) == set(best) or n_tried == most:
                 continue
             n_tried += 1

@@ -9,7 +9,7 @@ import numpy as np
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.catalogue.catalogue import NO_GROUP, Catalogue
-from askless.core.catalogue.prices import Paid, buy, pay
+from askless.core.catalogue.prices import Paid, add_paid, buy
 from askless.core.model.ladder.blends import to_chances
 from askless.core.model.ladder.panels import Panel
 from askless.core.model.ladder.stopping import (
@@ -113,7 +113,7 @@ def fit_stopping(
     rule on all rows, followed feature by feature (`follow_rule`), so that sessions with
     a mean budget spend it.
     """
-    judged = judge_panels(rows, panels, logits, error_costs)
+    judged = evaluate_panels(rows, panels, logits, error_costs)
     walkers = Walkers(
         rows.dataset.catalogue,
         panels,
@@ -131,10 +131,10 @@ def fit_stopping(
     folds = rows.folds(N_FOLDS)
 
     def learn(rate: float) -> Point:
-        point = measure_steps(walkers, judged.weights, learn_steps(judged, rate))
+        point = measure_steps(walkers, judged.weights, fit_steps(judged, rate))
         return point._replace(error=cross_validate_error(judged, walkers, rate, folds))
 
-    points += map_in_threads(learn, list_rates(judged, start))
+    points += map_in_threads(learn, list_error_prices(judged, start))
     hull = compute_hull(points)
     # Each slope of the hull: the error saved per micro-unit by the next rule.
     rates = [
@@ -148,7 +148,7 @@ def fit_stopping(
     return Stopping(errors, tuple(rules))
 
 
-def judge_panels(
+def evaluate_panels(
     rows: PanelRows,
     panels: Sequence[Panel],
     logits: FloatArray,
@@ -161,14 +161,14 @@ def judge_panels(
         costs = np.array(error_costs)
     labels = (chances @ costs).argmin(axis=-1)
     return JudgedPanels(
-        prices=price_ways(rows.dataset.catalogue, panels),
+        prices=price_transitions(rows.dataset.catalogue, panels),
         risks=least_expected_costs(chances, error_costs),
         losses=costs[rows.targets, labels],
         weights=rows.weights / rows.weights.sum(),
     )
 
 
-def price_ways(catalogue: Catalogue, panels: Sequence[Panel]) -> IntArray:
+def price_transitions(catalogue: Catalogue, panels: Sequence[Panel]) -> IntArray:
     """Return the price of going on from each panel to each other, or `NO_WAY`.
 
     Shape (n_panels, n_panels), as in `JudgedPanels`. A case can go on to a panel if
@@ -177,17 +177,17 @@ def price_ways(catalogue: Catalogue, panels: Sequence[Panel]) -> IntArray:
     """
     sets = [frozenset(panel.feature_idxs) for panel in panels]
     prices = np.full((len(sets), len(sets)), NO_WAY, np.int64)
-    for here, known in enumerate(sets):
-        paid = pay(catalogue, Paid(), known)
-        for there, panel in enumerate(panels[:here]):
+    for start, known in enumerate(sets):
+        paid = add_paid(catalogue, Paid(), known)
+        for there, panel in enumerate(panels[:start]):
             if any(feature_set <= known | sets[there] for feature_set in sets[:there]):
                 continue
             rest = [idx for idx in panel.feature_idxs if idx not in known]
-            prices[here, there] = buy(catalogue, paid, rest)[0]
+            prices[start, there] = buy(catalogue, paid, rest)[0]
     return prices
 
 
-def list_rates(judged: JudgedPanels, start: int) -> list[float]:
+def list_error_prices(judged: JudgedPanels, start: int) -> list[float]:
     """Return the rates at which rules are learned: error cost saved per micro-unit.
 
     They fall from a rate at which no price is paid to one at which every price is.
@@ -201,7 +201,7 @@ def list_rates(judged: JudgedPanels, start: int) -> list[float]:
     return rates
 
 
-def learn_steps(judged: JudgedPanels, rate: float) -> Steps:
+def fit_steps(judged: JudgedPanels, rate: float) -> Steps:
     """Learn the target and threshold of each panel that minimise the total cost.
 
     Panels are visited in their order, so the costs beyond each target are known by
@@ -232,7 +232,7 @@ def cross_validate_error(
     for fold in folds:
         is_left_out = np.zeros(judged.weights.size, np.bool_)
         is_left_out[fold] = True
-        steps = learn_steps(judged.keep_rows(~is_left_out), rate)
+        steps = fit_steps(judged.keep_rows(~is_left_out), rate)
         _, losses = follow_rule(walkers, *steps)
         error += float(judged.weights[fold] @ losses[fold])
     return error
@@ -258,13 +258,13 @@ def compute_hull(points: Sequence[Point]) -> list[Point]:
         if hull and point.error >= hull[-1].error - kernels.LEAST_LEAD:
             continue
         # Andrew's monotone chain: what the new point puts above the hull goes.
-        while len(hull) > 1 and is_above(hull[-2], hull[-1], point):
+        while len(hull) > 1 and is_above_line(hull[-2], hull[-1], point):
             hull.pop()
         hull.append(point)
     return hull
 
 
-def is_above(first: Point, middle: Point, last: Point) -> bool:
+def is_above_line(first: Point, middle: Point, last: Point) -> bool:
     """Return whether the middle point is on or above the line between the others."""
     rise = (middle.error - first.error) * (last.spend - first.spend)
     return rise >= (last.error - first.error) * (middle.spend - first.spend)
@@ -303,7 +303,7 @@ def follow_rule(
     open_ends = [(np.arange(n_rows), frozenset[int]())]
     while open_ends:
         rows, known = open_ends.pop()
-        now = find_preferred_panel(walkers.panels, known)
+        now = preferred_panel(walkers.panels, known)
         target = int(targets[now])
         goes_on = walkers.risks[now, rows] > thresholds[now]
         if target == now:
@@ -314,20 +314,22 @@ def follow_rule(
             continue
         target_idxs = walkers.panels[target].feature_idxs
         asked = next(idx for idx in target_idxs if idx not in known)
-        revealed = reveal_with(walkers.catalogue, asked, known)
+        revealed = features_revealed_with(walkers.catalogue, asked, known)
         spends[rows] += price_for_rows(walkers, rows, known, revealed)
         open_ends.append((rows, known.union(revealed)))
     return spends, losses
 
 
-def find_preferred_panel(panels: Sequence[Panel], known: frozenset[int]) -> int:
+def preferred_panel(panels: Sequence[Panel], known: frozenset[int]) -> int:
     """Return the preferred panel whose features are all known."""
     return next(
         n for n, panel in enumerate(panels) if known.issuperset(panel.feature_idxs)
     )
 
 
-def reveal_with(catalogue: Catalogue, asked: int, known: frozenset[int]) -> list[int]:
+def features_revealed_with(
+    catalogue: Catalogue, asked: int, known: frozenset[int]
+) -> list[int]:
     """Return a feature, or all members of its bundle that are not known yet."""
     if not catalogue.is_bundled[asked]:
         return [asked]

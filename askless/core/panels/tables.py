@@ -12,17 +12,17 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, Derived, FloatArray, IntArray
-from askless.core.codes.binning import find_thresholds
+from askless.core.codes.binning import compute_thresholds
 from askless.core.kernels import SHARE_ROWS
 from askless.core.model.ladder.tables import (
     PartTable,
     PartTables,
-    lay_out_cells,
+    make_cells,
     to_odds,
 )
 from askless.core.panels.rows import rank_categories
 from askless.core.table.dataset import Dataset
-from askless.core.table.silent import find_silent
+from askless.core.table.silent import mask_of_silent
 
 # Most bins of a number, and most codes of a category with a cell each.
 MOST_BINS, MOST_CODES = 16, 60
@@ -73,7 +73,7 @@ class CountedRows(Derived):
     @cached_property
     def cells(self) -> kernels.CellLayout:
         """How values become cells."""
-        return lay_out_cells(self.cuts, self.is_category, self.has_missing)
+        return make_cells(self.cuts, self.is_category, self.has_missing)
 
     @cached_property
     def n_cells(self) -> int:
@@ -86,8 +86,8 @@ class CountedRows(Derived):
         values = np.ascontiguousarray(self.dataset.values)
         coded = np.empty(values.shape, np.int64)
         everything = np.ones(values.shape[1], np.bool_)
-        kernels.find_cells(values, everything, self.cells, coded)
-        coded[find_silent(values)] = -1
+        kernels.code_cells(values, everything, self.cells, coded)
+        coded[mask_of_silent(values)] = -1
         return coded
 
     @cached_property
@@ -153,11 +153,13 @@ def choose_cuts(column: FloatArray, is_category: bool) -> FloatArray:
     """Return cuts of a number at quantiles, or the most frequent codes, ascending."""
     present = np.sort(column[~np.isnan(column)])
     if not is_category:
-        return find_thresholds(present, None, MOST_BINS)
+        return compute_thresholds(present, None, MOST_BINS)
     return np.sort(rank_categories(present)[:MOST_CODES]).astype(np.float64)
 
 
-def share_classes(sums: FloatArray, parent: FloatArray | None = None) -> FloatArray:
+def compute_class_shares(
+    sums: FloatArray, parent: FloatArray | None = None
+) -> FloatArray:
     """Return the shares of classes by the weight of their rows; (n_classes,).
 
     They are drawn to the parent's, at the root to equal ones.
@@ -193,10 +195,7 @@ class HeldOutTables:
     def score(
         self, feature_idxs: Sequence[int], fold: int, row_idxs: IntArray
     ) -> FloatArray:
-        """Return the log odds of rows of a fold by some features.
-
-        Shape (n_rows, n_outputs).
-        """
+        """Return log odds, (n_rows, n_outputs), of a fold by some features."""
         is_used = np.zeros(self.rows.coded.shape[1], np.bool_)
         is_used[list(feature_idxs)] = True
         values, coded = self.rows.dataset.values[row_idxs], self.rows.coded[row_idxs]

@@ -9,7 +9,7 @@ from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.catalogue.prices import MICROS_PER_UNIT, Paid, buy
 from askless.core.model.ensemble import Ensemble, Knee
 from askless.core.pipeline.comparison import average_differences, compute_error_costs
-from askless.core.session.probability import decide
+from askless.core.session.probability import decide_label
 from askless.core.simulation.figures import LEAST_CHANCE, ScoredRows
 
 # Most points of a curve, with budgets 0 and unlimited among them.
@@ -33,18 +33,18 @@ CLEAR_ERRORS, ERROR_SLACK = 2.0, 0.005
 LEAST_KEPT = 0.5
 
 
-def usual_budgets(ensemble: Ensemble) -> tuple[int | None, ...]:
+def list_usual_budgets(ensemble: Ensemble) -> tuple[int | None, ...]:
     """Return at most `MAX_CURVE_POINTS` budgets that people would choose.
 
     They are the amounts at which something becomes affordable. If these are too many,
     they are round figures, without those that buy no more than the one before. The
     first is 0, the last unlimited.
     """
-    steps = chosen = purchase_steps(ensemble)
+    steps = chosen = list_purchase_steps(ensemble)
     for figures in ROUND_FIGURES:
         if len(chosen) < MAX_CURVE_POINTS:
             break
-        amounts = [0, *round_amounts(figures, steps[-1])]
+        amounts = [0, *list_round_amounts(figures, steps[-1])]
         # Each amount pays so many purchases; of equal numbers keep the first.
         n_paid = np.searchsorted(steps, amounts, "right")
         _, firsts = np.unique(n_paid, return_index=True)
@@ -52,7 +52,7 @@ def usual_budgets(ensemble: Ensemble) -> tuple[int | None, ...]:
     return thin_steps(chosen, MAX_CURVE_POINTS)
 
 
-def round_amounts(figures: tuple[int, ...], most: int) -> Iterator[int]:
+def list_round_amounts(figures: tuple[int, ...], most: int) -> Iterator[int]:
     """Yield amounts with these leading digits below a bound; micro-units, ascending."""
     power = 1
     while power < most:
@@ -65,12 +65,9 @@ def round_amounts(figures: tuple[int, ...], most: int) -> Iterator[int]:
         power *= 10
 
 
-def purchase_budgets(ensemble: Ensemble, most: int) -> tuple[int | None, ...]:
-    """Return the budgets that each pay one feature more, evenly thinned to `most`.
-
-    The first is 0, the last unlimited.
-    """
-    return thin_steps(purchase_steps(ensemble), most)
+def list_purchase_budgets(ensemble: Ensemble, most: int) -> tuple[int | None, ...]:
+    """Return 0, budgets that each pay one feature more, and None for no limit."""
+    return thin_steps(list_purchase_steps(ensemble), most)
 
 
 def thin_steps(steps: list[int], most: int) -> tuple[int | None, ...]:
@@ -81,7 +78,7 @@ def thin_steps(steps: list[int], most: int) -> tuple[int | None, ...]:
     return (*steps, None)
 
 
-def purchase_steps(ensemble: Ensemble) -> list[int]:
+def list_purchase_steps(ensemble: Ensemble) -> list[int]:
     """Return 0 and the amounts that each pay one feature more, in micro-units.
 
     Features come in the order in which hypotheses need them: for stumps these are the
@@ -130,10 +127,10 @@ class HeldOutLosses(NamedTuple):
         )
 
 
-def find_knees(
+def compute_knees(
     ensemble: Ensemble, losses: HeldOutLosses, budgets: Sequence[int | None]
 ) -> tuple[Knee, ...]:
-    """Return which part of each budget is worth spending.
+    """Return the knees: the part of each budget that is worth spending.
 
     Parameters
     ----------
@@ -150,17 +147,19 @@ def find_knees(
         Knee(budgets[place], budgets[part], *compare_costs(losses, part, place))
         if part < place
         else Knee(budgets[place], budgets[place])
-        for place, part in enumerate(choose_parts(losses, policies))
+        for place, part in enumerate(choose_worthwhile_budgets(losses, policies))
     )
 
 
-def choose_parts(losses: HeldOutLosses, policies: Sequence[str]) -> list[int]:
+def choose_worthwhile_budgets(
+    losses: HeldOutLosses, policies: Sequence[str]
+) -> list[int]:
     """Return the position of the worthwhile part of each budget.
 
     Notes
     -----
     Budgets are gone through from the smallest on. The worthwhile part of a budget is
-    that of the budget before it if that does as well (`does_as_well`), and if the
+    that of the budget before it if that does as well (`errs_no_more`), and if the
     policy there is the same or neither ends early; else it is the whole budget. So a
     larger budget never buys less, small gains add up, and who names the worthwhile part
     gets the same session. It is the rule of one standard error (Breiman et al. 1984,
@@ -171,7 +170,7 @@ def choose_parts(losses: HeldOutLosses, policies: Sequence[str]) -> list[int]:
         pair = {policies[last], policies[place]}
         # Ending early may spend less under a larger budget, at the same error.
         is_alike = len(pair) == 1 or pair == {"panels", "worth"}
-        if not is_alike or not does_as_well(losses, last, place):
+        if not is_alike or not errs_no_more(losses, last, place):
             last = place
         parts.append(last)
     return parts
@@ -204,12 +203,12 @@ def measure_optimism(
     several budgets has their mean.
     """
     n_budgets = len(policies)
-    own = np.array(choose_parts(losses, policies))
+    own = np.array(choose_worthwhile_budgets(losses, policies))
     measures = np.stack([losses.errors, losses.costs])
     chosen = np.zeros((2, n_budgets))
     for fold_idx in np.unique(fold_idxs).tolist():
         is_inside = fold_idxs == fold_idx
-        parts = choose_parts(losses.keep(~is_inside), policies)
+        parts = choose_worthwhile_budgets(losses.keep(~is_inside), policies)
         chosen += losses.weights[is_inside] @ measures[:, is_inside][:, :, parts]
     gaps = np.zeros((2, n_budgets))
     for part in np.unique(own[own > 0]).tolist():
@@ -218,7 +217,7 @@ def measure_optimism(
     return gaps[0], gaps[1]
 
 
-def lay_out_losses(
+def compute_held_out_losses(
     ensemble: Ensemble, rows: ScoredRows, spends: Sequence[float]
 ) -> HeldOutLosses:
     """Return the losses of scored rows under each budget.
@@ -228,7 +227,7 @@ def lay_out_losses(
     costs = ensemble.error_costs
     own = np.take_along_axis(rows.chances, rows.targets[:, None, None], axis=2)[..., 0]
     priors = ensemble.class_priors[rows.targets]
-    labels = decide(ensemble, rows.chances)
+    labels = decide_label(ensemble, rows.chances)
     return HeldOutLosses(
         (labels != rows.targets[:, None]).astype(np.float64),
         compute_error_costs(ensemble, rows.targets, labels),
@@ -241,7 +240,7 @@ def lay_out_losses(
     )
 
 
-def does_as_well(losses: HeldOutLosses, less: int, more: int) -> bool:
+def errs_no_more(losses: HeldOutLosses, less: int, more: int) -> bool:
     """Return whether a budget does as well as a larger one on held-out rows.
 
     `less` and `more` are their positions. It does where the rows can't tell them apart,

@@ -11,7 +11,7 @@ from askless.core.session.probability import (
     PLAIN,
     apply_knot_weights,
     apply_link,
-    knot_weights,
+    compute_knot_weights,
     sigmoid,
 )
 
@@ -68,7 +68,7 @@ def calibrate(
     calibration fitted on the others, and the one fitted on all; None where the plain
     link is best.
     """
-    kept, least = None, sum(log_loss(PLAIN, fold) for fold in folds)
+    best, least = None, sum(log_loss(PLAIN, fold) for fold in folds)
     for has_offsets in (False, True):
         fitted = yield from fit_calibration(join_votes(folds), has_offsets=has_offsets)
         crossed = []
@@ -79,9 +79,9 @@ def calibrate(
         links = [fold_calibration.link for fold_calibration in crossed]
         loss = sum(map(log_loss, links, folds))
         # Offsets come second: they must beat slopes alone, and the plain link.
-        if loss < least and excess_error(links, folds) <= MAX_EXCESS:
-            kept, least = (crossed, fitted), loss
-    return kept
+        if loss < least and worst_excess_error(links, folds) <= MAX_EXCESS:
+            best, least = (crossed, fitted), loss
+    return best
 
 
 def fit_calibration(
@@ -107,12 +107,12 @@ def fit_calibration(
     plain = np.hstack((offset.repeat(observed.scores.shape[1], axis=1), slope))
     link = plain if start is None else start.link
     room = (None, None) if has_offsets else (0.0, 0.0)
-    near = knot_weights(observed.shares)
+    knot_weights = compute_knot_weights(observed.shares)
     for _ in range(N_LOOKS):
         step = minimize(
             penalised_loss,
             link.ravel(),
-            args=(plain, observed, near),
+            args=(plain, observed, knot_weights),
             jac=True,
             method="L-BFGS-B",
             bounds=([room] * (link.shape[1] - 1) + [(0.0, None)]) * N_KNOTS,
@@ -130,15 +130,15 @@ def penalised_loss(
     coefficients: FloatArray,
     plain: FloatArray,
     observed: HeldOutVotes,
-    near: FloatArray,
+    knot_weights: FloatArray,
 ) -> tuple[float, FloatArray]:
     """Return the penalised log-loss and its gradient by the coefficients.
 
-    `coefficients` are those of a link, one knot after the other; `near` are the
-    `knot_weights` of the shares, the same at every step.
+    `coefficients` are those of a link, one knot after the other; `knot_weights` of the
+    shares are the same at every step.
     """
     link = coefficients.reshape(plain.shape)
-    logits = apply_knot_weights(link, observed.scores, near)
+    logits = apply_knot_weights(link, observed.scores, knot_weights)
     losses, gradients = compute_vote_losses(logits, observed)
     gradients *= observed.weights[:, None]
     by_slope = (gradients * observed.scores).sum(axis=1, keepdims=True)
@@ -146,7 +146,7 @@ def penalised_loss(
     if gradients.shape[1] == 1:
         by_slope *= 2.0
     # No product of matrices: its threads wait for one another over such small ones.
-    gradient = np.einsum("nk,nl->kl", near, np.hstack((gradients, by_slope)))
+    gradient = np.einsum("nk,nl->kl", knot_weights, np.hstack((gradients, by_slope)))
     shift = link - plain
     loss = (losses * observed.weights).sum() + PENALTY / 2 * (shift**2).sum()
     return float(loss), (gradient + PENALTY * shift).ravel()
@@ -155,10 +155,7 @@ def penalised_loss(
 def compute_vote_losses(
     logits: FloatArray, observed: HeldOutVotes
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the log-loss of each vote and its gradient by the logits, (n, n_outputs).
-
-    The logits are overwritten.
-    """
+    """Return each vote's log-loss and gradient; the logits are overwritten."""
     if logits.shape[1] == 1:
         signs = 2.0 * observed.targets - 1.0
         leads = signs * logits[:, 0]
@@ -180,7 +177,9 @@ def log_loss(link: FloatArray, observed: HeldOutVotes) -> float:
     return float((losses * observed.weights).sum())
 
 
-def excess_error(links: Sequence[FloatArray], folds: Sequence[HeldOutVotes]) -> float:
+def worst_excess_error(
+    links: Sequence[FloatArray], folds: Sequence[HeldOutVotes]
+) -> float:
     """Return the error of labels minus that of votes at the worst budget.
 
     `links` has the calibration of each fold, fitted on the others; votes are labelled
@@ -189,14 +188,14 @@ def excess_error(links: Sequence[FloatArray], folds: Sequence[HeldOutVotes]) -> 
     n_budgets = 1 + max(int(fold.budget_idxs.max(initial=0)) for fold in folds)
     excess, sizes = np.zeros(n_budgets), np.zeros(n_budgets)
     for link, fold in zip(links, folds, strict=True):
-        changes = 1.0 * is_wrong(link, fold) - is_wrong(PLAIN, fold)
+        changes = 1.0 * mark_wrong(link, fold) - mark_wrong(PLAIN, fold)
         excess += np.bincount(fold.budget_idxs, fold.weights * changes, n_budgets)
         sizes += np.bincount(fold.budget_idxs, fold.weights, n_budgets)
     return float((excess / np.maximum(sizes, 1e-300)).max())
 
 
-def is_wrong(link: FloatArray, observed: HeldOutVotes) -> BoolArray:
-    """Return where the most probable class isn't the target; ties to the first."""
+def mark_wrong(link: FloatArray, observed: HeldOutVotes) -> BoolArray:
+    """Return a mask of votes whose most probable class (first on ties) is wrong."""
     logits = apply_link(link, observed.scores, observed.shares)
     labels = (logits[:, 0] > 0).astype(np.int64)
     if logits.shape[1] > 1:

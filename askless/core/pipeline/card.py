@@ -75,7 +75,7 @@ def report_comparison(comparison: Comparison) -> dict[str, object]:
 
 
 def report_own_questions(comparison: Comparison) -> dict[str, object]:
-    """Return what own questions of each case gain over lists; nothing if not judged.
+    """Return the gain of own questions over lists; nothing if not evaluated.
 
     `gains` are error costs saved, without `error_costs` shares of errors.
     """

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from askless.core.arrays import IntArray, spread_evenly
+from askless.core.arrays import IntArray, evenly_spaced
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.certificates import (
     CHANCES,
@@ -16,11 +16,11 @@ from askless.core.model.certificates import (
     Level,
 )
 from askless.core.model.ensemble import Ensemble
-from askless.core.pipeline.budgets import purchase_budgets
+from askless.core.pipeline.budgets import list_purchase_budgets
 from askless.core.session import machine
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import UNLIMITED, Position
-from askless.core.session.rows.traces import Traces, find_stops
+from askless.core.session.rows.traces import Traces, locate_stops
 from askless.core.session.rows.walks import SimulatedRows
 from askless.core.session.state import StopRule
 from askless.core.table.dataset import Dataset, LabelledRows
@@ -56,19 +56,19 @@ def set_aside(rows: LabelledRows, share: float, seed: int) -> tuple[IntArray, In
     row_groups = rows.row_group_idxs
     order = random.permutation(int(row_groups.max()) + 1)
     is_aside = np.isin(row_groups, order[: int(share * order.size)])
-    kept = np.flatnonzero(~is_aside)
+    trained_idxs = np.flatnonzero(~is_aside)
     aside = random.permutation(np.flatnonzero(is_aside))
     # In random order the first row of each group is a random one; so are the groups
     # that come first.
     _, firsts = np.unique(row_groups[aside], return_index=True)
     aside = np.sort(aside[np.sort(firsts)[:MAX_ASIDE_ROWS]])
-    if np.unique(rows.targets[kept]).size < 2 or not aside.size:
+    if np.unique(rows.targets[trained_idxs]).size < 2 or not aside.size:
         rule = "must set a row aside and leave two classes to train on"
         raise RefusedError([Refusal("certificate.share", rule, f"{share:g}")])
-    return kept, aside
+    return trained_idxs, aside
 
 
-def certify(
+def certify_early_stops(
     whole: UnseenRows, folds: Sequence[UnseenRows], budgets: Sequence[int], seed: int
 ) -> Generator[float, None, Certification]:
     """Simulate the model's sessions on rows set aside; count errors of early stops.
@@ -93,26 +93,26 @@ def certify(
     policies = [ensemble.policy_at(limit) for limit in limits]
     played = [list_traces(guide, limits, policies, seed) for guide in (whole, *guides)]
     # The last budget is unlimited; the one before pays everything.
-    dearest = purchase_budgets(ensemble, most)[-2] or 0
+    dearest = list_purchase_budgets(ensemble, most)[-2] or 0
     levels = []
     for policy, limit in zip(policies, limits, strict=True):
         traces, *others = [next(guide_traces) for guide_traces in played]
         total = dearest if limit is None else min(limit, dearest)
         # Strata of equal width in spend; -(-a // b) rounds up.
         bounds = tuple(-(-part * total // N_STRATA) for part in range(1, N_STRATA))
-        level = make_level(limit, policy, bounds, traces, whole.rows)
-        levels.append(add_guide(level, others))
+        level = count_level_stops(limit, policy, bounds, traces, whole.rows)
+        levels.append(add_guide_counts(level, others))
         yield len(levels) / len(limits)
     n_guide = sum(guide.rows.n_samples for guide in guides)
     return Certification(n_rows, n_guide, EARLY_RULES, CHANCES, tuple(levels))
 
 
-def add_guide(level: Level, guides: Sequence[Traces]) -> Level:
+def add_guide_counts(level: Level, guides: Sequence[Traces]) -> Level:
     """Return a level with counts of the same rules on the guide, rows of the folds."""
     counts = np.zeros((len(EARLY_RULES), 2 * N_STRATA), np.int64)
     spends = np.zeros(len(EARLY_RULES), np.int64)
     for traces in guides:
-        stops = find_stops(traces, EARLY_RULES, level.bounds)
+        stops = locate_stops(traces, EARLY_RULES, level.bounds)
         counts += stops.count()
         spends += stops.spends.sum(axis=1)
     # Without folds there are no sessions, and all counts stay 0.
@@ -127,7 +127,7 @@ def add_guide(level: Level, guides: Sequence[Traces]) -> Level:
 def thin_guide(rows: Dataset, n_folds: int) -> Dataset:
     """Return some rows of a fold, evenly spaced."""
     most = max(1, MAX_GUIDE_ROWS // n_folds)
-    return rows.take(spread_evenly(rows.n_samples, most))
+    return rows.take(evenly_spaced(rows.n_samples, most))
 
 
 def list_level_budgets(ensemble: Ensemble, most: int) -> list[int | None]:
@@ -136,14 +136,14 @@ def list_level_budgets(ensemble: Ensemble, most: int) -> list[int | None]:
     Each is the least budget of those with the same beginning.
     """
     last, budgets = None, []
-    for budget in purchase_budgets(ensemble, 1 << 20):
+    for budget in list_purchase_budgets(ensemble, 1 << 20):
         state = machine.start(ensemble, budget, stop=StopRule(certain=False))
         policy, position = POLICIES[state.policy], Position.of(ensemble, state)
-        plan = policy.plan_length(position), policy.could_ask(position)
+        plan = policy.plan_length(position), policy.list_askable(position)
         if budget is None or (budget > 0 and (state.policy, plan) != last):
             budgets.append(budget)
         last = state.policy, plan
-    return [budgets[pick] for pick in spread_evenly(len(budgets), most)]
+    return [budgets[pick] for pick in evenly_spaced(len(budgets), most)]
 
 
 def list_traces(
@@ -159,7 +159,7 @@ def list_traces(
         yield from POLICIES[policy].trace(unseen.ensemble, simulated)
 
 
-def make_level(
+def count_level_stops(
     budget: int | None,
     policy: str,
     bounds: tuple[int, ...],
@@ -167,7 +167,7 @@ def make_level(
     rows: Dataset,
 ) -> Level:
     """Count early stops on rows set aside under one budget; without a guide yet."""
-    stops = find_stops(traces, EARLY_RULES, bounds)
+    stops = locate_stops(traces, EARLY_RULES, bounds)
     true = traces.chances[np.arange(rows.n_samples), rows.targets]
     n_covered = (true[:, None] >= np.array(CHANCES)).sum(axis=0)
     return Level(

@@ -11,10 +11,10 @@ from askless.core.arrays import FloatArray
 from askless.core.codes.binning import bin_values
 from askless.core.codes.folds import split_rows
 from askless.core.errors import Refusal, RefusedError
-from askless.core.model.votes import hypothesis_votes, raw_votes
+from askless.core.model.votes import hypothesis_votes, raw_classes
 from askless.core.simulation.curves import evaluate
 from askless.core.table.dataset import Dataset
-from askless.core.training.algorithms import ALGORITHMS, make_ensemble, name_rule
+from askless.core.training.algorithms import ALGORITHMS, make_ensemble, rule_name
 from askless.core.training.boosting import boost, initial_weights
 from askless.core.training.params import BoostParams
 from askless.core.training.rounds import Round
@@ -36,7 +36,7 @@ N_BUDGETS = 12
 def list_algorithms_with(name: AutoName) -> tuple[str, ...]:
     """Return the algorithms whose rule has this parameter."""
     rules = {key for key, rule in RULES.items() if name in rule.parameters}
-    return tuple(algorithm for algorithm in ALGORITHMS if name_rule(algorithm) in rules)
+    return tuple(algorithm for algorithm in ALGORITHMS if rule_name(algorithm) in rules)
 
 
 USERS = {name: list_algorithms_with(name) for name in AUTO_NAMES}
@@ -49,7 +49,7 @@ class TunedParams(NamedTuple):
     tried: tuple[tuple[BoostParams, float], ...] = ()
 
 
-def tune(
+def choose_parameters(
     dataset: Dataset, params: BoostParams, auto: frozenset[AutoName]
 ) -> Generator[float, None, TunedParams]:
     """Choose parameters of boosting; the generator returns them.
@@ -71,12 +71,12 @@ def tune(
     names = [name for name in auto if params.algorithm in USERS[name]]
     if not names:
         return TunedParams(params)
-    choices, rule = list_choices(params, names), name_rule(params.algorithm)
+    choices, rule = list_parameter_settings(params, names), rule_name(params.algorithm)
     training, held_out = hold_out(dataset, params, names)
     # All choices share the codes and the first weights.
     shards = [(bin_values(training), initial_weights(training, params.label_weights))]
     budgets: Sequence[int | None] = (None,)
-    tried = []
+    results = []
     for position, choice in enumerate(choices):
         rounds: list[Round] = []
         ruled = replace(choice, algorithm=rule)
@@ -92,10 +92,10 @@ def tune(
             total = rounds[-1].spent
             budgets = [total * part // N_BUDGETS for part in range(1, N_BUDGETS + 1)]
         errors = evaluate(ensemble, held_out, budgets, "ordered").errors
-        tried.append((choice, float(np.mean(errors))))
-    least = min(error for _, error in tried)
-    best = next(choice for choice, error in tried if error <= least + 1e-12)
-    return TunedParams(best, tuple(tried))
+        results.append((choice, float(np.mean(errors))))
+    least = min(error for _, error in results)
+    best = next(choice for choice, error in results if error <= least + 1e-12)
+    return TunedParams(best, tuple(results))
 
 
 def hold_out(
@@ -118,7 +118,9 @@ def hold_out(
     return parts[0], parts[1]
 
 
-def list_choices(params: BoostParams, names: Sequence[AutoName]) -> list[BoostParams]:
+def list_parameter_settings(
+    params: BoostParams, names: Sequence[AutoName]
+) -> list[BoostParams]:
     """Return every combination of `TAUS` and `SWITCHES` to try, the default first."""
     taus = TAUS if "tau" in names else (params.tau,)
     switches = SWITCHES if "switch" in names else (params.switch,)
@@ -138,7 +140,7 @@ def choose_rounds(training: Dataset, held_out: Dataset, rounds: Sequence[Round])
         votes += added.alpha * cast
         # The tolerance of a tie depends on the alphas so far.
         ensemble = replace(ensemble, alphas=(*ensemble.alphas, added.alpha))
-        is_wrong = raw_votes(ensemble, votes) != held_out.targets
+        is_wrong = raw_classes(ensemble, votes) != held_out.targets
         errors.append(float(held_out.weights @ is_wrong))
     if not errors:
         return 1

@@ -8,9 +8,9 @@ import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.model.ensemble import BudgetRange, Ensemble
-from askless.core.session.probability import decide
+from askless.core.session.probability import decide_label
 from askless.core.simulation.figures import LEAST_CHANCE
-from askless.core.simulation.simulate import class_probabilities, walk
+from askless.core.simulation.simulate import class_probabilities, simulate
 from askless.core.table.dataset import Dataset
 
 # Number of budget ranges, each with the same number of budgets.
@@ -96,7 +96,7 @@ class Comparison:
     own_questions: OwnQuestions | None = None
 
 
-def compare(
+def compare_two_policies(
     pairs: Sequence[tuple[Ensemble, Dataset]],
     policies: tuple[str, str],
     budgets: Sequence[int | None],
@@ -104,11 +104,10 @@ def compare(
 ) -> Generator[None, None, Comparison]:
     """Compare a policy with a thriftier one on rows that their ensembles never saw.
 
-    The first policy is kept wherever the second doesn't save enough (`compute_saving`),
-    and in the last range if the second errs more without a limit: who names no limit
-    saves nothing at the price of errors.
-    The policy changes at most once as budgets grow. Yields after each ensemble and
-    policy.
+    The first policy is kept wherever the second doesn't save enough
+    (`compute_mean_saving`), and in the last range if the second errs more without a
+    limit: who names no limit saves nothing at the price of errors. The policy changes
+    at most once as budgets grow. Yields after each ensemble and policy.
     """
     parts: dict[str, list[PlayedRows]] = {policy: [] for policy in policies}
     for ensemble, rows in pairs:
@@ -119,17 +118,17 @@ def compare(
         map(np.concatenate, zip(*parts[policy], strict=True)) for policy in policies
     )
     played = PlayedRows(*map(np.array, zip(*joined, strict=True)))
-    weights = weigh_parts(pairs)
+    weights = join_weights(pairs)
     row_groups = number_groups([rows for _, rows in pairs])
     ranges = np.array_split(np.arange(len(budgets)), min(N_RANGES, len(budgets)))
     # Mean savings times the number of budgets, so that ranges can be added up.
     savings = [
-        idxs.size * compute_saving(played.lean(idxs), weights, row_groups)
+        idxs.size * compute_mean_saving(played.lean(idxs), weights, row_groups)
         for idxs in ranges
     ]
     if budgets[-1] is None and played.count_more_errors(weights) > 0.0:
         savings[-1] = 0.0
-    is_thrifty = choose_switch(savings)
+    is_thrifty = choose_thrifty_ranges(savings)
 
     def average(figures: FloatArray) -> tuple[tuple[str, tuple[float, ...]], ...]:
         means = zip(policies, (weights @ figures).tolist(), strict=True)
@@ -148,7 +147,7 @@ def compare(
     )
 
 
-def weigh_parts(pairs: Sequence[tuple[Ensemble, Dataset]]) -> FloatArray:
+def join_weights(pairs: Sequence[tuple[Ensemble, Dataset]]) -> FloatArray:
     """Return weights of the rows of all parts, which sum to 1; (n_rows,).
 
     Each fold's weights sum to 1; together it counts by its share of the rows.
@@ -167,9 +166,9 @@ def simulate_policy(
     seed: int,
 ) -> PlayedRows:
     """Simulate a policy on rows; return costs and spends, (n_rows, n_budgets)."""
-    walks = walk(ensemble, rows.values, budgets, policy, seed)
+    walks = simulate(ensemble, rows.values, budgets, policy, seed)
     chances = class_probabilities(ensemble, walks)
-    labels = decide(ensemble, chances)
+    labels = decide_label(ensemble, chances)
     own = np.take_along_axis(chances, rows.targets[:, None, None], axis=2)[..., 0]
     return PlayedRows(
         compute_error_costs(ensemble, rows.targets, labels),
@@ -200,7 +199,7 @@ def number_groups(parts: Sequence[Dataset]) -> IntArray:
     return np.unique(np.concatenate(pairs), axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def compute_saving(
+def compute_mean_saving(
     played: PlayedRows, weights: FloatArray, row_groups: IntArray
 ) -> float:
     """Return the mean spend per case that the second policy saves, 0 if not enough.
@@ -226,14 +225,14 @@ def average_differences(
 ) -> tuple[float, float]:
     """Return the mean of paired differences and its standard error.
 
-    All are (n_rows,); `weights` sum to 1. A row group counts as one case.
+    All arguments are (n_rows,); `weights` sum to 1. A row group counts as one case.
     """
     mean = float(gaps @ weights)
     sums = np.bincount(row_groups, weights * (gaps - mean))
     return mean, float(np.sqrt((sums**2).sum()))
 
 
-def choose_switch(savings: Sequence[float]) -> tuple[bool, ...]:
+def choose_thrifty_ranges(savings: Sequence[float]) -> tuple[bool, ...]:
     """Return for each range of budgets whether the thrifty policy asks.
 
     It asks only where it saves, and either in the first ranges or in the last ones, so

@@ -12,10 +12,10 @@ from askless.core.pipeline.comparison import (
     Comparison,
     OwnQuestions,
     average_differences,
+    join_weights,
     merge_ranges,
     number_groups,
     simulate_policy,
-    weigh_parts,
 )
 from askless.core.table.dataset import Dataset
 
@@ -33,13 +33,10 @@ ERROR_SLACK = 5e-4
 LEAST_ERROR = 1e-12
 
 
-def judge_own_questions(
+def evaluate_own_questions(
     pairs: Sequence[tuple[Ensemble, Dataset]], budgets: Sequence[int | None], seed: int
 ) -> OwnQuestions | None:
-    """Compare own questions with lists on rows that the ensembles never saw.
-
-    None where some ensemble has no tables to ask by.
-    """
+    """Compare own questions with lists on unseen rows; None without tables."""
     if any(pair.panels is None or pair.panels.worth is None for pair, _ in pairs):
         return None
     played = [
@@ -50,12 +47,12 @@ def judge_own_questions(
         [np.concatenate([getattr(part, name) for part in parts]) for parts in played]
         for name in ("log_losses", "costs")
     )
-    weights, groups = weigh_parts(pairs), number_groups([rows for _, rows in pairs])
+    weights, groups = (join_weights(pairs), number_groups([rows for _, rows in pairs]))
     saved: FloatArray = losses[0] - losses[1]
     spared: FloatArray = costs[0] - costs[1]
-    leads = np.array([find_lead(column, weights, groups) for column in saved.T])
+    leads = np.array([standardised_gain(column, weights, groups) for column in saved.T])
     gains = weights @ spared
-    in_force = choose_runs(leads, gains)
+    in_force = choose_budgets_in_force(leads, gains)
     some = in_force if in_force.any() else np.array([budget != 0 for budget in budgets])
     chosen = spared[:, some].mean(axis=1) if some.any() else np.zeros(len(spared))
     mean, error = average_differences(chosen, weights, groups)
@@ -69,13 +66,15 @@ def judge_own_questions(
     )
 
 
-def find_lead(gains: FloatArray, weights: FloatArray, groups: IntArray) -> float:
+def standardised_gain(
+    gains: FloatArray, weights: FloatArray, groups: IntArray
+) -> float:
     """Return the mean gain of rows in units of its standard error."""
     mean, error = average_differences(gains, weights, groups)
     return mean / max(error, LEAST_ERROR)
 
 
-def choose_runs(leads: FloatArray, gains: FloatArray) -> BoolArray:
+def choose_budgets_in_force(leads: FloatArray, gains: FloatArray) -> BoolArray:
     """Return under which budgets own questions are in force; (n_budgets,).
 
     They are runs of neighbouring budgets, each with a lead above `LEAST_LEAD` and no
@@ -92,12 +91,12 @@ def choose_runs(leads: FloatArray, gains: FloatArray) -> BoolArray:
     return chosen
 
 
-def put_in_force(comparison: Comparison, own: OwnQuestions) -> Comparison:
+def add_own_questions(comparison: Comparison, own: OwnQuestions) -> Comparison:
     """Return the comparison with own questions in the ranges where they pay.
 
     A run begins at its least budget and ends before the next one of the curve.
     """
-    runs = list_runs(own)
+    runs = list_runs_in_force(own)
     ends = {policy_range.up_to for policy_range in comparison.ranges}
     for least, up_to in runs:
         ends |= {least - 1, up_to}
@@ -107,15 +106,15 @@ def put_in_force(comparison: Comparison, own: OwnQuestions) -> Comparison:
         BudgetRange(
             end,
             OWN
-            if any(is_within(end, run) for run in runs)
-            else find_policy(comparison.ranges, end),
+            if any(is_budget_within(end, run) for run in runs)
+            else policy_under_budget(comparison.ranges, end),
         )
         for end in (*finite, None)
     )
     return replace(comparison, ranges=ranges, own_questions=own)
 
 
-def list_runs(own: OwnQuestions) -> list[tuple[int, int | None]]:
+def list_runs_in_force(own: OwnQuestions) -> list[tuple[int, int | None]]:
     """Return the least and the greatest budget of each run; None: no upper end."""
     runs: list[tuple[int, int | None]] = []
     for place, is_on in enumerate(own.in_force):
@@ -135,7 +134,7 @@ def list_runs(own: OwnQuestions) -> list[tuple[int, int | None]]:
     return runs
 
 
-def is_within(budget: int | None, run: tuple[int, int | None]) -> bool:
+def is_budget_within(budget: int | None, run: tuple[int, int | None]) -> bool:
     """Return whether a budget lies in a run; None: unlimited."""
     least, up_to = run
     if budget is None:
@@ -143,7 +142,7 @@ def is_within(budget: int | None, run: tuple[int, int | None]) -> bool:
     return least <= budget and (up_to is None or budget <= up_to)
 
 
-def find_policy(ranges: Sequence[BudgetRange], budget: int | None) -> str:
+def policy_under_budget(ranges: Sequence[BudgetRange], budget: int | None) -> str:
     """Return the policy of a budget by ranges, the last of which has no end."""
     for span in ranges:
         if span.up_to is None or (budget is not None and budget <= span.up_to):
@@ -154,7 +153,7 @@ def find_policy(ranges: Sequence[BudgetRange], budget: int | None) -> str:
 def limit_asking(ensemble: Ensemble) -> Ensemble:
     """Return the ensemble; out of force own questions read what panels read alone.
 
-    So a model needs no feature that no session asks by default.
+    A model then needs no feature that no session asks by default.
     """
     ladder = ensemble.panels
     is_on = any(policy_range.policy == OWN for policy_range in ensemble.ranges)

@@ -7,17 +7,17 @@ from typing import NamedTuple
 from askless.core.codes.binned_table import BinnedTable
 from askless.core.model.ensemble import Ensemble
 from askless.core.panels.ladders import fit_ladder
-from askless.core.pipeline.choosing import tune
+from askless.core.pipeline.choosing import choose_parameters
 from askless.core.pipeline.progress import Part, Progress
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.pipeline.validation import preview_curve
-from askless.core.selection.search import Selection, select
+from askless.core.selection.search import Selection, select_subset
 from askless.core.table.dataset import Dataset
 from askless.core.table.targets import ErrorCosts
 from askless.core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
 from askless.core.training.params import BoostParams
 from askless.core.training.rounds import Round
-from askless.core.work import pass_on
+from askless.core.work import convert_steps
 
 # Share of each part that selection takes; an estimate, for progress bars only.
 SELECTION_SHARE = 0.5
@@ -72,16 +72,13 @@ RunningParts = Generator[Progress, None, list[FinishedPart]]
 RunParts = Callable[[Iterable[PartJob]], RunningParts]
 
 
-def run_job(job: PartJob) -> RunningPart:
-    """Train a part: rounds, and panels where the algorithm has them.
-
-    Yields its progress; the last one of a fold has its curve.
-    """
+def run_part_job(job: PartJob) -> RunningPart:
+    """Train a part; yield its progress, at the end with a fold's curve."""
     spec, table = job.spec, job.table
     trained = yield from train_part(table, spec, job.done, job.part)
     ensemble = make_ensemble(table, spec.boost, trained.rounds, job.error_costs)
     if ALGORITHMS[spec.boost.algorithm].has_panels:
-        ensemble = yield from pass_on(
+        ensemble = yield from convert_steps(
             add_panels(ensemble, trained.table.dataset, spec), job.part.after_rounds
         )
     if job.unseen is not None:
@@ -95,7 +92,7 @@ def run_one_by_one(jobs: Iterable[PartJob]) -> RunningParts:
     """Run jobs in this process, one after the other."""
     finished: list[FinishedPart] = []
     for job in jobs:
-        finished += [(yield from run_job(job))]
+        finished += [(yield from run_part_job(job))]
     return finished
 
 
@@ -138,8 +135,8 @@ def train_part(
     selected = None
     before = 0.0
     if selection is not None:
-        choosing, before = select(table.dataset, selection), SELECTION_SHARE
-        selected = yield from pass_on(
+        choosing, before = select_subset(table.dataset, selection), SELECTION_SHARE
+        selected = yield from convert_steps(
             choosing, lambda step: part.progress(SELECTION_SHARE * step.share)
         )
         if not selected.feature_idxs:
@@ -148,8 +145,8 @@ def train_part(
     tried: tuple[tuple[BoostParams, float], ...] = ()
     if spec.auto:
         start, room = before, TUNING_SHARE * (1.0 - before)
-        params, tried = yield from pass_on(
-            tune(table.dataset, params, spec.auto),
+        params, tried = yield from convert_steps(
+            choose_parameters(table.dataset, params, spec.auto),
             lambda share: part.progress(start + room * share),
         )
         before += room

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from askless.core.arrays import spread_evenly
+from askless.core.arrays import evenly_spaced
 from askless.core.model.ensemble import Ensemble
 from askless.core.pipeline.validation import Validation
 from askless.core.simulation.purchases import measure_purchases
@@ -36,7 +36,7 @@ def add_model_spends(
     ends earlier there. It ends by coarse thresholds, and few questions are left then:
     on breast cancer and a generated table spends on other rows were 2 % away at most.
     """
-    rows = pick_played(seen)
+    rows = select_rows_to_play(seen)
     budgets = validation.curve.budgets
     bought = measure_purchases(whole, rows, budgets, seed=seed)
     means = [float(np.arange(len(shares)) @ shares) for *_, shares in bought]
@@ -53,6 +53,6 @@ def add_model_spends(
     return validation._replace(curve=curve, spends=spends, purchases=tuple(bought))
 
 
-def pick_played(seen: Dataset) -> Dataset:
+def select_rows_to_play(seen: Dataset) -> Dataset:
     """Return at most `MAX_PLAYED` rows, evenly spaced."""
-    return seen.take(spread_evenly(seen.n_samples, MAX_PLAYED))
+    return seen.take(evenly_spaced(seen.n_samples, MAX_PLAYED))

@@ -10,18 +10,18 @@ from askless.core.codes.binned_table import (
     SAMPLE_ROWS,
     BinnedTable,
     TableCoder,
-    as_small,
     code_table,
+    to_smallest_dtype,
 )
 from askless.core.errors import RefusedError
 from askless.core.pipeline.certificates import set_aside
-from askless.core.pipeline.check import note_missing, refuse_misfits
+from askless.core.pipeline.check import list_misfits, note_missing
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.table.check import (
     CheckedTable,
     choose_columns,
-    find_ignored,
-    marking,
+    list_ignored_columns,
+    mark_then_collect,
     read_features,
 )
 from askless.core.table.columns import Columns
@@ -30,7 +30,7 @@ from askless.core.table.labels import (
     GatheredLabels,
     gather_labels,
     refuse_one_class,
-    usable_rows,
+    select_usable_rows,
 )
 from askless.core.table.silent import FindSilent
 from askless.core.table.targets import ErrorCosts
@@ -53,22 +53,19 @@ class PreparedTable:
     row_idxs: IntArray | None = None
 
 
-def count_kept(spec: TrainingSpec) -> int | None:
+def count_coded_rows(spec: TrainingSpec) -> int | None:
     """Return the number of rows whose values an algorithm keeps; None: all."""
     is_coded = not ALGORITHMS[spec.boost.algorithm].needs_values
     return SAMPLE_ROWS if is_coded else None
 
 
 def prepare_table(checked: CheckedTable, spec: TrainingSpec) -> PreparedTable:
-    """Set rows aside and code the others, of a table in memory.
-
-    Raises what `set_aside` raises.
-    """
+    """Set rows aside, as `set_aside` does, and code the others of a table."""
     dataset, aside = checked.dataset, None
     if spec.certify_share is not None:
-        kept, others = set_aside(dataset, spec.certify_share, spec.seed)
-        dataset, aside = dataset.take(kept), dataset.take(others)
-    table = code_table(dataset, count_kept(spec))
+        trained_idxs, others = set_aside(dataset, spec.certify_share, spec.seed)
+        dataset, aside = dataset.take(trained_idxs), dataset.take(others)
+    table = code_table(dataset, count_coded_rows(spec))
     return PreparedTable(
         table, aside, checked.error_costs, checked.warnings, checked.ignored
     )
@@ -93,9 +90,7 @@ def prepare_columns(
     chosen, refusals = choose_columns(columns, spec.table, n_rows)
     labels, columns = gather_labels(columns, spec.table, n_rows)
     refusals += labels.refusals
-    refusals += refuse_misfits(
-        spec, labels, len(chosen), memory, keeps_codes=keeps_codes
-    )
+    refusals += list_misfits(spec, labels, len(chosen), memory, keeps_codes=keeps_codes)
     collector = None
     if not refusals:
         collector = ColumnCollector(labels, spec, len(chosen), keeps_codes=keeps_codes)
@@ -105,12 +100,12 @@ def prepare_columns(
     # Columns of a refused table are read on, so that every refusal is found.
     add = (lambda *_: None) if collector is None else collector.add
     features, warnings, wrong = read_features(
-        columns, spec.table, chosen, marking(silent, add), kept
+        columns, spec.table, chosen, mark_then_collect(silent, add), kept
     )
     refusals += wrong
     if collector is None or refusals:
         raise RefusedError(refusals)
-    ignored, column_notes = find_ignored(columns, spec.table, features)
+    ignored, column_notes = list_ignored_columns(columns, spec.table, features)
     catalogue = Catalogue(tuple(features), spec.table.groups, spec.table.cost_unit)
     table, aside = collector.finish(catalogue)
     # The sample has no rows that are set aside.
@@ -135,7 +130,7 @@ class ColumnCollector:
         *,
         keeps_codes: bool,
     ) -> None:
-        used, self.warnings = usable_rows(labels)
+        used, self.warnings = select_usable_rows(labels)
         nothing = np.empty((labels.targets.size, 0))
         rows = labels.with_values(Catalogue(()), nothing)
         rows = rows if used is None else rows.take(used)
@@ -152,9 +147,9 @@ class ColumnCollector:
         if np.ptp(weights) == 0:
             # Equal weights take no memory.
             weights = np.broadcast_to(weights[0], weights.shape)
-        rows = replace(rows, targets=as_small(rows.targets), weights=weights)
+        rows = replace(rows, targets=to_smallest_dtype(rows.targets), weights=weights)
         self._coder = TableCoder(
-            rows, n_features, count_kept(spec), keeps_codes=keeps_codes
+            rows, n_features, count_coded_rows(spec), keeps_codes=keeps_codes
         )
 
     @property

@@ -26,15 +26,15 @@ class TrainingSpec:
     """The specification of a training.
 
     `auto` are parameters to be chosen on held-out rows
-    (`askless.core.pipeline.choosing.tune`). `seed` decides the folds. There are fewer
-    of them where classes, or the row groups that stay together, have fewer members
-    (`make_folds`); 0: no validation, hence neither curve nor calibration. `deal` is how
-    rows come to folds (`deal_folds`). The curve has the `curve_budgets`, in
-    micro-units, besides those at which the model buys more, and panels have a set for
-    each of them. `selection` None: every feature may be read. `certify_share` None: no
-    row is set aside, hence no certificate and no label set. These are for
-    `certify_budgets` in micro-units; if empty, for budgets at which the model buys
-    more. `note` is a text for readers of the model.
+    (`askless.core.pipeline.choosing.choose_parameters`). `seed` decides the folds.
+    There are fewer of them where classes, or the row groups that stay together, have
+    fewer members (`deal_stratified_folds`); 0: no validation, hence neither curve nor
+    calibration. `deal` is how rows come to folds (`deal_folds`). The curve has the
+    `curve_budgets`, in micro-units, besides those at which the model buys more, and
+    panels have a set for each of them. `selection` None: every feature may be read.
+    `certify_share` None: no row is set aside, hence no certificate and no label set.
+    These are for `certify_budgets` in micro-units; if empty, for budgets at which the
+    model buys more. `note` is a text for readers of the model.
     """
 
     table: TableSpec

@@ -17,11 +17,14 @@ from askless.core.codes.folds import deal_folds
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model, bind_errors
-from askless.core.model.values import add_ranges, add_values
+from askless.core.model.values import add_distinct_values, add_value_ranges
 from askless.core.panels.effort import EFFORTS
 from askless.core.pipeline.card import make_card, report_choices, report_validation
-from askless.core.pipeline.certificates import UnseenRows, certify
-from askless.core.pipeline.online.learning_state import make_learning, own_calibrations
+from askless.core.pipeline.certificates import UnseenRows, certify_early_stops
+from askless.core.pipeline.online.learning_state import (
+    make_learning,
+    plain_calibrations,
+)
 from askless.core.pipeline.own_questions import limit_asking
 from askless.core.pipeline.parts import (
     ROUNDS_SHARE,
@@ -30,13 +33,13 @@ from askless.core.pipeline.parts import (
     RunParts,
     run_one_by_one,
 )
-from askless.core.pipeline.playing import add_model_spends, pick_played
+from askless.core.pipeline.playing import add_model_spends, select_rows_to_play
 from askless.core.pipeline.preparing import PreparedTable, prepare_table
 from askless.core.pipeline.progress import VALIDATION_SHARE, Part, Progress, Training
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.pipeline.validation import Validation, validate
 from askless.core.selection.card import describe_selection
-from askless.core.session.policies import POLICIES, served_by
+from askless.core.session.policies import POLICIES, list_serving_policies
 from askless.core.session.state import Aim
 from askless.core.simulation.curves import evaluate
 from askless.core.table.check import CheckedTable
@@ -45,7 +48,7 @@ from askless.core.training.algorithms import ALGORITHMS
 from askless.core.training.baselines import out_of_bag_error
 from askless.core.training.params import BoostParams
 from askless.core.training.rounds import Round
-from askless.core.work import pass_on
+from askless.core.work import convert_steps
 
 # Mean budgets, as shares of the spend of least error.
 SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
@@ -59,7 +62,7 @@ def report_mean_budgets(
     Errors come from the folds, whose ensembles never saw the rows that judge them.
     Spends come from simulated sessions of the model itself, on rows of its training.
     """
-    policy, most = find_greatest_spend(whole)
+    policy, most = greatest_mean_spend(whole)
     budgets = sorted({round(share * most) for share in SHARES} - {0})
     if not folds or not budgets:
         return {}
@@ -71,7 +74,7 @@ def report_mean_budgets(
     ]
     sizes = np.array([fold.rows.n_samples for fold in folds], np.float64)
     shares = sizes / sizes.sum()
-    rows = pick_played(seen)
+    rows = select_rows_to_play(seen)
     spends = evaluate(whole, rows, limits, policy, seed, aims=aims).mean_spends
     errors = shares @ [curve.errors_calibrated for curve in curves]
     points = [
@@ -85,12 +88,12 @@ def report_mean_budgets(
     return {"mean_budgets": points}
 
 
-def find_greatest_spend(whole: Ensemble) -> tuple[str, float]:
+def greatest_mean_spend(whole: Ensemble) -> tuple[str, float]:
     """Return the policy that serves mean budgets, and its mean spend at least error.
 
     The spend is in micro-units. Without such a policy: the model's own policy and 0.
     """
-    for name in served_by(whole):
+    for name in list_serving_policies(whole):
         outlook = POLICIES[name].look_ahead(whole, None)
         if outlook is not None:
             return name, outlook.spend
@@ -160,7 +163,7 @@ def train(
     folds = [UnseenRows(*pair) for pair in zip(held_out, unseen, strict=True)]
     rows = ModelRows(sample, aside)
     whole, validation = yield from validate_whole(whole, folds, rows, spec, parts[-1])
-    whole = add_values(add_ranges(whole, table.ranges), sample.values)
+    whole = add_distinct_values(add_value_ranges(whole, table.ranges), sample.values)
     card = make_card(table, whole, n_folds, seed)
     card |= report_training(table.dataset, spec, finished[-1], whole)
     if validation is not None:
@@ -169,10 +172,10 @@ def train(
     curve = None if validation is None else validation.curve
     params, model = finished[-1].params, Model(spec.name, whole, spec.table.target)
     model = bind_errors(replace(model, params=asdict(params), curve=curve, card=card))
-    return add_learning(model, checked, spec, finished[-1])
+    return add_learning_state(model, checked, spec, finished[-1])
 
 
-def add_learning(
+def add_learning_state(
     model: Model, prepared: PreparedTable, spec: TrainingSpec, trained: FinishedPart
 ) -> Model:
     """Return a model with what it needs to go on learning, if its algorithm can.
@@ -186,7 +189,7 @@ def add_learning(
         table = table.keep(trained.selection.feature_idxs)
     ensemble = model.ensemble
     if model.curve is None:
-        own = own_calibrations(ensemble.n_outputs)
+        own = plain_calibrations(ensemble.n_outputs)
         ensemble = replace(ensemble, calibrations=own)
     groups = () if spec.table.group_by is None else (spec.table.group_by,)
     columns = spec.table.weight, (*groups, *prepared.ignored)
@@ -232,7 +235,7 @@ def validate_whole(
             [fold.rows for fold in folds],
         )
         room = 1.0 if aside is None else 0.5
-        validation = yield from pass_on(
+        validation = yield from convert_steps(
             validate(whole, held_out, unseen, spec.seed, spec.curve_budgets),
             lambda share: part.after_validation(room * share),
         )
@@ -242,8 +245,10 @@ def validate_whole(
             whole = limit_asking(whole)
         validation = add_model_spends(whole, rows.seen, validation, spec.seed)
     if aside is not None:
-        certification = yield from pass_on(
-            certify(UnseenRows(whole, aside), folds, spec.certify_budgets, spec.seed),
+        certification = yield from convert_steps(
+            certify_early_stops(
+                UnseenRows(whole, aside), folds, spec.certify_budgets, spec.seed
+            ),
             lambda share: part.after_validation(before + (1.0 - before) * share),
         )
         whole = replace(whole, certification=certification)

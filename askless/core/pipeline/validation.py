@@ -8,29 +8,32 @@ import numpy as np
 
 from askless.core.arrays import FloatArray
 from askless.core.catalogue.prices import total_cost
-from askless.core.codes.folds import make_folds
+from askless.core.codes.folds import deal_strata
 from askless.core.model.ensemble import Calibration, Ensemble, Knee
 from askless.core.model.figures import Estimate, Figures
 from askless.core.model.model import Curve
 from askless.core.model.votes import TIE
 from askless.core.pipeline.budgets import (
-    find_knees,
-    lay_out_losses,
+    compute_held_out_losses,
+    compute_knees,
+    list_purchase_budgets,
+    list_usual_budgets,
     measure_optimism,
-    purchase_budgets,
-    usual_budgets,
 )
 from askless.core.pipeline.calibration import HeldOutVotes, calibrate, join_votes
-from askless.core.pipeline.comparison import Comparison, compare
-from askless.core.pipeline.own_questions import judge_own_questions, put_in_force
+from askless.core.pipeline.comparison import Comparison, compare_two_policies
+from askless.core.pipeline.own_questions import (
+    add_own_questions,
+    evaluate_own_questions,
+)
 from askless.core.session.policies import POLICIES
 from askless.core.simulation.curves import evaluate, make_curve, simulate_rows
 from askless.core.simulation.figures import ScoredRows, compute_figures
 from askless.core.simulation.purchases import Purchases
-from askless.core.simulation.simulate import walk
+from askless.core.simulation.simulate import simulate
 from askless.core.table.dataset import Dataset
 from askless.core.training.algorithms import ALGORITHMS
-from askless.core.work import approach, pass_on
+from askless.core.work import approach_share, convert_steps
 
 # Most budgets at which policies are compared.
 MAX_COMPARED = 24
@@ -94,8 +97,8 @@ def validate(
     if len(pairs) == 1:
         # A calibration is judged on other rows than it is fitted to.
         pairs = [(held_out[0], half) for half in halve_rows(rows[0], seed)]
-    shares = approach(0.0, CALIBRATED)
-    by_fold, calibrations = yield from pass_on(
+    shares = approach_share(0.0, CALIBRATED)
+    by_fold, calibrations = yield from convert_steps(
         calibrate_policies(whole, pairs, seed), lambda _: next(shares)
     )
     calibrated = [
@@ -112,7 +115,7 @@ def validate(
         ]
     curve, knees = yield from compute_held_out_curve(whole, calibrated, seed, named)
     validation = Validation(curve, calibrations, comparison, knees=knees)
-    if comparison is not None and is_mixed(comparison, whole):
+    if comparison is not None and uses_other_policy(comparison, whole):
         curves = [
             evaluate(fold_ensemble, part, curve.budgets, seed=seed)
             for fold_ensemble, part in before
@@ -132,16 +135,16 @@ def compare_policies(
         (fold_ensemble, thin_for_calibration(part, fold_ensemble.n_outputs))
         for fold_ensemble, part in pairs
     ]
-    shares = approach(CALIBRATED, COMPARED)
-    budgets = purchase_budgets(whole, MAX_COMPARED)
-    comparison = yield from pass_on(
-        compare(thinned, candidates, budgets, seed), lambda _: next(shares)
+    shares = approach_share(CALIBRATED, COMPARED)
+    budgets = list_purchase_budgets(whole, MAX_COMPARED)
+    comparison = yield from convert_steps(
+        compare_two_policies(thinned, candidates, budgets, seed), lambda _: next(shares)
     )
-    own = judge_own_questions(thinned, budgets, seed)
-    return comparison if own is None else put_in_force(comparison, own)
+    own = evaluate_own_questions(thinned, budgets, seed)
+    return comparison if own is None else add_own_questions(comparison, own)
 
 
-def is_mixed(comparison: Comparison, whole: Ensemble) -> bool:
+def uses_other_policy(comparison: Comparison, whole: Ensemble) -> bool:
     """Return whether another policy than the model's own asks under some budget."""
     return any(
         policy_range.policy != whole.policy for policy_range in comparison.ranges
@@ -160,7 +163,7 @@ def compute_held_out_curve(
     there errors and their costs are those that no row has chosen (`measure_optimism`).
     """
     curves, scored = [], []
-    amounts = {budget for budget in usual_budgets(whole) if budget is not None}
+    amounts = {budget for budget in list_usual_budgets(whole) if budget is not None}
     budgets = (*sorted(amounts.union(named)), None)
     for ensemble, part in pairs:
         ends = simulate_rows(ensemble, part, budgets, seed=seed, has_figures=True)
@@ -171,25 +174,25 @@ def compute_held_out_curve(
     joined = join_scored(scored, curves)
     figures = compute_figures(whole, joined)
     curve = replace(average_curves(curves), predictive=figures)
-    losses = lay_out_losses(pairs[0][0], joined, curve.mean_spends)
-    knees = find_knees(pairs[0][0], losses, budgets)
+    losses = compute_held_out_losses(pairs[0][0], joined, curve.mean_spends)
+    knees = compute_knees(pairs[0][0], losses, budgets)
     fold_idxs = np.repeat(
         np.arange(len(scored)), [part.targets.size for part in scored]
     )
     policies = [pairs[0][0].policy_at(budget) for budget in budgets]
-    return correct_errors(curve, *measure_optimism(losses, fold_idxs, policies)), knees
+    return add_optimism(curve, *measure_optimism(losses, fold_idxs, policies)), knees
 
 
-def correct_errors(curve: Curve, errors: FloatArray, costs: FloatArray) -> Curve:
+def add_optimism(curve: Curve, errors: FloatArray, costs: FloatArray) -> Curve:
     """Return the curve with `measure_optimism`'s errors and costs added."""
     raised = np.clip(np.add(curve.errors_calibrated, errors), 0.0, 1.0)
     figures = curve.predictive
     if figures is not None:
-        figures = tuple(map(raise_cost, figures, costs.tolist()))
+        figures = tuple(map(add_to_mean_cost, figures, costs.tolist()))
     return replace(curve, errors_calibrated=tuple(raised.tolist()), predictive=figures)
 
 
-def raise_cost(figures: Figures, cost: float) -> Figures:
+def add_to_mean_cost(figures: Figures, cost: float) -> Figures:
     """Return figures with a higher mean cost of errors; without costs the same."""
     expected = figures.expected_cost
     if expected is None:
@@ -223,7 +226,7 @@ def calibrate_policies(
     """
     by_fold: list[Calibrations] = [() for _ in pairs]
     calibrations: Calibrations = ()
-    budgets = purchase_budgets(whole, MAX_BUDGETS)
+    budgets = list_purchase_budgets(whole, MAX_BUDGETS)
     for policy in (name for name, policy in POLICIES.items() if policy.is_fitted):
         observed = []
         for ensemble, part in pairs:
@@ -244,7 +247,7 @@ def calibrate_policies(
 def halve_rows(rows: Dataset, seed: int) -> list[Dataset]:
     """Split rows in two, stratified by class; row groups stay whole if possible."""
     every = np.arange(rows.n_samples)
-    parts = make_folds(rows, 2, seed) or [every[::2], every[1::2]]
+    parts = deal_strata(rows, 2, seed) or [every[::2], every[1::2]]
     return [rows.take(part) for part in parts]
 
 
@@ -314,14 +317,14 @@ def collect_votes(
     ties, where the priors decide, and the full votes, marked -1, in which a policy that
     draws may end.
     """
-    strides = spread_rows(rows.n_samples, len(budgets), ensemble.n_outputs)
+    strides = thin_row_budget_pairs(rows.n_samples, len(budgets), ensemble.n_outputs)
     # In rows: a row's budgets, len(budgets) / len(strides) of them, share its weight.
     weights = rows.weights * rows.n_samples / len(budgets) * len(strides)
     parts = []
     for first, stride in enumerate(strides):
         budget_idxs = np.arange(len(budgets))[first :: len(strides)]
         limits = budgets[first :: len(strides)]
-        walks = walk(ensemble, rows.values[stride], limits, policy, seed)
+        walks = simulate(ensemble, rows.values[stride], limits, policy, seed)
         scores = walks.scores
         is_tie = np.abs(scores).max(axis=-1) <= TIE * float(ensemble.alpha_sums[-1])
         is_used = ~is_tie & (walks.marks >= 0)
@@ -338,7 +341,7 @@ def collect_votes(
     return join_votes(parts)
 
 
-def spread_rows(n_rows: int, n_budgets: int, n_outputs: int) -> list[slice]:
+def thin_row_budget_pairs(n_rows: int, n_budgets: int, n_outputs: int) -> list[slice]:
     """Spread rows over budgets, so that there are at most `MAX_VOTES` numbers.
 
     Returns slices of the rows; the i-th of n has every n-th budget from the i-th on.

@@ -57,8 +57,8 @@ class Stumps:
         rising = np.where(self.is_cut, edges, -np.inf)
         falling = np.where(self.is_cut, -edges, -np.inf)
         constant = masses.sum()
-        pluses = best_by_code(rising, falling)[column_idxs, self.codes]
-        minuses = best_by_code(falling, rising)[column_idxs, self.codes]
+        pluses = compute_best_edges(rising, falling)[column_idxs, self.codes]
+        minuses = compute_best_edges(falling, rising)[column_idxs, self.codes]
         plus = pluses.max(axis=1, initial=constant) - own
         minus = minuses.max(axis=1, initial=-constant) + own
         # The largest edge of a stump that would abstain on the row.
@@ -85,7 +85,7 @@ def make_stumps(subset: Subset, groups: Groups) -> Stumps:
     )
 
 
-def best_by_code(below: FloatArray, above: FloatArray) -> FloatArray:
+def compute_best_edges(below: FloatArray, above: FloatArray) -> FloatArray:
     """Return, by column and code, the largest edge of a stump with one vote there.
 
     `below` holds the edges of stumps that vote so if their cut is below the code,
@@ -138,7 +138,7 @@ def boost_subset(subset: Subset, params: SelectionParams) -> Fit:
     counts = groups.counts[:, None]
     D = reference = np.repeat(table.weights[groups.rows, None], table.n_outputs, axis=1)
     if params.method == "ifs2boost":
-        D = weigh_clear(D, signs, groups)
+        D = weigh_clear_descriptions(D, signs, groups)
         if params.criterion == "z_prime":
             reference = D
     vote = make_voter(subset, groups, params)
@@ -172,7 +172,9 @@ def make_voter(subset: Subset, groups: Groups, params: SelectionParams) -> Vote:
     return Neighbours(groups, signs, *neighbours).vote
 
 
-def weigh_clear(D: FloatArray, signs: FloatArray, groups: Groups) -> FloatArray:
+def weigh_clear_descriptions(
+    D: FloatArray, signs: FloatArray, groups: Groups
+) -> FloatArray:
     """Return D' of iFS2Boost: more weight to rows whose description has a clear class.
 
     D, `signs` and D' are (n_groups, n_outputs). D' sums to 1 over rows; it is D itself

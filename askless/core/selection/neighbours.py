@@ -69,37 +69,37 @@ def find_neighbours(subset: Subset, n_neighbours: int) -> tuple[IntArray, IntArr
     return np.nonzero(is_near)[1], np.cumsum(sizes) - sizes
 
 
-def empty_accuracy(table: SelectionTable) -> float:
+def compute_empty_accuracy(table: SelectionTable) -> float:
     """Return the accuracy of no feature at all: the weight of the largest class."""
     return float(np.bincount(table.dataset.targets, table.weights).max())
 
 
-def neighbour_accuracy(subset: Subset, n_neighbours: int) -> float:
+def compute_neighbour_accuracy(subset: Subset, n_neighbours: int) -> float:
     """Return the leave-one-out accuracy of k nearest neighbours on a subset.
 
     It is the measure in Sebban and Nock's (1999) table 1. Neighbours vote with their
     weights in the dataset. Without a feature every row is predicted as the largest
     class.
     """
-    return float(subset.table.weights @ neighbour_credits(subset, n_neighbours))
+    return float(subset.table.weights @ compute_neighbour_credits(subset, n_neighbours))
 
 
-def neighbour_credits(subset: Subset, n_neighbours: int) -> FloatArray:
+def compute_neighbour_credits(subset: Subset, n_neighbours: int) -> FloatArray:
     """Return 1 where neighbours predict a row's class, 1/q if q tie, else 0."""
     table = subset.table
     n_classes = len(table.dataset.classes)
     own = (table.dataset.targets[:, None] == np.arange(n_classes)).astype(np.float64)
     own *= table.weights[:, None]
     if not subset.feature_idxs:
-        return row_credits(table, np.tile(own.sum(axis=0), (len(own), 1)))
+        return compute_row_credits(table, np.tile(own.sum(axis=0), (len(own), 1)))
     neighbours, starts = find_neighbours(subset, n_neighbours)
     by_cell = np.zeros((subset.distances.shape[0], n_classes))
     np.add.at(by_cell, subset.cells, own)
     votes = np.add.reduceat(by_cell[neighbours], starts, axis=0)
-    return row_credits(table, votes[subset.cells] - own)
+    return compute_row_credits(table, votes[subset.cells] - own)
 
 
-def row_credits(table: SelectionTable, scores: FloatArray) -> FloatArray:
+def compute_row_credits(table: SelectionTable, scores: FloatArray) -> FloatArray:
     """Return 1 where a row's class has the highest score, 1/q if q tie, else 0."""
     tops = scores.max(axis=1, keepdims=True)
     is_top = scores >= tops - TIE * np.abs(tops)

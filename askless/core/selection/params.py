@@ -15,7 +15,7 @@ N_NEIGHBOURS = 10
 
 @dataclass(frozen=True, slots=True)
 class SelectionParams:
-    """Parameters of a selection; `needed_gain` uses the `significance`.
+    """Parameters of a selection; `compute_needed_gain` uses the `significance`.
 
     `criterion` is what `ifs2boost` compares subsets by (other methods have only one):
     `z_prime` weighs the rows by each subset's own D', as the paper does; `z` weighs

@@ -1,6 +1,6 @@
 """Search forward: each step adds the best feature, or end the selection.
 
-`select` is a generator that yields after every subset; to cancel, stop pulling.
+`select_subset` is a generator that yields after every subset; to cancel, stop pulling.
 """
 
 import math
@@ -15,19 +15,19 @@ from askless.core.errors import Refusal, RefusedError
 from askless.core.parameters import check_parameters
 from askless.core.selection.boosting import boost_subset
 from askless.core.selection.neighbours import (
-    empty_accuracy,
-    neighbour_accuracy,
-    row_credits,
+    compute_empty_accuracy,
+    compute_neighbour_accuracy,
+    compute_row_credits,
 )
 from askless.core.selection.params import (
     SelectionLearner,
     SelectionMethod,
     SelectionParams,
 )
-from askless.core.selection.subset import Subset, extend, make_subset
-from askless.core.selection.table import TIE, SelectionTable, make_table
+from askless.core.selection.subset import Subset, extend_subset, make_subset
+from askless.core.selection.table import TIE, SelectionTable, make_selection_table
 from askless.core.table.dataset import Dataset
-from askless.core.table.gaps import fill_silent
+from askless.core.table.gaps import fill_silent_cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class FeatureScore:
     n_hypotheses: int
 
 
-def select(
+def select_subset(
     dataset: Dataset, params: SelectionParams | None = None
 ) -> Generator[SelectionProgress, None, Selection]:
     """Select features one by one; the generator's return value is the `Selection`.
@@ -123,9 +123,9 @@ def select(
     Each step tries every feature s not in E and takes the best one, the lowest index
     of several (within 1e-9): `sfs` that of the largest leave-one-out accuracy, as
     long as it rises; `fs2boost` that of the least Z = sum_i D_1(i) exp(-y_i F(x_i)),
-    F being T rounds of AdaBoost on E + s, as long as Z falls markedly (`needed_gain`);
-    `ifs2boost` likewise by Z' (`weigh_clear`). With K > 2 classes Z is the mean of K
-    problems of one class against all others.
+    F being T rounds of AdaBoost on E + s, as long as Z falls markedly
+    (`compute_needed_gain`); `ifs2boost` likewise by Z' (`weigh_clear_descriptions`).
+    With K > 2 classes Z is the mean of K problems of one class against all others.
 
     Sebban and Nock (1999), "Contribution of Boosting in Wrapper Models", figures 1 and
     2 and section 4. Derived anew, since the paper leaves it open or its formula is
@@ -146,23 +146,25 @@ def select(
     if refusals:
         raise RefusedError(refusals)
     # A missing cell is a value of its own here, which one that nobody answered is not.
-    table = make_table(fill_silent(dataset))
+    table = make_selection_table(fill_silent_cells(dataset))
     subset = make_subset(table)
     is_sfs = params.method == "sfs"
-    empty_value = value = empty_accuracy(table) if is_sfs else empty_z(table)
+    empty_value = value = (
+        compute_empty_accuracy(table) if is_sfs else compute_empty_z(table)
+    )
     open_idxs = list(range(table.n_features))
     steps: list[SelectionStep] = []
     while open_idxs and (not steps or steps[-1].is_taken):
         trials = []
         for n_tried, idx in enumerate(open_idxs, start=1):
-            trials.append(measure(extend(subset, idx), params))
+            trials.append(evaluate_subset(extend_subset(subset, idx), params))
             if n_tried < len(open_idxs):
                 yield SelectionProgress(len(steps) + 1, n_tried, len(open_idxs))
         step = choose_step(table, params, steps, value, trials)
         steps.append(step)
         yield SelectionProgress(step.number, len(open_idxs), len(open_idxs), step)
         if step.is_taken:
-            subset, value = extend(subset, step.feature_idx), step.value
+            subset, value = extend_subset(subset, step.feature_idx), step.value
             subset.settle()
             open_idxs.remove(step.feature_idx)
     return Selection(
@@ -172,24 +174,21 @@ def select(
         cost=buy(dataset.catalogue, Paid(), subset.feature_idxs)[0],
         empty_value=empty_value,
         steps=tuple(steps),
-        accuracy=neighbour_accuracy(subset, params.n_neighbours),
+        accuracy=compute_neighbour_accuracy(subset, params.n_neighbours),
         n_hypotheses=steps[-1].n_hypotheses if steps else 0,
     )
 
 
 def selection_bytes(n_samples: int) -> int:
-    """Return the peak memory of `select`: five numbers for each pair of rows."""
+    """Return the peak memory of `select_subset`: five numbers for each pair of rows."""
     return 5 * 8 * n_samples**2
 
 
-def measure(subset: Subset, params: SelectionParams) -> FeatureScore:
-    """Compute the Z, Z' or accuracy of a subset, by its last feature.
-
-    The subset must not be empty.
-    """
+def evaluate_subset(subset: Subset, params: SelectionParams) -> FeatureScore:
+    """Compute the Z, Z' or accuracy of a subset of one feature or more."""
     table, feature_idx = subset.table, subset.feature_idxs[-1]
     if params.method == "sfs" and params.learner == "knn":
-        accuracy = neighbour_accuracy(subset, params.n_neighbours)
+        accuracy = compute_neighbour_accuracy(subset, params.n_neighbours)
         return FeatureScore(feature_idx, accuracy, 0.0, 1)
     fit = boost_subset(subset, params)
     value = float(fit.zs[-1])
@@ -197,7 +196,7 @@ def measure(subset: Subset, params: SelectionParams) -> FeatureScore:
         is_single = table.n_outputs == 1
         # A single output votes for the second class, hence against the first.
         scores = np.hstack((-fit.sums, fit.sums)) if is_single else fit.sums
-        value = float(table.weights @ row_credits(table, scores))
+        value = float(table.weights @ compute_row_credits(table, scores))
     return FeatureScore(feature_idx, value, fit.concentration, fit.n_hypotheses)
 
 
@@ -215,16 +214,16 @@ def choose_step(
     """
     values = np.array([trial.value for trial in trials])
     if params.method == "sfs":
-        best = trials[find_best(-values)]
+        best = trials[argmin_first(-values)]
         gain, needed = best.value - value_before, TIE
     else:
-        best = trials[find_best(np.maximum(values, table.least_z))]
+        best = trials[argmin_first(np.maximum(values, table.least_z))]
         n_tests = 2 * len(trials) * table.n_outputs
         # Any Z below `least_z` counts as `least_z`. For Z' the bound is at least
         # sum D'^2, the mean weight of a row under D'.
         least_z = max(table.least_z, best.concentration)
         gain = math.log(max(value_before, least_z) / max(best.value, least_z))
-        needed = needed_gain(best.concentration, n_tests, params.significance)
+        needed = compute_needed_gain(best.concentration, n_tests, params.significance)
     chosen = [*(step.feature_idx for step in earlier_steps), best.feature_idx]
     n_before = earlier_steps[-1].n_hypotheses if earlier_steps else 0
     return SelectionStep(
@@ -240,25 +239,27 @@ def choose_step(
     )
 
 
-def empty_z(table: SelectionTable) -> float:
+def compute_empty_z(table: SelectionTable) -> float:
     """Return the Z of no feature at all.
 
     Notes
     -----
     The best constant F = 1/2 ln(p_+ / p_-) gives E[exp(-yF)] = 2 sqrt(p_+ p_-), and
     so do any learner's hypotheses on the empty subset. Z' is the same, since all rows
-    have one description. Of several outputs the mean.
+    have one description. With several outputs it is their mean.
     """
     shares = np.clip(table.weights @ (table.signs > 0), 0.0, 1.0)
     return float((2 * np.sqrt(shares * (1 - shares))).mean())
 
 
-def find_best(values: FloatArray) -> int:
+def argmin_first(values: FloatArray) -> int:
     """Return the position of the least value; the first one on a tie."""
     return int(np.flatnonzero(values <= values.min() + TIE)[0])
 
 
-def needed_gain(concentration: float, n_tests: int, significance: float) -> float:
+def compute_needed_gain(
+    concentration: float, n_tests: int, significance: float
+) -> float:
     """Return the fall of ln Z that chance alone does not explain.
 
     Notes

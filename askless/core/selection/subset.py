@@ -79,11 +79,11 @@ def make_subset(table: SelectionTable, feature_idxs: Iterable[int] = ()) -> Subs
     cells = np.zeros(table.dataset.n_samples, np.int64)
     subset = Subset(table, (), cells, np.zeros(1, np.int64))
     for feature_idx in feature_idxs:
-        subset = extend(subset, feature_idx)
+        subset = extend_subset(subset, feature_idx)
     return subset
 
 
-def extend(subset: Subset, feature_idx: int) -> Subset:
+def extend_subset(subset: Subset, feature_idx: int) -> Subset:
     """Return a subset with one feature more."""
     codes = subset.table.codes[:, feature_idx]
     # One number for each pair of description and code.

@@ -87,7 +87,7 @@ class SelectionTable:
         return tuple(columns)
 
 
-def make_table(dataset: Dataset) -> SelectionTable:
+def make_selection_table(dataset: Dataset) -> SelectionTable:
     """Return a dataset with its values coded and scaled."""
     values = dataset.values
     is_missing = np.isnan(values)

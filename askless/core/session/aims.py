@@ -5,12 +5,12 @@ from decimal import ROUND_CEILING, Context
 
 from askless.core.errors import ClosedError, Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
-from askless.core.session.machine import advance
+from askless.core.session.machine import decide_next_step
 from askless.core.session.policies import (
     POLICIES,
     check_policy,
     default_policy,
-    served_by,
+    list_serving_policies,
 )
 from askless.core.session.state import Aim, State
 
@@ -33,7 +33,7 @@ def check_aim(aim: Aim, ensemble: Ensemble, policy: str | None, where: str) -> A
         check_policy(policy, ensemble, "policy")
     outlook = POLICIES[name].look_ahead(ensemble, None)
     if outlook is None:
-        raise RefusedError([Refusal(where, name_takers_rule(ensemble, name))])
+        raise RefusedError([Refusal(where, unsupported_aim_rule(ensemble, name))])
     if aim.wanted_error is not None and aim.wanted_error < outlook.error:
         least = round_up(outlook.error)
         rule = f"must be at least {least}, the least that this model reaches"
@@ -41,11 +41,11 @@ def check_aim(aim: Aim, ensemble: Ensemble, policy: str | None, where: str) -> A
     return aim
 
 
-def name_takers_rule(ensemble: Ensemble, name: str) -> str:
+def unsupported_aim_rule(ensemble: Ensemble, name: str) -> str:
     """Return the broken rule where a policy takes no aims: it names one that does."""
     takers = [
         policy_name
-        for policy_name in served_by(ensemble)
+        for policy_name in list_serving_policies(ensemble)
         if POLICIES[policy_name].look_ahead(ensemble, None) is not None
     ]
     whose = f"is for sessions of the policy {takers[0]}, " if takers else "is "
@@ -67,4 +67,6 @@ def change_aim(ensemble: Ensemble, state: State, aim: Aim | None) -> State:
         raise ClosedError("the session was stopped")
     # Answers so far were chosen for another aim.
     is_led = state.is_led and not state.history
-    return advance(ensemble, replace(state, aim=aim, is_led=is_led, step_chances=()))
+    return decide_next_step(
+        ensemble, replace(state, aim=aim, is_led=is_led, step_chances=())
+    )

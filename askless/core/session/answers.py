@@ -7,18 +7,18 @@ from dataclasses import replace
 import numpy as np
 
 from askless.core.catalogue.catalogue import NO_GROUP, Catalogue, Feature
-from askless.core.catalogue.prices import Paid, price
-from askless.core.errors import AnswerError, OverBudgetError, Refusal, describe
+from askless.core.catalogue.prices import Paid, price_feature
+from askless.core.errors import AnswerError, OverBudgetError, Refusal, shorten
 from askless.core.session.state import Answer, Charge, Outcome, State
 from askless.core.table.cells import (
     category_code,
     is_blank,
     is_within_limits,
-    number_text,
     parse_boolean,
     read_number,
     strip_unit,
-    to_point,
+    to_decimal_point,
+    write_number,
 )
 
 BLANK_RULE = (
@@ -58,17 +58,17 @@ def check_answer(feature: Feature, value: object) -> float:
         except OverflowError:
             number = math.inf
         if math.isfinite(number):
-            refuse_blank(feature, number_text(number))
+            refuse_blank(feature, write_number(number))
             if is_within_limits(feature, number):
                 return number
             unit = f" {feature.unit}" if feature.unit else ""
             rule = f"{feature.limit_rule}{unit}"
         else:
-            rule = f"must be a finite number{seen_hint(feature)}"
-    raise AnswerError([Refusal(feature.name, rule, describe(value))])
+            rule = f"must be a finite number{seen_range_hint(feature)}"
+    raise AnswerError([Refusal(feature.name, rule, shorten(value))])
 
 
-def seen_hint(feature: Feature) -> str:
+def seen_range_hint(feature: Feature) -> str:
     """Return the end of a rule that names the range training saw; "": unknown."""
     if feature.value_range is None:
         return ""
@@ -80,22 +80,22 @@ def seen_hint(feature: Feature) -> str:
 def refuse_blank(feature: Feature, text: str) -> None:
     """Raise `AnswerError` for a text that stands for a missing value in tables."""
     if is_blank(feature, text.strip()) and text not in feature.categories:
-        raise AnswerError([Refusal(feature.name, BLANK_RULE, describe(text))])
+        raise AnswerError([Refusal(feature.name, BLANK_RULE, shorten(text))])
 
 
 def parse_answer(feature: Feature, text: str) -> float:
     """Return the value of an answer written as text; raise as `check_answer` does.
 
-    A number may have a decimal comma (`to_point`).
+    A number may have a decimal comma (`to_decimal_point`).
     """
     if feature.type == "category":
         return check_answer(feature, text)
     refuse_blank(feature, text)
     if feature.type == "number":
         try:
-            text = to_point(strip_unit(text.strip(), feature.unit))
+            text = to_decimal_point(strip_unit(text.strip(), feature.unit))
         except ValueError as error:
-            refusal = Refusal(feature.name, str(error), describe(text))
+            refusal = Refusal(feature.name, str(error), shorten(text))
             raise AnswerError([refusal]) from None
     parse = read_number if feature.type == "number" else parse_boolean
     value = parse(text)
@@ -103,7 +103,7 @@ def parse_answer(feature: Feature, text: str) -> float:
     return check_answer(feature, text if value is None else value)
 
 
-def is_taken(state: State, answer: Answer) -> bool:
+def is_already_taken(state: State, answer: Answer) -> bool:
     """Return whether a session has exactly this answer already."""
     before = state.outcomes[answer.feature_idx]
     is_same_outcome = before == answer.outcome or (
@@ -149,23 +149,23 @@ def is_as_asked(catalogue: Catalogue, asked: State, after: State) -> bool:
     return is_whole and new <= set(revealed)
 
 
-def is_vain(state: State, feature_idx: int, outcome: Outcome) -> bool:
+def discards_known_value(state: State, feature_idx: int, outcome: Outcome) -> bool:
     """Return whether an outcome would discard a value known from the start."""
     is_known = state.outcomes[feature_idx] == "known"
     return is_known and outcome not in CHARGED_OUTCOMES
 
 
-def take(catalogue: Catalogue, state: State, answer: Answer) -> State:
+def take_answer(catalogue: Catalogue, state: State, answer: Answer) -> State:
     """Take one answer and charge it; raises as `machine.observe` does."""
     feature_idx, outcome = answer.feature_idx, answer.outcome
     name = catalogue.features[feature_idx].name
     if (outcome == "value") != (answer.value is not None):
         rule = "a value is given exactly when the outcome is value"
         raise AnswerError([Refusal(name, rule, f"outcome {outcome}")])
-    if is_vain(state, feature_idx, outcome):
+    if discards_known_value(state, feature_idx, outcome):
         raise AnswerError([Refusal(name, KNOWN_RULE, f"outcome {outcome}")])
     before = state.outcomes[feature_idx]
-    charges = find_charges(catalogue, state, answer)
+    charges = list_charges(catalogue, state, answer)
     amount = charges[0].amount if charges else 0
     if state.remaining is not None and amount > state.remaining:
         raise OverBudgetError(name, amount, state.remaining)
@@ -188,23 +188,26 @@ def take(catalogue: Catalogue, state: State, answer: Answer) -> State:
     )
 
 
-def take_one(catalogue: Catalogue, state: State, answer: Answer) -> State:
+def apply_answer(catalogue: Catalogue, state: State, answer: Answer) -> State:
     """Take an answer; raise `AnswerError` after `MAX_TAKEN` answers for the feature."""
     feature_idx = answer.feature_idx
-    if sum(taken.feature_idx == feature_idx for taken in state.history) >= MAX_TAKEN:
+    if (
+        sum(answer_before.feature_idx == feature_idx for answer_before in state.history)
+        >= MAX_TAKEN
+    ):
         name = catalogue.features[feature_idx].name
         raise AnswerError([Refusal(name, TAKEN_RULE)])
-    return take(catalogue, state, answer)
+    return take_answer(catalogue, state, answer)
 
 
-def give_up(catalogue: Catalogue, state: State) -> State:
+def give_up_pending(catalogue: Catalogue, state: State) -> State:
     """Answer all pending results with `unknown`; their charges stand."""
     for feature_idx in state.pending:
-        state = take(catalogue, state, Answer(feature_idx, "unknown"))
+        state = take_answer(catalogue, state, Answer(feature_idx, "unknown"))
     return state
 
 
-def find_charges(
+def list_charges(
     catalogue: Catalogue, state: State, answer: Answer
 ) -> tuple[Charge, ...]:
     """Return the charges of an answer: its feature, then the rest of its bundle.
@@ -216,22 +219,22 @@ def find_charges(
     is_free = feature_idx in state.known and answer.outcome != "ordered"
     if answer.outcome not in CHARGED_OUTCOMES or feature_idx in charged or is_free:
         return ()
-    paid = find_paid(catalogue, state)
-    own = Charge(feature_idx, price(catalogue, paid, feature_idx))
+    paid = compute_paid(catalogue, state)
+    own = Charge(feature_idx, price_feature(catalogue, paid, feature_idx))
     others = bundle_members(catalogue, state, feature_idx)
     return (own, *(Charge(idx, 0) for idx in others))
 
 
-def find_paid(catalogue: Catalogue, state: State) -> Paid:
+def compute_paid(catalogue: Catalogue, state: State) -> Paid:
     """Return the features and group fees that a session has paid.
 
     A group's fee, or the price of a bundle, is paid by the charge that holds it: where
     that one was reversed, the next charge of the group pays it. The state keeps it.
     """
-    kept: tuple[Catalogue, Paid] | None = state.__dict__.get("paid")
-    if kept is None or kept[0] is not catalogue:
-        kept = state.__dict__["paid"] = catalogue, sum_paid(catalogue, state.charges)
-    return kept[1]
+    cached: tuple[Catalogue, Paid] | None = state.__dict__.get("paid")
+    if cached is None or cached[0] is not catalogue:
+        cached = state.__dict__["paid"] = catalogue, sum_paid(catalogue, state.charges)
+    return cached[1]
 
 
 def sum_paid(catalogue: Catalogue, charges: Sequence[Charge]) -> Paid:
@@ -265,5 +268,5 @@ def bundle_members(
 def list_revealed(
     catalogue: Catalogue, state: State, feature_idx: int
 ) -> tuple[int, ...]:
-    """Return what an answer to a feature reveals: it, and its bundle's open members."""
+    """Return the features that an answer reveals: also its bundle's open members."""
     return (feature_idx, *bundle_members(catalogue, state, feature_idx))

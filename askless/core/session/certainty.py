@@ -4,16 +4,16 @@ import numpy as np
 
 from askless.core.arrays import FloatArray
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.votes import TIE, raw_votes
+from askless.core.model.votes import TIE, raw_classes
 from askless.core.session.position import Position
 from askless.core.session.probability import (
     FULL_VOTE,
     KNOTS,
     PLAIN,
     apply_link,
-    decide,
-    is_share,
-    probabilities,
+    compute_probabilities,
+    decide_label,
+    uses_vote_shares,
 )
 
 
@@ -46,15 +46,15 @@ def is_vote_certain(position: Position, length: int | None) -> bool:
     share = tally.known / total
     if ensemble.n_outputs == 1:
         ends = np.array(position.bound(ensemble.paths.votes[:, 0], length))[:, None]
-        is_one_vote = len(set(raw_votes(ensemble, ends).tolist())) == 1
+        is_one_vote = len(set(raw_classes(ensemble, ends).tolist())) == 1
         return is_one_vote and is_binary_label_fixed(ensemble, ends, share)
-    winner = int(raw_votes(ensemble, tally.votes))
-    return keeps_lead(position, length, winner) and is_label_fixed(
+    winner = int(raw_classes(ensemble, tally.votes))
+    return is_lead_certain(position, length, winner) and is_label_fixed(
         position, length, tally.votes, share
     )
 
 
-def keeps_lead(position: Position, length: int | None, winner: int) -> bool:
+def is_lead_certain(position: Position, length: int | None, winner: int) -> bool:
     """Return whether the winning class of several stays ahead, whatever the answers.
 
     If its lead may fall to a tie, the tie must go to the winner.
@@ -67,7 +67,7 @@ def keeps_lead(position: Position, length: int | None, winner: int) -> bool:
             continue
         low, _ = position.bound(votes[:, winner] - votes[:, rival], length)
         is_preferred = preference.index(winner) < preference.index(rival)
-        # A lead of up to 2 tolerances is a tie (`raw_votes`); one more for rounding.
+        # A lead of up to 2 tolerances is a tie (`raw_classes`); one more for rounding.
         if low < 3 * tolerance and not (is_preferred and low >= -tolerance):
             return False
     return True
@@ -80,13 +80,13 @@ def is_binary_label_fixed(ensemble: Ensemble, ends: FloatArray, share: float) ->
     """
     knots = reachable_knots(share)
     scores, shares = np.tile(ends, (knots.size, 1)), knots.repeat(2)
-    corners = probabilities(ensemble, FULL_VOTE, scores, shares, has_ties=False)
-    labels = set(decide(ensemble, corners).tolist())
+    corners = compute_probabilities(ensemble, FULL_VOTE, scores, shares, has_ties=False)
+    labels = set(decide_label(ensemble, corners).tolist())
     low, high = ends[:, 0].tolist()
     tolerance = TIE * float(ensemble.alpha_sums[-1])
     if low <= tolerance and high >= -tolerance:
         # A tie, which the priors decide.
-        labels.add(int(decide(ensemble, ensemble.class_priors)))
+        labels.add(int(decide_label(ensemble, ensemble.class_priors)))
     return len(labels) == 1
 
 
@@ -100,19 +100,19 @@ def is_label_fixed(
     `is_vote_certain`; `votes` (n_outputs,) and the known `share` are the current ones.
     """
     ensemble = position.ensemble
-    if ensemble.error_costs is not None and is_share(ensemble, FULL_VOTE):
+    if ensemble.error_costs is not None and uses_vote_shares(ensemble, FULL_VOTE):
         # The bounds below are on odds, which shares of votes don't have.
         return False
     share_now = np.array(share)
-    now = probabilities(ensemble, FULL_VOTE, votes, share_now, has_ties=False)
-    label = int(decide(ensemble, now))
+    now = compute_probabilities(ensemble, FULL_VOTE, votes, share_now, has_ties=False)
+    label = int(decide_label(ensemble, now))
     ranges = [
         position.bound(class_votes - ensemble.paths.votes[:, label], length)
         for class_votes in ensemble.paths.votes.T
     ]
     # Unless some class surely stays behind the label, all may tie; the priors decide.
     may_tie = min(high for _, high in ranges) >= -TIE * float(ensemble.alpha_sums[-1])
-    if may_tie and int(decide(ensemble, ensemble.class_priors)) != label:
+    if may_tie and int(decide_label(ensemble, ensemble.class_priors)) != label:
         return False
     least, greatest = relative_logits(ensemble, label, np.array(ranges).T, share)
     # Relative to the largest, so that none overflows.
@@ -134,7 +134,8 @@ def relative_logits(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the least and greatest logit of each class, minus that of the label.
 
-    Both are (n_classes,). `ends` (2, n_classes) are the same differences of votes.
+    Both results are (n_classes,). `ends` (2, n_classes) are the same differences of
+    votes.
     """
     shares = reachable_knots(share)[:, None]
     scores = np.broadcast_to(ends, (shares.size, *ends.shape))

@@ -72,7 +72,7 @@ class Certificate:
         return reached[-1].is_open
 
 
-def find_certificate(ensemble: Ensemble, state: State) -> Certificate:
+def make_certificate(ensemble: Ensemble, state: State) -> Certificate:
     """Return the certificate that a session requests.
 
     Notes
@@ -87,18 +87,18 @@ def find_certificate(ensemble: Ensemble, state: State) -> Certificate:
     fixed sequence testing: rows of the folds order the rules, and rows set aside test
     them in this order, up to the first that fails. The hypothesis that a rule errs too
     often in some open stratum is tested by the largest of the strata's exact binomial
-    p-values (Berger 1982), which needs no correction for several strata. Of the rules
-    that pass, the one that spends least is used.
+    p-values (Berger 1982), which needs no correction for several strata. The passing
+    rule that spends least is used.
     """
     alpha, delta = state.stop.disagreement, state.stop.delta
     assert alpha is not None, "a certificate is asked for"
-    level, lack = find_level(ensemble, state)
+    level, lack = choose_level(ensemble, state)
     if level is None:
         return Certificate(lack)
     certification = ensemble.certification
     assert certification is not None, "it has the level"
     n_samples = certification.n_samples
-    place = find_rule(certification, level, alpha, delta)
+    place = choose_rule(certification, level, alpha, delta)
     if place is None:
         # Even without a single differing row the p-value would exceed delta.
         is_small = (1.0 - alpha) ** n_samples > delta
@@ -123,7 +123,7 @@ def find_certificate(ensemble: Ensemble, state: State) -> Certificate:
     )
 
 
-def find_level(
+def choose_level(
     ensemble: Ensemble, state: State
 ) -> tuple[Level, None] | tuple[None, Lack]:
     """Return the level that a session is comparable with, or why there is none.
@@ -154,7 +154,7 @@ def find_level(
 
 
 @lru_cache(maxsize=256)
-def find_rule(
+def choose_rule(
     certification: Certification, level: Level, alpha: float, delta: float
 ) -> int | None:
     """Return the position of the rule to stop by; None where no rule passes."""
@@ -165,7 +165,7 @@ def find_rule(
     guide = level.guide, level.guide_spends
     for place in order_rules(certification.rules, *guide, scale, alpha):
         opens = certification.rules[place].opens
-        if find_p_value(level.counts[place], opens, alpha) > delta:
+        if compute_p_value(level.counts[place], opens, alpha) > delta:
             break
         passed.append(place)
     return min(passed, key=lambda place: level.mean_spends[place], default=None)
@@ -185,7 +185,7 @@ def order_rules(
     further test may fail and end the sequence.
     """
     expected = [
-        find_p_value(scale_counts(counts, scale), rule.opens, alpha)
+        compute_p_value(scale_counts(counts, scale), rule.opens, alpha)
         for counts, rule in zip(guide, rules, strict=True)
     ]
     ordered: list[int] = []
@@ -207,7 +207,7 @@ def scale_counts(counts: tuple[int, ...], scale: float) -> tuple[int, ...]:
     return (*sizes, *differing)
 
 
-def find_p_value(
+def compute_p_value(
     counts: tuple[int, ...], opens: tuple[bool, ...], alpha: float
 ) -> float:
     """Return the p-value of "the rule errs too often in some open stratum".
@@ -230,7 +230,7 @@ def binomial_tail(n_hits: int, n_trials: int, chance: float) -> float:
     return min(1.0, float(np.exp(logs).sum()))
 
 
-def find_label_set(
+def compute_label_set(
     ensemble: Ensemble, state: State, probabilities: tuple[float, ...], label: int
 ) -> tuple[int, ...] | None:
     """Return a set of classes that has the true one with the requested coverage.
@@ -245,7 +245,7 @@ def find_label_set(
     of n rows set aside had a true class of this probability. The coverage is the mean
     over rows set aside and cases, not that of each class. The label is always in it.
     """
-    level, _ = find_level(ensemble, state)
+    level, _ = choose_level(ensemble, state)
     if level is None or state.coverage is None:
         return None
     certification = ensemble.certification

@@ -12,7 +12,7 @@ from askless.core.session.policies import POLICIES
 from askless.core.session.policies.sample import Key
 from askless.core.session.position import Position
 from askless.core.session.state import Exploration, State
-from askless.core.session.uses import sold_with
+from askless.core.session.uses import features_of_price
 
 # The least and the greatest chance before each question.
 RATES = 0.0, 0.5
@@ -27,7 +27,7 @@ def check_rate(rate: float) -> float:
     return float(rate)
 
 
-def interpose(ensemble: Ensemble, decided: State) -> State:
+def add_exploration(ensemble: Ensemble, decided: State) -> State:
     """Return the state with an exploratory question where one is drawn or open.
 
     `decided` is the state with what the policy decides by itself: its next question or
@@ -80,12 +80,12 @@ def draw_exploration(position: Position, n_questions: int) -> Exploration | None
     others = list_other_purchases(position, policy_idx)
     if not others:
         return None
-    made = Exploration(len(state.history), len(others))
+    exploration = Exploration(len(state.history), len(others))
     generator = uniforms_at(state.seed, state.stream, n_questions)
     coin, pick = generator.random(2).tolist()
     if coin >= state.explore:
-        return made
-    return replace(made, feature_idx=others[int(pick * len(others))])
+        return exploration
+    return replace(exploration, feature_idx=others[int(pick * len(others))])
 
 
 def uniforms_at(seed: int, stream: int, place: int) -> np.random.Generator:
@@ -103,7 +103,7 @@ def uniforms_at(seed: int, stream: int, place: int) -> np.random.Generator:
 def list_other_purchases(position: Position, policy_idx: int | None) -> list[int]:
     """Return the open features that what remains pays, one for each purchase.
 
-    A bundle is its first open member. What the policy itself asks is left out.
+    A bundle is its first open member. The policy's own question is left out.
     """
     catalogue = position.ensemble.catalogue
     # Exploration is free to buy what is not worth it.
@@ -112,11 +112,11 @@ def list_other_purchases(position: Position, policy_idx: int | None) -> list[int
     idxs: list[int] = []
     seen: set[int] = set()
     if policy_idx is not None:
-        seen.update(sold_with(catalogue, policy_idx))
+        seen.update(features_of_price(catalogue, policy_idx))
     for idx in np.flatnonzero(is_open).tolist():
         if idx not in seen:
             idxs.append(idx)
-            seen.update(sold_with(catalogue, idx))
+            seen.update(features_of_price(catalogue, idx))
     return idxs
 
 
@@ -127,10 +127,10 @@ def is_explored(state: State) -> bool:
     )
 
 
-def find_propensity(ensemble: Ensemble, state: State) -> float | None:
+def compute_propensity(ensemble: Ensemble, state: State) -> float | None:
     """Return the chance with which a session's present question is asked.
 
-    Of an exploratory question it is the chance given what the policy itself would ask.
+    For an exploratory question it is the chance given the policy's own question.
     None: there is no question, or the policy doesn't know the chance.
     """
     if state.next_feature_idx is None:

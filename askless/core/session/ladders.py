@@ -10,8 +10,8 @@ from askless.core.model.ladder.blends import to_chances
 from askless.core.model.ladder.panels import PanelLadder
 from askless.core.model.ladder.stopping import least_expected_costs
 from askless.core.model.votes import TIE
-from askless.core.session.answers import find_paid, list_revealed
-from askless.core.session.position import Position, once
+from askless.core.session.answers import compute_paid, list_revealed
+from askless.core.session.position import Position, cached_once
 from askless.core.session.rows.walks import Standing
 
 # By how much an answer that no panel needs lowers the expected log-loss at least.
@@ -27,8 +27,8 @@ def ladder_of(ensemble: Ensemble) -> PanelLadder:
     return ensemble.panels
 
 
-@once
-def find_known(position: Position) -> BoolArray:
+@cached_once
+def mark_known(position: Position) -> BoolArray:
     """Return which features are known; (n_features,).
 
     A missing value is known too where training used it as information. A refused or
@@ -41,72 +41,72 @@ def find_known(position: Position) -> BoolArray:
     return is_known
 
 
-@once
-def find_gone(position: Position) -> BoolArray:
+@cached_once
+def mark_gone(position: Position) -> BoolArray:
     """Return which features of panels stay hidden whatever is bought; (n_read,)."""
     ladder, status = ladder_of(position.ensemble), position.case.status
-    is_gone = (status == kernels.GONE) & ~find_known(position)
+    is_gone = (status == kernels.GONE) & ~mark_known(position)
     return np.asarray(is_gone[: ladder.n_read] & ladder.is_read, np.bool_)
 
 
-@once
-def find_predictor(position: Position) -> int:
+@cached_once
+def choose_predictor(position: Position) -> int:
     """Return the panel that predicts from what is known."""
     ladder = ladder_of(position.ensemble)
-    return ladder.find_panel(find_known(position))
+    return ladder.best_panel(mark_known(position))
 
 
-def hides_any(position: Position) -> bool:
+def predictor_lacks_features(position: Position) -> bool:
     """Return whether the panel that predicts does so without some of its features."""
     ladder = ladder_of(position.ensemble)
-    members = ladder.members[find_predictor(position)]
-    return bool((members & ~find_known(position)[: ladder.n_read]).any())
+    members = ladder.members[choose_predictor(position)]
+    return bool((members & ~mark_known(position)[: ladder.n_read]).any())
 
 
-@once
+@cached_once
 def has_hidden_feature(position: Position) -> bool:
     """Return whether a case is not as those that rules for going on were learned on.
 
     Something that panels read came back without a value.
     """
-    return bool(find_gone(position).any())
+    return bool(mark_gone(position).any())
 
 
-@once
-def find_whole(position: Position) -> int:
+@cached_once
+def choose_known_panel(position: Position) -> int:
     """Return the panel that rules for going on judge by: all of it is known.
 
     Between two panels a case is not judged anew.
     """
     ladder = ladder_of(position.ensemble)
-    return ladder.find_whole(find_known(position))
+    return ladder.known_panel(mark_known(position))
 
 
-def expect_loss(position: Position) -> float:
+def compute_expected_loss(position: Position) -> float:
     """Return the expected log-loss, given what is known."""
     ladder = ladder_of(position.ensemble)
-    known = find_known(position)[: ladder.n_read]
-    return float(ladder.expect_losses(known)[find_predictor(position)])
+    known = mark_known(position)[: ladder.n_read]
+    return float(ladder.expect_losses(known)[choose_predictor(position)])
 
 
-@once
-def expect_losses(position: Position) -> FloatArray:
+@cached_once
+def compute_expected_losses(position: Position) -> FloatArray:
     """Return the expected log-loss of each panel once it is bought; (n_panels,).
 
     Features that stay hidden raise it. It is infinite for panels that can't be bought
-    (`price_rests`). A panel with no more features to come has at least the loss of the
-    panel that predicts now, which was preferred to it.
+    (`price_open_features`). A panel with no more features to come has at least the loss
+    of the panel that predicts now, which was preferred to it.
     """
     ladder, status = ladder_of(position.ensemble), position.case.status
-    expected = ladder.expect_losses(~find_gone(position))
+    expected = ladder.expect_losses(~mark_gone(position))
     is_coming = (status == kernels.OPEN) | (status == kernels.PENDING)
     has_more = (ladder.members & is_coming[: ladder.n_read]).any(axis=1)
-    least = np.where(has_more, 0.0, expect_loss(position))
-    is_out = np.isinf(price_rests(position))
+    least = np.where(has_more, 0.0, compute_expected_loss(position))
+    is_out = np.isinf(price_open_features(position))
     return np.where(is_out, np.inf, np.maximum(expected, least))
 
 
-def find_extra(position: Position) -> list[int]:
+def list_extra_features(position: Position) -> list[int]:
     """Return affordable features that each alone lower the expected loss, best first.
 
     Only where something came back without a value, so that no panel may be had whole,
@@ -116,20 +116,20 @@ def find_extra(position: Position) -> list[int]:
     known.
     """
     ladder = ladder_of(position.ensemble)
-    has_blend = ladder.panels[find_predictor(position)].blend is not None
-    if has_blend and not find_gone(position).any():
+    has_blend = ladder.panels[choose_predictor(position)].blend is not None
+    if has_blend and not mark_gone(position).any():
         return []
-    gains = weigh_extra(position)
+    gains = compute_extra_gains(position)
     return sorted(gains, key=lambda idx: -gains[idx])
 
 
-def weigh_extra(position: Position) -> dict[int, float]:
+def compute_extra_gains(position: Position) -> dict[int, float]:
     """Return by how much each open feature lowers the expected loss, if it does."""
     ladder, catalogue = ladder_of(position.ensemble), position.ensemble.catalogue
     # What was ordered comes, and may tell the same.
-    known = find_known(position) | (position.case.status == kernels.PENDING)
+    known = mark_known(position) | (position.case.status == kernels.PENDING)
     n_read = ladder.n_read
-    now = ladder.expect_losses(known[:n_read])[ladder.find_panel(known)]
+    now = ladder.expect_losses(known[:n_read])[ladder.best_panel(known)]
     is_open = (position.case.status == kernels.OPEN) & position.is_affordable
     may_help = ladder.expect_best(known[:n_read]) < now - LEAST_GAIN
     may_help |= catalogue.is_bundled[:n_read]
@@ -137,38 +137,38 @@ def weigh_extra(position: Position) -> dict[int, float]:
     for idx in np.flatnonzero(is_open[:n_read] & may_help).tolist():
         will_know = known.copy()
         will_know[list(list_revealed(catalogue, position.state, idx))] = True
-        number = ladder.find_panel(will_know)
+        number = ladder.best_panel(will_know)
         loss = ladder.expect_losses(will_know[:n_read])[number]
         if ladder.members[number, idx] and now - loss > LEAST_GAIN:
             gains[idx] = float(now - loss)
     return gains
 
 
-@once
-def find_logits(position: Position) -> FloatArray:
+@cached_once
+def compute_logits(position: Position) -> FloatArray:
     """Return the log odds by the panel that predicts; (n_outputs,)."""
-    ladder, number = ladder_of(position.ensemble), find_predictor(position)
+    ladder, number = ladder_of(position.ensemble), choose_predictor(position)
     values = position.case.values[None, :]
-    logits: FloatArray = ladder.predict_logits(number, values, find_known(position))[0]
+    logits: FloatArray = ladder.predict_logits(number, values, mark_known(position))[0]
     return logits
 
 
-@once
-def find_risk(position: Position) -> float:
+@cached_once
+def compute_risk(position: Position) -> float:
     """Return the expected error cost, given what is known."""
-    chances = to_chances(find_logits(position))
+    chances = to_chances(compute_logits(position))
     return float(least_expected_costs(chances, position.ensemble.error_costs))
 
 
-def find_open(position: Position, number: int) -> list[int]:
+def list_open_features(position: Position, number: int) -> list[int]:
     """Return the features of a panel that have no answer yet, in its order."""
     status = position.case.status
     panel = ladder_of(position.ensemble).panels[number]
     return [idx for idx in panel.feature_idxs if status[idx] == kernels.OPEN]
 
 
-@once
-def price_rests(position: Position) -> FloatArray:
+@cached_once
+def price_open_features(position: Position) -> FloatArray:
     """Return the price of each panel's open features, in micro-units; (n_panels,).
 
     It is infinite for panels that what remains can't pay.
@@ -183,19 +183,21 @@ def price_rests(position: Position) -> FloatArray:
     return np.where(amounts > position.remaining, np.inf, amounts)
 
 
-def price_plan(position: Position, idxs: list[int]) -> tuple[int, int]:
+def price_purchases(position: Position, idxs: list[int]) -> tuple[int, int]:
     """Return of how many questions some open features are, and their price.
 
     The price is in micro-units; a bundle is one question.
     """
     catalogue = position.ensemble.catalogue
-    spend, _ = buy(catalogue, find_paid(catalogue, position.state), idxs)
+    spend, _ = buy(catalogue, compute_paid(catalogue, position.state), idxs)
     is_bundled = catalogue.is_bundled[idxs]
     bundles = np.unique(catalogue.group_idxs[idxs][is_bundled])
     return int((~is_bundled).sum()) + bundles.size, spend
 
 
-def stand(ensemble: Ensemble, logits: FloatArray, numbers: IntArray) -> Standing:
+def make_standing(
+    ensemble: Ensemble, logits: FloatArray, numbers: IntArray
+) -> Standing:
     """Return the vote of sessions by the log odds, (..., n_outputs), of their panels.
 
     `numbers` (...) are the panels used. The share known is a panel's gain over the
@@ -221,8 +223,8 @@ class LogitCache:
 
     def predict(self, position: Position, row_idxs: IntArray) -> FloatArray:
         """Return the log odds of rows of a position; (n_rows, n_outputs)."""
-        number, known = find_predictor(position), find_known(position)
-        if hides_any(position):
+        number, known = choose_predictor(position), mark_known(position)
+        if predictor_lacks_features(position):
             return self.ladder.predict_logits(number, self.values[row_idxs], known)
         return self.predict_whole(number, row_idxs, known)
 

@@ -14,23 +14,23 @@ from askless.core.catalogue.catalogue import NO_GROUP
 from askless.core.errors import ClosedError, Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import (
+    apply_answer,
     count_questions,
+    is_already_taken,
     is_as_asked,
-    is_taken,
     list_revealed,
-    take_one,
 )
-from askless.core.session.certificates import find_certificate, find_label_set
+from askless.core.session.certificates import compute_label_set, make_certificate
 from askless.core.session.explorations import (
+    add_exploration,
     check_rate,
-    find_propensity,
-    interpose,
+    compute_propensity,
     is_explored,
 )
 from askless.core.session.policies import POLICIES, default_policy
 from askless.core.session.policy import Policy
 from askless.core.session.position import Position
-from askless.core.session.probability import decide
+from askless.core.session.probability import decide_label
 from askless.core.session.promises import make_promise
 from askless.core.session.rows.walks import Standing
 from askless.core.session.state import (
@@ -47,7 +47,7 @@ from askless.core.session.uses import refuse_useless
 
 
 def make_forecast(ensemble: Ensemble, policy: Policy, standing: Standing) -> Forecast:
-    """Return what a policy predicts from the current vote of one session.
+    """Return a policy's forecast from the current vote of one session.
 
     With nothing known or a tie the label is the majority class; with nothing known (for
     two classes also on a tie) the probabilities are the priors. `hoeffding_p` is
@@ -62,7 +62,7 @@ def make_forecast(ensemble: Ensemble, policy: Policy, standing: Standing) -> For
         n_rivals = len(ensemble.classes) - 1
         hoeffding_p = min(1.0, n_rivals * math.exp(-n_draws * lead**2 / 2))
     return Forecast(
-        label=int(decide(ensemble, chances)),
+        label=int(decide_label(ensemble, chances)),
         vote=int(policy.votes(ensemble, standing)),
         probabilities=tuple(chances.tolist()),
         margin=lead,
@@ -141,7 +141,7 @@ def start(
         aim=aim,
         explore=check_rate(explore),
     )
-    return advance(ensemble, state)
+    return decide_next_step(ensemble, state)
 
 
 def observe(
@@ -182,7 +182,7 @@ def observe(
     after, asked = state, state.next_feature_idx
     revealed = () if asked is None else list_revealed(catalogue, state, asked)
     for answer in answers:
-        if is_taken(after, answer):
+        if is_already_taken(after, answer):
             continue
         is_new = after.outcomes[answer.feature_idx] is None
         if is_closed(state) or (state.is_ended and is_new):
@@ -195,15 +195,17 @@ def observe(
         chance = None
         if answer.feature_idx in revealed:
             # The other features of a bundle come with it: one purchase has one chance.
-            chance, revealed = find_propensity(ensemble, state), ()
-        after = take_one(catalogue, after, replace(answer, propensity=chance))
+            chance, revealed = compute_propensity(ensemble, state), ()
+        after = apply_answer(catalogue, after, replace(answer, propensity=chance))
     if after is state:
         return state
     if not is_insistent:
         refuse_useless(ensemble, state, after)
     is_led = state.is_led and is_as_asked(catalogue, state, after)
     chances = state.step_chances if is_led else ()
-    return advance(ensemble, replace(after, is_led=is_led, step_chances=chances))
+    return decide_next_step(
+        ensemble, replace(after, is_led=is_led, step_chances=chances)
+    )
 
 
 def change_budget(ensemble: Ensemble, state: State, budget: int | None) -> State:
@@ -218,7 +220,7 @@ def change_budget(ensemble: Ensemble, state: State, budget: int | None) -> State
         raise RefusedError([Refusal("budget", "must be at least what is spent")])
     # Answers so far were chosen under another budget.
     is_led = state.is_led and not state.history
-    return advance(
+    return decide_next_step(
         ensemble, replace(state, budget=budget, is_led=is_led, step_chances=())
     )
 
@@ -230,19 +232,18 @@ def reverse(ensemble: Ensemble, state: State, feature_idx: int) -> State:
     of that time. A fee in the reversed charge is due again with the next charge of its
     group. Ended sessions allow this too. The feature must have been charged.
     """
-    kept = tuple(
+    other_charges = tuple(
         charge for charge in state.charges if charge.feature_idx != feature_idx
     )
-    assert len(kept) == len(state.charges) - 1, "charged once"
-    reversed_state = replace(state, charges=kept, is_led=False, step_chances=())
-    return advance(ensemble, reversed_state)
+    assert len(other_charges) == len(state.charges) - 1, "charged once"
+    reversed_state = replace(
+        state, charges=other_charges, is_led=False, step_chances=()
+    )
+    return decide_next_step(ensemble, reversed_state)
 
 
 def stop(state: State, reason: StopReason = "client_stopped") -> State:
-    """End a session from outside (`client_stopped` or `expired`).
-
-    One that has ended already keeps its reason.
-    """
+    """End a session, by client or expiry, unless it has ended already."""
     assert reason in ("client_stopped", "expired")
     if state.is_ended:
         return state
@@ -254,18 +255,18 @@ def is_closed(state: State) -> bool:
     return state.is_ended and not state.pending
 
 
-def advance(ensemble: Ensemble, state: State) -> State:
+def decide_next_step(ensemble: Ensemble, state: State) -> State:
     """Return the state with the next question decided, and whether to advise a stop."""
     if state.is_ended:
         return state
-    decided = follow_policy(ensemble, state)
-    return interpose(ensemble, decided) if state.explore else decided
+    decided = apply_policy(ensemble, state)
+    return add_exploration(ensemble, decided) if state.explore else decided
 
 
-def follow_policy(ensemble: Ensemble, state: State) -> State:
+def apply_policy(ensemble: Ensemble, state: State) -> State:
     """Return the state with what the policy decides by itself, without exploration."""
     policy, position = POLICIES[state.policy], Position.of(ensemble, state)
-    step = policy.find_next(position)
+    step = policy.choose_next(position)
     is_sure = state.stop.certain and policy.is_certain(position)
     changes: dict[str, object] = {
         "n_draws": step.n_draws,
@@ -281,12 +282,12 @@ def follow_policy(ensemble: Ensemble, state: State) -> State:
     if is_sure:
         return position.decide(**changes | {"stop_reason": "certain"})
     moved = position.decide(**changes)
-    reason = find_advice(ensemble, moved)
+    reason = choose_advice(ensemble, moved)
     # Through the position, which keeps the forecast that was just computed.
     return Position.of(ensemble, moved).decide(stop_reason=reason) if reason else moved
 
 
-def find_advice(ensemble: Ensemble, state: State) -> StopReason | None:
+def choose_advice(ensemble: Ensemble, state: State) -> StopReason | None:
     """Return why a session with an open question may stop: confident or certified."""
     rule = state.stop
     if rule.confidence is None and rule.disagreement is None:
@@ -295,7 +296,7 @@ def find_advice(ensemble: Ensemble, state: State) -> StopReason | None:
     confidence = current.probabilities[current.label]
     if rule.confidence is not None:
         return "confident" if confidence >= rule.confidence else None
-    is_met = find_certificate(ensemble, state).allows(confidence, state.spent)
+    is_met = make_certificate(ensemble, state).allows(confidence, state.spent)
     return "certified" if is_met and not state.pending else None
 
 
@@ -311,14 +312,14 @@ def forecast(ensemble: Ensemble, state: State) -> Forecast:
     if state.coverage is None or state.pending:
         return made
     # The label set is for the end of a session only.
-    if policy.find_next(position).reason is None:
+    if policy.choose_next(position).reason is None:
         return made
-    label_set = find_label_set(ensemble, state, made.probabilities, made.label)
+    label_set = compute_label_set(ensemble, state, made.probabilities, made.label)
     return replace(made, label_set=label_set)
 
 
 def next_question(ensemble: Ensemble, state: State) -> Question | None:
-    """Return what is asked next and at which price; None where nothing is.
+    """Return the next question with its price; None where nothing is asked.
 
     After an advice to stop (`certain`, `confident`, `max_questions`, `not_worth_it`) it
     is what would be asked if one goes on.
@@ -329,7 +330,7 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
     position, explores = Position.of(ensemble, state), is_explored(state)
     group_idx = int(ensemble.catalogue.group_idxs[feature_idx])
     policy = POLICIES[state.policy]
-    if not explores and feature_idx not in policy.could_ask(position):
+    if not explores and feature_idx not in policy.list_askable(position):
         # It is beyond what is worth spending.
         position = position.beyond
     starts, _ = ensemble.readers
@@ -349,11 +350,11 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
         open_share=0.0 if explores else policy.open_share(position, feature_idx),
         alternatives=tuple(
             (idx, prices[idx])
-            for idx in policy.could_ask(position)
+            for idx in policy.list_askable(position)
             if idx != feature_idx
         ),
         promise=None if explores else make_promise(policy, position, revealed),
         is_outside_rules=not explores and policy.is_outside_rules(position),
         explores=explores,
-        policy_stop=follow_policy(ensemble, state).stop_reason if explores else None,
+        policy_stop=apply_policy(ensemble, state).stop_reason if explores else None,
     )

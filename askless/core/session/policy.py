@@ -11,11 +11,11 @@ from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.catalogue.prices import buy
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.votes import raw_votes
-from askless.core.session.answers import find_paid, take
+from askless.core.model.votes import raw_classes
+from askless.core.session.answers import compute_paid, take_answer
 from askless.core.session.certainty import is_vote_certain
 from askless.core.session.position import Position
-from askless.core.session.probability import FULL_VOTE, probabilities
+from askless.core.session.probability import FULL_VOTE, compute_probabilities
 from askless.core.session.rows.traces import Traces, make_traces
 from askless.core.session.rows.walks import (
     SimulatedRows,
@@ -77,7 +77,7 @@ class Policy(ABC):
         return True
 
     @abstractmethod
-    def find_next(self, position: Position) -> Step:
+    def choose_next(self, position: Position) -> Step:
         """Return the feature to ask next, or the reason for none."""
 
     def plan_length(self, position: Position) -> int | None:
@@ -106,13 +106,13 @@ class Policy(ABC):
     def propensity(self, position: Position, feature_idx: int) -> float | None:
         """Return the chance that a feature is asked next, given what was answered.
 
-        `feature_idx` is what `find_next` returns. By default the policy draws nothing,
-        or once for the whole session, and the chance is 1. None: not known.
+        `feature_idx` is what `choose_next` returns. By default the policy draws
+        nothing, or once for the whole session, and the chance is 1. None: not known.
         """
         del position, feature_idx
         return 1.0
 
-    def could_ask(self, position: Position) -> list[int]:
+    def list_askable(self, position: Position) -> list[int]:
         """Return the features that could be asked next, each once."""
         is_payable = (position.waiting_for >= 0) & position.is_payable
         return list(dict.fromkeys(position.waiting_for[is_payable].tolist()))
@@ -139,7 +139,7 @@ class Policy(ABC):
         asking = alphas[is_open & (waiting_for == feature_idx)].sum()
         return float(asking / alphas[is_open].sum())
 
-    def find_known(self, position: Position) -> BoolArray:
+    def mark_known(self, position: Position) -> BoolArray:
         """Return which features are known; (n_features,)."""
         return np.asarray(position.case.status == kernels.KNOWN, np.bool_)
 
@@ -157,7 +157,7 @@ class Policy(ABC):
         is_open = position.case.status == kernels.OPEN
         is_open &= position.ensemble.is_used & position.is_affordable
         idxs = np.flatnonzero(is_open).tolist()
-        total, _ = buy(catalogue, find_paid(catalogue, position.state), idxs)
+        total, _ = buy(catalogue, compute_paid(catalogue, position.state), idxs)
         bundled = catalogue.is_bundled[idxs]
         bundles = np.unique(catalogue.group_idxs[idxs][bundled])
         costs = np.append(catalogue.costs[idxs][~bundled], catalogue.fees[bundles])
@@ -177,7 +177,7 @@ class Policy(ABC):
         del ensemble, aim
         return None
 
-    def suppose(
+    def predict_after(
         self, position: Position, feature_idx: int, values: FloatArray
     ) -> FloatArray:
         """Return the probability of each class after each of some answers alone.
@@ -186,7 +186,7 @@ class Policy(ABC):
         """
         ensemble = position.ensemble
         first = Answer(feature_idx, "value", float(values[0]))
-        charged = take(ensemble.catalogue, position.state, first)
+        charged = take_answer(ensemble.catalogue, position.state, first)
         before, after = charged.values[:feature_idx], charged.values[feature_idx + 1 :]
         states = (
             replace(charged, values=(*before, value, *after))
@@ -198,7 +198,7 @@ class Policy(ABC):
         """Return the probability of each class, the next step decided; (n_classes,)."""
         position = Position.of(ensemble, state)
         if self.has_votes:
-            step = self.find_next(position)
+            step = self.choose_next(position)
             is_decided = step.reason == "all_known"
             decided = position.decide(n_draws=step.n_draws, is_decided=is_decided)
             position = Position.of(ensemble, decided)
@@ -212,11 +212,11 @@ class Policy(ABC):
     def chances(self, ensemble: Ensemble, standing: Standing) -> FloatArray:
         """Return the probability of each class; (..., n_classes)."""
         scores, shares = standing.scores, standing.known_shares
-        return probabilities(ensemble, FULL_VOTE, scores, shares)
+        return compute_probabilities(ensemble, FULL_VOTE, scores, shares)
 
     def votes(self, ensemble: Ensemble, standing: Standing) -> IntArray:
         """Return the class of the raw vote; (...)."""
-        return raw_votes(ensemble, standing.margins * ensemble.alpha_sums[-1])
+        return raw_classes(ensemble, standing.margins * ensemble.alpha_sums[-1])
 
     def is_certain(self, position: Position) -> bool:
         """Return whether no answer within reach can change the vote or the label."""
@@ -277,7 +277,7 @@ class Policy(ABC):
         """
         while True:
             position = Position.of(ensemble, state)
-            step = self.find_next(position)
+            step = self.choose_next(position)
             is_decided = step.reason == "all_known"
             state = position.decide(n_draws=step.n_draws, is_decided=is_decided)
             yield Position.of(ensemble, state)
@@ -286,11 +286,11 @@ class Policy(ABC):
             state = reveal(ensemble, state, step.feature_idx, values, out_ranks)
 
 
-def find_beyond(policy: Policy, position: Position) -> Step:
+def choose_beyond_worthwhile(policy: Policy, position: Position) -> Step:
     """Return the next step where nothing is left of what is worth spending.
 
     Where all of the budget would buy something more, that is not worth it; else the
     reason is that of the budget.
     """
-    step = policy.find_next(position.beyond)
+    step = policy.choose_next(position.beyond)
     return step if step.feature_idx is None else replace(step, reason="not_worth_it")

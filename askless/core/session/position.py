@@ -11,8 +11,8 @@ from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.catalogue.catalogue import NO_GROUP
 from askless.core.model.ensemble import Ensemble
-from askless.core.session.answers import find_paid
-from askless.core.session.spending import find_limit
+from askless.core.session.answers import compute_paid
+from askless.core.session.spending import compute_limit
 from askless.core.session.state import State, StopReason
 
 UNLIMITED = int(np.iinfo(np.int64).max)
@@ -67,10 +67,10 @@ class Position:
     @classmethod
     def of(cls, ensemble: Ensemble, state: State) -> "Position":
         """Return the position of a state, the same one each time."""
-        kept: Position | None = state.__dict__.get("position")
-        if kept is None or kept.ensemble is not ensemble:
-            kept = state.__dict__["position"] = cls(ensemble, state)
-        return kept
+        cached: Position | None = state.__dict__.get("position")
+        if cached is None or cached.ensemble is not ensemble:
+            cached = state.__dict__["position"] = cls(ensemble, state)
+        return cached
 
     def decide(self, **changes: Any) -> State:
         """Return the state with another decision, which keeps what was computed.
@@ -94,7 +94,7 @@ class Position:
             status[(status == kernels.PENDING) & ~np.isnan(values)] = kernels.KNOWN
         is_group_paid = np.zeros(len(self.ensemble.catalogue.groups), np.bool_)
         if is_group_paid.size:
-            paid = find_paid(self.ensemble.catalogue, state)
+            paid = compute_paid(self.ensemble.catalogue, state)
             is_group_paid[list(paid.group_idxs)] = True
         return kernels.Case(values, status, is_group_paid)
 
@@ -102,7 +102,7 @@ class Position:
     def limit(self) -> int | None:
         """The most that the session spends by itself; micro-units, None: unlimited."""
         state = self.state
-        return find_limit(
+        return compute_limit(
             self.ensemble, state.budget, state.aim, state.stop.spend, state.policy
         )
 
@@ -143,7 +143,7 @@ class Position:
         """Where the paths have come to, what their next votes cost and wait for."""
         paths, prices = self.ensemble.paths, self.ensemble.catalogue.prices
         ends, dues, waiting_for = np.empty((3, paths.roots.size), np.int64)
-        kernels.survey(self.case, paths, prices, ends, dues, waiting_for)
+        kernels.survey_paths(self.case, paths, prices, ends, dues, waiting_for)
         return ends, dues, waiting_for
 
     @property
@@ -185,13 +185,12 @@ class Position:
         """Longest prefix that what remains can pay (Huang et al. 2015, Algorithm 1).
 
         A tree is asked along its path only, but belongs to the plan if what remains
-        pays every feature that the path may still come to. The feature asked may be
-        one of the tree after the plan, whose next step can be paid and whose whole
-        can't. A product that can't be paid whole is not asked at all: it would have no
-        vote.
+        pays every feature that the path may still come to. The feature asked may be one
+        of the tree after the plan, whose next step can be paid and whose whole can't. A
+        product that can't be paid whole is not asked at all: it would have no vote.
         """
         ensemble = self.ensemble
-        length, first_open = kernels.find_plan(
+        length, first_open = kernels.compute_plan_length(
             self.case,
             self.ends,
             ensemble.paths,
@@ -202,7 +201,7 @@ class Position:
 
     @cached_property
     def kept(self) -> dict[str, Any]:
-        """What a policy found and will ask for again, by its own words."""
+        """Results that policies cache for this position, by their own keys."""
         return {}
 
     @cached_property
@@ -219,7 +218,7 @@ class Position:
             is_counted, n_counted = self.is_payable, paths.roots.size
             if length is not None:
                 is_counted, n_counted = np.ones(paths.roots.size, np.bool_), length
-            counts = kernels.tally(self.ends, is_counted, n_counted, paths, votes)
+            counts = kernels.tally_votes(self.ends, is_counted, n_counted, paths, votes)
             self._tallies[length] = Tally(votes, *counts)
         return self._tallies[length]
 
@@ -241,7 +240,7 @@ class Position:
 
     @cached_property
     def _reach(self) -> kernels.Reach:
-        """What may still come; pending features, and the rest of bundles, unasked."""
+        """Features that may still come: open, pending, and the rest of bundles."""
         catalogue = self.ensemble.catalogue
         is_affordable = self.is_affordable
         is_coming = self.case.status == kernels.PENDING
@@ -250,10 +249,10 @@ class Position:
         return kernels.Reach(self.ends, self.is_payable, is_affordable, is_coming)
 
 
-def once(compute: Callable[[Position], Found]) -> Callable[[Position], Found]:
+def cached_once(compute: Callable[[Position], Found]) -> Callable[[Position], Found]:
     """Make a function of a position compute once for each position.
 
-    What it returns must follow from what is known and paid, not from what was decided.
+    The result must follow from what is known and paid, not from decisions.
     """
     word = compute.__qualname__
 

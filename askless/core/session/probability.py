@@ -16,7 +16,7 @@ KNOTS = np.linspace(0.0, 1.0, N_KNOTS)
 PLAIN = np.column_stack((np.zeros(N_KNOTS), np.ones(N_KNOTS)))
 
 
-def probabilities(
+def compute_probabilities(
     ensemble: Ensemble,
     policy: str,
     scores: FloatArray,
@@ -31,12 +31,12 @@ def probabilities(
     that are known. Scores that are all 0 but for rounding give the priors, if
     `has_ties`. With a calibration of the policy, see `Calibration`. Without one:
     exp(F_l)/sum_k exp(F_k), for two classes 1/(1 + exp(-2F)) (Friedman, Hastie and
-    Tibshirani 2000), for forests `vote_shares`.
+    Tibshirani 2000), for forests `compute_vote_shares`.
     """
-    if is_share(ensemble, policy):
+    if uses_vote_shares(ensemble, policy):
         # The scores of draws estimate the whole vote already.
         known = shares if policy == FULL_VOTE else np.ones_like(shares)
-        return vote_shares(ensemble, scores, known, has_ties=has_ties)
+        return compute_vote_shares(ensemble, scores, known, has_ties=has_ties)
     chances = np.empty((*shares.shape, len(ensemble.classes)))
     kernels.link_votes(
         np.ascontiguousarray(scores).reshape(-1, scores.shape[-1]),
@@ -49,12 +49,12 @@ def probabilities(
     return chances
 
 
-def is_share(ensemble: Ensemble, policy: str) -> bool:
+def uses_vote_shares(ensemble: Ensemble, policy: str) -> bool:
     """Return whether chances are shares of votes, as in an uncalibrated forest."""
     return ensemble.algorithm in FORESTS and policy not in ensemble.calibration_arrays
 
 
-def vote_shares(
+def compute_vote_shares(
     ensemble: Ensemble, scores: FloatArray, known: FloatArray, *, has_ties: bool
 ) -> FloatArray:
     """Return the share of the votes that each class has; (..., n_classes).
@@ -78,21 +78,21 @@ def apply_link(link: FloatArray, scores: FloatArray, shares: FloatArray) -> Floa
     `link` (N_KNOTS, n_outputs + 1) has the offsets, and in its last column the slopes;
     a single column of offsets serves every output.
     """
-    return apply_knot_weights(link, scores, knot_weights(shares))
+    return apply_knot_weights(link, scores, compute_knot_weights(shares))
 
 
 def apply_knot_weights(
-    link: FloatArray, scores: FloatArray, near: FloatArray
+    link: FloatArray, scores: FloatArray, knot_weights: FloatArray
 ) -> FloatArray:
-    """Return what `apply_link` does; `near` are the `knot_weights` of the shares."""
-    interpolated = np.einsum("...k,kl->...l", near, link)
+    """Return the result of `apply_link`, by the `knot_weights` of the shares."""
+    interpolated = np.einsum("...k,kl->...l", knot_weights, link)
     # The log odds of two classes are twice the vote of their single output.
     odds = 2.0 * scores if scores.shape[-1] == 1 else scores
     logits: FloatArray = interpolated[..., :-1] + interpolated[..., -1:] * odds
     return logits
 
 
-def knot_weights(shares: FloatArray) -> FloatArray:
+def compute_knot_weights(shares: FloatArray) -> FloatArray:
     """Return weights that interpolate linearly between the knots; (..., N_KNOTS)."""
     distances = np.abs(shares[..., None] - KNOTS)
     return np.maximum(1.0 - (N_KNOTS - 1) * distances, 0.0)
@@ -103,7 +103,7 @@ def sigmoid(logits: FloatArray) -> FloatArray:
     return 1.0 / (1.0 + np.exp(-np.clip(logits, -kernels.MAX_LOGIT, kernels.MAX_LOGIT)))
 
 
-def label_chances(ensemble: Ensemble, scores: FloatArray) -> FloatArray:
+def compute_label_chances(ensemble: Ensemble, scores: FloatArray) -> FloatArray:
     """Return the chance of each label of a multi-label ensemble, 1/(1 + exp(-2F)).
 
     It is the prior where nothing is known of a label, or its votes tie.
@@ -112,10 +112,10 @@ def label_chances(ensemble: Ensemble, scores: FloatArray) -> FloatArray:
     return np.where(is_tie, ensemble.class_priors, sigmoid(2.0 * scores))
 
 
-def decide(ensemble: Ensemble, chances: FloatArray) -> IntArray:
+def decide_label(ensemble: Ensemble, chances: FloatArray) -> IntArray:
     """Return the most probable class, or with error costs the one of least cost.
 
-    Probabilities (..., n_classes) -> class positions (...); ties as in `raw_votes`.
+    Probabilities (..., n_classes) -> class positions (...); ties as in `raw_classes`.
     """
     if ensemble.error_costs is None:
         return pick_class(ensemble, chances, TIE)

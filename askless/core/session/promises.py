@@ -12,7 +12,7 @@ from askless.core.session.position import Position
 from askless.core.session.state import Aim, Promise
 
 
-def find_measured(
+def choose_measured_errors(
     ensemble: Ensemble, policy: str, budget: int | None, aim: Aim | None
 ) -> MeasuredErrors | None:
     """Return the errors that were measured on sessions as these; None: on none.
@@ -27,32 +27,31 @@ def find_measured(
 def make_promise(
     policy: Policy, position: Position, revealed: Sequence[int]
 ) -> Promise | None:
-    """Return what is promised before a question is answered; None: nothing.
+    """Return the promise before a question is answered; None: nothing is promised.
 
     `revealed` are the features that the answer makes known.
 
     Notes
     -----
     With E(b) the error of the model's curve under the largest budget not above b, the
-    error at the end is E(limit), the same in the whole session; the limit is the part
-    of the budget that the session spends (`find_limit`). The error of a state is E(p),
-    p the price of what its prediction reads, all bought anew. What was known at the
-    start adds to the limit what it would have cost. An error is never below the one
-    that is promised for later.
+    error at the end is E(limit), the same in the whole session; the limit is what the
+    session spends of its budget (`compute_limit`). The error of a state is E(p), p the
+    price of what its prediction reads, all bought anew. The cost of the features known
+    at the start is added to the limit. An error is never below a later one.
     """
     state, ensemble = position.state, position.ensemble
     budget = position.limit
-    measured = find_measured(ensemble, policy.name, budget, state.aim)
+    measured = choose_measured_errors(ensemble, policy.name, budget, state.aim)
     if measured is None:
         return None
     left = policy.plan_left(position)
-    value = find_value(policy, position)
+    value = price_read(policy, position)
     if budget is not None and state.known:
         budget = max(budget, value + left.spend)
     at_end = measured.rate_at(budget)
     after = at_end
     if left.most > 1:
-        after = max(at_end, measured.rate_at(find_value(policy, position, revealed)))
+        after = max(at_end, measured.rate_at(price_read(policy, position, revealed)))
     now = max(at_end, measured.rate_at(value))
     return Promise(
         error_now=now,
@@ -63,9 +62,9 @@ def make_promise(
     )
 
 
-def find_value(policy: Policy, position: Position, revealed: Sequence[int] = ()) -> int:
+def price_read(policy: Policy, position: Position, revealed: Sequence[int] = ()) -> int:
     """Return the price of what a prediction reads, once more is known; micro-units."""
-    is_known = policy.find_known(position).copy()
+    is_known = policy.mark_known(position).copy()
     is_known[list(revealed)] = True
     read = np.flatnonzero(policy.mark_read(position, is_known))
     return buy(position.ensemble.catalogue, Paid(), read.tolist())[0]

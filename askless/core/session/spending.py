@@ -7,7 +7,7 @@ from askless.core.session.state import Aim, Spend
 LIMITED = ("panels", "worth", "adaptive")
 
 
-def find_limit(
+def compute_limit(
     ensemble: Ensemble,
     budget: int | None,
     aim: Aim | None,
@@ -16,9 +16,8 @@ def find_limit(
 ) -> int | None:
     """Return the most that a session spends by itself; None: unlimited.
 
-    It is the worthwhile part of the budget, in micro-units, where the policy is the one
-    that this was measured with. An aim has its own end. `policy` None stands for the
-    one that asks by default.
+    It is the worthwhile part of the budget, in micro-units, if that was measured with
+    `policy` (None: the default one). A session with an aim may spend all of its budget.
     """
     if aim is not None or spend == "all":
         return budget

@@ -147,7 +147,7 @@ class State:
     #: what sessions are to reach on average; None: all that the budget pays
     aim: Aim | None = None
     #: class probabilities before and after each known value and answer, of a session
-    #: that is led; see `askless.core.session.steps.remember`
+    #: that is led; see `askless.core.session.steps.add_step_chances`
     step_chances: tuple[tuple[float, ...], ...] = ()
     #: chance before each question that another feature is asked, once at most
     explore: float = 0.0

@@ -8,13 +8,13 @@ from typing import Literal
 
 import numpy as np
 
-from askless.core.arrays import spread_evenly
+from askless.core.arrays import evenly_spaced
 from askless.core.kernels import MAX_LOGIT
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.values import possible_values
 from askless.core.model.votes import TIE
 from askless.core.session import machine
-from askless.core.session.answers import take
+from askless.core.session.answers import take_answer
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import Position
 from askless.core.session.state import Answer, Charge, Outcome, State, StopRule
@@ -64,7 +64,7 @@ def to_log_odds(chance: float) -> float:
 
 
 def trace_answers(ensemble: Ensemble, state: State) -> list[AnswerStep]:
-    """Return what each answer did to the prediction, in the order in which they came.
+    """Return the effect of each answer on the prediction, in order of arrival.
 
     The session is played again under its budget of now. What an answer did depends on
     what was known before it: in another order the steps are others, and so is the
@@ -72,7 +72,9 @@ def trace_answers(ensemble: Ensemble, state: State) -> list[AnswerStep]:
     order of the catalogue; one that was corrected counts from its correction on.
     """
     if state.is_led and len(state.step_chances) == 1 + count_steps(state):
-        known = [Answer(i, "value", state.values[i]) for i in keep_known(state)]
+        known = [
+            Answer(i, "value", state.values[i]) for i in list_unchanged_known(state)
+        ]
         pairs = zip((*known, *state.history), pairwise(state.step_chances), strict=True)
         return [
             AnswerStep(
@@ -84,8 +86,8 @@ def trace_answers(ensemble: Ensemble, state: State) -> list[AnswerStep]:
             for place, (answer, chances) in enumerate(pairs)
         ]
     steps: list[AnswerStep] = []
-    before = machine.forecast(ensemble, open_again(state, ensemble, 0))
-    for played, feature_idx, outcome in play_again(ensemble, state):
+    before = machine.forecast(ensemble, reopen(state, ensemble, 0))
+    for played, feature_idx, outcome in replay_steps(ensemble, state):
         after = machine.forecast(ensemble, played)
         value = played.values[feature_idx]
         steps.append(
@@ -103,10 +105,10 @@ def trace_answers(ensemble: Ensemble, state: State) -> list[AnswerStep]:
 
 def count_steps(state: State) -> int:
     """Return how many steps a session has."""
-    return len(keep_known(state)) + len(state.history)
+    return len(list_unchanged_known(state)) + len(state.history)
 
 
-def remember(ensemble: Ensemble, state: State) -> State:
+def add_step_chances(ensemble: Ensemble, state: State) -> State:
     """Return the state with `step_chances` up to its last answer.
 
     If the session is led (`State.is_led`), its forecast now is what playing it again
@@ -125,20 +127,22 @@ def remember(ensemble: Ensemble, state: State) -> State:
     return Position.of(ensemble, state).decide(step_chances=chances)
 
 
-def play_again(
+def replay_steps(
     ensemble: Ensemble, state: State
 ) -> Iterator[tuple[State, int, Outcome | Literal["known"]]]:
     """Yield a session after each value known at the start and each answer."""
-    played = open_again(state, ensemble, 0)
-    for place, feature_idx in enumerate(keep_known(state), 1):
-        played = open_again(state, ensemble, place)
+    played = reopen(state, ensemble, 0)
+    for place, feature_idx in enumerate(list_unchanged_known(state), 1):
+        played = reopen(state, ensemble, place)
         yield played, feature_idx, "known"
     for answer in state.history:
-        played = hear(ensemble, played, replace(answer, charged=0), state.charges)
+        played = apply_answer_to_prediction(
+            ensemble, played, replace(answer, charged=0), state.charges
+        )
         yield played, answer.feature_idx, answer.outcome
 
 
-def hear(
+def apply_answer_to_prediction(
     ensemble: Ensemble, state: State, answer: Answer, standing: Sequence[Charge]
 ) -> State:
     """Return the state after an answer, as far as the prediction depends on it.
@@ -147,27 +151,27 @@ def hear(
     towards the budget. If the policy has no votes, the prediction depends on what is
     known alone, so the next question is not decided.
     """
-    taken = take(ensemble.catalogue, replace(state, budget=None), answer)
-    charged = {charge.feature_idx for charge in taken.charges}
+    after = take_answer(ensemble.catalogue, replace(state, budget=None), answer)
+    charged = {charge.feature_idx for charge in after.charges}
     charges = tuple(charge for charge in standing if charge.feature_idx in charged)
-    heard = replace(taken, budget=state.budget, charges=charges)
+    session = replace(after, budget=state.budget, charges=charges)
     has_votes = POLICIES[state.policy].has_votes
-    return machine.advance(ensemble, heard) if has_votes else heard
+    return machine.decide_next_step(ensemble, session) if has_votes else session
 
 
-def keep_known(state: State) -> list[int]:
+def list_unchanged_known(state: State) -> list[int]:
     """Return the features known at the start whose value nobody has changed since."""
     answered = {answer.feature_idx for answer in state.history}
     return [idx for idx in state.known if idx not in answered]
 
 
-def open_again(state: State, ensemble: Ensemble, n_known: int) -> State:
+def reopen(state: State, ensemble: Ensemble, n_known: int) -> State:
     """Open a session as another was opened, with the first of its known values."""
     opened = machine.start(
         ensemble,
         state.budget,
         state.seed,
-        {idx: state.values[idx] for idx in keep_known(state)[:n_known]},
+        {idx: state.values[idx] for idx in list_unchanged_known(state)[:n_known]},
         state.policy,
         StopRule(certain=state.stop.certain, spend=state.stop.spend),
         state.stream,
@@ -176,22 +180,22 @@ def open_again(state: State, ensemble: Ensemble, n_known: int) -> State:
     return replace(opened, known=state.known)
 
 
-def find_prospect(
+def compute_prospect(
     ensemble: Ensemble, state: State, feature_idx: int
 ) -> Prospect | None:
-    """Return how far one answer alone may move the prediction; None: not at all.
+    """Return the chances that one answer alone may lead to; None: it changes none.
 
-    Of two classes the second one's probability, of more that of the class predicted
-    now. Values are those that the model tells apart, of numbers some of them.
+    The probability is that of the second of two classes, else of the predicted class.
+    Values are those that the model tells apart, of numbers some of them.
     """
     policy, position = POLICIES[state.policy], Position.of(ensemble, state)
     now = machine.forecast(ensemble, state).probabilities
-    class_idx = choose_class(now)
-    tried = possible_values(ensemble, feature_idx, has_votes=policy.has_votes)
-    if not tried.size:
+    class_idx = reported_class(now)
+    values = possible_values(ensemble, feature_idx, has_votes=policy.has_votes)
+    if not values.size:
         return None
-    values = tried[spread_evenly(tried.size, N_TRIED)]
-    after = policy.suppose(position, feature_idx, values)[:, class_idx]
+    values = values[evenly_spaced(values.size, N_TRIED)]
+    after = policy.predict_after(position, feature_idx, values)[:, class_idx]
     if np.ptp(after) <= TIE:
         return None
     chance, chances = now[class_idx], after.tolist()
@@ -200,6 +204,6 @@ def find_prospect(
     return Prospect(class_idx, chance, *ends, tuple(answers))
 
 
-def choose_class(chances: Sequence[float]) -> int:
+def reported_class(chances: Sequence[float]) -> int:
     """Return the class to tell of: of two the second, of more the most probable."""
     return 1 if len(chances) == 2 else int(np.argmax(chances))

@@ -9,7 +9,7 @@ from askless.core import kernels
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.errors import UselessAnswerError
 from askless.core.model.ensemble import Ensemble
-from askless.core.session.answers import take
+from askless.core.session.answers import take_answer
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import Position
 from askless.core.session.state import Answer, State
@@ -23,7 +23,7 @@ def refuse_useless(ensemble: Ensemble, before: State, after: State) -> None:
     """
     for charge in after.charges[len(before.charges) :]:
         idx = charge.feature_idx
-        members = sold_with(ensemble.catalogue, idx)
+        members = features_of_price(ensemble.catalogue, idx)
         if before.next_feature_idx in members or not charge.amount:
             continue
         if not is_any_of_use(ensemble, after, members):
@@ -35,15 +35,15 @@ def refuse_useless(ensemble: Ensemble, before: State, after: State) -> None:
 def can_use(ensemble: Ensemble, state: State, feature_idx: int) -> bool:
     """Return whether the answer of an open feature could change what is predicted.
 
-    `observe` refuses to charge one that could not. The feature asked always can.
+    `observe` refuses to charge useless answers. The feature asked is always of use.
     """
-    members = sold_with(ensemble.catalogue, feature_idx)
+    members = features_of_price(ensemble.catalogue, feature_idx)
     if state.next_feature_idx in members:
         return True
-    # That it is known decides, and hardly which value it has.
+    # Any value will do: what counts is that the feature is known.
     answer = Answer(feature_idx, "value", 0.0)
     # Without a budget, since the answer may be too dear; with it again for the policy.
-    after = take(ensemble.catalogue, replace(state, budget=None), answer)
+    after = take_answer(ensemble.catalogue, replace(state, budget=None), answer)
     return is_any_of_use(ensemble, replace(after, budget=state.budget), members)
 
 
@@ -53,7 +53,7 @@ def is_any_of_use(ensemble: Ensemble, after: State, members: tuple[int, ...]) ->
     return any(policy.can_use(position, member) for member in members)
 
 
-def sold_with(catalogue: Catalogue, feature_idx: int) -> tuple[int, ...]:
+def features_of_price(catalogue: Catalogue, feature_idx: int) -> tuple[int, ...]:
     """Return the features that one price buys: a feature's bundle, or itself."""
     if not catalogue.is_bundled[feature_idx]:
         return (feature_idx,)
@@ -70,7 +70,7 @@ class OpenFeatures(NamedTuple):
     useless: list[int]
 
 
-def sort_open(ensemble: Ensemble, state: State) -> OpenFeatures:
+def sort_open_features(ensemble: Ensemble, state: State) -> OpenFeatures:
     """Sort open features into those that are offered and those of no use.
 
     A useful feature that is too dear is in neither list; both are empty once a session
@@ -89,7 +89,7 @@ def sort_open(ensemble: Ensemble, state: State) -> OpenFeatures:
     return features
 
 
-def list_open(ensemble: Ensemble, state: State) -> list[int]:
+def list_unanswered(ensemble: Ensemble, state: State) -> list[int]:
     """Return the features that the model reads and nobody has answered yet."""
     is_open = Position.of(ensemble, state).case.status == kernels.OPEN
     return [int(idx) for idx in np.flatnonzero(is_open & ensemble.is_used)]

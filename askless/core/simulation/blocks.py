@@ -8,11 +8,11 @@ import numpy as np
 
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.votes import label_votes
-from askless.core.session.probability import decide
+from askless.core.model.votes import multilabel_votes
+from askless.core.session.probability import decide_label
 from askless.core.session.rows.walks import Walks
 from askless.core.session.state import Aim, Spend
-from askless.core.simulation.simulate import class_probabilities, class_votes, walk
+from askless.core.simulation.simulate import class_probabilities, class_votes, simulate
 
 # Most margins of the rows that are played at a time: 64 MB.
 MAX_MARGINS = 1 << 23
@@ -39,7 +39,7 @@ class Block(NamedTuple):
     values: FloatArray
     #: as in `Dataset.targets`
     targets: IntArray
-    #: (n_rows,); see `walk`
+    #: (n_rows,); see `simulate`
     streams: Sequence[int]
     #: rows of the table before it
     n_before: int = 0
@@ -89,7 +89,7 @@ def simulate_block(
     n_at_once, parts = max(1, MAX_MARGINS // max(1, n_margins)), []
     for start in range(0, max(1, n_rows), n_at_once):
         rows = slice(start, start + n_at_once)
-        walks = walk(
+        walks = simulate(
             ensemble,
             block.values[rows],
             played.budgets,
@@ -100,16 +100,20 @@ def simulate_block(
             spend=played.spend,
         )
         targets = block.targets[rows]
-        wrong_votes, wrong_labels, chances = judge_ends(ensemble, targets, walks)
+        wrong_votes, wrong_labels, chances = evaluate_ends(ensemble, targets, walks)
         # `slice(0)` is empty; the copy lets go of the chances of all other rows.
-        kept = slice_kept_rows(block.n_before + start, stride) if stride else slice(0)
+        row_slice = (
+            slice_kept_rows(block.n_before + start, stride) if stride else slice(0)
+        )
         parts.append(
-            PlayedBlock(wrong_votes, wrong_labels, walks.spent, chances[kept].copy())
+            PlayedBlock(
+                wrong_votes, wrong_labels, walks.spent, chances[row_slice].copy()
+            )
         )
     return PlayedBlock(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def judge_ends(
+def evaluate_ends(
     ensemble: Ensemble, targets: IntArray, walks: Walks
 ) -> tuple[FloatArray | BoolArray, FloatArray | BoolArray, FloatArray]:
     """Return whether votes and labels of rows are wrong, and the chances at the end.
@@ -119,8 +123,8 @@ def judge_ends(
     """
     truth = targets[:, None]
     if ensemble.is_multilabel:
-        shares = (label_votes(ensemble, walks.margins) != truth).mean(axis=-1)
+        shares = (multilabel_votes(ensemble, walks.margins) != truth).mean(axis=-1)
         return shares, shares, np.empty(0)
     chances = class_probabilities(ensemble, walks)
     is_wrong = class_votes(ensemble, walks) != truth
-    return is_wrong, decide(ensemble, chances) != truth, chances
+    return is_wrong, decide_label(ensemble, chances) != truth, chances

@@ -40,19 +40,16 @@ class CurveSums:
             squares=self.squares + other.squares,
             least_weight=min(self.least_weight, other.least_weight),
             most_weight=max(self.most_weight, other.most_weight),
-            wrong_votes=add_each(self.wrong_votes, other.wrong_votes),
-            wrong_labels=add_each(self.wrong_labels, other.wrong_labels),
-            spent=add_each(self.spent, other.spent),
+            wrong_votes=add_pairwise(self.wrong_votes, other.wrong_votes),
+            wrong_labels=add_pairwise(self.wrong_labels, other.wrong_labels),
+            spent=add_pairwise(self.spent, other.spent),
             most_spent=tuple(map(max, self.most_spent, other.most_spent)),
         )
 
     def to_curve(
         self, budgets: Sequence[int | None], group_weights: FloatArray | None
     ) -> Curve:
-        """Return the curve of the rows.
-
-        `group_weights` (n_groups,) has the weight of each row group; None: no groups.
-        """
+        """Return the curve of the rows; `group_weights` (n_groups,) or None."""
         return Curve(
             budgets=tuple(budgets),
             errors=self.average(self.wrong_votes),
@@ -82,7 +79,7 @@ class CurveSums:
         return float(self.weight**2 / self.squares)
 
 
-def add_each(
+def add_pairwise(
     first: tuple[Fraction, ...], other: tuple[Fraction, ...]
 ) -> tuple[Fraction, ...]:
     """Add two tuples of sums, budget by budget."""

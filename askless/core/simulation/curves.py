@@ -47,8 +47,8 @@ def evaluate(
 ) -> Curve:
     """Return error and spend against budget over the rows of a dataset.
 
-    The dataset has the ensemble's catalogue and classes; all else is as in `walk`. The
-    curve is weighted by the rows' weights. Its `errors` are those of the raw vote,
+    The dataset has the ensemble's catalogue and classes; all else: see `walk_rows`.
+    The curve is weighted by the rows' weights. Its `errors` are those of the raw vote,
     `errors_calibrated` those of the label decided from the probability; of a
     multi-label dataset both are the Hamming loss of the votes.
     """

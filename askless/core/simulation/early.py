@@ -10,10 +10,10 @@ from askless.core.arrays import FloatArray, IntArray
 from askless.core.model.certificates import EarlyRule
 from askless.core.model.ensemble import Ensemble
 from askless.core.session import machine
-from askless.core.session.certificates import Certificate, find_certificate
+from askless.core.session.certificates import Certificate, make_certificate
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import UNLIMITED, Position
-from askless.core.session.rows.traces import find_stops
+from askless.core.session.rows.traces import locate_stops
 from askless.core.session.rows.walks import SimulatedRows
 from askless.core.session.state import StopRule
 from askless.core.simulation.blocks import Block
@@ -49,11 +49,11 @@ class EarlyPlan:
     seed: int
     certificate: Certificate
     rule: EarlyRule
-    #: as in `find_stops`
+    #: as in `locate_stops`
     bounds: list[int]
 
 
-def plan_early(
+def plan_early_stops(
     ensemble: Ensemble,
     budgets: Sequence[int | None],
     stop: StopRule,
@@ -64,7 +64,7 @@ def plan_early(
     plans = []
     for budget in budgets:
         state = machine.start(ensemble, budget, seed, policy=policy, stop=stop)
-        certificate = find_certificate(ensemble, state)
+        certificate = make_certificate(ensemble, state)
         # Without a certificate no probability suffices to stop.
         threshold = certificate.threshold
         threshold = 2.0 if threshold is None else threshold
@@ -78,14 +78,14 @@ def plan_early(
     return plans
 
 
-def sum_early(
+def sum_early_stops(
     ensemble: Ensemble, plan: EarlyPlan, block: Block, weights: FloatArray
 ) -> tuple[Fraction, ...]:
     """Return weighted sums over rows, one for each mean of an `EarlyPoint`."""
     limits = np.array([UNLIMITED if plan.limit is None else plan.limit], np.int64)
     simulated = SimulatedRows(block.values, limits, plan.seed, block.streams)
     (traces,) = POLICIES[plan.policy].trace(ensemble, simulated)
-    stops = find_stops(traces, [plan.rule], plan.bounds)
+    stops = locate_stops(traces, [plan.rule], plan.bounds)
     amounts = (
         stops.differs[0],
         stops.labels[0] != block.targets,
@@ -96,7 +96,7 @@ def sum_early(
     return sum_weighted(weights, summed)
 
 
-def summarise_early(
+def average_early_stops(
     plan: EarlyPlan, sums: Sequence[Fraction], weight: Fraction
 ) -> EarlyPoint:
     """Return the means that sums over rows of a total `weight` make."""

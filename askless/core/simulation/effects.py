@@ -12,8 +12,13 @@ from askless.core.model.values import possible_values, typical_values
 from askless.core.model.votes import TIE
 from askless.core.session.plans.outline import outline
 from askless.core.session.policies import POLICIES, default_policy
-from askless.core.session.probability import FULL_VOTE, PLAIN, is_share, knot_weights
-from askless.core.simulation.simulate import class_probabilities, walk
+from askless.core.session.probability import (
+    FULL_VOTE,
+    PLAIN,
+    compute_knot_weights,
+    uses_vote_shares,
+)
+from askless.core.simulation.simulate import class_probabilities, simulate
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +73,7 @@ def compute_effects(
     has_votes = POLICIES[name].has_votes
     typical = typical_values(ensemble)
     tried = [
-        np.append(values_to_try(ensemble, idx, has_votes=has_votes), np.nan)
+        np.append(list_trial_values(ensemble, idx, has_votes=has_votes), np.nan)
         for idx in asked
     ]
     # The first row is the typical case; each other row differs in one value.
@@ -77,7 +82,7 @@ def compute_effects(
     for idx, values, start in zip(asked, tried, starts, strict=False):
         rows[start : start + values.size, idx] = values
     # One stream for all: draws must not differ between rows.
-    walks = walk(ensemble, rows, [budget], name, streams=[0] * rows.shape[0])
+    walks = simulate(ensemble, rows, [budget], name, streams=[0] * rows.shape[0])
     chances = class_probabilities(ensemble, walks)[:, 0]
     scorecard = make_scorecard(ensemble, name, asked)
     return Effects(
@@ -95,7 +100,7 @@ def compute_effects(
     )
 
 
-def values_to_try(
+def list_trial_values(
     ensemble: Ensemble, feature_idx: int, *, has_votes: bool
 ) -> FloatArray:
     """Return the values that training saw if it saw only a few, else possible ones."""
@@ -138,7 +143,7 @@ def make_scorecard(
     the stumps of each feature.
     """
     hypotheses, n_outputs = ensemble.hypotheses, ensemble.n_outputs
-    is_sum = policy == FULL_VOTE and not is_share(ensemble, policy)
+    is_sum = policy == FULL_VOTE and not uses_vote_shares(ensemble, policy)
     if not is_sum or not all(hypothesis.sole_stump for hypothesis in hypotheses):
         return None
     # The plan ends at the first stump on a feature that the budget doesn't buy.
@@ -146,7 +151,7 @@ def make_scorecard(
     length = is_out.index(True) if True in is_out else len(hypotheses)
     share = ensemble.alpha_sums[length] / max(float(ensemble.alpha_sums[-1]), TIE)
     link = ensemble.calibration_arrays.get(FULL_VOTE, PLAIN)
-    *offsets, slope = (knot_weights(np.array(share)) @ link).tolist()
+    *offsets, slope = (compute_knot_weights(np.array(share)) @ link).tolist()
     return Scorecard(
         base=np.broadcast_to(np.array(offsets), (n_outputs,)),
         # For two classes the slope is that of the odds 2F; see `Calibration`.

@@ -19,7 +19,7 @@ from askless.core.model.figures import (
     ReliabilityBin,
     wilson_interval,
 )
-from askless.core.session.probability import decide
+from askless.core.session.probability import decide_label
 
 # Bins of a reliability diagram, each of the same weight.
 N_BINS = 10
@@ -60,7 +60,7 @@ def compute_figures(
         At least one row; rows of several folds are put together.
     threshold : float, optional
         Least chance of the second of two classes at which rows get its label; by
-        default labels are those of sessions (`decide`).
+        default labels are those of sessions (`decide_label`).
 
     Notes
     -----
@@ -73,7 +73,7 @@ def compute_figures(
     figures = []
     for budget_idx in range(rows.chances.shape[1]):
         chances = rows.chances[:, budget_idx]
-        labels = decide(ensemble, chances)
+        labels = decide_label(ensemble, chances)
         if threshold is not None:
             assert chances.shape[1] == 2, "a threshold parts two classes"
             labels = (chances[:, 1] >= threshold).astype(np.int64)
@@ -145,7 +145,7 @@ def estimate_share(
         weights = rows.weights * counted
         if weights.any():
             share = min(float(weights @ right / weights.sum()), 1.0)
-            limits = wilson_interval(share, count_independent(weights, rows))
+            limits = wilson_interval(share, effective_row_groups(weights, rows))
             shares.append((share, *limits))
     if not shares:
         return None
@@ -174,7 +174,7 @@ def estimate_auroc(
         area = min(max(float(own @ places), 0.0), 1.0)
         areas.append(area)
         for side in (own, rest):
-            size = count_independent(side, rows)
+            size = effective_row_groups(side, rows)
             sizes.append(size)
             # n / (n - 1), since the area is estimated from the same rows.
             widening = math.sqrt(size / max(size - 1.0, 1.0))
@@ -201,8 +201,8 @@ def estimate_auroc(
 
 def weigh_below(ranks: IntArray, weights: FloatArray) -> FloatArray:
     """Return for each row the weight of rows of lower rank; ties count half."""
-    held = np.bincount(ranks, weights)
-    below: FloatArray = (np.cumsum(held) - held / 2.0)[ranks]
+    rank_weights = np.bincount(ranks, weights)
+    below: FloatArray = (np.cumsum(rank_weights) - rank_weights / 2.0)[ranks]
     return below
 
 
@@ -219,13 +219,13 @@ def make_bins(
     bins = []
     for bin_idx in range(N_BINS):
         weights = rows.weights * (bin_idxs == bin_idx)
-        held = float(weights.sum())
-        if held > 0.0:
-            observed = min(float(weights @ is_true) / held, 1.0)
-            limits = wilson_interval(observed, count_independent(weights, rows))
-            mean_chance = min(float(weights @ predicted) / held, 1.0)
+        bin_weight = float(weights.sum())
+        if bin_weight > 0.0:
+            observed = min(float(weights @ is_true) / bin_weight, 1.0)
+            limits = wilson_interval(observed, effective_row_groups(weights, rows))
+            mean_chance = min(float(weights @ predicted) / bin_weight, 1.0)
             estimate = Estimate(observed, limits)
-            bins.append(ReliabilityBin(min(held, 1.0), mean_chance, estimate))
+            bins.append(ReliabilityBin(min(bin_weight, 1.0), mean_chance, estimate))
     return tuple(bins)
 
 
@@ -238,7 +238,7 @@ def compute_standard_error(added: FloatArray, rows: ScoredRows) -> float:
     return float(np.sqrt((np.bincount(rows.group_idxs, added) ** 2).sum()))
 
 
-def count_independent(weights: FloatArray, rows: ScoredRows) -> float:
+def effective_row_groups(weights: FloatArray, rows: ScoredRows) -> float:
     """Return the effective number of row groups (Kish 1965)."""
-    held = np.bincount(rows.group_idxs, weights)
-    return float(held.sum() ** 2 / (held**2).sum())
+    group_weights = np.bincount(rows.group_idxs, weights)
+    return float(group_weights.sum() ** 2 / (group_weights**2).sum())

@@ -7,11 +7,11 @@ import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.votes import label_votes
-from askless.core.session.probability import decide, label_chances
+from askless.core.model.votes import multilabel_votes
+from askless.core.session.probability import compute_label_chances, decide_label
 from askless.core.session.rows.walks import Walks
 from askless.core.session.state import Aim, Spend
-from askless.core.simulation.simulate import class_probabilities, walk
+from askless.core.simulation.simulate import class_probabilities, simulate
 
 
 class TableRows(NamedTuple):
@@ -46,7 +46,7 @@ def simulate_each(
     """Simulate a session for each row, under its own budget.
 
     `limits` (n_rows) are in micro-units, None: unlimited. Rows of one budget are
-    simulated together, all with the same `policy`, `aim` and `spend`, as in `walk`.
+    simulated together, all with the same `policy`, `aim` and `spend`, as in `simulate`.
     """
     n_rows, n_classes = rows.values.shape[0], len(ensemble.classes)
     shape = (n_rows, n_classes) if ensemble.is_multilabel else (n_rows,)
@@ -60,7 +60,7 @@ def simulate_each(
     for row, limit in enumerate(limits):
         rows_by_limit.setdefault(limit, []).append(row)
     for limit, idxs in rows_by_limit.items():
-        walks = walk(
+        walks = simulate(
             ensemble,
             rows.values[idxs],
             [limit],
@@ -79,7 +79,7 @@ def simulate_each(
 def label_ends(ensemble: Ensemble, walks: Walks) -> tuple[IntArray, FloatArray]:
     """Return the labels and chances at the ends of walks under one budget."""
     if ensemble.is_multilabel:
-        labels = label_votes(ensemble, walks.margins[:, 0]).astype(np.int64)
-        return labels, label_chances(ensemble, walks.scores[:, 0])
+        labels = multilabel_votes(ensemble, walks.margins[:, 0]).astype(np.int64)
+        return labels, compute_label_chances(ensemble, walks.scores[:, 0])
     chances = class_probabilities(ensemble, walks)[:, 0]
-    return decide(ensemble, chances), chances
+    return decide_label(ensemble, chances), chances

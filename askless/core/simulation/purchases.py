@@ -11,7 +11,7 @@ from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.catalogue.catalogue import NO_GROUP, Catalogue
 from askless.core.model.ensemble import Ensemble
 from askless.core.simulation.blocks import Block, Conditions
-from askless.core.simulation.simulate import walk
+from askless.core.simulation.simulate import simulate
 from askless.core.table.dataset import Dataset
 
 # The weight of the rows whose sessions ask for a set of features, by its packed bits.
@@ -43,9 +43,11 @@ def measure_purchases(
     """
     purchases = []
     for budget in budgets:
-        walks = walk(ensemble, dataset.values, [budget], seed=seed, needs_ranks=True)
+        walks = simulate(
+            ensemble, dataset.values, [budget], seed=seed, needs_ranks=True
+        )
         is_asked = walks.ranks > 0
-        lists = sum_lists(is_asked, dataset.weights)
+        lists = sum_weights_by_list(is_asked, dataset.weights)
         n_lists, commonest = summarise_lists(lists)
         counts = count_row_questions(ensemble.catalogue, is_asked)
         purchases.append(
@@ -73,7 +75,7 @@ def sum_block_lists(
     lists = []
     aims = played.aims or [None] * len(played.budgets)
     for budget, aim in zip(played.budgets, aims, strict=True):
-        walks = walk(
+        walks = simulate(
             ensemble,
             block.values,
             [budget],
@@ -84,20 +86,20 @@ def sum_block_lists(
             aims=[aim],
             spend=played.spend,
         )
-        lists.append(sum_lists(walks.ranks > 0, weights))
+        lists.append(sum_weights_by_list(walks.ranks > 0, weights))
     return lists
 
 
-def sum_lists(is_asked: BoolArray, weights: FloatArray) -> Lists:
+def sum_weights_by_list(is_asked: BoolArray, weights: FloatArray) -> Lists:
     """Sum the weights of rows by the set of features that they are asked for."""
     packed = np.packbits(is_asked, axis=1)
-    keys, which = np.unique(packed, axis=0, return_inverse=True)
-    sums = np.bincount(which.reshape(-1), weights, minlength=len(keys))
+    keys, list_idxs = np.unique(packed, axis=0, return_inverse=True)
+    sums = np.bincount(list_idxs.reshape(-1), weights, minlength=len(keys))
     pairs = zip(keys, sums.tolist(), strict=True)
     return {key.tobytes(): weight for key, weight in pairs if weight > 0.0}
 
 
-def add_lists(lists: Lists, more: Lists) -> Lists:
+def merge_lists(lists: Lists, more: Lists) -> Lists:
     """Return the weights of both by list."""
     return lists | {key: lists.get(key, 0.0) + more[key] for key in more}
 

@@ -7,7 +7,7 @@ import numpy as np
 from askless.core.arrays import FloatArray
 from askless.core.model.ensemble import Ensemble
 from askless.core.simulation.outcomes import TableRows, label_ends
-from askless.core.simulation.simulate import walk
+from askless.core.simulation.simulate import simulate
 from askless.core.table.dataset import Dataset
 
 # A class of chance 0 counts as this one: its loss stays finite.
@@ -32,7 +32,7 @@ def measure_refusals(
     budget : int, optional
         Of every session, in micro-units; None: unlimited.
     policy : str, optional
-        As in `walk`.
+        As in `simulate`.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def measure_refusals(
     the rise counts what other features can replace for the money that is left.
     """
     values, streams = rows.values, rows.streams
-    whole = walk(
+    whole = simulate(
         ensemble, values, [budget], policy, rows.seed, needs_ranks=True, streams=streams
     )
     losses = measure_losses(dataset, label_ends(ensemble, whole)[1])
@@ -58,9 +58,9 @@ def measure_refusals(
             continue
         hidden = values[asked]
         hidden[:, idx] = np.nan
-        without = hide_gaps(ensemble, idx)
+        without = ignore_missing(ensemble, idx)
         own = [streams[row] for row in asked.tolist()]
-        ends = walk(without, hidden, [budget], policy, rows.seed, streams=own)
+        ends = simulate(without, hidden, [budget], policy, rows.seed, streams=own)
         part = dataset.take(asked)
         after = measure_losses(part, label_ends(without, ends)[1])
         weights = dataset.weights[asked]
@@ -68,10 +68,10 @@ def measure_refusals(
     return rises
 
 
-def hide_gaps(ensemble: Ensemble, feature_idx: int) -> Ensemble:
+def ignore_missing(ensemble: Ensemble, feature_idx: int) -> Ensemble:
     """Return an ensemble that learns nothing from a missing value of a feature.
 
-    So a missing cell is played as a refused answer.
+    A missing cell is then played as a refused answer.
     """
     if ensemble.panels is None:
         return ensemble

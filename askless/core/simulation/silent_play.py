@@ -108,14 +108,14 @@ def play_silently(rivals: Rivals, case: ClosedCase) -> SilentPlay:
     Notes
     -----
     The losses are those of both models' labels given *all* that was learnt of the case.
-    So each case has them, and they are paired. The answers were chosen by the champion,
-    or by whoever led the case: that favours the champion, if anybody. What the
-    challenger would have learnt by other questions does not count for it.
+    Each case then has both losses, and they are paired. The answers were chosen by the
+    champion, or by whoever led the case: that favours the champion, if anybody. Answers
+    to other questions of the challenger don't count for it.
 
     The spends are those of both models' own sessions under the budget of the case. They
-    are known only where the log has all their answers (`replay`), so on cases on which
-    the two ask alike. There are none for a case with an aim or a certified stop, which
-    a model must be certified for.
+    are known only where the log has all their answers (`replay_case`), so on cases on
+    which the two ask alike. There are none for a case with an aim or a certified stop,
+    which a model must be certified for.
     """
     log = log_case(case.state)
     known = [
@@ -126,14 +126,14 @@ def play_silently(rivals: Rivals, case: ClosedCase) -> SilentPlay:
         for ensemble, logged_case in zip(rivals, known, strict=True)
     ]
     first, other = (
-        loss_of(rivals, ensemble, forecast, case.label)
+        compute_loss(rivals, ensemble, forecast, case.label)
         for ensemble, forecast in zip(rivals, forecasts, strict=True)
     )
     return SilentPlay((first, other), compare_spends(rivals, known, case.state))
 
 
 def forecast_known(ensemble: Ensemble, case: AnswerLog, state: State) -> Forecast:
-    """Return what a model predicts from all that is known of a case, in any order.
+    """Return a model's forecast from all known values of a case.
 
     Its prices may be others than the case's. Where its budget does not pay for all that
     is known, the budget does not count.
@@ -151,7 +151,7 @@ def forecast_known(ensemble: Ensemble, case: AnswerLog, state: State) -> Forecas
     return machine.forecast(ensemble, answered)
 
 
-def loss_of(
+def compute_loss(
     rivals: Rivals, ensemble: Ensemble, forecast: Forecast, label: str
 ) -> float:
     """Return the loss of a forecast, by the champion's error costs if it has any.
@@ -173,7 +173,7 @@ def loss_of(
 def compare_spends(
     rivals: Rivals, known: list[AnswerLog], state: State
 ) -> tuple[int, int] | None:
-    """Return what both models' own sessions cost; None where the log lacks an answer.
+    """Return the spends of both models' own sessions; None where an answer is lacking.
 
     Each model asks by the policy that it prefers at the budget of the case.
     """
@@ -181,7 +181,7 @@ def compare_spends(
         return None
     terms = ReplayTerms(state.budget, None, state.seed, state.stream, state.stop)
     played = [
-        replay(ensemble, logged_case, terms)
+        replay_case(ensemble, logged_case, terms)
         for ensemble, logged_case in zip(rivals, known, strict=True)
     ]
     if not all(replayed.is_supported for replayed in played):
@@ -190,10 +190,10 @@ def compare_spends(
 
 
 def log_case(state: State) -> AnswerLog:
-    """Return what a session knows of its case.
+    """Return a session's log of answers.
 
-    A value that was corrected counts as corrected, one known at the start too. What was
-    ordered and has not come stays ordered.
+    A value that was corrected counts as corrected, one known at the start too. Pending
+    results stay ordered.
     """
     known = {idx: state.values[idx] for idx in state.known}
     charged = dict.fromkeys(range(len(state.outcomes)), 0)
@@ -216,7 +216,7 @@ def match_case(
 ) -> AnswerLog:
     """Return the log of a case by the features of another catalogue.
 
-    Features are matched by name. Those that the other catalogue lacks, or has with
+    Features are matched by name. Features that the other catalogue lacks, or has with
     another type, are left out.
 
     Parameters
@@ -265,7 +265,7 @@ def translate_value(
     return UNSEEN if text is None else category_code(other, text)
 
 
-def replay(ensemble: Ensemble, case: AnswerLog, terms: ReplayTerms) -> Replay:
+def replay_case(ensemble: Ensemble, case: AnswerLog, terms: ReplayTerms) -> Replay:
     """Play a session on the logged answers of a case, up to its end.
 
     The end is the first advice to stop, or that nothing is left to ask. A question is

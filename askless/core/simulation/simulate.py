@@ -11,13 +11,13 @@ from askless.core.session.policies import POLICIES, default_policy
 from askless.core.session.policy import Policy
 from askless.core.session.position import UNLIMITED
 from askless.core.session.rows.walks import SimulatedRows, Walks
-from askless.core.session.spending import find_limit
+from askless.core.session.spending import compute_limit
 from askless.core.session.state import Aim, Spend
 
 AnyArray = TypeVar("AnyArray", FloatArray, IntArray)
 
 
-def walk(
+def simulate(
     ensemble: Ensemble,
     values: FloatArray,
     budgets: Sequence[int | None],
@@ -54,7 +54,7 @@ def walk(
     names, spendable = [], []
     for budget, aim in zip(budgets, all_aims, strict=True):
         name = policy or default_policy(ensemble, budget, aim, spend)
-        limit = find_limit(ensemble, budget, aim, spend, name)
+        limit = compute_limit(ensemble, budget, aim, spend, name)
         names.append(name)
         spendable.append(UNLIMITED if limit is None else limit)
     limits = np.array(spendable, np.int64)

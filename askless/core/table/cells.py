@@ -57,7 +57,7 @@ TYPE_RULES: dict[FeatureType, str] = {
 }
 
 
-def tidy(cells: Iterable[str | None]) -> list[str | None]:
+def tidy_cells(cells: Iterable[str | None]) -> list[str | None]:
     """Return cells without white space around them; None for a missing word."""
     cells = list(cells)
     tidied: dict[str | None, str | None] = {}
@@ -67,7 +67,7 @@ def tidy(cells: Iterable[str | None]) -> list[str | None]:
     return [tidied[cell] for cell in cells]
 
 
-def is_gap(cell: str) -> bool:
+def means_missing(cell: str) -> bool:
     """Return whether a cell means missing in a column of numbers or booleans."""
     return cell.lower() in GAP_WORDS
 
@@ -87,7 +87,7 @@ def infer_cell_type(counts: Counter[str]) -> FeatureType:
     does. Else category.
     """
     counts_without_gaps = {
-        cell: count for cell, count in counts.items() if not is_gap(cell)
+        cell: count for cell, count in counts.items() if not means_missing(cell)
     }
     n_numbers = sum(
         n for cell, n in counts_without_gaps.items() if read_number(cell) is not None
@@ -140,7 +140,7 @@ def strip_unit(cell: str, unit: str | None) -> str:
     return sign + rest.removesuffix(unit).rstrip()
 
 
-def find_unit(cells: Iterable[str]) -> str:
+def common_unit(cells: Iterable[str]) -> str:
     """Return the sign that all of some numbers have, such as £ or mg/dL; "": none."""
     unit = ""
     for cell in cells:
@@ -154,7 +154,7 @@ def find_unit(cells: Iterable[str]) -> str:
     return unit
 
 
-def to_point(typed: str) -> str:
+def to_decimal_point(typed: str) -> str:
     """Return a number as a person typed it with a decimal point: 12,50 is 12.50.
 
     One comma is a decimal comma, unless exactly three digits follow it: 1,234 may be
@@ -174,7 +174,7 @@ def to_point(typed: str) -> str:
     return f"{whole}.{decimals}"
 
 
-def number_text(number: float) -> str:
+def write_number(number: float) -> str:
     """Return a number as text; a whole one without a decimal point."""
     return f"{number:.0f}" if number % 1 == 0 else repr(number)
 
@@ -210,10 +210,12 @@ def is_blank(feature: Feature, cell: str) -> bool:
         return True
     if feature.type == "category":
         return False
-    return is_gap(cell) or read_number(cell, feature.unit) in missing_numbers(feature)
+    return means_missing(cell) or read_number(
+        cell, feature.unit
+    ) in list_missing_numbers(feature)
 
 
-def missing_numbers(feature: Feature) -> set[float]:
+def list_missing_numbers(feature: Feature) -> set[float]:
     """Return the numbers that stand for a missing value."""
     numbers = map(parse_number, feature.missing)
     return {number for number in numbers if number is not None}

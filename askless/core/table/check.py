@@ -11,14 +11,14 @@ import numpy as np
 from askless.core.arrays import BoolArray, FloatArray
 from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.catalogue.costs import price_columns
-from askless.core.catalogue.patterns import by_name, matching, unmatched
+from askless.core.catalogue.patterns import expand, matching, unmatched
 from askless.core.errors import Refusal, RefusedError
 from askless.core.table.cells import is_unnamed
 from askless.core.table.columns import (
     Columns,
-    column_warnings,
     infer_type,
     learn_categories,
+    list_column_warnings,
     read_feature,
     unknown_column,
 )
@@ -27,7 +27,7 @@ from askless.core.table.labels import (
     GatheredLabels,
     gather_labels,
     refuse_one_class,
-    usable_rows,
+    select_usable_rows,
 )
 from askless.core.table.silent import FindSilent, mark_silent
 from askless.core.table.spec import CASE_COLUMN, TableSpec
@@ -82,7 +82,7 @@ def gather_table(
         columns,
         spec,
         chosen,
-        marking(silent, lambda _, cells: values.append(cells)),
+        mark_then_collect(silent, lambda _, cells: values.append(cells)),
         labels.kept,
     )
     return GatheredTable(
@@ -102,14 +102,14 @@ def choose_columns(
     Raises `RefusedError` where there is no row.
     """
     chosen, wrong = choose_features(columns, spec)
-    refusals = [*refuse_absent_columns(columns, spec), *wrong]
+    refusals = [*check_absent_columns(columns, spec), *wrong]
     if n_rows == 0:
         refusals.append(Refusal("table", "must have at least one row"))
         raise RefusedError(refusals)
     return chosen, refusals
 
 
-def refuse_absent_columns(columns: Columns, spec: TableSpec) -> Iterator[Refusal]:
+def check_absent_columns(columns: Columns, spec: TableSpec) -> Iterator[Refusal]:
     """Yield refusals of columns named for a role, or to ignore, that are not there."""
     for role, name in spec.roles.items():
         if name is not None and name not in columns:
@@ -151,12 +151,12 @@ def read_features(
         refusals += wrong
         features.append(feature)
         if not wrong:
-            warnings += column_warnings(feature, cells[is_kept])
+            warnings += list_column_warnings(feature, cells[is_kept])
             collect(feature, cells)
     return features, warnings, refusals
 
 
-def marking(
+def mark_then_collect(
     silent: FindSilent | None, collect: Callable[[Feature, FloatArray], None]
 ) -> Callable[[Feature, FloatArray], None]:
     """Return `collect` for cells that are marked first where they say nothing."""
@@ -169,25 +169,25 @@ def marking(
 
 
 def finish_table(
-    read: GatheredTable, columns: Columns, spec: TableSpec
+    features_read: GatheredTable, columns: Columns, spec: TableSpec
 ) -> CheckedTable:
     """Return the dataset of a table in which nothing was refused.
 
     Raises `RefusedError` where the rows of positive weight are of one class.
     """
-    labels = read.labels
-    ignored, column_notes = find_ignored(columns, spec, read.features)
-    row_idxs, row_notes = usable_rows(labels)
-    catalogue = Catalogue(read.features, spec.groups, spec.cost_unit)
-    dataset = labels.with_values(catalogue, np.column_stack(read.values))
+    labels = features_read.labels
+    ignored, column_notes = list_ignored_columns(columns, spec, features_read.features)
+    row_idxs, row_notes = select_usable_rows(labels)
+    catalogue = Catalogue(features_read.features, spec.groups, spec.cost_unit)
+    dataset = labels.with_values(catalogue, np.column_stack(features_read.values))
     if row_idxs is not None:
         dataset = dataset.take(row_idxs)
     refuse_one_class(dataset, spec)
-    warnings = (*read.warnings, *column_notes, *row_notes)
+    warnings = (*features_read.warnings, *column_notes, *row_notes)
     return CheckedTable(dataset, labels.error_costs, warnings, tuple(ignored))
 
 
-def find_ignored(
+def list_ignored_columns(
     columns: Columns, spec: TableSpec, features: Sequence[Feature]
 ) -> tuple[list[str], list[str]]:
     """Return the columns that are not used, and a warning of unexpected ones."""
@@ -215,11 +215,11 @@ def choose_features(
         for role, named in (("costs", spec.costs), ("groups", spec.members))
         for name in unmatched(named, names)
     ]
-    members = by_name(spec.members, names)
+    members = expand(spec.members, names)
     bundles = {group.name for group in spec.groups if group.is_bundle}
     costs = {
         name: cost
-        for name, cost in by_name(spec.costs, names).items()
+        for name, cost in expand(spec.costs, names).items()
         # A pattern of costs does not apply to members of bundles.
         if name in spec.costs or members.get(name) not in bundles
     }
@@ -235,7 +235,7 @@ def choose_features(
     return features, refusals
 
 
-def unused_columns(names: Sequence[str], spec: TableSpec) -> frozenset[str]:
+def list_unused_columns(names: Sequence[str], spec: TableSpec) -> frozenset[str]:
     """Return the columns that neither are features nor have a role."""
     if spec.features is None:
         taken = spec.roles.values()

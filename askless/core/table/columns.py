@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.catalogue.catalogue import OTHER, Feature, FeatureType
-from askless.core.errors import Refusal, describe, nearest_hint
+from askless.core.errors import Refusal, nearest_hint, shorten
 from askless.core.table.cells import (
     COMMA_NUMBER,
     TYPE_RULES,
@@ -23,12 +23,12 @@ from askless.core.table.cells import (
     is_date,
     is_measure,
     is_within_limits,
-    missing_numbers,
-    number_text,
+    list_missing_numbers,
     read_cell,
     read_number,
     strip_unit,
-    tidy,
+    tidy_cells,
+    write_number,
 )
 from askless.core.table.dataset import MAX_CODES
 
@@ -48,7 +48,7 @@ def unknown_column(role: str, name: str, columns: Columns) -> Refusal:
     return Refusal(role, rule, repr(name))
 
 
-def refuse_size(task: str, needed: int, memory: int | None) -> list[Refusal]:
+def size_refusals(task: str, needed: int, memory: int | None) -> list[Refusal]:
     """Return a refusal if a task needs more memory than there is, else none.
 
     `needed` and `memory` are in bytes; `memory` None: no limit.
@@ -102,16 +102,16 @@ class Cells(Sequence[str | None]):
         return is_missing
 
 
-def as_text(column: Column) -> Cells:
+def to_text_cells(column: Column) -> Cells:
     """Return cells as tidied text; whole numbers without a decimal point."""
     if column.dtype == np.object_:
         places: dict[str | None, int] = {}
         place_of = (places.setdefault(cell, len(places)) for cell in column)
         numbers = np.fromiter(place_of, np.int32, len(column))
-        return Cells(tuple(tidy(places)), numbers)
+        return Cells(tuple(tidy_cells(places)), numbers)
     # Adding 0.0 turns minus zero into zero.
     values, places_of = np.unique(column + 0.0, return_inverse=True)
-    words = (None if math.isnan(x) else number_text(x) for x in values.tolist())
+    words = (None if math.isnan(x) else write_number(x) for x in values.tolist())
     return Cells(tuple(words), places_of)
 
 
@@ -134,14 +134,14 @@ def show_numbers(values: FloatArray, rows: IntArray) -> dict[int, str]:
 
 def describe_cell(cell: str | None) -> str:
     """Return a wrong cell as short text."""
-    return "nothing" if cell is None else describe(cell)
+    return "nothing" if cell is None else shorten(cell)
 
 
 def infer_type(column: Column, missing: Collection[str] = ()) -> FeatureType:
     """Return the type that a column suggests; 0 and 1 are numbers too."""
     if column.dtype != np.object_:
         return "number"
-    cells = as_text(column).present
+    cells = to_text_cells(column).present
     return infer_cell_type(
         Counter({word: n for word, n in cells.items() if word not in missing})
     )
@@ -156,11 +156,11 @@ def read_feature(
     """
     wrong: IntArray = np.empty(0, np.int64)
     if feature.type == "category" or column.dtype == np.object_:
-        values, wrong = read_words(feature, as_text(column))
+        values, wrong = read_text_cells(feature, to_text_cells(column))
     else:
         # A column may be long, so it is copied only where something changes.
         values = np.asarray(column, np.float64)
-        blanks = [*missing_numbers(feature)]
+        blanks = [*list_missing_numbers(feature)]
         if blanks:
             values = np.where(np.isin(values, blanks), math.nan, values)
         if feature.type == "boolean":
@@ -168,7 +168,7 @@ def read_feature(
             wrong = np.flatnonzero(is_wrong)
     refusals = []
     if wrong.size:
-        cells = as_text(column)
+        cells = to_text_cells(column)
         rule = type_rule(feature, cells, wrong) + remedy
         refusals.append(cell_refusal(feature.name, rule, wrong, cells))
     odd = [(np.isinf(values), "must be finite")]
@@ -182,7 +182,7 @@ def read_feature(
     return values, refusals
 
 
-def read_words(feature: Feature, cells: Cells) -> tuple[FloatArray, IntArray]:
+def read_text_cells(feature: Feature, cells: Cells) -> tuple[FloatArray, IntArray]:
     """Return the values of text cells, and the rows of those of another type.
 
     A unit must be in every number or in none: the rarer ones are wrong.
@@ -224,20 +224,20 @@ def learn_categories(
     Categories of fewer than `rare` rows are joined into `OTHER`. More than `MAX_CODES`
     are refused.
     """
-    counts = as_text(column).present
+    counts = to_text_cells(column).present
     present = {cell for cell in counts if not is_blank(feature, cell)}
-    kept = {cell for cell in present if counts[cell] >= rare}
-    has_other = len(kept) < len(present)
-    categories = sorted(kept | {OTHER} if has_other else kept)
+    frequent = {cell for cell in present if counts[cell] >= rare}
+    has_other = len(frequent) < len(present)
+    categories = sorted(frequent | {OTHER} if has_other else frequent)
     feature = replace(feature, has_other=has_other)
     if len(categories) <= MAX_CODES:
         return replace(feature, categories=tuple(categories)), []
-    remedy = remedy_for(categories) or "join rare ones by `rare`, or ignore the column"
+    remedy = advice_on(categories) or "join rare ones by `rare`, or ignore the column"
     rule = f"must have at most {MAX_CODES} categories; {remedy}"
     return feature, [Refusal(f"column {feature.name}", rule, str(len(categories)))]
 
 
-def remedy_for(categories: Sequence[str]) -> str:
+def advice_on(categories: Sequence[str]) -> str:
     """Return advice on categories that are mostly dates or measures; "": no advice."""
     half = len(categories) / 2
     if sum(map(is_date, categories)) > half:
@@ -249,7 +249,7 @@ def remedy_for(categories: Sequence[str]) -> str:
     return ""
 
 
-def column_warnings(feature: Feature, values: FloatArray) -> list[str]:
+def list_column_warnings(feature: Feature, values: FloatArray) -> list[str]:
     """Return warnings about a column that is odd, but accepted."""
     name = feature.name
     least = np.fmin.reduce(values, initial=math.nan)
@@ -262,7 +262,7 @@ def column_warnings(feature: Feature, values: FloatArray) -> list[str]:
     has_room = greatest - least >= values.size - 1 and values.size > 20
     if has_room and is_unique_per_row(feature, values):
         return [f"{name}: looks like an identifier, each row has its own value"]
-    remedy = remedy_for(feature.categories)
+    remedy = advice_on(feature.categories)
     if remedy:
         return [f"{name}: read as {len(feature.categories)} categories; {remedy}"]
     return []

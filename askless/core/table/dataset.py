@@ -84,10 +84,9 @@ class LabelledRows:
 class Dataset(LabelledRows):
     """A checked table.
 
-    `values` is float64 (n_samples, n_features): numbers as they are, booleans 0 or
-    1, categories as codes into `Feature.categories` (`UNSEEN` for any other
-    category, which only rows outside training have), NaN where missing. Weights are
-    positive.
+    `values` is float64 (n_samples, n_features): numbers as they are, booleans 0 or 1,
+    categories as codes into `Feature.categories` (`UNSEEN` for any other category,
+    which only rows outside training have), NaN where missing. Weights are positive.
     """
 
     catalogue: Catalogue

@@ -11,20 +11,25 @@ import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.catalogue.catalogue import Feature, FeatureType
-from askless.core.errors import describe
+from askless.core.errors import shorten
 from askless.core.table.cells import (
     COMMA_NUMBER,
     THOUSANDS,
-    find_unit,
+    common_unit,
     infer_cell_type,
     is_date,
-    is_gap,
     is_measure,
-    number_text,
+    means_missing,
     read_number,
     strip_unit,
+    write_number,
 )
-from askless.core.table.columns import Column, as_text, learn_categories, read_feature
+from askless.core.table.columns import (
+    Column,
+    learn_categories,
+    read_feature,
+    to_text_cells,
+)
 from askless.core.table.dataset import MAX_CODES
 
 # Most rows that are read; of a longer table evenly spaced ones.
@@ -49,18 +54,18 @@ def score_column(values: FloatArray, targets: IntArray, n_classes: int) -> float
     Notes
     -----
     The greater of two statistics: Goodman and Kruskal's (1954) lambda, cross-validated
-    on two halves (`error_reduction`), and for two classes the size of Somers' D
-    (`somers_d`).
+    on two halves (`compute_error_reduction`), and for two classes the size of Somers' D
+    (`compute_somers_d`).
     """
     step = -(-values.size // MAX_ROWS)
     values, targets = values[::step], targets[::step]
-    score = error_reduction(cut_values(values), targets, n_classes)
+    score = compute_error_reduction(assign_bins(values), targets, n_classes)
     if n_classes == 2:
-        score = max(score, abs(somers_d(values, targets)))
+        score = max(score, abs(compute_somers_d(values, targets)))
     return score
 
 
-def cut_values(values: FloatArray) -> IntArray:
+def assign_bins(values: FloatArray) -> IntArray:
     """Return the bin of each value; the last one is for missing values."""
     present = values[~np.isnan(values)]
     cuts = np.unique(present)
@@ -71,7 +76,7 @@ def cut_values(values: FloatArray) -> IntArray:
     return np.where(np.isnan(values), cuts.size + 1, bins)
 
 
-def error_reduction(bins: IntArray, targets: IntArray, n_classes: int) -> float:
+def compute_error_reduction(bins: IntArray, targets: IntArray, n_classes: int) -> float:
     """Return how much smaller the error is with the column than without it.
 
     Goodman and Kruskal's (1954) lambda, cross-validated: each half of the rows is
@@ -94,7 +99,7 @@ def error_reduction(bins: IntArray, targets: IntArray, n_classes: int) -> float:
     return max(0.0, 1.0 - (n_rows - n_right) / int(n_errors))
 
 
-def somers_d(values: FloatArray, targets: IntArray) -> float:
+def compute_somers_d(values: FloatArray, targets: IntArray) -> float:
     """Return Somers' D of the values for two classes: 2 AUROC - 1, from -1 to 1.
 
     Missing values are left out. 0 where a class has fewer than `LEAST_ROWS` rows or
@@ -183,10 +188,10 @@ def draft_column(
             return ColumnDraft(name, kind, reason=reason)
     values, _ = read_feature(feature, column)
     if kind == "number":
-        codes = suspect_codes(values)
-        missing += tuple(map(number_text, codes))
+        codes = list_suspected_codes(values)
+        missing += tuple(map(write_number, codes))
         values = np.where(np.isin(values, codes), np.nan, values)
-        notes += [f"{number_text(code)} is taken for missing" for code in codes]
+        notes += [f"{write_number(code)} is taken for missing" for code in codes]
     reason = reason_to_ignore(name, kind, values)
     if not reason:
         notes += note_codes(values) if kind == "number" else []
@@ -195,28 +200,30 @@ def draft_column(
 
 
 def draft_unit(column: Column) -> str:
-    """Return the one sign that all numbers of a column have, such as £; "": none."""
+    """Return the sign common to all numbers of a column, such as £; "": none."""
     if column.dtype != np.object_:
         return ""
-    return find_unit(text for text in as_text(column).present if not is_gap(text))
+    return common_unit(
+        text for text in to_text_cells(column).present if not means_missing(text)
+    )
 
 
 def describe_signs(column: Column, unit: str) -> list[str]:
     """Return a note on the signs that cells of numbers have; none of plain numbers."""
     if column.dtype != np.object_:
         return []
-    words = [text for text in as_text(column).present if not is_gap(text)]
+    words = [text for text in to_text_cells(column).present if not means_missing(text)]
     plain = (strip_unit(word, unit) for word in words)
     parted = next(
         (number_word for number_word in plain if THOUSANDS.fullmatch(number_word)), None
     )
     if parted is not None:
-        number = number_text(read_number(parted) or 0.0)
+        number = write_number(read_number(parted) or 0.0)
         note = f"numbers with signs between thousands: {parted} is {number}"
         return [f"has {note}, with the unit {unit}" if unit else f"has {note}"]
     if not unit:
         return []
-    number = number_text(read_number(words[0], unit) or 0.0)
+    number = write_number(read_number(words[0], unit) or 0.0)
     return [f"has numbers with the unit {unit}: {words[0]} is {number}"]
 
 
@@ -224,12 +231,12 @@ def draft_type(column: Column) -> tuple[FeatureType, tuple[str, ...], list[str]]
     """Return a column's type, words among numbers to read as missing, and notes."""
     if column.dtype != np.object_:
         return "number", (), []
-    cells = as_text(column)
+    cells = to_text_cells(column)
     kind = infer_cell_type(cells.present)
     if kind != "number":
         return kind, (), []
     counts = Counter(
-        {value: n for value, n in cells.present.items() if not is_gap(value)}
+        {value: n for value, n in cells.present.items() if not means_missing(value)}
     )
     strays = sorted(
         cell
@@ -240,7 +247,7 @@ def draft_type(column: Column) -> tuple[FeatureType, tuple[str, ...], list[str]]
     if not strays:
         return kind, (), []
     row = next(row for row, cell in enumerate(cells) if cell in strays)
-    place = f"{describe(cells[row])} in row {row + 1}"
+    place = f"{shorten(cells[row])} in row {row + 1}"
     if len(counts) - len(strays) <= FEW_NUMBERS or len(strays) > MAX_STRAYS:
         note = f"has numbers and words, as {place}, so it is read as categories"
         return "category", (), [note]
@@ -255,7 +262,7 @@ def draft_categories(feature: Feature, column: Column) -> tuple[Feature, int, st
 
     `rare` is 0 if the categories are few enough; the reason is "" if it is to be kept.
     """
-    counts = as_text(column).present
+    counts = to_text_cells(column).present
     n_rows, n_categories = counts.total(), len(counts)
     if 2 * sum(map(is_date, counts)) > n_categories:
         return feature, 0, DATES
@@ -265,18 +272,22 @@ def draft_categories(feature: Feature, column: Column) -> tuple[Feature, int, st
         return feature, 0, SIGNS if has_signs else reason
     rare = 0
     if n_categories > MAX_CODES:
-        kept = {least: [n for n in counts.values() if n >= least] for least in RARES}
-        enough = (least for least in RARES if len(kept[least]) <= KEPT_CATEGORIES)
+        counts_by_least = {
+            least: [n for n in counts.values() if n >= least] for least in RARES
+        }
+        enough = (
+            least for least in RARES if len(counts_by_least[least]) <= KEPT_CATEGORIES
+        )
         rare = next(enough, 0)
         # Free text, too, if no `rare` leaves few enough (0 is no key of `kept`).
-        if 2 * sum(kept.get(rare, ())) < n_rows:
+        if 2 * sum(counts_by_least.get(rare, ())) < n_rows:
             text = f"free text: {n_categories} values, few of them common"
             return feature, 0, SIGNS if has_signs else text
     return learn_categories(feature, column, rare)[0], rare, ""
 
 
 def identifier_reason(name: str, n_distinct: int, n_rows: int) -> str:
-    """Return why words or whole numbers are an identifier; "": they are not."""
+    """Return the reason to take a column for an identifier; "": it is none."""
     if n_rows <= LEAST_ROWS:
         return ""
     if n_distinct == n_rows:
@@ -290,7 +301,7 @@ def has_id_name(name: str) -> bool:
     return bool(words) and words[-1].lower() in ID_WORDS
 
 
-def suspect_codes(values: FloatArray) -> list[float]:
+def list_suspected_codes(values: FloatArray) -> list[float]:
     """Return numbers that probably mean missing, such as -999, outside the other range.
 
     A negative code counts if no other value is negative; a positive code if its
@@ -315,7 +326,7 @@ def suspect_codes(values: FloatArray) -> list[float]:
 
 
 def reason_to_ignore(name: str, kind: FeatureType, values: FloatArray) -> str:
-    """Return why a column should be ignored; "": it is a feature."""
+    """Return the reason to ignore a column; "": it is a feature."""
     present = values[~np.isnan(values)]
     if present.size == 0:
         return "empty"
@@ -347,7 +358,7 @@ def note_codes(values: FloatArray) -> list[str]:
     step = np.gcd.reduce(known.astype(np.int64))
     if np.ptp(known) < CODE_GAP * known.size * step:
         return []
-    ends = f"{number_text(known[0])} to {number_text(known[-1])}"
+    ends = f"{write_number(known[0])} to {write_number(known[-1])}"
     note = f"has few whole numbers, far apart ({known.size}, from {ends})"
     return [f"{note}; if they are codes, say type category"]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.table.dataset import Dataset
-from askless.core.table.silent import find_silent
+from askless.core.table.silent import mask_of_silent
 
 # Each overrepresented class needs a quarter of the least number of cases.
 CLASS_PART = 4
@@ -60,7 +60,7 @@ def measure_gaps(dataset: Dataset) -> Iterator[tuple[int, Gap]]:
     priors = dataset.priors / weights.sum()
     row_groups = dataset.row_group_idxs
     for idx, column in enumerate(dataset.values.T):
-        is_gone = np.isnan(column) & ~find_silent(column)
+        is_gone = np.isnan(column) & ~mask_of_silent(column)
         rows = np.flatnonzero(is_gone & (weights > 0))
         if not rows.size:
             continue
@@ -78,7 +78,7 @@ def measure_gaps(dataset: Dataset) -> Iterator[tuple[int, Gap]]:
         )
 
 
-def informative_features(dataset: Dataset, least_missing: int) -> BoolArray:
+def list_informative_features(dataset: Dataset, least_missing: int) -> BoolArray:
     """Return the features whose missing cells count as information.
 
     Such a feature is missing in at least `least_missing` cases, and in a quarter as
@@ -125,7 +125,7 @@ def fill_gaps(dataset: Dataset, is_informative: BoolArray) -> Dataset:
         The same object where nothing is to be filled. A feature without any value is
         not filled.
     """
-    is_missing, is_silent = np.isnan(dataset.values), find_silent(dataset.values)
+    is_missing, is_silent = np.isnan(dataset.values), mask_of_silent(dataset.values)
     is_filled = np.where(is_informative, is_silent, is_missing)
     idxs = np.flatnonzero(is_filled.any(axis=0)).tolist()
     if not idxs:
@@ -135,17 +135,19 @@ def fill_gaps(dataset: Dataset, is_informative: BoolArray) -> Dataset:
         is_present, is_drawn = ~is_missing[:, idx], is_silent[:, idx]
         known = values[is_present, idx], dataset.weights[is_present]
         is_number = dataset.catalogue.features[idx].type == "number"
-        values[is_filled[:, idx], idx] = filling_value(*known, is_number=is_number)
+        values[is_filled[:, idx], idx] = compute_filling_value(
+            *known, is_number=is_number
+        )
         values[is_drawn, idx] = draw_values(*known, int(is_drawn.sum()), idx)
     return replace(dataset, values=values)
 
 
-def keep_silent(filled: Dataset, dataset: Dataset) -> Dataset:
+def restore_silent_cells(filled: Dataset, dataset: Dataset) -> Dataset:
     """Return filled rows with those cells missing again that nobody answered.
 
     `dataset` is what was filled. The same object as `filled` where there are none.
     """
-    is_silent = find_silent(dataset.values)
+    is_silent = mask_of_silent(dataset.values)
     if not is_silent.any():
         return filled
     values = np.where(is_silent, dataset.values, filled.values)
@@ -159,8 +161,8 @@ def draw_values(
 
     present, weights : float64 arrays, shape (n_present,)
 
-    The hot deck of survey statistics: what is drawn has the distribution of what is
-    known, and neither the row's class nor its other cells say anything of it.
+    This is the hot deck of survey statistics: draws have the distribution of the known
+    values, and depend neither on the row's class nor on its other cells.
     """
     if not present.size:
         return np.full(n_drawn, np.nan)
@@ -171,7 +173,7 @@ def draw_values(
     return drawn
 
 
-def fill_silent(dataset: Dataset) -> Dataset:
+def fill_silent_cells(dataset: Dataset) -> Dataset:
     """Return the dataset with those cells filled that nobody answered.
 
     For what takes every missing cell for information. The same object where there are
@@ -180,7 +182,7 @@ def fill_silent(dataset: Dataset) -> Dataset:
     return fill_gaps(dataset, np.ones(len(dataset.catalogue.features), np.bool_))
 
 
-def filling_value(
+def compute_filling_value(
     present: FloatArray, weights: FloatArray, *, is_number: bool
 ) -> float:
     """Return the weighted lower median or the mode of values; NaN if there are none.

@@ -13,7 +13,7 @@ from askless.core.table.spec import TableSpec
 from askless.core.table.targets import (
     ErrorCosts,
     blank_dropped_rows,
-    error_cost_matrix,
+    build_error_costs,
     read_target,
 )
 from askless.core.table.weights import read_row_groups, read_weights
@@ -73,7 +73,7 @@ def gather_labels(
     refusals += wrong
     row_groups, wrong = read_row_groups(columns, spec)
     refusals += wrong
-    error_costs, wrong = error_cost_matrix(spec, classes)
+    error_costs, wrong = build_error_costs(spec, classes)
     refusals += wrong
     labels = GatheredLabels(
         classes,
@@ -88,7 +88,7 @@ def gather_labels(
     return labels, columns
 
 
-def usable_rows(labels: GatheredLabels) -> tuple[IntArray | None, list[str]]:
+def select_usable_rows(labels: GatheredLabels) -> tuple[IntArray | None, list[str]]:
     """Return positions of rows with a class and a weight (None: all), and warnings."""
     warnings = []
     is_weighty = labels.weights > 0

@@ -30,7 +30,7 @@ def mark_silent(values: FloatArray, is_silent: BoolArray) -> FloatArray:
     return marked
 
 
-def find_silent(values: FloatArray) -> BoolArray:
+def mask_of_silent(values: FloatArray) -> BoolArray:
     """Return which cells are marked, in the shape of the values."""
     is_marked: BoolArray = values.view(np.uint64) == BITS
     return is_marked

@@ -8,7 +8,7 @@ import numpy as np
 from askless.core.arrays import FloatArray
 from askless.core.catalogue.catalogue import Feature
 from askless.core.table.cells import is_blank
-from askless.core.table.columns import Column, as_text, read_feature
+from askless.core.table.columns import Column, read_feature, to_text_cells
 
 # Bars of a histogram, or most frequent words, that are shown.
 N_BARS = 12
@@ -44,7 +44,7 @@ def sketch_column(feature: Feature, column: Column) -> ColumnSketch:
     if feature.type == "number":
         values, _ = read_feature(feature, column)
         return sketch_numbers(values)
-    cells = as_text(column)
+    cells = to_text_cells(column)
     present = cells.present.items()
     counts = Counter({word: n for word, n in present if not is_blank(feature, word)})
     shown = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:N_BARS]

@@ -9,7 +9,7 @@ from annotated_types import Interval
 from askless.core.catalogue.catalogue import Feature, Group
 from askless.core.catalogue.code_systems import check_code_systems
 from askless.core.catalogue.costs import BUNDLE_RULE
-from askless.core.catalogue.patterns import by_name, matching, unmatched
+from askless.core.catalogue.patterns import expand, matching, unmatched
 from askless.core.errors import Refusal
 
 # How a spec writes the fields of `Feature` that limit its numbers.
@@ -96,7 +96,7 @@ def check_features(spec: TableSpec) -> Iterator[Refusal]:
     if not spec.features:
         yield Refusal("features", "must name at least one feature")
     groups = {group.name: group for group in spec.groups}
-    members = by_name(spec.members, (feature.name for feature in spec.features))
+    members = expand(spec.members, (feature.name for feature in spec.features))
     ignored = matching(spec.ignore, (feature.name for feature in spec.features))
     seen: set[str] = set()
     for position, feature in enumerate(spec.features):

@@ -7,7 +7,7 @@ import numpy as np
 
 from askless.core.arrays import BoolArray, IntArray
 from askless.core.errors import Refusal
-from askless.core.table.columns import Column, Columns, as_text, cell_refusal
+from askless.core.table.columns import Column, Columns, cell_refusal, to_text_cells
 from askless.core.table.dataset import ClassLabel
 from askless.core.table.spec import TableSpec
 
@@ -22,9 +22,9 @@ def read_target(
 ) -> tuple[tuple[ClassLabel, ...], IntArray, list[Refusal]]:
     """Read the classes in the order of their labels, and the class of each row.
 
-    Of two classes the second is the positive one.
+    The second of two classes is the positive one.
     """
-    cells = as_text(column)
+    cells = to_text_cells(column)
     refusals = []
     missing = np.flatnonzero(cells.is_missing)
     if missing.size and spec.missing_target == "refuse":
@@ -63,7 +63,7 @@ def check_labels(labels: Sequence[str], spec: TableSpec) -> Iterator[Refusal]:
         yield Refusal("positive", rule, repr(spec.positive))
 
 
-def error_cost_matrix(
+def build_error_costs(
     spec: TableSpec, classes: tuple[ClassLabel, ...]
 ) -> tuple[ErrorCosts, list[Refusal]]:
     """Return the costs of errors, rows by true class, columns by predicted class.
@@ -96,7 +96,7 @@ def blank_dropped_rows(
     """
     is_kept = np.ones(n_rows, np.bool_)
     if spec.missing_target == "drop" and spec.target in columns:
-        is_kept = ~as_text(columns[spec.target]).is_missing
+        is_kept = ~to_text_cells(columns[spec.target]).is_missing
     if is_kept.all():
         return columns, is_kept
     return BlankedColumns(columns, is_kept, {spec.weight: "0", spec.group_by: "0"}), (

@@ -9,11 +9,11 @@ from askless.core.catalogue.catalogue import Feature
 from askless.core.errors import Refusal
 from askless.core.table.columns import (
     Columns,
-    as_text,
     cell_refusal,
     read_feature,
     scale_weights,
     show_numbers,
+    to_text_cells,
 )
 from askless.core.table.spec import TableSpec
 
@@ -23,14 +23,14 @@ def read_weights(
 ) -> tuple[FloatArray, float, list[Refusal]]:
     """Read the weights of the rows, scaled to sum to 1, and their mean before that.
 
-    All are 1 without a column, and where there are refusals.
+    All weights are 1 without a column, and where there are refusals.
     """
     values, refusals = read_raw_weights(columns, spec, n_rows)
     if not refusals and not values.any():
         refusals.append(Refusal(f"column {spec.weight}", "must not be 0 in every row"))
     if refusals:
         values = np.ones(n_rows)
-    return scale_weights(values), mean_safely(values), refusals
+    return scale_weights(values), overflow_safe_mean(values), refusals
 
 
 def read_raw_weights(
@@ -49,7 +49,7 @@ def read_raw_weights(
     return values, refusals
 
 
-def mean_safely(weights: FloatArray) -> float:
+def overflow_safe_mean(weights: FloatArray) -> float:
     """Return the mean of weights, even where their sum would overflow.
 
     It is above 0: a mean below the least positive number is that number.
@@ -66,7 +66,7 @@ def read_row_groups(
     """Return a number for each row, the same for rows that belong together."""
     if spec.group_by is None or spec.group_by not in columns:
         return None, []
-    cells = as_text(columns[spec.group_by])
+    cells = to_text_cells(columns[spec.group_by])
     missing = np.flatnonzero(cells.is_missing)
     if missing.size:
         return None, [cell_refusal(spec.group_by, "must not be empty", missing, cells)]

@@ -58,10 +58,10 @@ def grow_boosted(
     if table.lay_out is None:
         shard = table.binned, initial_weights(table, params.label_weights)
         return boost([shard], table.catalogue, params, done)
-    return grow_elsewhere(table, table.lay_out, params, done)
+    return grow_in_shards(table, table.lay_out, params, done)
 
 
-def grow_elsewhere(
+def grow_in_shards(
     table: BinnedTable, lay_out: LayOut, params: BoostParams, done: Sequence[Round]
 ) -> Iterator[Round]:
     """Boost on rows that other processes hold while the run lasts."""
@@ -70,15 +70,15 @@ def grow_elsewhere(
         yield from boost(source, table.catalogue, params, done)
 
 
-def grow_orders(
+def grow_beside_panels(
     table: BinnedTable, params: BoostParams, done: Sequence[Round], is_strict: bool
 ) -> Iterator[Round]:
     """Boost hypotheses beside panels, for sessions by a policy other than panels."""
-    boosting = replace(params, algorithm=name_rule(params.algorithm))
+    boosting = replace(params, algorithm=rule_name(params.algorithm))
     return grow_boosted(table, boosting, done, is_strict)
 
 
-def name_rule(algorithm: str) -> str:
+def rule_name(algorithm: str) -> str:
     """Return the name of the rule that an algorithm boosts by."""
     return ALGORITHMS[algorithm].rule or algorithm
 
@@ -92,7 +92,7 @@ def grow_by_values(
 
 PANELS = Algorithm(
     "panels",
-    grow_orders,
+    grow_beside_panels,
     has_panels=True,
     rule="adaboost_bt_smoothed",
     candidates=("panels", "adaptive"),

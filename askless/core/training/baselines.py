@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from askless.core.arrays import FloatArray, IntArray, spread_evenly
+from askless.core.arrays import FloatArray, IntArray, evenly_spaced
 from askless.core.catalogue.catalogue import UNSEEN
 from askless.core.catalogue.prices import Paid, buy
-from askless.core.codes.folds import make_folds
+from askless.core.codes.folds import deal_strata
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import LEAF, Stump, Tree
-from askless.core.model.votes import FORESTS, hypothesis_votes, raw_votes
+from askless.core.model.votes import FORESTS, hypothesis_votes, raw_classes
 from askless.core.table.dataset import Dataset, count_outputs
-from askless.core.table.gaps import fill_silent
+from askless.core.table.gaps import fill_silent_cells
 from askless.core.training.params import BoostParams
 from askless.core.training.rounds import Round
 
@@ -69,7 +69,7 @@ def make_pruned_tree(
     are in one fold. Where no folds can be made, the tree is not pruned.
     """
     tree = make_tree(random_state=seed)
-    folds = make_folds(dataset, PRUNING_FOLDS, seed)
+    folds = deal_strata(dataset, PRUNING_FOLDS, seed)
     if not folds:
         return tree
     path = tree.cost_complexity_pruning_path(
@@ -77,7 +77,7 @@ def make_pruned_tree(
     )
     steps = np.maximum(path.ccp_alphas, 0.0)
     alphas = np.unique(np.append(np.sqrt(steps[:-1] * steps[1:]), steps[-1]))
-    alphas = alphas[spread_evenly(alphas.size, MAX_ALPHAS)]
+    alphas = alphas[evenly_spaced(alphas.size, MAX_ALPHAS)]
     errors = np.zeros(alphas.size)
     for unseen in folds:
         seen = np.setdiff1d(np.arange(dataset.n_samples), unseen)
@@ -114,7 +114,7 @@ def grow_trees(
     """
     del is_strict
     is_bagged = params.algorithm in BAGGED
-    table = to_sklearn_columns(fill_silent(dataset))
+    table = to_sklearn_columns(fill_silent_cells(dataset))
     if not table.sources.size:
         return
     n_outputs = count_outputs(len(dataset.classes), is_multilabel=False)
@@ -178,7 +178,7 @@ def out_of_bag_error(
     if not has_vote.any():
         return None
     weights = dataset.weights[has_vote]
-    labels = raw_votes(ensemble, votes[has_vote])
+    labels = raw_classes(ensemble, votes[has_vote])
     return float(weights @ (labels != dataset.targets[has_vote]) / weights.sum())
 
 
@@ -225,7 +225,7 @@ def to_hypothesis(
 ) -> Tree | None:
     """Return scikit-learn's fitted tree as a hypothesis; None without a split."""
     tree = fitted.tree_
-    ways = follow_splits(tree.children_left, tree.children_right, tree.threshold)
+    ways = trace_splits(tree.children_left, tree.children_right, tree.threshold)
     if not ways:
         return None
     positions = {node: position for position, node in enumerate(ways)}
@@ -235,7 +235,9 @@ def to_hypothesis(
         column = tree.feature[node]
         code = int(table.categories[column])
         cut = convert_threshold(tree.threshold[node], int(table.exponents[column]))
-        above, below = (votes_for(int(largest[child]), n_outputs) for child in pair)
+        above, below = (
+            one_vs_rest_votes(int(largest[child]), n_outputs) for child in pair
+        )
         stumps.append(
             Stump(
                 feature_idx=int(table.sources[column]),
@@ -249,7 +251,7 @@ def to_hypothesis(
     return Tree(tuple(stumps), tuple(children), tuple(below_votes))
 
 
-def follow_splits(
+def trace_splits(
     lefts: IntArray, rights: IntArray, thresholds: FloatArray
 ) -> dict[int, tuple[int, int]]:
     """Return the nodes above and below each split of a tree, from the root on.
@@ -293,7 +295,7 @@ def convert_threshold(threshold: float, exponent: int) -> float:
     return float(np.ldexp(cut, exponent))
 
 
-def votes_for(position: int, n_outputs: int) -> tuple[int, ...]:
+def one_vs_rest_votes(position: int, n_outputs: int) -> tuple[int, ...]:
     """Return the votes for the class at a position; (n_outputs,) of +1 and -1."""
     if n_outputs == 1:
         return (1 if position == 1 else -1,)

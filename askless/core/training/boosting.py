@@ -57,10 +57,10 @@ def initial_weights(
     n_classes = len(rows.classes)
     if rows.is_multilabel:
         return rows.weights[:, None] * rows.class_signs / n_classes
-    return sign_rows(rows.targets, n_classes, rows.weights, label_weights)
+    return sign_weights(rows.targets, n_classes, rows.weights, label_weights)
 
 
-def sign_rows(
+def sign_weights(
     targets: IntArray,
     n_classes: int,
     weights: FloatArray | None = None,
@@ -81,7 +81,7 @@ def sign_rows(
     return own * signs * shares
 
 
-def training_bytes(n_samples: int, n_features: int, n_outputs: int) -> int:
+def estimate_training_bytes(n_samples: int, n_features: int, n_outputs: int) -> int:
     """Return the most bytes that boosting takes beside the columns as they were read.
 
     Each cell has its code, once more where few codes share a byte; each row its class
@@ -92,7 +92,7 @@ def training_bytes(n_samples: int, n_features: int, n_outputs: int) -> int:
     return int(n_samples * per_row)
 
 
-def values_bytes(n_values: int, n_features: int) -> int:
+def estimate_value_bytes(n_values: int, n_features: int) -> int:
     """Return the bytes of rows' values, held twice: of all rows and of a part's."""
     return n_values * n_features * 2 * 8
 
@@ -112,8 +112,8 @@ def boost(
     Parameters
     ----------
     shards : sequence of (Binned, float64 array of shape (n_samples, n_outputs))
-        Rows and `initial_weights` of each shard, not mutated; the absolute weights of
-        all shards sum to 1. Or a `ShardSource`, of rows in other processes.
+        Rows and initial weights of each shard, not mutated; the absolute weights of all
+        shards sum to 1. Or a `ShardSource`, of rows in other processes.
     done : sequence of Round
         Rounds of an interrupted run, to go on after, so that the rest is the same to
         the bit: their reweighting is repeated, and where the sampling of features has
@@ -133,12 +133,12 @@ def boost(
     -----
     alpha = 1/2 ln((1 + gamma)/(1 - gamma)), gamma clipped at 1 - 1e-9. With missing
     values gamma = W+ - W- and Z <= sqrt(1 - gamma^2) (Schapire and Singer 1999);
-    `speedboost` takes alpha = 1/2 ln(W+/W-). Of several classes it is AdaBoost.MH
+    `speedboost` takes alpha = 1/2 ln(W+/W-). With several classes it is AdaBoost.MH
     (Kegl and Busa-Fekete 2009, Figure 1). None of the choices depends on a budget, so
     one run serves every budget: Algorithm 1 of Huang et al. (2015) with budget B is
     the longest prefix whose features B can pay.
     """
-    if done and is_perfect(done[-1]):
+    if done and is_perfect_round(done[-1]):
         return
     learner = make_learner(params)
     weights = make_weights(shards, params)
@@ -154,7 +154,7 @@ def boost(
         # A sampling with memory must find the edges of done rounds again.
         if not is_repeated or sampling.has_memory:
             search = RoundSearch(weights, sampling, buyer.make_scorer())
-            choice = find_hypothesis(learner, search)
+            choice = search_hypothesis(learner, search)
             if choice is None:
                 return
         if is_repeated:
@@ -169,7 +169,7 @@ def boost(
         z = weights.apply(hypothesis, alpha, choice.codes)
         added = Round(number, hypothesis, edge, alpha, z, buyer.spent, buyer.memory)
         yield added
-        if is_perfect(added):
+        if is_perfect_round(added):
             return
 
 
@@ -209,20 +209,20 @@ def make_learner(params: BoostParams) -> Learner:
     return kind(**{name: getattr(params, name) for name in names})
 
 
-def find_hypothesis(learner: Learner, search: RoundSearch) -> Choice | None:
+def search_hypothesis(learner: Learner, search: RoundSearch) -> Choice | None:
     """Search for the hypothesis that the rule buys in a round; None if there is none.
 
     A search among some features only tries all features before it gives up.
     """
     weights, n_features = search.weights, search.weights.binned.n_codes.size
-    roots = search.search_picked(weights.find_stumps)
+    roots = search.search_picked(weights.search_stumps)
     is_partial = roots.feature_idxs.size < n_features
     if is_partial and roots.edges.max(initial=0.0) <= MIN_EDGE:
-        roots = weights.find_stumps(np.arange(n_features))
+        roots = weights.search_stumps(np.arange(n_features))
     return learner.fit(search, roots)
 
 
-def is_perfect(added: Round) -> bool:
+def is_perfect_round(added: Round) -> bool:
     """Return whether a round's hypothesis is right on every row: its edge is 1."""
     return added.edge >= MAX_EDGE
 

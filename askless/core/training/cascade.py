@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from askless.core.arrays import BoolArray, FloatArray
-from askless.core.catalogue.prices import Paid, pay
+from askless.core.catalogue.prices import Paid, add_paid
 from askless.core.codes.binning import bin_values
 from askless.core.codes.folds import split_rows
 from askless.core.errors import Refusal, RefusedError
@@ -64,8 +64,8 @@ class StageTracker:
     """Follows the rounds of a cascade: where stages end, and which rows pass them.
 
     `training` and `held_out` are the rows that have passed all stages so far;
-    `measured` is the result of `measure` after the last round of this stage, `best`
-    that after the round of fewest false alarms.
+    `measured` is what `measure_stage` returned after the last round of this stage,
+    `best` what it returned after the round of fewest false alarms.
     """
 
     def __init__(self, dataset: Dataset, params: BoostParams) -> None:
@@ -154,10 +154,7 @@ class StageTracker:
         self.training = self.training.restart(self.training.passes(threshold))
 
     def to_cascade(self) -> Cascade:
-        """Return the stages so far; rounds after the last of them make one more.
-
-        That last stage is ended here, in place.
-        """
+        """End the last stage if it is unfinished, and return the cascade."""
         ended = self.stages
         if self.n_rounds > (ended[-1].length if ended else 0):
             self.end_stage()
@@ -177,7 +174,7 @@ def grow_cascade(
 ) -> Iterator[Round]:
     """Boost a cascade, one hypothesis a round, stage after stage.
 
-    Of two classes the second is the one to detect. There are at most `stages` stages of
+    The second of two classes is the one to detect. There are at most `stages` stages of
     at most `rounds` rounds; each must keep `detection` of the second class and pass at
     most `false_alarm` of the first, on held-out rows that reached it. `done` and
     `is_strict` are as in `askless.core.training.algorithms.grow_ensemble`. Rounds are
@@ -200,8 +197,8 @@ def grow_cascade(
     are rejected, trained on or held out.
 
     A row on which no hypothesis of a stage votes, since all that they read is missing,
-    passes it, as a session without these answers goes on. That is ours: Viola and Jones
-    have no missing values.
+    passes it, as a session without these answers goes on. This rule is ours: Viola and
+    Jones have no missing values.
     """
     tracker = StageTracker(dataset, params)
     if is_strict and tracker.is_over:
@@ -218,7 +215,7 @@ def grow_cascade(
             earlier = rest.pop(0)
             # The boosting of a stage numbers its own rounds from 1.
             repeated.append(replace(earlier, number=len(repeated) + 1))
-            paid = pay(dataset.catalogue, paid, earlier.hypothesis.feature_idxs)
+            paid = add_paid(dataset.catalogue, paid, earlier.hypothesis.feature_idxs)
             has_ended = tracker.add_round(earlier.hypothesis, earlier.alpha)
         # The whole stage was done before the interruption.
         if has_ended:
@@ -228,14 +225,14 @@ def grow_cascade(
         for added in boost(
             shards, table.catalogue, stage_params, repeated, paid_before
         ):
-            paid = pay(dataset.catalogue, paid, added.hypothesis.feature_idxs)
+            paid = add_paid(dataset.catalogue, paid, added.hypothesis.feature_idxs)
             has_ended = tracker.add_round(added.hypothesis, added.alpha)
             yield replace(added, number=number + added.number)
             if has_ended:
                 break
         if not has_ended:
             if is_strict:
-                raise RefusedError([refuse_missed_rates(tracker)])
+                raise RefusedError([missed_rates_refusal(tracker)])
             return
 
 
@@ -253,7 +250,7 @@ def make_stage_dataset(dataset: Dataset, rows: StageRows) -> Dataset:
     )
 
 
-def refuse_missed_rates(tracker: StageTracker) -> Refusal:
+def missed_rates_refusal(tracker: StageTracker) -> Refusal:
     """Return a refusal that names the stage and the rates that it reached."""
     params, (_, detection, false_alarm) = tracker.params, tracker.best
     last = tracker.stages[-1].length if tracker.stages else 0

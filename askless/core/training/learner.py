@@ -113,17 +113,17 @@ def choose_candidate(
         candidates.feature_idxs, edge_before + candidates.edges, presents, already
     )
     scores = np.where(candidates.edges > MIN_EDGE, scores, -np.inf)
-    position = find_first_best(scores)
+    position = argmax_first(scores)
     score = float(scores[position])
     return (position, score) if math.isfinite(score) else (-1, -math.inf)
 
 
-def is_better(score: float, before: float) -> bool:
+def is_significantly_better(score: float, before: float) -> bool:
     """Return whether a score is larger than the one before by more than rounding."""
     return score > before + SAME * abs(before)
 
 
-def find_first_best(scores: FloatArray) -> int:
+def argmax_first(scores: FloatArray) -> int:
     """Return the position of the first largest score; rounding breaks no tie."""
     most = float(scores.max())
     return int((scores >= most - SAME * abs(most)).argmax())

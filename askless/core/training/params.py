@@ -19,7 +19,7 @@ class BoostParams:
     """The parameters of a boosting run; `cost_floor` in micro-units.
 
     `seed` is that of the draws of the search `lazy`, of held-out rows and of ties of
-    scikit-learn's trees. `label_weights`: see `initial_weights`.
+    scikit-learn's trees. `label_weights`: see `compute_initial_weights`.
     """
 
     algorithm: str = "adaboost_bt_smoothed"

@@ -61,10 +61,7 @@ def adaboost(view: View) -> Scores:
 
 
 def greedy(view: View) -> Scores:
-    """Minimise (1 - gamma^2)^(1/c(h)) (Huang et al. 2015, eq. 1).
-
-    The score is its negative logarithm.
-    """
+    """Minimise (1 - gamma^2)^(1/c(h)) (Huang et al. 2015, eq. 1), as a log."""
     return log_gains(view.edges) / view.costs, view.memory
 
 

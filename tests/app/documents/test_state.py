@@ -11,7 +11,7 @@ from askless.core.errors import RefusedError
 from askless.core.model.model import Model
 from askless.core.session import machine
 from askless.core.session.state import StopRule
-from askless.core.session.steps import remember
+from askless.core.session.steps import add_step_chances
 from tests import strategies
 from tests.cascades import answer, cascades
 from tests.documents import state_from_json, state_to_json, through_json
@@ -25,7 +25,7 @@ def test_state_survives_the_round_trip(trained_model, policy):
     state = machine.start(ensemble, 9_000_000, 5, {0: 1.5}, policy, stop)
     if state.next_feature_idx is not None:
         state = observe(ensemble, state, state.next_feature_idx, "ordered")
-    state = remember(ensemble, state)
+    state = add_step_chances(ensemble, state)
 
     document = json.loads(json.dumps(state_to_json(state, ensemble.catalogue)))
     back = state_from_json(document, ensemble.catalogue)

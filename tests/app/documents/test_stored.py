@@ -8,7 +8,7 @@ import pytest
 from annotated_types import Interval, Len
 
 from askless.app.documents.shape import read_shape
-from askless.app.documents.stored import Stored, StoredShape, write
+from askless.app.documents.stored import Stored, StoredShape, to_json_value
 from askless.core.arrays import Arrays, BoolArray, FloatArray, IntArray
 from askless.core.errors import RefusedError
 from askless.core.model.ladder.blends import LogisticRidge
@@ -58,7 +58,7 @@ def read(document: Any) -> Holder:
 def test_value_survives_the_round_trip_in_the_words_of_documents() -> None:
     sample = read({"sample": DOCUMENT}).sample
 
-    assert write(SAMPLE) == DOCUMENT
+    assert to_json_value(SAMPLE) == DOCUMENT
     assert sample == SAMPLE
     # Kernels take these types.
     types = [
@@ -72,7 +72,7 @@ def test_class_is_told_by_its_kind() -> None:
 
     assert ridge is not None
     assert ridge.coefficients.shape == (2, 1)
-    assert write(ridge) == RIDGE
+    assert to_json_value(ridge) == RIDGE
 
 
 def test_field_of_a_later_version_is_ignored() -> None:

@@ -18,7 +18,7 @@ from mcp.server.stdio import stdio_server
 
 from askless.app.doors.mcp.calls import Host
 from askless.app.doors.mcp.server import make_server
-from askless.app.doors.mcp.stdio import identify_by
+from askless.app.doors.mcp.stdio import make_identifier
 from askless.app.doors.mcp.tools import TOOLS
 from askless.app.http.plumbing.auth import ANYBODY
 from askless.app.settings.settings import Settings
@@ -123,7 +123,7 @@ def send_mcp(client: TestClient, message: Message) -> tuple[Any, bool]:
 
 async def talk(app: FastAPI, text: str) -> str:
     """Let the server read lines from a file until its end; return what it wrote."""
-    host = Host(app, identify_by(app, ANYBODY.tenant_id, None))
+    host = Host(app, make_identifier(app, ANYBODY.tenant_id, None))
     server = make_server(host)
     written = io.StringIO()
     files = anyio.wrap_file(io.StringIO(text)), anyio.wrap_file(written)

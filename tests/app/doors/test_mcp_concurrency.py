@@ -41,7 +41,7 @@ def call_at_once(caller: httpx.Client, answers: list[Json]) -> list[Json]:
 def accounts(engine: sa.Engine, case: str) -> tuple[int, int]:
     """What was spent by the session's row, and by the ledger."""
     with transaction(engine, is_read=True) as db:
-        entries = ledger.of_session(db, case)
+        entries = ledger.list_of_session(db, case)
         return sessions.get(db, case).spent, sum(entry.amount for entry in entries)
 
 

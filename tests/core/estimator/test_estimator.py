@@ -8,8 +8,8 @@ import pytest
 from askless.core import pipeline
 from askless.core.catalogue.prices import Paid, buy
 from askless.core.estimator.conventions import hash_rows
-from askless.core.session.probability import decide
-from askless.core.simulation.simulate import class_probabilities, class_votes, walk
+from askless.core.session.probability import decide_label
+from askless.core.simulation.simulate import class_probabilities, class_votes, simulate
 from askless.core.table.dataset import Dataset
 from askless.core.training.algorithms import ALGORITHMS
 from askless.core.training.params import BoostParams
@@ -146,10 +146,10 @@ def test_every_algorithm_is_that_of_a_training(cancer, algorithm):
     assert replace(model.params_, algorithm=algorithm) == expected
     assert model.ensemble_ == by_training(model, X, y, params=expected).ensemble
     streams = hash_rows(X)
-    walks = walk(model.ensemble_, X, [2_000_000], seed=model._seed, streams=streams)
+    walks = simulate(model.ensemble_, X, [2_000_000], seed=model._seed, streams=streams)
     votes = class_votes(model.ensemble_, walks)[:, 0]
     chances = class_probabilities(model.ensemble_, walks)[:, 0]
-    labels = decide(model.ensemble_, chances)
+    labels = decide_label(model.ensemble_, chances)
     assert model.predict(X, budget=2).tolist() == labels.tolist()
     assert model.predict_proba(X, budget=2).tolist() == chances.tolist()
     curve = model.error_curve(X, y, [2])
@@ -162,7 +162,7 @@ def test_cascade_predicts_the_most_probable_class(cancer):
     X, y = cancer
     model = without_folds("cascade", detection=0.9, random_state=0).fit(X, y)
 
-    stages = walk(model.ensemble_, X, [None]).marks[:, 0]
+    stages = simulate(model.ensemble_, X, [None]).marks[:, 0]
 
     assert set(stages[stages >= 0]) == {len(model.ensemble_.cascade.stages)}
     chances = model.predict_proba(X)

@@ -13,7 +13,7 @@ from askless.core.estimator.frames import (
     frame_columns,
     is_frame,
     mapped_columns,
-    text_of,
+    to_text,
 )
 
 MESSY = {
@@ -129,4 +129,4 @@ def test_column_that_is_no_list_is_refused(given):
     [(1, "1"), (1.0, "1"), (np.float64(0.5), "0.5"), (np.True_, "true"), ("a", "a")],
 )
 def test_a_cell_has_one_text(cell, text):
-    assert text_of(cell) == text
+    assert to_text(cell) == text

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from askless.app.documents.spec.spec import mend_spec
+from askless.app.documents.spec.spec import read_spec_parts
 from askless.core.errors import RefusedError
 from askless.core.estimator.classifier import BudgetedBoostingClassifier
 from askless.core.estimator.conventions import read_params
-from askless.core.parameters import Parameter, parameters
+from askless.core.parameters import Parameter, parameters_of
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.table.spec import TableSpec
 from askless.core.training.params import BoostParams
@@ -21,12 +21,15 @@ TRAINING = TrainingSpec(TableSpec(""))
 # What a spec calls otherwise, or has outside its parameters.
 RENAMED = {"random_state": "seed"}
 ONLY_AT_PREDICTION = {"budget", "policy"}
-NAMES = [name for name in parameters(BoostParams) if name not in ("algorithm", "seed")]
+NAMES = [
+    name for name in parameters_of(BoostParams) if name not in ("algorithm", "seed")
+]
 
 
 def defaults_of_a_spec() -> dict[str, object]:
     boost = {
-        name: parameter.default for name, parameter in parameters(BoostParams).items()
+        name: parameter.default
+        for name, parameter in parameters_of(BoostParams).items()
     }
     return boost | {
         "algorithm": TRAINING.boost.algorithm,
@@ -62,7 +65,7 @@ def beyond(one: Parameter) -> list[object]:
 def refusals_of_a_spec(name: str, raw: object) -> list[str]:
     top = name == "effort"
     given = {name: raw} if top else {"params": {name: raw}}
-    _, refusals = mend_spec({"target": "y", "algorithm": "hybrid"} | given)
+    _, refusals = read_spec_parts({"target": "y", "algorithm": "hybrid"} | given)
     return [str(refusal).removeprefix("params.") for refusal in refusals]
 
 
@@ -87,14 +90,14 @@ def test_docstring_has_an_entry_for_each_parameter():
 def test_docstring_says_the_range(name):
     says = " ".join(entries()[name].split()).lower()
 
-    assert range_of(parameters(BoostParams)[name]) in says
+    assert range_of(parameters_of(BoostParams)[name]) in says
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_value_out_of_range_is_refused_as_in_a_spec(name):
     given = {name: SIGNATURE[name].default for name in SIGNATURE}
 
-    for raw in beyond(parameters(BoostParams)[name]):
+    for raw in beyond(parameters_of(BoostParams)[name]):
         with pytest.raises(RefusedError) as refused:
             read_params("hybrid", given | {name: raw})
         actual = [

@@ -317,7 +317,7 @@ def stump_gains(case, halves, split_cost=0.0):
     slopes = 0.25 * case.weights
     gains = np.zeros(case.table.codes.shape[0])
     pulls = kernels.Derivatives(gradients[None, :].copy(), slopes[None, :].copy())
-    kernels.find_stump_gains(
+    kernels.write_stump_gains(
         case.table, pulls, np.array(halves, np.int64), 1.0, split_cost, gains
     )
     return gains

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.core import kernels
-from askless.core.kernels.sessions.draws import draw
-from askless.core.kernels.sessions.paths import step
+from askless.core.kernels.sessions.draws import draw_hypothesis
+from askless.core.kernels.sessions.paths import follow_node
 from askless.core.model.hypotheses import Stump, build_paths
 from tests import naive_sessions, strategies, twins
 
@@ -35,7 +35,7 @@ NAN = math.nan
 def test_vote_of_a_stump(value, cut, is_category, expected):
     paths = build_paths([Stump(0, cut, (1,), is_category)], 1)
 
-    end = step(value, paths.roots[0], paths.nodes, paths.cuts)
+    end = follow_node(value, paths.roots[0], paths.nodes, paths.cuts)
 
     assert 2.0 * paths.votes[~end].item() == expected
 
@@ -54,7 +54,7 @@ def test_no_stumps_vote_zero(ensemble):
     ("number", "drawn"), [(0.0, 0), (0.249, 0), (0.25, 1), (0.999, 1), (1.0, 1)]
 )
 def test_number_draws_the_hypothesis_whose_part_begins_there(number, drawn):
-    assert draw(number, np.array([0.0, 1.0, 4.0])) == drawn
+    assert draw_hypothesis(number, np.array([0.0, 1.0, 4.0])) == drawn
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_find_waiting_draw_passes_over_draws_that_need_nothing(
     numbers = np.array([0.1, 0.9, 0.1, 0.9])
     sums = np.array([0.0, 1.0, 2.0])
 
-    found = kernels.find_waiting_draw(numbers, n_done, sums, np.array(waiting_for))
+    found = kernels.first_waiting_draw(numbers, n_done, sums, np.array(waiting_for))
 
     assert found == expected
 
@@ -84,7 +84,7 @@ def bounds_of(ensemble, case, is_affordable, start):
     """What the kernel gives; no start: the whole ensemble counts."""
     ends, dues, waiting = np.empty((3, len(ensemble.hypotheses)), np.int64)
     prices = ensemble.catalogue.prices
-    kernels.survey(case, ensemble.paths, prices, ends, dues, waiting)
+    kernels.survey_paths(case, ensemble.paths, prices, ends, dues, waiting)
     feature_idxs = [stump.feature_idx for stump in ensemble.hypotheses]
     is_payable = (is_affordable | (case.status != kernels.OPEN))[feature_idxs]
     is_coming = case.status == kernels.PENDING

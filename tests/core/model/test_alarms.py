@@ -16,12 +16,12 @@ from askless.core.model.alarms import (
     OutcomeEvidence,
     chi_square_bound,
     count_trained,
-    find_alarms,
-    gather_feature,
+    list_alarms,
+    make_feature_evidence,
     outside_chance,
     tail_chance,
 )
-from askless.core.model.drift import measure_shift
+from askless.core.model.drift import compute_mean_shift
 from tests.core.model.test_drift import ensemble as ensemble
 
 NO_OUTCOMES = OutcomeEvidence(0, 0, None, 0.0, 0.0, None)
@@ -35,7 +35,7 @@ def evidence_of(*features, outcomes=NO_OUTCOMES, n_cases=400, n_new=0):
 
 
 def kinds_of(evidence):
-    return [alarm.kind for alarm in find_alarms(evidence)]
+    return [alarm.kind for alarm in list_alarms(evidence)]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_numbers_outside_the_range_raise_an_alarm_if_they_are_many():
     few, many = replace(FEATURE, n_outside=2), replace(FEATURE, n_outside=30)
 
     assert kinds_of(evidence_of(few)) == []
-    (alarm,) = find_alarms(evidence_of(many))
+    (alarm,) = list_alarms(evidence_of(many))
     assert (alarm.kind, alarm.feature_idx) == ("outside", 0)
     assert (alarm.value, alarm.tolerated) == (30 / 400, 2 / 501)
 
@@ -108,7 +108,7 @@ def test_unseen_categories_raise_an_alarm_beyond_their_tolerance():
 
 def test_drift_is_an_alarm_where_its_whole_interval_is_beyond_the_tolerance():
     assert kinds_of(evidence_of(replace(FEATURE, index=0.2))) == []
-    (alarm,) = find_alarms(evidence_of(replace(FEATURE, index=0.9)))
+    (alarm,) = list_alarms(evidence_of(replace(FEATURE, index=0.9)))
     assert (alarm.kind, alarm.value, alarm.tolerated) == ("drift", 0.9, 0.1)
 
 
@@ -142,7 +142,7 @@ def test_more_errors_than_the_curve_allows_raise_an_alarm():
 def test_without_a_curve_no_error_is_too_large_but_chances_may_be_wrong():
     blind = replace(FIT, n_wrong=240, most_error=None, most_gap=None)
 
-    (alarm,) = find_alarms(evidence_of(outcomes=blind))
+    (alarm,) = list_alarms(evidence_of(outcomes=blind))
 
     assert (alarm.kind, alarm.tolerated) == ("calibration", TOLERATED_GAP)
     assert alarm.value == pytest.approx(0.8 - 0.4)
@@ -151,7 +151,7 @@ def test_without_a_curve_no_error_is_too_large_but_chances_may_be_wrong():
 def test_chances_that_are_too_low_raise_an_alarm_too():
     shy = replace(FIT, sum_chances=220.0, sum_variances=99.0)
 
-    (alarm,) = find_alarms(evidence_of(outcomes=shy))
+    (alarm,) = list_alarms(evidence_of(outcomes=shy))
 
     assert alarm.kind == "calibration"
     assert alarm.value < 0
@@ -172,9 +172,9 @@ def test_of_a_small_table_fifty_new_cases_are_a_reason():
 def test_evidence_of_a_number_is_its_squared_shift(ensemble):
     values = np.array([50.5, 49.5, 51.0, 90.0])
 
-    found = gather_feature(ensemble, 0, values, 100)
+    found = make_feature_evidence(ensemble, 0, values, 100)
 
-    shift = measure_shift(ensemble, 0, values)
+    shift = compute_mean_shift(ensemble, 0, values)
     assert found.index == shift**2
     assert (found.n_outside, found.n_values, found.n_degrees) == (1, 4, 1)
     assert found.is_number
@@ -182,13 +182,13 @@ def test_evidence_of_a_number_is_its_squared_shift(ensemble):
 
 def test_a_shift_is_of_clipped_values_in_deviations_of_training(ensemble):
     # Training clipped to 49 and 51; the mean was 50, the deviation 2.
-    found = measure_shift(ensemble, 0, np.array([90.0, 50.0]))
+    found = compute_mean_shift(ensemble, 0, np.array([90.0, 50.0]))
 
     assert found == 0.25
 
 
 def test_a_number_without_figures_has_no_shift(ensemble):
-    found = gather_feature(ensemble, 4, np.array([1.0, 2.0]), 100)
+    found = make_feature_evidence(ensemble, 4, np.array([1.0, 2.0]), 100)
 
     assert found.index is None
     assert found.n_outside == 0
@@ -197,7 +197,7 @@ def test_a_number_without_figures_has_no_shift(ensemble):
 def test_evidence_of_a_category_is_its_stability_index(ensemble):
     values = np.array([UNSEEN, 0.0, 1.0, 1.0])
 
-    found = gather_feature(ensemble, 1, values, 100)
+    found = make_feature_evidence(ensemble, 1, values, 100)
 
     assert (found.n_outside, found.n_degrees, found.is_number) == (1, 1, False)
     assert found.index > 0
@@ -245,6 +245,6 @@ def test_stable_cases_raise_few_alarms():
             150, n_wrong, 0.3, chances.sum(), (chances * (1 - chances)).sum(), 0.0
         )
         evidence = Evidence(200, 150, features, outcomes, 0)
-        n_alarms += bool(find_alarms(evidence, alpha=0.05))
+        n_alarms += bool(list_alarms(evidence, alpha=0.05))
 
     assert n_alarms <= 0.05 * 300

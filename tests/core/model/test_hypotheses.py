@@ -27,7 +27,7 @@ def ends_of(paths, row, status):
     none = np.zeros(row.size, np.int64)
     prices = kernels.Prices(none, none - 1, none[:0], none[:0] > 0)
     case = kernels.Case(row, status, none[:0] > 0)
-    kernels.survey(case, paths, prices, ends, dues, waiting)
+    kernels.survey_paths(case, paths, prices, ends, dues, waiting)
     return ends
 
 
@@ -140,7 +140,7 @@ def test_tree_cut_short_votes_what_its_path_has_come_to():
     state = observe(ensemble, state, 0, "value", 1.0)
 
     assert state.stop_reason == "budget_exhausted"
-    walks = simulate.walk(ensemble, np.array([[1.0, 1.0]]), [5])
+    walks = simulate.simulate(ensemble, np.array([[1.0, 1.0]]), [5])
     assert walks.margins[0, 0].tolist() == [1.0, -1.0, 1.0]
     assert machine.forecast(ensemble, state).known_share == pytest.approx(0.5)
 
@@ -286,7 +286,7 @@ def test_price_of_a_product_counts_what_it_still_needs_once(
     case = kernels.Case(np.ones(5), codes, is_group_paid)
     ends, dues, waiting = np.empty((3, 1), np.int64)
 
-    kernels.survey(case, paths, prices, ends, dues, waiting)
+    kernels.survey_paths(case, paths, prices, ends, dues, waiting)
 
     assert dues.tolist() == [expected]
 

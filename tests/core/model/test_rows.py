@@ -8,7 +8,7 @@ import pytest
 from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.errors import RefusedError
 from askless.core.model.hypotheses import Product, Stump
-from askless.core.model.rows import check_rows, mark_needed, refuse_cells
+from askless.core.model.rows import cell_refusals, check_rows, mark_askable_features
 from tests.small import ensemble_of
 
 
@@ -32,14 +32,14 @@ def read_by(*read):
     [([0], [0]), ([1], [1, 2]), ([0, 2, 3], [0, 1, 2, 3]), ([4, 5], [4, 5])],
 )
 def test_what_comes_with_a_bundle_is_needed_too(read, expected):
-    assert np.flatnonzero(mark_needed(read_by(*read))).tolist() == expected
+    assert np.flatnonzero(mark_askable_features(read_by(*read))).tolist() == expected
 
 
 def test_columns_read_one_by_one_are_refused_as_all_together():
     columns = {"alone": np.array([1.0, np.inf]), "one": np.array(["x", "1"], object)}
     ensemble = read_by(0, 3, 4, 5)
 
-    found = refuse_cells(columns, ensemble, most=9_000_000 - 1)
+    found = cell_refusals(columns, ensemble, most=9_000_000 - 1)
 
     assert [problem.field for problem in found] == [
         "column alone",

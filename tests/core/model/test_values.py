@@ -10,8 +10,8 @@ from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.model.hypotheses import Stump, Tree
 from askless.core.model.values import (
     N_VALUES,
-    add_ranges,
-    add_values,
+    add_distinct_values,
+    add_value_ranges,
     list_cuts,
     middle_values,
     possible_values,
@@ -55,7 +55,7 @@ def test_ranges_are_those_of_numbers_that_are_read():
     catalogue = Catalogue((Feature("a"), Feature("b"), Feature("c", "boolean")))
     ranges = np.array([[-1.0, 3.0], [9.0, 9.0], [0.0, 1.0]])
 
-    told = add_ranges(ensemble_of(stumps, catalogue), ranges)
+    told = add_value_ranges(ensemble_of(stumps, catalogue), ranges)
 
     found = [feature.value_range for feature in told.catalogue.features]
     assert found == [(-1.0, 3.0), None, None]
@@ -64,7 +64,7 @@ def test_ranges_are_those_of_numbers_that_are_read():
 def test_number_without_a_value_has_no_range():
     ranges = np.array([[math.nan, math.nan]])
 
-    told = add_ranges(ensemble_of([Stump(0, 1.0, (1,))]), ranges)
+    told = add_value_ranges(ensemble_of([Stump(0, 1.0, (1,))]), ranges)
 
     assert told.catalogue.features[0].value_range is None
 
@@ -78,7 +78,7 @@ def test_a_number_keeps_its_values_where_they_are_few():
     rows[3, 0] = math.nan
     ranges = np.array([[-1.0, 3.0], [0.0, 39.0], [0.0, 3.0], [math.nan, math.nan]])
 
-    told = add_values(add_ranges(ensemble, ranges), rows)
+    told = add_distinct_values(add_value_ranges(ensemble, ranges), rows)
 
     found = [feature.values for feature in told.catalogue.features]
     assert found == [(-1.0, 0.0, 3.0), (), (), ()]
@@ -90,9 +90,9 @@ def test_more_values_than_ten_are_not_kept(n_values, n_kept):
     rows = np.minimum(np.arange(3_000.0) // 10 % 100, n_values - 2)[:, None]
     rows[-1] = n_values - 1
     ends = np.array([[0.0, n_values - 1.0]])
-    ensemble = add_ranges(ensemble_of([Stump(0, 1.0, (1,))]), ends)
+    ensemble = add_value_ranges(ensemble_of([Stump(0, 1.0, (1,))]), ends)
 
-    told = add_values(ensemble, rows)
+    told = add_distinct_values(ensemble, rows)
 
     assert len(told.catalogue.features[0].values) == n_kept
 

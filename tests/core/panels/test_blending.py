@@ -8,7 +8,7 @@ import pytest
 from askless.core.model.ladder.blends import MAX_LOGIT, LogisticRidge, to_chances
 from askless.core.panels.effort import FULL, LIGHT
 from askless.core.panels.predictors.blending import WIDE_COLUMNS, make_panel
-from askless.core.panels.predictors.chances import mean_loss
+from askless.core.panels.predictors.chances import mean_log_loss
 from askless.core.panels.rows import PanelRows
 from tests.panels import random_rows, shorten
 from tests.small import table_of
@@ -74,7 +74,7 @@ def test_panel_without_features_tells_the_class_shares():
 
     logits = panel.logits(rows.dataset.values, rows.starts)
     np.testing.assert_allclose(to_chances(logits)[0], rows.priors)
-    assert panel.loss == mean_loss(logits, rows.targets, rows.weights)
+    assert panel.loss == mean_log_loss(logits, rows.targets, rows.weights)
 
 
 def test_panel_may_lack_the_features_whose_cells_are_missing_in_training():
@@ -135,4 +135,4 @@ def test_panel_is_judged_by_held_out_rows_alone(feature_idxs):
     )
 
     assert logits.shape == (held_out.row_idxs.size, 3)
-    assert panel.loss == mean_loss(logits, held_out.targets, held_out.weights)
+    assert panel.loss == mean_log_loss(logits, held_out.targets, held_out.weights)

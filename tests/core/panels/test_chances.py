@@ -11,7 +11,7 @@ from askless.core.panels.predictors.chances import (
     fit_link,
     fit_weights,
     losses_and_gradients,
-    mean_loss,
+    mean_log_loss,
     to_logits,
 )
 
@@ -59,7 +59,7 @@ def test_loss_is_the_mean_log_of_the_chance_of_the_class(n_outputs):
     ]
 
     expected = np.average(told, weights=weights)
-    assert mean_loss(votes, targets, weights) == pytest.approx(expected)
+    assert mean_log_loss(votes, targets, weights) == pytest.approx(expected)
 
 
 @each_n_outputs
@@ -92,10 +92,10 @@ def test_link_loses_no_more_than_others_near_it(n_outputs):
 
     slope, offsets = fit_link(votes, targets, weights)
 
-    found = mean_loss(slope * votes + offsets, targets, weights)
+    found = mean_log_loss(slope * votes + offsets, targets, weights)
     for steeper, shift in [(1.1, 0.0), (0.9, 0.0), (1.0, 0.1), (1.0, -0.1)]:
         moved = offsets + shift * np.eye(n_outputs)[0]
-        other = mean_loss(steeper * slope * votes + moved, targets, weights)
+        other = mean_log_loss(steeper * slope * votes + moved, targets, weights)
         assert found < other
     assert slope > 0
 
@@ -111,7 +111,7 @@ def test_weights_are_never_negative_and_no_worse_than_their_start(n_outputs, hol
     found = fit_weights(every, targets, weights, start, hold)
 
     before, after = (
-        mean_loss(np.einsum("p,pnk->nk", one, every), targets, weights)
+        mean_log_loss(np.einsum("p,pnk->nk", one, every), targets, weights)
         for one in (start, found)
     )
     assert found.min() >= 0

@@ -16,12 +16,12 @@ from askless.core.model.ladder.stopping import (
 from askless.core.panels.stopping import (
     NO_WAY,
     Walkers,
-    find_preferred_panel,
     follow_rule,
     make_steps_to,
-    price_ways,
+    preferred_panel,
+    price_transitions,
 )
-from askless.core.simulation.simulate import walk
+from askless.core.simulation.simulate import simulate
 from tests.panels import make_ladder
 from tests.sessions import BUNDLE, FEE, small_ensemble
 
@@ -48,7 +48,7 @@ def ladder_of(seed: int, can_hide: bool = False):
 def draw_rule(ensemble, random):
     """A rule of ways that there are."""
     panels = ensemble.panels.panels
-    ways = price_ways(ensemble.catalogue, panels)
+    ways = price_transitions(ensemble.catalogue, panels)
     targets = np.array(
         [
             random.choice([n, *np.flatnonzero(row != NO_WAY)])
@@ -65,7 +65,7 @@ def walk_sessions(ensemble, values, rule):
     errors = np.full(len(ensemble.panels.panels), 0.5)
     stopping = Stopping(errors, (rule,))
     ladder = replace(ensemble.panels, stopping=stopping)
-    walks = walk(replace(ensemble, panels=ladder), values, [None], "adaptive")
+    walks = simulate(replace(ensemble, panels=ladder), values, [None], "adaptive")
     return walks.spent[:, 0], walks.marks[:, 0]
 
 
@@ -128,12 +128,12 @@ def test_row_may_end_on_the_way_to_a_panel():
 def test_preferred_panel_that_is_known_predicts(known, number):
     ladder = make_ladder(small_ensemble([3, 1]), [(0, 1)])
 
-    assert find_preferred_panel(ladder.panels, frozenset(known)) == number
+    assert preferred_panel(ladder.panels, frozenset(known)) == number
 
 
 def test_nobody_goes_on_where_a_rule_stays():
     ensemble, values, _ = ladder_of(0)
-    ways = price_ways(ensemble.catalogue, ensemble.panels.panels)
+    ways = price_transitions(ensemble.catalogue, ensemble.panels.panels)
     last = len(ensemble.panels.panels) - 1
 
     spends, ends = follow_rule(walkers_of(ensemble, values), *make_steps_to(ways, last))

@@ -12,22 +12,22 @@ from askless.core import kernels
 from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.model.ladder.asking import (
     AskingTerms,
-    lay_out_cases,
+    make_cases,
     make_terms,
     play_askings,
 )
 from askless.core.model.ladder.splits import NOWHERE, Split
 from askless.core.model.ladder.tables import ROOT, PartTables
 from askless.core.panels import gates
-from askless.core.panels.asking import learn_asking
+from askless.core.panels.asking import fit_asking_terms
 from askless.core.panels.gates import (
     Candidate,
     Growing,
+    fit_held_out_tables,
     fit_tables,
-    grow_children,
-    hold_out_tables,
+    split_by_gate,
 )
-from askless.core.panels.tables import CountedRows, share_classes
+from askless.core.panels.tables import CountedRows, compute_class_shares
 from askless.core.table.dataset import ClassLabel, Dataset
 from tests import naive_tables as naive
 from tests.levels import at_most
@@ -70,19 +70,19 @@ def tables() -> PartTables:
 def find_part(tables, values, is_known) -> int:
     cells = tables.find_cells(values[None], is_known)[0]
     way, logs = tables.list_ways(values[None])[0], np.empty(2)
-    return kernels.stand_by_tables(cells, is_known, way, tables.served, logs)
+    return kernels.compute_case_log_chances(cells, is_known, way, tables.served, logs)
 
 
 def learn(dataset, budgets):
     """Return terms learned on two folds."""
     n_rows = dataset.n_samples
     folds = [np.arange(0, n_rows, 2), np.arange(1, n_rows, 2)]
-    return learn_asking(hold_out_tables(count(dataset), folds, 0), budgets)
+    return fit_asking_terms(fit_held_out_tables(count(dataset), folds, 0), budgets)
 
 
 def play(tables, dataset, budget, power=1.0):
     every = np.ones(len(dataset.catalogue.features), np.bool_)
-    cases = lay_out_cases(tables, dataset.values, every)
+    cases = make_cases(tables, dataset.values, every)
     terms = make_terms(dataset.catalogue, AskingTerms(0, power))
     return play_askings(tables, dataset.catalogue, cases, budget, terms, every)
 
@@ -144,7 +144,7 @@ def test_shuffled_labels_have_no_gate(seed: int) -> None:
 def test_blend_reads_the_tables_of_the_parts_that_are_known() -> None:
     dataset = multiplex(1000, 0)
     folds = [np.arange(0, 1000, 2), np.arange(1, 1000, 2)]
-    held_out = hold_out_tables(count(dataset), folds, 0)
+    held_out = fit_held_out_tables(count(dataset), folds, 0)
     whole, address = held_out.predict(range(N_FEATURES)), range(N_ADDRESS)
     assert ((whole[:, 0] > 0) == dataset.targets).all()
     without = [idx for idx in range(N_FEATURES) if idx not in address]
@@ -266,8 +266,8 @@ def test_values_of_few_rows_lead_to_no_part_of_their_own() -> None:
     split = Split((0,), "cuts", np.array([0.5]))
     gate = Candidate(split, (np.arange(100) >= 10).astype(np.int64), (0,))
     counts, sums = rows.count(np.arange(100)), rows.count_classes(np.arange(100))
-    whole = Growing(0, np.arange(100), (), rows.mix(counts), share_classes(sums))
-    [(way, child, _)] = grow_children(rows, whole, gate, 1)
+    whole = Growing(0, np.arange(100), (), rows.mix(counts), compute_class_shares(sums))
+    [(way, child, _)] = split_by_gate(rows, whole, gate, 1)
     assert (way, child.number, child.row_idxs.size) == (1, 1, 90)
 
 

@@ -11,20 +11,20 @@ from askless.core.model.ladder.blends import KernelRidge, to_chances, wave_featu
 from askless.core.panels.effort import LIGHT, Recipe
 from askless.core.panels.predictors import blending
 from askless.core.panels.predictors.blending import fit_ridges, make_panel, score_trees
-from askless.core.panels.predictors.chances import mean_loss, to_logits
+from askless.core.panels.predictors.chances import mean_log_loss, to_logits
 from askless.core.panels.predictors.ridges import (
     LOGISTIC_PENALTIES,
     Basis,
     fit_kernel,
     fit_logistic,
+    signed_targets,
     solve_logistic,
-    target_votes,
 )
 from askless.core.panels.predictors.trees import (
     GrownTrees,
     fit_trees,
     grow_folds,
-    make_growth,
+    make_growth_settings,
     merge_ensembles,
 )
 from askless.core.panels.rows import PanelRows
@@ -62,7 +62,7 @@ def serve_exactly(rows: PanelRows, grown: GrownTrees):
 @pytest.mark.parametrize("hidden", [(4,), (0, 2), IDXS, (1,)])
 def test_trees_hide_columns_as_served_ones_do(hidden, n_classes):
     rows = random_rows(1, n_classes, 40)
-    grown = fit_trees(rows, IDXS, make_growth(rows, 4, 4, 0.3))
+    grown = fit_trees(rows, IDXS, make_growth_settings(rows, 4, 4, 0.3))
     some = np.array([7, 0, 31])
 
     told = grown.hide(hidden, some)
@@ -78,7 +78,7 @@ def test_trees_of_which_all_is_hidden_tell_the_mean_of_the_rows_they_grew_on(n_c
     left_out = np.arange(0, 40, 4)
     kept = np.setdiff1d(np.arange(40), left_out)
 
-    grown = fit_trees(rows, IDXS, make_growth(rows, 4, 4, 0.3), left_out)
+    grown = fit_trees(rows, IDXS, make_growth_settings(rows, 4, 4, 0.3), left_out)
 
     told = grown.hide(IDXS, left_out)
     expected = grown.scores[:, kept].mean(axis=1)
@@ -89,7 +89,7 @@ def test_shares_are_of_the_rows_that_a_tree_grew_on():
     column = np.array([0.0] * 6 + [1.0] * 2)
     rows = PanelRows(table_of([column], column), 0)
 
-    grown = fit_trees(rows, (0,), make_growth(rows, 1, 2, 0.3))
+    grown = fit_trees(rows, (0,), make_growth_settings(rows, 1, 2, 0.3))
 
     assert merge_ensembles(rows, (0,), [grown]).served.shares.tolist() == [0.75]
 
@@ -99,7 +99,7 @@ def test_trees_without_nodes_have_nothing_to_hide(n_classes):
     rows = PanelRows(
         table_of([[1.0] * 9], np.arange(9) % n_classes, None, n_classes), 0
     )
-    grown = fit_trees(rows, (0,), make_growth(rows, 3))
+    grown = fit_trees(rows, (0,), make_growth_settings(rows, 3))
 
     told = grown.hide((0,), np.arange(9))
 
@@ -129,7 +129,7 @@ def test_held_out_kernel_ridge_hides_columns_by_their_damped_means(n_classes, n_
 
     told = fitted.hide(hidden, 1, fold[:5])
 
-    ridge, wanted = fitted.ridge, target_votes(rows)
+    ridge, wanted = fitted.ridge, signed_targets(rows)
     assert isinstance(ridge, KernelRidge)
     roots = np.sqrt(rows.weights)[:, None]
     means = rows.weights @ wanted / rows.weights.sum()
@@ -155,7 +155,7 @@ def test_held_out_logistic_ridge_hides_columns_as_that_without_the_fold(n_classe
             one = solve_logistic(rows, laid, hold, fold)
             logits[fold] = one.logits(laid[fold])
         its = logits[held_out.row_idxs]
-        return mean_loss(its, held_out.targets, held_out.weights)
+        return mean_log_loss(its, held_out.targets, held_out.weights)
 
     fold = held_out.folds[2]
     ridge = solve_logistic(rows, laid, min(LOGISTIC_PENALTIES, key=lose), fold)
@@ -172,7 +172,7 @@ def brute_loss(rows, idxs, recipe, held_out, weights, hidden, its) -> float:
     """Held-out loss of some rows with features hidden, predictor by predictor."""
     folds = [fold[np.isin(fold, its)] for fold in held_out.folds]
     growths = [
-        blending.make_growth(rows, *ensemble)._replace(seed=rows.seed + number)
+        blending.make_growth_settings(rows, *ensemble)._replace(seed=rows.seed + number)
         for number, ensemble in enumerate(recipe.ensembles)
     ]
     by_fold = [grow_folds(rows, idxs, growth, held_out) for growth in growths]
@@ -191,7 +191,7 @@ def brute_loss(rows, idxs, recipe, held_out, weights, hidden, its) -> float:
         for weight, ridge in zip(weights[1:], ridges, strict=True):
             told = told + weight * ridge.hide(columns.hide(is_hidden), number, fold)
         part = rows.targets[fold], rows.weights[fold]
-        losses.append((rows.weights[fold].sum(), mean_loss(told, *part)))
+        losses.append((rows.weights[fold].sum(), mean_log_loss(told, *part)))
     sums, means = np.array(losses).T
     return float(sums @ means / sums.sum())
 
@@ -231,7 +231,7 @@ def test_rises_are_of_as_many_rows_as_are_worth_it(monkeypatch):
     )
 
     judges = rows.targets[its], rows.weights[its]
-    before = mean_loss(logits[::3], *judges)
+    before = mean_log_loss(logits[::3], *judges)
     rest = rows, idxs, LIGHT, held_out, panel.blend.weights
     after = brute_loss(*rest, (4,), its)
     assert panel.rises[0] == pytest.approx(max(after - before, 0.0), abs=1e-5)
@@ -303,7 +303,7 @@ def test_members_of_a_fee_are_hidden_each_alone():
     catalogue = Catalogue(features, (Group("f", fee=3),))
     rows = PanelRows(table_of([[0.0, 1.0]] * 3, catalogue=catalogue), 0)
 
-    assert blending.gather_bundles(rows, (2, 0, 1)) == [(2,), (0,), (1,)]
+    assert blending.group_bundles(rows, (2, 0, 1)) == [(2,), (0,), (1,)]
 
 
 def test_panel_without_features_has_no_rises():
@@ -320,7 +320,10 @@ def test_panel_without_features_has_no_rises():
 def test_mean_of_ensembles_is_that_of_their_chances():
     rows = random_rows(2)
     held_out = rows.hold_out(3, 99)
-    growths = [make_growth(rows, 3, 4, 0.3), make_growth(rows, 2, 3, 0.2)]
+    growths = [
+        make_growth_settings(rows, 3, 4, 0.3),
+        make_growth_settings(rows, 2, 3, 0.2),
+    ]
 
     told = score_trees([grow_folds(rows, IDXS, g, held_out) for g in growths], held_out)
 

@@ -27,7 +27,7 @@ from askless.core.panels.ladders import (
 )
 from askless.core.panels.rows import PanelRows
 from askless.core.table.dataset import Dataset
-from askless.core.work import end_of
+from askless.core.work import run_to_end
 from tests.panels import shorten
 from tests.small import make_dataset, pull, random_dataset, table_of
 
@@ -138,7 +138,7 @@ def test_set_of_a_larger_budget_is_preferred_whatever_its_loss(monkeypatch):
     monkeypatch.setattr(ladders, "make_panel", made)
     rows = PanelRows(at_costs(1, 1), 0)
 
-    panels = end_of(fit_panels(rows, [(0,), (1, 0)], EFFORTS["standard"])).panels
+    panels = run_to_end(fit_panels(rows, [(0,), (1, 0)], EFFORTS["standard"])).panels
 
     # The beginning (1,) counts as no better than its panel, nor than the one before.
     assert [(panel.feature_idxs, panel.loss) for panel in panels] == [
@@ -200,7 +200,7 @@ def test_one_dear_feature_that_tells_the_class_is_bought_beside_cheap_panels():
 def test_only_a_named_budget_is_a_rung(named, is_rung):
     rows = PanelRows(at_costs(*[10] * 20, 1_000), 0)
 
-    rungs, orders = end_of(choose_orders(rows, named, EFFORTS["fast"]))
+    rungs, orders = run_to_end(choose_orders(rows, named, EFFORTS["fast"]))
 
     assert (1001 in rungs) == is_rung
     assert len(orders) <= len(rungs)
@@ -241,9 +241,9 @@ def test_ladder_of_very_many_rows_is_that_of_rows_that_stand_for_all(monkeypatch
     few = EFFORTS["fast"]._replace(fit_rows=12)
     monkeypatch.setitem(EFFORTS, "fast", few)
 
-    ladder = end_of(fit_ladder(small(), 3, effort="fast"))
+    ladder = run_to_end(fit_ladder(small(), 3, effort="fast"))
 
-    assert ladder == end_of(fit_ladder(thin_classes(small(), 12), 3, effort="fast"))
+    assert ladder == run_to_end(fit_ladder(thin_classes(small(), 12), 3, effort="fast"))
 
 
 @pytest.mark.slow
@@ -255,7 +255,7 @@ def test_ladder_is_the_same_whatever_the_number_of_threads(effort):
         numba.set_num_threads(n_threads)
         with pytest.MonkeyPatch.context() as patch:
             shorten(patch)
-            ladders.append(end_of(fit_ladder(small(), 3, effort=effort)))
+            ladders.append(run_to_end(fit_ladder(small(), 3, effort=effort)))
         numba.set_num_threads(most)
 
     assert ladders[0] == ladders[1]

@@ -1,7 +1,7 @@
 """Panels lose no more without a member than parts of them do."""
 
 from askless.core.model.ladder.panels import Panel
-from askless.core.panels.predictors.blending import level_rises
+from askless.core.panels.predictors.blending import cap_rises
 
 
 def panel(order: tuple[int, ...], loss: float, *rises: float) -> Panel:
@@ -9,7 +9,7 @@ def panel(order: tuple[int, ...], loss: float, *rises: float) -> Panel:
 
 
 def rises_of(*panels: Panel) -> dict[tuple[int, ...], tuple[float, ...]]:
-    return {rise.feature_idxs: rise.rises for rise in level_rises(panels)}
+    return {rise.feature_idxs: rise.rises for rise in cap_rises(panels)}
 
 
 def test_no_panel_loses_more_without_a_member_than_a_part_without_it():

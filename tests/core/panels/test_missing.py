@@ -10,10 +10,10 @@ from askless.core.estimator.classifier import BudgetedBoostingClassifier
 from askless.core.panels.ladders import fit_ladder
 from askless.core.pipeline.parts import add_panels
 from askless.core.pipeline.spec import TrainingSpec
-from askless.core.table.gaps import fill_gaps, informative_features
+from askless.core.table.gaps import fill_gaps, list_informative_features
 from askless.core.table.spec import TableSpec
 from askless.core.training.params import BoostParams
-from askless.core.work import end_of
+from askless.core.work import run_to_end
 from tests.panels import shorten
 from tests.small import ensemble_of, table_of
 
@@ -38,7 +38,7 @@ def table(*n_missing, n_rows=N_ROWS):
 
 
 def fit(dataset, **wanted):
-    return end_of(fit_ladder(dataset, 3, effort="fast", **wanted))
+    return run_to_end(fit_ladder(dataset, 3, effort="fast", **wanted))
 
 
 def lacking(ladder):
@@ -76,7 +76,7 @@ def test_parameter_reaches_panels_of_a_training():
 
     spec = TrainingSpec(TableSpec("y"), boost=params)
 
-    made = end_of(add_panels(ensemble_of((), dataset.catalogue), dataset, spec))
+    made = run_to_end(add_panels(ensemble_of((), dataset.catalogue), dataset, spec))
 
     # By default 20 are enough.
     assert lacking(made.panels) == frozenset()
@@ -86,7 +86,7 @@ def test_parameter_reaches_panels_of_a_training():
 def test_rows_that_are_fitted_to_are_counted_not_all_of_the_table():
     dataset = table(30, 30, n_rows=30_000)
 
-    assert informative_features(dataset, 20).all()
+    assert list_informative_features(dataset, 20).all()
     assert lacking(fit(dataset)) == frozenset()
 
 

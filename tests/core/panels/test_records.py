@@ -38,31 +38,31 @@ def flags(size: int, *idxs: int) -> np.ndarray:
 def test_panel_of_least_loss_predicts_where_several_are_known_whole():
     ladder = ladder_of((0,), (1, 2), (), rises=0.1)
 
-    assert ladder.find_panel(flags(3, 0, 1, 2)) == 0
+    assert ladder.best_panel(flags(3, 0, 1, 2)) == 0
 
 
 def test_answers_just_as_a_panel_has_them_are_its_own_though_a_part_loses_less():
     ladder = ladder_of((0,), (0, 1), (), rises=0.1)
 
-    assert ladder.find_panel(flags(2, 0, 1)) == 1
+    assert ladder.best_panel(flags(2, 0, 1)) == 1
 
 
 def test_part_of_panels_is_answered_by_the_smallest_that_has_it():
     ladder = ladder_of((0, 1, 2, 3, 4), (0, 1, 2, 3), (0, 1, 2), (), rises=0.01)
 
-    assert ladder.find_panel(flags(5, 0, 1)) == 2
+    assert ladder.best_panel(flags(5, 0, 1)) == 2
 
 
 def test_worthless_answer_does_not_throw_a_case_onto_a_far_larger_panel():
     ladder = ladder_of((0, 1, 2, 3, 4, 5), (0, 1), (), rises=0.05)
 
-    assert ladder.find_panel(flags(6, 0, 1, 5)) == 1
+    assert ladder.best_panel(flags(6, 0, 1, 5)) == 1
 
 
 def test_answer_that_is_worth_more_than_what_is_hidden_costs_goes_to_the_larger_panel():
     ladder = ladder_of((0, 1, 2), (0,), (), rises=0.05)
 
-    assert ladder.find_panel(flags(3, 0, 1)) == 0
+    assert ladder.best_panel(flags(3, 0, 1)) == 0
 
 
 def test_panel_without_a_feature_loses_no_less_than_its_beginning_that_has_the_rest():
@@ -88,7 +88,7 @@ def test_ladder_reads_up_to_the_last_feature_of_a_panel():
 
 
 def test_ladder_without_features_predicts_by_the_class_shares():
-    assert ladder_of(()).find_panel(flags(3)) == 0
+    assert ladder_of(()).best_panel(flags(3)) == 0
 
 
 def test_ladders_are_the_same_where_their_arrays_are():

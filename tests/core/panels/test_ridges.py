@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from askless.core.model.ladder.blends import draw_waves, to_chances, wave_features
-from askless.core.panels.predictors.chances import fit_link, mean_loss
+from askless.core.panels.predictors.chances import fit_link, mean_log_loss
 from askless.core.panels.predictors.ridges import (
     LOGISTIC_PENALTIES,
     Basis,
@@ -13,8 +13,8 @@ from askless.core.panels.predictors.ridges import (
     compute_squared_distances,
     fit_kernel,
     fit_logistic,
+    signed_targets,
     solve_logistic,
-    target_votes,
 )
 from tests.panels import random_rows
 
@@ -47,7 +47,7 @@ def test_kernel_ridge_is_that_of_the_hold_whose_held_out_rows_lose_least(
 
     logits, ridge, _ = fit_kernel(rows, laid, basis, held_out)
 
-    inputs, wanted = wave_features(laid, ridge.waves), target_votes(rows)
+    inputs, wanted = wave_features(laid, ridge.waves), signed_targets(rows)
     roots = np.sqrt(rows.weights)[:, None]
     means = rows.weights @ wanted / rows.weights.sum()
     told = []
@@ -61,7 +61,7 @@ def test_kernel_ridge_is_that_of_the_hold_whose_held_out_rows_lose_least(
         judged = votes[held_out.row_idxs]
         slope, offsets = fit_link(judged, held_out.targets, held_out.weights)
         judged = slope * judged + offsets
-        loss = mean_loss(judged, held_out.targets, held_out.weights)
+        loss = mean_log_loss(judged, held_out.targets, held_out.weights)
         told.append((loss, judged, slope * (means + inputs @ whole) + offsets))
     _, judged, of_all = min(told, key=lambda one: one[0])
     # Waves are laid in single precision.
@@ -77,7 +77,9 @@ def test_held_out_kernel_ridge_knows_more_than_the_class_shares(n_classes):
     logits = fit_kernel(rows, laid, basis, rows.hold_out(5, rows.n_rows)).logits
 
     starts = np.tile(rows.starts, (rows.n_rows, 1))
-    losses = [mean_loss(one, rows.targets, rows.weights) for one in (logits, starts)]
+    losses = [
+        mean_log_loss(one, rows.targets, rows.weights) for one in (logits, starts)
+    ]
     assert losses[0] < losses[1]
 
 

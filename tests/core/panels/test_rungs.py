@@ -11,8 +11,8 @@ from askless.core.panels.ladders import (
     APART,
     STEPS,
     choose_rungs,
-    list_prices,
-    space_out,
+    drop_close_budgets,
+    list_offer_prices,
 )
 from askless.core.panels.purchases import Shop
 from askless.core.panels.rows import PanelRows
@@ -101,7 +101,7 @@ def test_fee_has_a_rung_with_its_cheapest_member_alone():
 
     search = search_of([10, 10, 10, 10, 7, 48], groups, members)
 
-    assert list_prices(search.shop) == [10, 107]
+    assert list_offer_prices(search.shop) == [10, 107]
     assert 107 in choose_rungs(search)
 
 
@@ -118,7 +118,7 @@ def test_prices_of_offers_come_beside_the_multiples():
 @pytest.mark.parametrize(("other", "kept"), [(103, [100]), (106, [100, 106])])
 def test_budgets_within_a_twentieth_are_one(other, kept):
     assert APART == 1.05
-    assert space_out([other, 100]) == kept
+    assert drop_close_budgets([other, 100]) == kept
 
 
 def test_budgets_are_steps_of_the_usual_price_up_to_that_of_everything():

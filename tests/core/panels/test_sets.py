@@ -7,23 +7,23 @@ from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.model.ladder.blends import to_chances
 from askless.core.panels import sets
 from askless.core.panels.effort import EFFORTS
-from askless.core.panels.predictors.chances import fit_link, mean_loss, to_logits
+from askless.core.panels.predictors.chances import fit_link, mean_log_loss, to_logits
 from askless.core.panels.predictors.ridges import (
     WIDTH,
     compute_median_distance,
-    target_votes,
+    signed_targets,
 )
 from askless.core.panels.purchases import Shop
 from askless.core.panels.rows import PanelRows
 from askless.core.panels.search import QUICK_PENALTY, SetSearch, kernel_logits
 from askless.core.panels.sets import (
     choose_sets,
-    compute_gains,
+    choose_single_offer,
+    compute_stump_gains,
     eliminate_backward,
     find_pairs,
     improve_set,
-    make_candidates,
-    pick_single,
+    make_candidate_sets,
     select_forward,
     swap_offers,
 )
@@ -98,7 +98,7 @@ def test_loss_is_of_trees_and_a_kernel_together():
     both = [search.tree_scores(idxs), kernel_logits(rows, idxs, search.few)]
 
     mean = to_logits(np.mean([to_chances(one) for one in both], axis=0))
-    expected = mean_loss(mean, rows.targets, rows.weights)
+    expected = mean_log_loss(mean, rows.targets, rows.weights)
     assert search.loss(idxs) == pytest.approx(expected)
 
 
@@ -120,7 +120,7 @@ def test_rare_classes_and_rows_that_belong_together_are_scored_by_trees(dataset)
     search = search_of(dataset)
     rows = search.rows
 
-    expected = mean_loss(search.tree_scores((0, 1)), rows.targets, rows.weights)
+    expected = mean_log_loss(search.tree_scores((0, 1)), rows.targets, rows.weights)
 
     assert search.loss((0, 1)) == pytest.approx(expected)
 
@@ -135,7 +135,7 @@ def test_kernel_leaves_out_each_row_as_fitting_again_without_it(n_classes):
     laid = rows.columns.take(idxs).standardise(rows.dataset.values)
     apart = np.sqrt(((laid[:, None] - laid) ** 2).sum(axis=2))
     kernel = np.exp(-apart / (WIDTH * compute_median_distance(apart**2)))
-    wanted = target_votes(rows)
+    wanted = signed_targets(rows)
     means = rows.weights @ wanted / rows.weights.sum()
     votes = np.empty_like(wanted)
     for row in every:
@@ -150,7 +150,7 @@ def test_kernel_leaves_out_each_row_as_fitting_again_without_it(n_classes):
 
 
 def test_gain_shows_what_tells_the_class():
-    gains = compute_gains(telling([0.6, 0.95, 0.5]), ())
+    gains = compute_stump_gains(telling([0.6, 0.95, 0.5]), ())
 
     assert gains.argmax() == 1
 
@@ -158,7 +158,7 @@ def test_gain_shows_what_tells_the_class():
 def test_gain_shows_an_interaction_with_what_was_bought():
     search = interacting()
 
-    nothing, after = compute_gains(search, ()), compute_gains(search, (0,))
+    nothing, after = compute_stump_gains(search, ()), compute_stump_gains(search, (0,))
 
     assert nothing.max() == pytest.approx(0.0, abs=1e-9)
     assert after[1] > 1.0
@@ -237,7 +237,7 @@ def test_every_candidate_fits_its_budget():
     search = search_of(rows.dataset)
     budgets = [1_000_000, 4_000_000, 9_000_000]
 
-    pool = finish(make_candidates(search, budgets, [range(6)]))
+    pool = finish(make_candidate_sets(search, budgets, [range(6)]))
 
     prices = [[search.shop.price(one) for one in made] for made in pool]
     assert all(max(row) <= budget for row, budget in zip(prices, budgets, strict=True))
@@ -368,7 +368,7 @@ def test_single_offer_that_loses_least_is_picked_if_it_is_affordable(budget, exp
     known = {(0,): 0.9, (1,): 0.1, (2,): 0.2, (3,): 0.5, (0, 3): 0.3}
     search.losses = {frozenset(k): np.full(24, loss) for k, loss in known.items()}
 
-    assert pick_single(search, search.shop.offers, budget, (3, 0)) == expected
+    assert choose_single_offer(search, search.shop.offers, budget, (3, 0)) == expected
 
 
 def test_single_offer_that_is_no_better_is_passed_over():
@@ -376,7 +376,7 @@ def test_single_offer_that_is_no_better_is_passed_over():
     known = {(0,): 0.5, (1,): 0.4, (0, 1): 0.4}
     search.losses = {frozenset(k): np.full(24, loss) for k, loss in known.items()}
 
-    assert pick_single(search, search.shop.offers, 20, (0, 1)) == (0, 1)
+    assert choose_single_offer(search, search.shop.offers, 20, (0, 1)) == (0, 1)
 
 
 def test_chosen_set_may_be_a_single_dear_offer():

@@ -21,11 +21,11 @@ from askless.core.panels.stopping import (
     Walkers,
     compute_hull,
     cross_validate_error,
+    fit_steps,
     fit_stopping,
     follow_rule,
-    learn_steps,
     make_steps_to,
-    price_ways,
+    price_transitions,
 )
 from tests import naive_stopping as naive
 from tests.sessions import BUNDLE, FEE, small_ensemble
@@ -64,7 +64,7 @@ def plain(judged: JudgedPanels):
 def test_steps_are_those_of_the_naive_twin(judged, rate):
     ways, risks, losses = plain(judged)
 
-    steps = learn_steps(judged, rate)
+    steps = fit_steps(judged, rate)
 
     expected = naive.learn(ways, risks, losses, judged.weights.tolist(), rate)
     assert steps.targets.tolist() == [target for target, _ in expected]
@@ -82,7 +82,7 @@ def test_of_two_ways_that_gain_the_same_the_preferred_panel_is_taken():
         weights=np.full(3, 1 / 3),
     )
 
-    assert learn_steps(judged, 0.0).targets.tolist() == [0, 1, 0]
+    assert fit_steps(judged, 0.0).targets.tolist() == [0, 1, 0]
 
 
 @given(judgements(), st.sampled_from([0.0, 0.02, 0.3]))
@@ -96,7 +96,7 @@ def test_no_panel_alone_costs_less_on_the_rows_that_steps_were_learned_on(judged
             costs.append(rate * spent + (losses[panel][row] + risks[panel][row]) / 2)
         return float(judged.weights @ costs)
 
-    learned = cost(learn_steps(judged, rate))
+    learned = cost(fit_steps(judged, rate))
 
     alone = [
         cost(make_steps_to(judged.prices, number))
@@ -119,7 +119,7 @@ def test_hull_has_the_points_that_no_mix_of_others_beats(pairs):
 def test_way_costs_what_is_not_paid_yet():
     catalogue = small_ensemble([1, 2, 4], members={1: FEE, 2: FEE}).catalogue
 
-    prices = price_ways(catalogue, panels_of((0, 1, 2), (1,), (0,), ()))
+    prices = price_transitions(catalogue, panels_of((0, 1, 2), (1,), (0,), ()))
 
     assert prices.tolist() == [
         [NO_WAY] * 4,
@@ -132,7 +132,7 @@ def test_way_costs_what_is_not_paid_yet():
 def test_there_is_no_way_to_a_panel_that_would_not_predict():
     catalogue = small_ensemble([1, 2, 4]).catalogue
 
-    prices = price_ways(catalogue, panels_of((0, 1), (1,), (0,), ()))
+    prices = price_transitions(catalogue, panels_of((0, 1), (1,), (0,), ()))
 
     # With 0 known, 1 makes the first panel complete.
     assert prices[2].tolist() == [2, NO_WAY, NO_WAY, NO_WAY]
@@ -141,7 +141,7 @@ def test_there_is_no_way_to_a_panel_that_would_not_predict():
 def test_rest_of_a_bundle_costs_nothing():
     catalogue = small_ensemble([0, 0], members={0: BUNDLE, 1: BUNDLE}).catalogue
 
-    prices = price_ways(catalogue, panels_of((0, 1), (0,), ()))
+    prices = price_transitions(catalogue, panels_of((0, 1), (0,), ()))
 
     assert prices[1, 0] == 0
     assert prices[2, 0] == prices[2, 1] == 90
@@ -199,7 +199,7 @@ def test_rules_are_judged_on_rows_that_they_were_not_learned_on():
     found = np.zeros(60)
     for fold in folds:
         rest = np.isin(np.arange(60), fold, invert=True)
-        steps = learn_steps(judged.keep_rows(rest), 1e-9)
+        steps = fit_steps(judged.keep_rows(rest), 1e-9)
         found[fold] = follow_rule(walkers, *steps)[1][fold]
     assert error == pytest.approx(found.mean())
 

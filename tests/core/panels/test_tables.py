@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from askless.core import kernels
 from askless.core.catalogue.catalogue import Catalogue, Feature
-from askless.core.kernels.tables import entropy
+from askless.core.kernels.tables import compute_entropy
 from askless.core.model.ladder.tables import (
     ROOT,
     TableMember,
-    lay_out_cells,
+    make_cells,
     measure_spreads,
 )
-from askless.core.panels.gates import fit_tables, hold_out_tables
+from askless.core.panels.gates import fit_held_out_tables, fit_tables
 from askless.core.panels.tables import CountedRows
 from askless.core.table.dataset import ClassLabel, Dataset
-from askless.core.table.gaps import keep_silent
+from askless.core.table.gaps import restore_silent_cells
 from askless.core.table.silent import SILENT
 from tests import naive_tables as naive
 from tests.small import random_dataset
@@ -100,7 +100,9 @@ def test_posterior_and_falls_are_those_of_the_twin(seed: int, n_classes: int) ->
     starts = tables.cells.starts
     chances /= np.repeat(np.add.reduceat(chances, starts[:-1]), np.diff(starts), axis=0)
     spreads = measure_spreads(chances, tables.cells)
-    kernels.expect_falls(posterior, chances, spreads, tables.cells, ~is_known, falls)
+    kernels.write_expected_falls(
+        posterior, chances, spreads, tables.cells, ~is_known, falls
+    )
     by_feature = list_tables(rows, chances)
     expected = [
         0.0 if is_known[idx] else naive.expect_fall(posterior.tolist(), table)
@@ -174,14 +176,14 @@ def test_idle_features_say_almost_nothing() -> None:
     root, every = tables.served, np.ones(5, np.bool_)
     shares = np.exp(root.log_shares[ROOT])
     chances, spreads = root.chances[ROOT], root.spreads[ROOT]
-    kernels.expect_falls(shares, chances, spreads, tables.cells, every, falls)
+    kernels.write_expected_falls(shares, chances, spreads, tables.cells, every, falls)
     assert falls.max() < 0.02
 
 
 def test_held_out_tables_never_saw_their_fold() -> None:
     rows = make_rows(5, 2)
     folds = [np.arange(0, 80, 2), np.arange(1, 80, 2)]
-    held_out = hold_out_tables(rows, folds, 0)
+    held_out = fit_held_out_tables(rows, folds, 0)
     without = fit_tables(rows, 0, folds[1])
     assert held_out.by_fold[0] == without
     member = TableMember(without, (1, 2))
@@ -190,20 +192,22 @@ def test_held_out_tables_never_saw_their_fold() -> None:
 
 
 def test_categories_without_a_cell_of_their_own_share_one() -> None:
-    cells = lay_out_cells((np.array([0.0, 2.0]),), np.array([True]), np.array([False]))
+    cells = make_cells((np.array([0.0, 2.0]),), np.array([True]), np.array([False]))
     values, coded = np.array([[0.0], [1.0], [2.0], [9.0]]), np.empty((4, 1), np.int64)
-    kernels.find_cells(values, np.array([True]), cells, coded)
+    kernels.code_cells(values, np.array([True]), cells, coded)
     assert coded[:, 0].tolist() == [0, 2, 1, 2]
 
 
 def test_class_without_a_chance_and_cell_without_rows_tell_nothing() -> None:
-    cells = lay_out_cells((np.array([0.5]),), np.array([False]), np.array([False]))
+    cells = make_cells((np.array([0.5]),), np.array([False]), np.array([False]))
     posterior, falls = np.array([1.0, 0.0]), np.empty(1)
     chances = np.array([[0.0, 0.5], [1.0, 0.5]])
     spreads = measure_spreads(chances, cells)
-    kernels.expect_falls(posterior, chances, spreads, cells, np.array([True]), falls)
+    kernels.write_expected_falls(
+        posterior, chances, spreads, cells, np.array([True]), falls
+    )
     assert falls.tolist() == [0.0]
-    assert entropy(posterior) == 0.0
+    assert compute_entropy(posterior) == 0.0
 
 
 def test_cells_that_nobody_answered_are_missing_again() -> None:
@@ -211,6 +215,6 @@ def test_cells_that_nobody_answered_are_missing_again() -> None:
     filled = replace(dataset, values=np.nan_to_num(dataset.values))
     silent = dataset.values.copy()
     silent[3, 1] = SILENT[0]
-    kept = keep_silent(filled, replace(dataset, values=silent))
+    kept = restore_silent_cells(filled, replace(dataset, values=silent))
     assert np.isnan(kept.values).nonzero() == ([3], [1])
-    assert keep_silent(filled, dataset) is filled
+    assert restore_silent_cells(filled, dataset) is filled

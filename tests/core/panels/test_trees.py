@@ -9,11 +9,11 @@ import pytest
 from askless.core.catalogue.catalogue import UNSEEN
 from askless.core.panels.predictors import trees
 from askless.core.panels.predictors.trees import (
-    choose_limits,
+    choose_leaf_limits,
     fit_trees,
-    held_out_scores,
-    make_growth,
+    make_growth_settings,
     merge_ensembles,
+    score_held_out,
 )
 from askless.core.panels.rows import FINE, PLAIN, PanelRows
 from tests.panels import random_rows
@@ -30,7 +30,7 @@ def assert_close(actual, expected):
 
 
 def growth_of(rows, rounds=3, leaves=4, row_share=1.0, column_share=1.0):
-    return make_growth(rows, rounds, leaves, 0.3, row_share, column_share)
+    return make_growth_settings(rows, rounds, leaves, 0.3, row_share, column_share)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -97,7 +97,7 @@ def test_held_out_scores_of_a_fold_do_not_depend_on_its_classes():
     # The scores begin with the class shares of all rows.
     other.__dict__["starts"] = rows.starts
 
-    one, two = (held_out_scores(x, IDXS, growth_of(x), held_out) for x in (rows, other))
+    one, two = (score_held_out(x, IDXS, growth_of(x), held_out) for x in (rows, other))
 
     np.testing.assert_array_equal(one[folds[0]], two[folds[0]])
     assert not np.array_equal(one[folds[1]], two[folds[1]])
@@ -107,7 +107,7 @@ def test_held_out_scores_of_a_fold_do_not_depend_on_its_classes():
 def test_leaves_have_2_to_20_rows_at_least(n_rows, expected):
     rows = PanelRows(table_of([np.zeros(n_rows)]), 0)
 
-    assert make_growth(rows, 1).least_rows == expected
+    assert make_growth_settings(rows, 1).least_rows == expected
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_leaves_have_2_to_20_rows_at_least(n_rows, expected):
 def test_many_rows_get_more_and_larger_trees_up_to_a_bound(n_rows, expected):
     rows = PanelRows(table_of([np.zeros(n_rows)]), 0)
 
-    growth = make_growth(rows, 60)
+    growth = make_growth_settings(rows, 60)
 
     assert (growth.rounds, growth.leaves) == expected
 
@@ -127,7 +127,7 @@ def test_many_rows_get_more_and_larger_trees_up_to_a_bound(n_rows, expected):
 def test_trees_of_many_classes_are_fewer_and_of_longer_steps(n_classes, expected):
     rows = PanelRows(table_of([np.zeros(24)], n_classes=n_classes), 0)
 
-    growth = make_growth(rows, 60)
+    growth = make_growth_settings(rows, 60)
 
     assert (growth.rounds, growth.rate) == pytest.approx(expected)
 
@@ -152,7 +152,7 @@ def test_limits_of_leaves_are_those_by_which_held_out_rows_lose_less(
 ):
     rows = told_by_few(n_rare, is_noisy)
 
-    assert choose_limits(rows, rows.hold_out(4, 300)) == expected
+    assert choose_leaf_limits(rows, rows.hold_out(4, 300)) == expected
 
 
 @pytest.mark.parametrize(("n_rare", "expected"), [(50, PLAIN), (2, FINE)])
@@ -162,11 +162,11 @@ def test_leaves_are_plain_where_they_are_the_same_but_where_a_class_is_rare(
     def say_nothing(*given):
         return np.zeros((given[-1].row_idxs.size, 1))
 
-    monkeypatch.setattr(trees, "held_out_scores", say_nothing)
+    monkeypatch.setattr(trees, "score_held_out", say_nothing)
     targets = (np.arange(100) < n_rare).astype(np.int64)
     rows = PanelRows(table_of([np.arange(100)], targets), 0)
 
-    assert choose_limits(rows, rows.hold_out(4, 100)) == expected
+    assert choose_leaf_limits(rows, rows.hold_out(4, 100)) == expected
 
 
 @pytest.mark.slow
@@ -175,18 +175,18 @@ def test_rare_class_does_not_make_leaves_fine_that_lose_more():
     columns = random.normal(size=(20, 600))
     rows = PanelRows(table_of(columns, np.arange(600) < 50), 0)
 
-    assert choose_limits(rows, rows.hold_out(4, 600)) == PLAIN
+    assert choose_leaf_limits(rows, rows.hold_out(4, 600)) == PLAIN
 
 
 def test_leaves_are_plain_where_nothing_is_useful():
     rows = PanelRows(table_of([np.zeros(6)], [0, 0, 0, 0, 0, 1]), 0)
 
-    assert choose_limits(rows, rows.hold_out(2, 6)) == PLAIN
+    assert choose_leaf_limits(rows, rows.hold_out(2, 6)) == PLAIN
 
 
 def test_limits_of_a_table_are_those_of_its_trees():
     rows = replace(random_rows(0, 2, 600), limits=FINE)
 
-    growth = make_growth(rows, 3)
+    growth = make_growth_settings(rows, 3)
 
     assert (growth.least_rows, growth.l2) == FINE

@@ -11,7 +11,7 @@ from askless.core.model.ensemble import BudgetRange
 from askless.core.panels.effort import EFFORTS
 from askless.core.panels.ladders import fit_ladder
 from askless.core.pipeline import parts
-from askless.core.pipeline.choosing import tune
+from askless.core.pipeline.choosing import choose_parameters
 from askless.core.pipeline.comparison import compute_error_costs, number_groups
 from askless.core.pipeline.validation import halve_rows
 from askless.core.simulation.curves import evaluate
@@ -119,7 +119,7 @@ def test_rows_without_folds_are_halved_evenly():
 
 
 def test_rounds_and_tau_can_be_chosen_for_auto():
-    found = finish(tune(telling(), PARAMS, frozenset({"rounds", "tau"})))
+    found = finish(choose_parameters(telling(), PARAMS, frozenset({"rounds", "tau"})))
 
     assert {choice.algorithm for choice, _ in found.tried} == {"auto"}
     assert [choice.tau for choice, _ in found.tried] == [1, 0.3, 0.1, 0.03, 0]

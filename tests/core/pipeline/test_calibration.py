@@ -19,11 +19,11 @@ from askless.core.pipeline.validation import (
     MAX_BUDGETS,
     MAX_ROWS,
     collect_votes,
-    spread_rows,
     thin_for_calibration,
+    thin_row_budget_pairs,
 )
-from askless.core.session.probability import decide, knot_weights
-from askless.core.simulation.simulate import class_probabilities, class_votes, walk
+from askless.core.session.probability import compute_knot_weights, decide_label
+from askless.core.simulation.simulate import class_probabilities, class_votes, simulate
 from askless.core.training.params import BoostParams
 from tests.small import ensemble_of, finish, pull, table_of, train
 
@@ -96,7 +96,7 @@ def test_change_of_the_loss_is_its_gradient():
             np.zeros(20, np.int64),
         )
         plain = np.repeat([[0.0, 1.0]], (n_outputs, 1), axis=1).repeat(N_KNOTS, axis=0)
-        near = knot_weights(votes.shares)
+        near = compute_knot_weights(votes.shares)
         point = plain.ravel() + generator.normal(size=plain.size)
 
         _, changes = penalised_loss(point, plain, votes, near)
@@ -170,7 +170,7 @@ def voters():
     ("n_outputs", "n_parts"), [(1, 2), (2, 3), (3, 5), (10, 12), (1000, 12)]
 )
 def test_rows_are_spread_for_several_classes(n_outputs, n_parts):
-    parts = spread_rows(MAX_ROWS, MAX_BUDGETS, n_outputs)
+    parts = thin_row_budget_pairs(MAX_ROWS, MAX_BUDGETS, n_outputs)
 
     assert len(parts) == n_parts
     taken = np.concatenate([np.arange(MAX_ROWS)[part] for part in parts])
@@ -284,7 +284,7 @@ def ends(request, judged):
     """Chances, votes and targets at the ends under several budgets."""
     ensemble, rows = judged
     budgets = [*(n * UNIT for n in (1, 2, 4, 8, 16)), None]
-    walks = walk(ensemble, rows.values, budgets, request.param)
+    walks = simulate(ensemble, rows.values, budgets, request.param)
     chances = class_probabilities(ensemble, walks)
     return ensemble, chances, class_votes(ensemble, walks), rows.targets
 
@@ -293,7 +293,7 @@ def ends(request, judged):
 def test_labels_err_hardly_more_than_votes(ends):
     ensemble, chances, votes, targets = ends
 
-    labels = decide(ensemble, chances)
+    labels = decide_label(ensemble, chances)
 
     excess = (labels != targets[:, None]).mean(0) - (votes != targets[:, None]).mean(0)
     assert excess.max() <= 0.005
@@ -325,7 +325,7 @@ def test_probabilities_are_as_often_right_as_they_say(ends):
 def test_calibrated_probabilities_beat_the_prior_on_new_rows(policy):
     seen, fresh = helpful_table(150, 1), helpful_table(150, 2)
     ensemble = finish(train(seen, BoostParams(rounds=15), folds=3)).ensemble
-    walks = walk(ensemble, fresh.values, [0, 2 * UNIT, None], policy)
+    walks = simulate(ensemble, fresh.values, [0, 2 * UNIT, None], policy)
 
     chances = class_probabilities(ensemble, walks)
 

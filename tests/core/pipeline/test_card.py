@@ -79,7 +79,7 @@ def test_comparison_is_told_in_units():
 @pytest.mark.parametrize(("saving", "policy"), [(1.0, "adaptive"), (0.0, "panels")])
 def test_fixed_list_is_told_beside_who_ends_early(saving, policy, monkeypatch):
     shorten(monkeypatch, rounds=1)
-    monkeypatch.setattr(comparison, "compute_saving", lambda *_: saving)
+    monkeypatch.setattr(comparison, "compute_mean_saving", lambda *_: saving)
     monkeypatch.setattr(own_questions, "BEST_LEAD", math.inf)
     columns = [[0, 0, 1, 1] * 10, [0, 1, 1, 0] * 10]
     dataset = table_of(columns, [0, 0, 1, 1] * 10)

@@ -12,20 +12,24 @@ from askless.core.model.ensemble import BudgetRange
 from askless.core.pipeline import certificates as certifying
 from askless.core.pipeline.certificates import (
     UnseenRows,
-    certify,
+    certify_early_stops,
     list_level_budgets,
     list_traces,
     set_aside,
 )
 from askless.core.session import machine
-from askless.core.session.certificates import find_certificate
+from askless.core.session.certificates import make_certificate
 from askless.core.session.state import StopRule
 from askless.core.simulation.blocks import Block
 from askless.core.simulation.curves import evaluate
-from askless.core.simulation.early import plan_early, sum_early, summarise_early
+from askless.core.simulation.early import (
+    average_early_stops,
+    plan_early_stops,
+    sum_early_stops,
+)
 from askless.core.simulation.exact import sum_weighted
 from askless.core.training.params import BoostParams
-from askless.core.work import end_of
+from askless.core.work import run_to_end
 from tests.panels import make_ladder
 from tests.sessions import answer_from_row, observe, small_ensemble
 from tests.small import finish, pull, table_of, train
@@ -120,7 +124,7 @@ def test_sessions_of_the_rows_set_aside_stop_as_was_counted(model):
     _, aside = part(table(), 0.4)
     ensemble, wish = model.ensemble, StopRule(certain=False, disagreement=0.2)
     state = machine.start(ensemble, None, stop=wish)
-    certificate = find_certificate(ensemble, state)
+    certificate = make_certificate(ensemble, state)
 
     spends, differing = [], 0
     for row in aside.values:
@@ -140,8 +144,10 @@ def evaluate_early(ensemble, dataset, budgets, stop):
     block = Block(dataset.values, dataset.targets, range(dataset.n_samples))
     (weight,) = sum_weighted(dataset.weights, np.ones((dataset.n_samples, 1)))
     return [
-        summarise_early(plan, sum_early(ensemble, plan, block, dataset.weights), weight)
-        for plan in plan_early(ensemble, budgets, stop, None, 0)
+        average_early_stops(
+            plan, sum_early_stops(ensemble, plan, block, dataset.weights), weight
+        )
+        for plan in plan_early_stops(ensemble, budgets, stop, None, 0)
     ]
 
 
@@ -182,7 +188,7 @@ def test_without_folds_there_are_label_sets_only():
     )
     end, _ = answer_from_row(model.ensemble, state, [3.0, 1.0, 1.0])
 
-    assert find_certificate(model.ensemble, state).lack == "not_shown"
+    assert make_certificate(model.ensemble, state).lack == "not_shown"
     assert machine.forecast(model.ensemble, end).label_set is not None
 
 
@@ -224,7 +230,7 @@ def test_each_level_is_asked_by_who_asks_under_its_budget():
     ensemble = small_ensemble([1, 2, 3], ranges=ranges)
     rows = table(8)
 
-    found = end_of(certify(UnseenRows(ensemble, rows), [], (), seed=0))
+    found = run_to_end(certify_early_stops(UnseenRows(ensemble, rows), [], (), seed=0))
 
     assert [(level.budget, level.policy) for level in found.levels] == [
         (1, "sample"),

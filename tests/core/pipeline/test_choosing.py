@@ -18,9 +18,9 @@ from askless.core.pipeline.choosing import (
     AUTO_ROUNDS,
     SWITCHES,
     TAUS,
+    choose_parameters,
     choose_rounds,
-    list_choices,
-    tune,
+    list_parameter_settings,
 )
 from askless.core.selection.params import SelectionParams
 from askless.core.simulation.curves import evaluate
@@ -77,7 +77,7 @@ def test_rounds_are_the_fewest_of_least_held_out_error(n_classes):
     dataset = noisy(n_classes=n_classes)
     params = BoostParams("adaboost", rounds=25)
 
-    chosen, n_yields = end_of(tune(dataset, params, frozenset({"rounds"})))
+    chosen, n_yields = end_of(choose_parameters(dataset, params, frozenset({"rounds"})))
 
     errors = np.array(held_out_errors(dataset, params, (None,)))[:, 0]
     assert chosen.params == replace(params, rounds=int(np.argmin(errors.round(12))) + 1)
@@ -92,10 +92,10 @@ def test_rounds_are_the_fewest_of_least_held_out_error(n_classes):
 def test_choice_has_the_least_mean_error_over_budgets(algorithm, auto):
     dataset = noisy()
     params = BoostParams(algorithm, rounds=12)
-    choices = list_choices(params, sorted(auto))
+    choices = list_parameter_settings(params, sorted(auto))
     budgets = [21 * UNIT * part // 12 for part in range(1, 13)]
 
-    chosen, _ = end_of(tune(dataset, params, frozenset(auto)))
+    chosen, _ = end_of(choose_parameters(dataset, params, frozenset(auto)))
 
     # Twelve rounds of the first choice read all six features: 21 units.
     means = [
@@ -106,7 +106,7 @@ def test_choice_has_the_least_mean_error_over_budgets(algorithm, auto):
 
 
 def test_defaults_are_tried_first():
-    first, *others = list_choices(BoostParams("hybrid"), ["tau", "switch"])
+    first, *others = list_parameter_settings(BoostParams("hybrid"), ["tau", "switch"])
 
     assert first == BoostParams("hybrid")
     assert len(others) == len(TAUS) * len(SWITCHES) - 1
@@ -139,7 +139,11 @@ def test_table_is_binned_once_however_many_choices_are_tried(monkeypatch):
         lambda dataset: binned.append(dataset) or bin_values(dataset),
     )
 
-    end_of(tune(noisy(), BoostParams("hybrid", rounds=2), frozenset({"tau", "switch"})))
+    end_of(
+        choose_parameters(
+            noisy(), BoostParams("hybrid", rounds=2), frozenset({"tau", "switch"})
+        )
+    )
 
     assert len(binned) == 1
 
@@ -147,7 +151,9 @@ def test_table_is_binned_once_however_many_choices_are_tried(monkeypatch):
 def test_nothing_is_tried_for_an_algorithm_that_does_not_know_the_parameter():
     params = BoostParams("adaboost_bt_greedy", rounds=5)
 
-    found, n_yields = end_of(tune(noisy(), params, frozenset({"tau", "switch"})))
+    found, n_yields = end_of(
+        choose_parameters(noisy(), params, frozenset({"tau", "switch"}))
+    )
 
     assert (found.params, n_yields) == (params, 0)
 
@@ -167,7 +173,9 @@ def test_rows_that_all_belong_together_are_refused(n_row_groups, folds):
 def test_two_units_are_enough_to_choose():
     dataset = replace(noisy(), row_groups=np.arange(120) % 2)
 
-    chosen, _ = end_of(tune(dataset, BoostParams(rounds=3), frozenset({"rounds"})))
+    chosen, _ = end_of(
+        choose_parameters(dataset, BoostParams(rounds=3), frozenset({"rounds"}))
+    )
 
     assert 1 <= chosen.params.rounds <= 3
 
@@ -188,7 +196,7 @@ def test_table_without_any_stump_gets_one_round():
     dataset = replace(noisy(), values=np.zeros((120, 6)))
     auto = frozenset({"rounds", "tau"})
 
-    chosen, n_yields = end_of(tune(dataset, BoostParams(rounds=5), auto))
+    chosen, n_yields = end_of(choose_parameters(dataset, BoostParams(rounds=5), auto))
 
     assert chosen.params == BoostParams(rounds=1)
     assert n_yields == 0

@@ -13,9 +13,9 @@ from askless.core.model.ensemble import BudgetRange
 from askless.core.pipeline.comparison import (
     PlayedRows,
     average_differences,
-    choose_switch,
-    compare,
-    compute_saving,
+    choose_thrifty_ranges,
+    compare_two_policies,
+    compute_mean_saving,
     merge_ranges,
 )
 from tests.panels import make_ladder, make_stopping
@@ -39,7 +39,7 @@ def play(costs=(0.2, 0.2), log_losses=(0.5, 0.5), spends=(10.0, 5.0)):
 
 def save(played, row_groups=None):
     groups = np.arange(N_ROWS) if row_groups is None else row_groups
-    return compute_saving(played, np.full(N_ROWS, 1 / N_ROWS), groups)
+    return compute_mean_saving(played, np.full(N_ROWS, 1 / N_ROWS), groups)
 
 
 def naive_pair(gaps, weights, row_groups):
@@ -148,7 +148,7 @@ def test_paired_difference_is_the_naive_one(rows):
 
 @given(st.lists(st.sampled_from([0.0, 1.0, 2.5, 4.25]), min_size=1, max_size=5))
 def test_policy_switches_once_at_most_where_it_saves_most(savings):
-    found, expected = choose_switch(savings), naive_switch(savings)
+    found, expected = choose_thrifty_ranges(savings), naive_switch(savings)
 
     assert sum(one != other for one, other in itertools.pairwise(found)) <= 1
     assert all(saved > 0 for saved, its in zip(savings, found, strict=True) if its)
@@ -173,7 +173,7 @@ def test_ranges_follow_the_switch(savings, kept):
 
     ranges = merge_ranges(
         BudgetRange(end, BOTH[int(is_second)])
-        for end, is_second in zip(ends, choose_switch(savings), strict=True)
+        for end, is_second in zip(ends, choose_thrifty_ranges(savings), strict=True)
     )
 
     asked = []
@@ -212,7 +212,7 @@ def stopped(**changes):
 
 
 def test_comparison_tells_what_each_policy_comes_to():
-    found = finish(compare([stopped()], BOTH, (0, None), 0))
+    found = finish(compare_two_policies([stopped()], BOTH, (0, None), 0))
 
     spends = dict(found.spends)
     assert found.budgets == (0, None)
@@ -227,7 +227,9 @@ def test_error_costs_count_in_place_of_errors():
     costly, _ = stopped(error_costs=((0.0, 3.0), (3.0, 0.0)))
 
     found = [
-        dict(finish(compare([(one, rows)], BOTH, (0, None), 0)).losses)["panels"]
+        dict(finish(compare_two_policies([(one, rows)], BOTH, (0, None), 0)).losses)[
+            "panels"
+        ]
         for one in (plain, costly)
     ]
 

@@ -11,12 +11,12 @@ from askless.core.model.figures import Estimate, Figures
 from askless.core.model.model import Curve
 from askless.core.pipeline.budgets import (
     HeldOutLosses,
-    choose_parts,
-    find_knees,
-    lay_out_losses,
+    choose_worthwhile_budgets,
+    compute_held_out_losses,
+    compute_knees,
     measure_optimism,
 )
-from askless.core.pipeline.validation import correct_errors
+from askless.core.pipeline.validation import add_optimism
 from askless.core.simulation.figures import ScoredRows
 from tests.sessions import small_ensemble
 
@@ -43,7 +43,9 @@ def score(n_rows: int, *shares: float, is_nested: bool = False) -> ScoredRows:
 
 def parts_of(rows: ScoredRows, spends=FREE, **fields) -> list[int | None]:
     ensemble = replace(small_ensemble((10, 10)), **({"policy": "panels"} | fields))
-    knees = find_knees(ensemble, lay_out_losses(ensemble, rows, spends), BUDGETS)
+    knees = compute_knees(
+        ensemble, compute_held_out_losses(ensemble, rows, spends), BUDGETS
+    )
     assert [knee.budget for knee in knees] == [*BUDGETS]
     return [knee.worthwhile for knee in knees]
 
@@ -124,7 +126,9 @@ def test_part_is_never_asked_by_another_kind_of_policy() -> None:
 def test_what_a_budget_gains_besides_is_known_where_it_is_not_worth_it() -> None:
     rows = score(1000, 0.5, 0.2, 0.197, 0.197)
     ensemble = replace(small_ensemble((10, 10)), policy="panels")
-    knees = find_knees(ensemble, lay_out_losses(ensemble, rows, FREE), BUDGETS)
+    knees = compute_knees(
+        ensemble, compute_held_out_losses(ensemble, rows, FREE), BUDGETS
+    )
     assert [knee.gain for knee in knees] == pytest.approx([None, None, 0.003, 0.003])
     errors = [knee.standard_error for knee in knees]
     assert errors[:2] == [None, None]
@@ -137,7 +141,7 @@ POLICIES = ["panels"] * len(BUDGETS)
 def lose(is_wrong: np.ndarray) -> HeldOutLosses:
     """Losses of rows whose labels are wrong there; (n_rows, n_budgets)."""
     ensemble, n_rows = replace(small_ensemble((10, 10)), policy="panels"), len(is_wrong)
-    losses = lay_out_losses(ensemble, score(n_rows, 0.5, 0.5, 0.5, 0.5), FREE)
+    losses = compute_held_out_losses(ensemble, score(n_rows, 0.5, 0.5, 0.5, 0.5), FREE)
     errors = is_wrong.astype(np.float64)
     return losses._replace(errors=errors, costs=2.0 * errors)
 
@@ -146,7 +150,7 @@ def test_error_at_a_part_that_its_own_rows_chose_is_too_low() -> None:
     shares, gaps = np.array([0.5, 0.24, 0.22, 0.2]), []
     for seed in range(60):
         losses = lose(np.random.default_rng(seed).random((100, 4)) < shares)
-        parts = choose_parts(losses, POLICIES)[1:]
+        parts = choose_worthwhile_budgets(losses, POLICIES)[1:]
         errors, costs = measure_optimism(losses, np.arange(100) % 5, POLICIES)
         assert costs == pytest.approx(2.0 * errors)
         measured = losses.errors.mean(0) - shares
@@ -166,7 +170,7 @@ def test_error_at_a_part_that_all_rows_choose_stays() -> None:
 def test_only_errors_at_parts_are_corrected() -> None:
     is_wrong = np.random.default_rng(1).random((100, 4)) < [0.5, 0.24, 0.22, 0.2]
     losses = lose(is_wrong)
-    is_part = np.isin(range(4), choose_parts(losses, POLICIES)[1:])
+    is_part = np.isin(range(4), choose_worthwhile_budgets(losses, POLICIES)[1:])
     errors, _ = measure_optimism(losses, np.arange(100) % 5, POLICIES)
     assert errors[is_part].all()
     assert not errors[~is_part].any()
@@ -181,10 +185,10 @@ def test_corrected_curve_has_costs_with_their_intervals() -> None:
     errors = (0.5, 0.2, 0.9)
     curve = Curve((0, 10, None), errors, errors, (0.0,) * 3, (0,) * 3, 100)
     added = np.array([0.0, 0.1, 0.2]), np.array([0.0, 0.1, -0.4])
-    corrected = correct_errors(replace(curve, predictive=tuple(figures)), *added)
+    corrected = add_optimism(replace(curve, predictive=tuple(figures)), *added)
     assert corrected.errors_calibrated == pytest.approx((0.5, 0.3, 1.0))
     assert corrected.errors == curve.errors
     assert corrected.predictive is not None
     costs = [it.expected_cost for it in corrected.predictive]
     assert costs == [None, Estimate(0.4, (0.2, 0.6)), Estimate(0.0, None)]
-    assert correct_errors(curve, *added).predictive is None
+    assert add_optimism(curve, *added).predictive is None

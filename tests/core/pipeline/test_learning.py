@@ -10,11 +10,11 @@ from askless.core.errors import RefusedError
 from askless.core.model.figures import wilson_interval
 from askless.core.model.learning_state import OF_LATE, RECENT_ROWS, SINCE_TRAINING
 from askless.core.model.model import Model
-from askless.core.model.votes import full_votes, raw_votes
+from askless.core.model.votes import full_votes, raw_classes
 from askless.core.pipeline.online.learning import Learning, LearntRows
 from askless.core.pipeline.online.learning_state import (
     OWN_SLOPE,
-    own_calibrations,
+    plain_calibrations,
     start_learning,
 )
 from askless.core.selection.params import SelectionParams
@@ -73,7 +73,7 @@ def test_error_is_that_of_rows_predicted_before_they_were_learnt(n_classes):
         votes, _ = full_votes(now.ensemble, rows.values[row : row + 1])
         # Ties go by the priors of training.
         first = replace(now.ensemble, priors=model.ensemble.priors)
-        wrong.append(raw_votes(first, votes)[0] != rows.targets[row])
+        wrong.append(raw_classes(first, votes)[0] != rows.targets[row])
         now = learn(now, rows.take(slice(row, row + 1)))
 
     learning = Learning(model)
@@ -156,7 +156,7 @@ def test_calibration_of_training_goes_where_it_stops_holding():
     few, many = learn(model, rows.take(slice(0, 60))), learn(model, rows)
 
     assert few.ensemble.calibrations == steep
-    assert many.ensemble.calibrations == own_calibrations(1)
+    assert many.ensemble.calibrations == plain_calibrations(1)
     assert many.learning is not None
     assert not many.learning.keeps_calibrations
     assert many.learning.mean_loss(OF_LATE) < 2.0

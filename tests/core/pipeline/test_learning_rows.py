@@ -11,10 +11,10 @@ from askless.core.model.model import Model
 from askless.core.pipeline.online.learning_rows import (
     LEAST_WEIGHT,
     MOST_WEIGHT,
+    check_learning_names,
     check_rows_to_learn,
     list_names_read,
     read_rows_to_learn,
-    refuse_names,
 )
 from askless.core.pipeline.online.learning_state import start_learning
 from askless.core.table.spec import CASE_COLUMN
@@ -69,7 +69,7 @@ def test_columns_that_training_ignored_are_ignored_again():
     model = begun(ignored=("id",))
     columns = [*ROWS, "id", CASE_COLUMN]
 
-    assert refuse_names(columns, model) == []
+    assert check_learning_names(columns, model) == []
 
 
 def test_all_that_is_wrong_is_refused_at_once_by_name():

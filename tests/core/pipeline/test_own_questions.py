@@ -6,10 +6,10 @@ import pytest
 from askless.core.model.ensemble import BudgetRange
 from askless.core.pipeline.comparison import Comparison, OwnQuestions
 from askless.core.pipeline.own_questions import (
-    choose_runs,
-    find_policy,
-    list_runs,
-    put_in_force,
+    add_own_questions,
+    choose_budgets_in_force,
+    list_runs_in_force,
+    policy_under_budget,
 )
 
 # Budgets of 0, 10, 20, 30 and no limit.
@@ -35,7 +35,7 @@ def own(*in_force: int) -> OwnQuestions:
 def test_run_leads_everywhere_and_much_somewhere(
     leads: list[float], gains: list[float], expected: list[int]
 ) -> None:
-    chosen = choose_runs(np.array(leads, float), np.array(gains, float))
+    chosen = choose_budgets_in_force(np.array(leads, float), np.array(gains, float))
     assert chosen.astype(int).tolist() == expected
 
 
@@ -59,8 +59,8 @@ def test_run_leads_everywhere_and_much_somewhere(
 )
 def test_runs_become_ranges_of_budgets(in_force, runs, ranges) -> None:
     judged = own(*in_force)
-    comparison = put_in_force(Comparison(BUDGETS, (), (), (), BASE), judged)
-    assert list_runs(judged) == runs
+    comparison = add_own_questions(Comparison(BUDGETS, (), (), (), BASE), judged)
+    assert list_runs_in_force(judged) == runs
     assert comparison.own_questions == judged
     if ranges is not None:
         given = [(one.up_to, one.policy) for one in comparison.ranges]
@@ -68,4 +68,4 @@ def test_runs_become_ranges_of_budgets(in_force, runs, ranges) -> None:
 
 
 def test_without_ranges_every_budget_is_asked_by_lists() -> None:
-    assert find_policy([], 10) == "panels"
+    assert policy_under_budget([], 10) == "panels"

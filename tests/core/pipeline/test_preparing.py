@@ -18,7 +18,7 @@ from askless.core.pipeline.check import check_training
 from askless.core.pipeline.preparing import prepare_columns
 from askless.core.pipeline.train import train
 from askless.core.table.columns import read_feature
-from askless.core.work import end_of
+from askless.core.work import run_to_end
 
 pytestmark = pytest.mark.usefixtures("short_pruning")
 
@@ -116,7 +116,7 @@ def spec_of(wanted):
 
 
 def text_of(work):
-    return model_text(end_of(work))
+    return model_text(run_to_end(work))
 
 
 @pytest.mark.parametrize("most", [100_000, 70])
@@ -182,7 +182,7 @@ def test_so_it_does_where_a_sample_is_kept(name, monkeypatch):
     spec, columns = spec_of(wanted), columns_of()
 
     models = [
-        end_of(train(prepared, spec))
+        run_to_end(train(prepared, spec))
         for prepared in (
             check_training(columns, spec),
             prepare_columns(Once(columns), N_ROWS, spec),

@@ -4,7 +4,7 @@ import pytest
 
 from askless.app.documents.mending import FRESH
 from askless.app.documents.spec.spec import read_spec
-from askless.core.errors import RefusedError, describe
+from askless.core.errors import RefusedError, shorten
 
 
 def refused_fields(raw):
@@ -270,4 +270,4 @@ def test_broken_groups_break_no_rule_besides():
 
 
 def test_found_values_are_shown_briefly():
-    assert len(describe("x" * 500)) == 60
+    assert len(shorten("x" * 500)) == 60

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.catalogue.prices import Paid, buy
-from askless.core.codes.folds import make_folds
+from askless.core.codes.folds import deal_strata
 from askless.core.model.hypotheses import LEAF, Product, Stump, Tree
 from askless.core.model.model import Curve, Model
 from askless.core.pipeline.budgets import (
     MAX_CURVE_POINTS,
-    purchase_budgets,
-    usual_budgets,
+    list_purchase_budgets,
+    list_usual_budgets,
 )
 from askless.core.pipeline.progress import VALIDATION_SHARE
 from askless.core.pipeline.spec import TrainingSpec
@@ -85,7 +85,7 @@ def model(pulled):
 
 @given(datasets(), st.integers(2, 5), st.integers(0, 9))
 def test_folds_part_the_rows(dataset, folds, seed):
-    parts = make_folds(dataset, folds, seed)
+    parts = deal_strata(dataset, folds, seed)
 
     if parts:
         rows = np.sort(np.concatenate(parts))
@@ -95,7 +95,7 @@ def test_folds_part_the_rows(dataset, folds, seed):
 
 @given(datasets(), st.integers(2, 5))
 def test_every_fold_leaves_both_classes_on_both_sides(dataset, folds):
-    for part in make_folds(dataset, folds, seed=0):
+    for part in deal_strata(dataset, folds, seed=0):
         rest = np.setdiff1d(np.arange(dataset.n_samples), part)
         assert set(dataset.targets[part]) == {0, 1}
         assert set(dataset.targets[rest]) == {0, 1}
@@ -105,7 +105,7 @@ def test_rows_of_one_unit_stay_in_one_fold():
     row_groups = np.arange(60) // 3
     dataset = noisy_table(targets=np.arange(60) // 3 % 2, row_groups=row_groups)
 
-    parts = make_folds(dataset, 4, seed=0)
+    parts = deal_strata(dataset, 4, seed=0)
 
     held = [set(row_groups[part].tolist()) for part in parts]
     assert len(held) == 4
@@ -115,7 +115,7 @@ def test_rows_of_one_unit_stay_in_one_fold():
 def test_folds_of_units_spread_the_classes():
     dataset = noisy_table(targets=np.arange(60) // 3 % 2, row_groups=np.arange(60) // 3)
 
-    parts = make_folds(dataset, 5, seed=0)
+    parts = deal_strata(dataset, 5, seed=0)
 
     assert [dataset.targets[part].mean() for part in parts] == [0.5] * 5
 
@@ -127,7 +127,7 @@ def test_folds_of_some_units_are_those_of_units_without_gaps():
         some, row_groups=np.unique(some.row_groups, return_inverse=True)[1]
     )
 
-    folds, expected = (make_folds(one, 3, seed=0) for one in (some, renumbered))
+    folds, expected = (deal_strata(one, 3, seed=0) for one in (some, renumbered))
 
     assert [fold.tolist() for fold in folds] == [fold.tolist() for fold in expected]
 
@@ -150,13 +150,13 @@ def test_rare_class_allows_fewer_folds(targets, n_alike, folds, n_folds):
     row_groups = None if n_alike == 1 else np.arange(n_rows) // n_alike
     dataset = noisy_table(n_rows, targets=np.array(targets), row_groups=row_groups)
 
-    assert len(make_folds(dataset, folds, seed=0)) == n_folds
+    assert len(deal_strata(dataset, folds, seed=0)) == n_folds
 
 
 def test_seed_decides_the_folds():
     dataset = noisy_table()
     one, same, other = (
-        [part.tolist() for part in make_folds(dataset, 3, seed)] for seed in (1, 1, 2)
+        [part.tolist() for part in deal_strata(dataset, 3, seed)] for seed in (1, 1, 2)
     )
 
     assert one == same
@@ -352,7 +352,7 @@ def test_rows_of_other_folds_never_belong_together():
 
 
 def test_budgets_are_where_the_plan_grows(ensemble):
-    assert purchase_budgets(ensemble, 9) == (0, 1_000_000, 3_000_000, None)
+    assert list_purchase_budgets(ensemble, 9) == (0, 1_000_000, 3_000_000, None)
 
 
 def long_ensemble(costs):
@@ -376,7 +376,7 @@ def long_ensemble(costs):
 def test_usual_budgets_are_round_unless_there_are_few(costs, expected):
     ensemble = long_ensemble([round(cost * UNIT) for cost in costs])
 
-    *budgets, last = usual_budgets(ensemble)
+    *budgets, last = list_usual_budgets(ensemble)
 
     assert last is None
     assert len(budgets) < MAX_CURVE_POINTS
@@ -389,7 +389,7 @@ def test_budgets_are_thinned_evenly_between_both_ends(ensemble):
     stumps = tuple(Stump(idx, 0.5, (1,)) for idx in range(9))
     long = replace(ensemble, catalogue=catalogue, hypotheses=stumps, alphas=(1.0,) * 9)
 
-    assert purchase_budgets(long, 5) == (0, 3 * UNIT, 6 * UNIT, 9 * UNIT, None)
+    assert list_purchase_budgets(long, 5) == (0, 3 * UNIT, 6 * UNIT, 9 * UNIT, None)
 
 
 @given(stump_ensembles())
@@ -398,7 +398,7 @@ def test_budgets_of_stumps_are_what_the_prefixes_cost(ensemble):
     lengths = range(len(read) + 1)
     spends = {buy(ensemble.catalogue, Paid(), read[:n])[0] for n in lengths}
 
-    assert purchase_budgets(ensemble, 99) == (*sorted(spends), None)
+    assert list_purchase_budgets(ensemble, 99) == (*sorted(spends), None)
 
 
 @pytest.mark.parametrize("kind", [Product, tree_of])
@@ -406,7 +406,7 @@ def test_budgets_grow_with_each_feature_of_a_hypothesis(kind):
     stumps = tuple(Stump(idx, 0.5, (1,)) for idx in (1, 2, 0, 1))
     ensemble = ensemble_of([kind(stumps)], CATALOGUE)
 
-    budgets = purchase_budgets(ensemble, 9)
+    budgets = list_purchase_budgets(ensemble, 9)
 
     assert budgets == (0, 3 * UNIT, 6 * UNIT, 7 * UNIT, None)
 
@@ -423,7 +423,7 @@ def test_curve_of_a_tree_has_points_between_nothing_and_all():
 def test_free_features_add_no_budget(ensemble):
     free = Catalogue((Feature("f0", cost=0), Feature("f1", cost=0)))
 
-    assert purchase_budgets(replace(ensemble, catalogue=free), 9) == (0, None)
+    assert list_purchase_budgets(replace(ensemble, catalogue=free), 9) == (0, None)
 
 
 @pytest.mark.slow

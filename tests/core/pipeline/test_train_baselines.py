@@ -14,7 +14,7 @@ from askless.app.documents.model.checkpoint import rounds_from_json, rounds_to_j
 from askless.core.codes.binned_table import code_table
 from askless.core.errors import RefusedError
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.votes import raw_votes
+from askless.core.model.votes import raw_classes
 from askless.core.session import machine, probability
 from askless.core.session.state import StopRule
 from askless.core.simulation import curves, simulate
@@ -93,8 +93,10 @@ def test_every_algorithm_trains_evaluates_is_stored_and_plays(algorithm, n_class
     assert ensemble.policy == ALGORITHMS[algorithm].policy
     fresh = mixed(24, n_classes, n_samples=4, share_missing=0.2)
     curve = curves.evaluate(ensemble, fresh, BUDGETS)
-    walks = simulate.walk(ensemble, fresh.values, BUDGETS, seed=0)
-    labels = probability.decide(ensemble, simulate.class_probabilities(ensemble, walks))
+    walks = simulate.simulate(ensemble, fresh.values, BUDGETS, seed=0)
+    labels = probability.decide_label(
+        ensemble, simulate.class_probabilities(ensemble, walks)
+    )
     for at, budget in enumerate(BUDGETS):
         assert budget is None or curve.max_spends[at] <= budget
         for row, values in enumerate(fresh.values):
@@ -119,13 +121,13 @@ def test_trees_under_any_budget_walk_as_sessions_do(algorithm, data):
     budget = data.draw(st.integers(0, 9 * MICROS) | st.none())
     row = data.draw(strategies.tables(dataset.catalogue, max_rows=1))
 
-    walks = simulate.walk(ensemble, row, [budget])
+    walks = simulate.simulate(ensemble, row, [budget])
 
     state = play(ensemble, row[0], budget)
     forecast = machine.forecast(ensemble, state)
     assert state.spent == walks.spent[0, 0]
     margins = walks.margins[0, 0] * walks.known_shares[0, 0] * ensemble.alpha_sums[-1]
-    assert forecast.vote == raw_votes(ensemble, margins)
+    assert forecast.vote == raw_classes(ensemble, margins)
 
 
 def stored(rounds, dataset: Dataset):

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_digits, load_iris, make_multilabel_classification
 
 from askless import BudgetedBoostingClassifier
-from askless.core.codes.folds import make_folds
+from askless.core.codes.folds import deal_strata
 from askless.core.errors import RefusedError
 from askless.core.simulation import simulate
 from tests.classes import LEARNERS, in_alphabet, params_of
@@ -51,7 +51,7 @@ def test_rare_class_does_not_break_the_folds(n_rare, policy):
 
     assert np.isfinite(model.curve.errors).all()
     assert np.isfinite(model.curve.errors_calibrated).all()
-    walks = simulate.walk(model.ensemble, dataset.values, [None])
+    walks = simulate.simulate(model.ensemble, dataset.values, [None])
     assert np.isfinite(simulate.class_probabilities(model.ensemble, walks)).all()
 
 
@@ -59,7 +59,7 @@ def test_folds_spread_each_of_three_classes_evenly():
     targets = np.repeat([0, 1, 2], [17, 10, 5])
     dataset = make_dataset(np.zeros((32, 1)), targets, 3)
 
-    folds = make_folds(dataset, 5, seed=0)
+    folds = deal_strata(dataset, 5, seed=0)
 
     counts = np.array([np.bincount(targets[fold], minlength=3) for fold in folds])
     assert (np.ptp(counts, axis=0) <= 1).all()
@@ -73,7 +73,7 @@ def test_units_stay_together_and_two_classes_are_left_to_train_on(seed):
     targets = random.integers(0, 3, 50)
     dataset = make_dataset(np.zeros((50, 1)), targets, 3, row_groups=row_groups)
 
-    folds = make_folds(dataset, 4, seed)
+    folds = deal_strata(dataset, 4, seed)
 
     for fold in folds:
         rest = np.setdiff1d(np.arange(50), fold)

@@ -10,16 +10,16 @@ import pytest
 from askless.app.documents.model.model import model_to_json
 from askless.app.documents.spec.spec import read_spec
 from askless.core.catalogue.catalogue import Catalogue, Feature, Group
-from askless.core.codes.folds import make_folds
+from askless.core.codes.folds import deal_strata
 from askless.core.errors import RefusedError
 from askless.core.model.model import Model
 from askless.core.pipeline.check import check_training
 from askless.core.selection.params import SelectionParams
-from askless.core.selection.search import select, selection_bytes
-from askless.core.selection.subset import extend, make_subset
-from askless.core.selection.table import make_table
+from askless.core.selection.search import select_subset, selection_bytes
+from askless.core.selection.subset import extend_subset, make_subset
+from askless.core.selection.table import make_selection_table
 from askless.core.session import machine
-from askless.core.simulation.simulate import walk
+from askless.core.simulation.simulate import simulate
 from askless.core.training.params import BoostParams
 from tests.documents import through_json
 from tests.small import finish, pull, table_of, train
@@ -59,7 +59,7 @@ def trained(dataset, params=None, **others) -> Model:
 
 
 def selected_on(dataset, params=QUICK):
-    return finish(select(dataset, params))
+    return finish(select_subset(dataset, params))
 
 
 def used(model):
@@ -167,7 +167,7 @@ def test_selection_of_a_fold_sees_its_training_rows_only():
     generator = np.random.default_rng(3)
     targets = np.tile([0, 1], 60)
     dataset = table_of([np.zeros(120)], targets)
-    held, other = make_folds(dataset, 2, seed=0)
+    held, other = deal_strata(dataset, 2, seed=0)
     leaking = generator.permutation(targets)
     leaking[held] = targets[held]
     dataset = table_of([leaking], targets)
@@ -229,7 +229,7 @@ def test_empty_subset_asks_nothing_and_says_the_majority(algorithm):
 def test_rows_of_an_empty_cascade_are_walked():
     ensemble = trained(useless(), BoostParams("cascade", rounds=3)).ensemble
 
-    walks = walk(ensemble, useless().values, [0, None])
+    walks = simulate(ensemble, useless().values, [0, None])
 
     assert walks.spent.sum() == 0
 
@@ -353,11 +353,11 @@ def test_several_classes_in_one_row_are_refused():
 
 
 def test_distances_of_earlier_subsets_are_let_go():
-    subset = make_subset(make_table(telling()))
+    subset = make_subset(make_selection_table(telling()))
     subsets = [subset]
     for idx in range(3):
-        subsets.append(extend(subsets[-1], idx))
-    expected = extend(subsets[2], 2).distances
+        subsets.append(extend_subset(subsets[-1], idx))
+    expected = extend_subset(subsets[2], 2).distances
 
     subsets[-1].settle()
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from askless.core.selection.boosting import boost_subset, weigh_clear
+from askless.core.selection.boosting import boost_subset, weigh_clear_descriptions
 from askless.core.selection.neighbours import find_neighbours
 from askless.core.selection.params import SelectionParams
 from askless.core.selection.subset import make_groups
@@ -51,7 +51,7 @@ def test_clear_descriptions_gain_weight_and_balanced_ones_lose_it_all():
     groups = make_groups(subset)
     signs = subset.table.signs[groups.rows]
 
-    D = weigh_clear(np.full(signs.shape, 1 / 8), signs, groups)
+    D = weigh_clear_descriptions(np.full(signs.shape, 1 / 8), signs, groups)
 
     by_row = D[groups.of_row, 0]
     np.testing.assert_allclose(by_row, [1 / 4] * 2 + [1 / 8] * 4 + [0.0] * 2)

@@ -13,8 +13,13 @@ from askless.core.catalogue.catalogue import Catalogue, Group
 from askless.core.errors import RefusedError
 from askless.core.selection.boosting import boost_subset
 from askless.core.selection.params import SelectionParams
-from askless.core.selection.search import FeatureScore, choose_step, needed_gain, select
-from askless.core.selection.table import make_table
+from askless.core.selection.search import (
+    FeatureScore,
+    choose_step,
+    compute_needed_gain,
+    select_subset,
+)
+from askless.core.selection.table import make_selection_table
 from tests.selections import LEARNERS, kinds_of, make_dataset, noisy, run, subset_of
 from tests.strategies import datasets
 
@@ -140,7 +145,7 @@ def test_steps_tell_the_path():
 
 
 def test_progress_comes_after_every_candidate_and_tells_each_step():
-    progress = list(select(noisy(7), SelectionParams(rounds=5)))
+    progress = list(select_subset(noisy(7), SelectionParams(rounds=5)))
 
     for before, after in pairwise(progress):
         is_next = (after.number, after.n_tried) == (before.number, before.n_tried + 1)
@@ -152,7 +157,7 @@ def test_progress_comes_after_every_candidate_and_tells_each_step():
 
 
 def test_not_pulling_cancels():
-    generator = select(noisy(7))
+    generator = select_subset(noisy(7))
 
     first = next(generator)
     generator.close()
@@ -222,7 +227,7 @@ def test_z_never_exceeds_1_and_falls_from_round_to_round(dataset):
 
 
 def test_a_marked_fall_is_the_formulas():
-    needed = needed_gain(1 / 1000, 20, 0.05)
+    needed = compute_needed_gain(1 / 1000, 20, 0.05)
 
     assert needed == pytest.approx(math.log(20 / 0.05) / 1000)
 
@@ -231,7 +236,7 @@ def test_a_marked_fall_is_the_formulas():
 def test_z_prime_below_one_row_of_its_own_weights_falls_no_further(
     concentration, is_taken
 ):
-    table = make_table(noisy(11, 400))
+    table = make_selection_table(noisy(11, 400))
     trials = [FeatureScore(0, 0.003, concentration, 1)]
 
     step = choose_step(table, SelectionParams("ifs2boost"), [], 0.02, trials)

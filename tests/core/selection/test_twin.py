@@ -8,7 +8,10 @@ from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from askless.core.selection.boosting import boost_subset
-from askless.core.selection.neighbours import neighbour_accuracy, neighbour_credits
+from askless.core.selection.neighbours import (
+    compute_neighbour_accuracy,
+    compute_neighbour_credits,
+)
 from askless.core.selection.params import SelectionParams
 from tests import naive_selection as naive
 from tests.levels import at_most
@@ -53,7 +56,7 @@ def test_boosting_is_that_of_the_plain_twin(
 def test_accuracy_is_that_of_the_plain_twin(dataset, n_neighbours):
     everything = range(dataset.values.shape[1])
 
-    accuracy = neighbour_accuracy(subset_of(dataset, everything), n_neighbours)
+    accuracy = compute_neighbour_accuracy(subset_of(dataset, everything), n_neighbours)
 
     assert accuracy == pytest.approx(
         naive.knn_accuracy(
@@ -71,9 +74,9 @@ def test_accuracy_is_that_of_the_plain_twin(dataset, n_neighbours):
 def test_accuracy_is_the_weight_of_the_rows_that_are_right(dataset, n_neighbours):
     everything = range(dataset.values.shape[1])
 
-    rights = neighbour_credits(subset_of(dataset, everything), n_neighbours)
+    rights = compute_neighbour_credits(subset_of(dataset, everything), n_neighbours)
 
-    accuracy = neighbour_accuracy(subset_of(dataset, everything), n_neighbours)
+    accuracy = compute_neighbour_accuracy(subset_of(dataset, everything), n_neighbours)
     assert rights @ dataset.weights == pytest.approx(accuracy)
     assert set(rights.tolist()) <= {0.0, 0.5, 1.0}
 
@@ -81,7 +84,11 @@ def test_accuracy_is_the_weight_of_the_rows_that_are_right(dataset, n_neighbours
 def test_without_a_feature_the_rows_of_the_largest_class_are_right():
     dataset = make_dataset([[0, 1, 2]], [0, 1, 1])
 
-    assert neighbour_credits(subset_of(dataset, ()), 1).tolist() == [0.0, 1.0, 1.0]
+    assert compute_neighbour_credits(subset_of(dataset, ()), 1).tolist() == [
+        0.0,
+        1.0,
+        1.0,
+    ]
 
 
 def test_accuracy_is_scikit_learns_where_nothing_is_tied():
@@ -90,7 +97,7 @@ def test_accuracy_is_scikit_learns_where_nothing_is_tied():
     scaled /= scaled.max(axis=0)
     oracle = KNeighborsClassifier(5)
 
-    accuracy = neighbour_accuracy(subset_of(dataset, [0, 1, 2]), 5)
+    accuracy = compute_neighbour_accuracy(subset_of(dataset, [0, 1, 2]), 5)
 
     expected = cross_val_score(oracle, scaled[:, :3], dataset.targets, cv=LeaveOneOut())
     assert accuracy == pytest.approx(expected.mean())

@@ -13,13 +13,13 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.measured import MeasuredErrors
 from askless.core.session import machine
 from askless.core.session.aims import change_aim, check_aim
-from askless.core.session.ladders import stand
-from askless.core.session.policies import POLICIES, served_by
-from askless.core.session.policies.adaptive import draw_rule, find_mixture
+from askless.core.session.ladders import make_standing
+from askless.core.session.policies import POLICIES, list_serving_policies
+from askless.core.session.policies.adaptive import choose_mixture, draw_rule
 from askless.core.session.position import Position
 from askless.core.session.rows.walks import Standing
 from askless.core.session.state import Aim, State, StopRule
-from askless.core.simulation.simulate import walk
+from askless.core.simulation.simulate import simulate
 from tests import naive_stopping as naive
 from tests import strategies
 from tests.panel_twin import naive_known, naive_panels, naive_status
@@ -83,14 +83,14 @@ def test_next_feature_is_that_of_the_naive_twin(ensemble, budget, aim, data):
 def naive_next(ensemble: Ensemble, state: State) -> tuple[int | None, str | None]:
     """What the twin asks next, and why it stops."""
     plain = replace(state, policy="panels")
-    step = POLICIES["panels"].find_next(Position.of(ensemble, plain))
+    step = POLICIES["panels"].choose_next(Position.of(ensemble, plain))
     position, ladder = Position.of(ensemble, plain), ensemble.panels
     if has_hidden(ensemble, state):
         return step.feature_idx, step.reason
     rules, aim = ladder.stopping.rules, state.aim or Aim()
     wishes = aim.mean_budget, aim.wanted_error, aim.error_price
     first, share = naive.mixture([(rule.spend, rule.error) for rule in rules], *wishes)
-    number = draw_rule(find_mixture(ladder.stopping, state.aim), state.seed, 0)
+    number = draw_rule(choose_mixture(ladder.stopping, state.aim), state.seed, 0)
     assert number in {first, first + (share > 0)}
     rule = rules[number]
     known = naive_known(ensemble, state)
@@ -126,7 +126,7 @@ def judging_standing(position: Position, now: int) -> Standing:
     ensemble, state = position.ensemble, position.state
     ladder = ensemble.panels
     logits = ladder.panels[now].logits(np.array([state.values]), ladder.starts)
-    return stand(ensemble, logits[0], np.array(now))
+    return make_standing(ensemble, logits[0], np.array(now))
 
 
 LISTS = "targets", "thresholds", "prices"
@@ -161,7 +161,7 @@ def test_walk_under_aims_is_one_session_per_row(ensemble, terms, seed, data):
     values = data.draw(strategies.tables(ensemble.catalogue, max_rows=3))
     budgets, aims = zip(*terms, strict=True)
 
-    walks = walk(ensemble, values, budgets, "adaptive", seed, aims=aims)
+    walks = simulate(ensemble, values, budgets, "adaptive", seed, aims=aims)
 
     for row, column in np.ndindex(walks.spent.shape):
         state = begin(
@@ -181,7 +181,7 @@ def test_mixture_is_that_of_the_naive_twin(n_rules, aim):
     stopping = make_stopping(2, n_rules)
     wish = aim or Aim()
 
-    found = find_mixture(stopping, aim)
+    found = choose_mixture(stopping, aim)
 
     pairs = [(rule.spend, rule.error) for rule in stopping.rules]
     rule, share = naive.mixture(
@@ -191,7 +191,7 @@ def test_mixture_is_that_of_the_naive_twin(n_rules, aim):
 
 
 def test_seeds_share_sessions_out_as_the_mixture_says():
-    mixture = find_mixture(make_stopping(2, 2), Aim(mean_budget=300_000))
+    mixture = choose_mixture(make_stopping(2, 2), Aim(mean_budget=300_000))
 
     drawn = [draw_rule(mixture, seed, 0) for seed in range(400)]
 
@@ -333,9 +333,9 @@ def test_policy_serves_ladders_with_rules_alone():
     ensemble = always(3, 4)
     without = replace(ensemble, panels=replace(ensemble.panels, stopping=None))
 
-    assert "adaptive" in served_by(ensemble)
-    assert "adaptive" not in served_by(without)
-    assert "adaptive" not in served_by(replace(ensemble, panels=None))
+    assert "adaptive" in list_serving_policies(ensemble)
+    assert "adaptive" not in list_serving_policies(without)
+    assert "adaptive" not in list_serving_policies(replace(ensemble, panels=None))
 
 
 @pytest.mark.parametrize(

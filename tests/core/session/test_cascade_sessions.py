@@ -114,7 +114,7 @@ def test_stage_without_any_vote_neither_rejects_nor_passes(row, passed, reason, 
     forecast = machine.forecast(ensemble, state)
     assert forecast.probabilities == pytest.approx((1 - chance, chance))
     assert forecast.vote == (1 if passed == 2 else 0)
-    walks = simulate.walk(ensemble, np.array([row]), [None])
+    walks = simulate.simulate(ensemble, np.array([row]), [None])
     assert walks.marks.tolist() == [[passed]]
 
 
@@ -145,7 +145,7 @@ def test_budget_that_ends_a_session_after_a_stage_without_any_vote():
 
     assert state.stop_reason == "budget_exhausted"
     assert count_passed(Position.of(ensemble, state)) == 0
-    walks = simulate.walk(ensemble, np.array([[math.nan, 1.0]]), [MICROS // 2])
+    walks = simulate.simulate(ensemble, np.array([[math.nan, 1.0]]), [MICROS // 2])
     assert walks.marks.tolist() == [[0]]
 
 
@@ -207,7 +207,7 @@ def test_other_policies_ask_for_all_of_a_cascade(policy):
     assert state.stop_reason == "all_known"
     assert state.spent == 3 * MICROS
     assert machine.forecast(ensemble, state).vote == 1
-    walks = simulate.walk(ensemble, np.array([[0.0, 1.0, 1.0]]), [None], policy)
+    walks = simulate.simulate(ensemble, np.array([[0.0, 1.0, 1.0]]), [None], policy)
     assert walks.spent.tolist() == [[3 * MICROS]]
     assert simulate.class_votes(ensemble, walks).tolist() == [[1]]
     curve = curves.evaluate(ensemble, rare_rows(), [0, MICROS, None], policy)
@@ -228,7 +228,7 @@ def test_rejection_costs_less_than_the_whole(ensemble):
     ]
 
     assert made[0].mean_spends[0] < 0.8 * made[1].mean_spends[0]
-    walks = simulate.walk(ensemble, dataset.values, [None])
+    walks = simulate.simulate(ensemble, dataset.values, [None])
     is_rejected = walks.marks[:, 0] < 0
     assert is_rejected.mean() > 0.4
     assert walks.spent[is_rejected, 0].mean() < walks.spent[~is_rejected, 0].mean()

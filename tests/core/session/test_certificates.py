@@ -12,9 +12,9 @@ from askless.core.model.certificates import Certification, EarlyRule, Level
 from askless.core.session import machine
 from askless.core.session.certificates import (
     binomial_tail,
-    find_certificate,
-    find_p_value,
-    find_rule,
+    choose_rule,
+    compute_p_value,
+    make_certificate,
 )
 from askless.core.session.state import Answer, StopRule
 from tests.sessions import BUNDLE, observe, small_ensemble
@@ -74,7 +74,7 @@ def test_stratum_that_nobody_comes_to_shows_nothing():
 def test_p_value_is_the_largest_of_the_open_strata():
     counts = (10, 20, 50, 9, 0, 1)
 
-    values = [find_p_value(counts, opens, 0.1) for opens in (ALL, LAST)]
+    values = [compute_p_value(counts, opens, 0.1) for opens in (ALL, LAST)]
 
     assert values == [binomial_tail(9, 10, 0.1), binomial_tail(1, 50, 0.1)]
 
@@ -82,7 +82,7 @@ def test_p_value_is_the_largest_of_the_open_strata():
 def test_rule_of_least_spend_is_taken_among_those_that_pass():
     level = level_of([GOOD, GOOD, GOOD])
 
-    assert find_rule(certification_of(level), level, 0.1, 0.1) == 0
+    assert choose_rule(certification_of(level), level, 0.1, 0.1) == 0
 
 
 def test_rules_are_tested_in_the_order_of_the_guide_up_to_the_first_that_fails():
@@ -92,8 +92,10 @@ def test_rules_are_tested_in_the_order_of_the_guide_up_to_the_first_that_fails()
     second = level_of([GOOD, GOOD, GOOD], [BAD, likely, sure])
     third = level_of([GOOD, BAD, (0, 0, 120, 0, 0, 40)], [BAD, likely, sure])
 
-    found = [find_rule(certification_of(one), one, 0.1, 0.1) for one in (first, second)]
-    nothing = find_rule(certification_of(third), third, 0.1, 0.1)
+    found = [
+        choose_rule(certification_of(one), one, 0.1, 0.1) for one in (first, second)
+    ]
+    nothing = choose_rule(certification_of(third), third, 0.1, 0.1)
 
     assert found == [2, 0]
     assert nothing is None
@@ -104,15 +106,15 @@ def test_rule_that_seems_to_save_no_more_than_a_likelier_one_is_not_tested():
     level = level_of([GOOD, BAD, GOOD], [likely, GOOD, GOOD], guide_spends=(5, 20, 20))
 
     # Of the two that are equally likely the first fails, and ends the search.
-    assert find_rule(certification_of(level), level, 0.1, 0.1) is None
+    assert choose_rule(certification_of(level), level, 0.1, 0.1) is None
     passed = replace(level, guide_spends=(5, 20, 19))
-    assert find_rule(certification_of(passed), passed, 0.1, 0.1) == 0
+    assert choose_rule(certification_of(passed), passed, 0.1, 0.1) == 0
 
 
 def test_without_a_guide_no_rule_is_tested():
     level = level_of([GOOD] * 3)
 
-    assert find_rule(certification_of(level, n_guide=0), level, 0.1, 0.1) is None
+    assert choose_rule(certification_of(level, n_guide=0), level, 0.1, 0.1) is None
 
 
 def test_certificates_hold_in_their_share_of_draws():
@@ -128,7 +130,7 @@ def test_certificates_hold_in_their_share_of_draws():
         wrong = random.binomial(sizes, differs)
         level = level_of(list(map(tuple, np.hstack((sizes, wrong)).tolist())), guide)
         made = certification_of(level, n_samples=n_rows, n_guide=1000)
-        place = find_rule.__wrapped__(made, level, alpha, delta)
+        place = choose_rule.__wrapped__(made, level, alpha, delta)
         n_found += place is not None
         if place is not None:
             n_wrong += bool((differs[place] > alpha).any())
@@ -166,7 +168,7 @@ def test_session_goes_on_through_strata_that_are_closed():
 def test_certificate_tells_what_it_rests_on():
     ensemble = certified()
 
-    found = find_certificate(ensemble, machine.start(ensemble, None, stop=WISH))
+    found = make_certificate(ensemble, machine.start(ensemble, None, stop=WISH))
 
     assert (found.lack, found.threshold, found.n_samples) == (None, 0.6, 120)
     assert (found.mean_spend, found.mean_spend_whole) == (5, 30)
@@ -184,7 +186,7 @@ def test_session_without_a_rule_says_why_and_never_stops_early(alpha, counts, la
 
     after = observe(ensemble, state, 0, "value", 1.0)
 
-    assert find_certificate(ensemble, state).lack == lack
+    assert make_certificate(ensemble, state).lack == lack
     assert after.stop_reason is None
 
 
@@ -193,7 +195,7 @@ def test_level_is_the_largest_that_the_budget_reaches():
     ensemble = certified(few, many, level_of([GOOD] * 3))
 
     found = [
-        find_certificate(ensemble, machine.start(ensemble, budget, stop=WISH))
+        make_certificate(ensemble, machine.start(ensemble, budget, stop=WISH))
         for budget in (9, 10, 24, 25, 99, None)
     ]
 
@@ -204,7 +206,7 @@ def test_level_is_the_largest_that_the_budget_reaches():
 
 def lack_of(ensemble, **options):
     state = machine.start(ensemble, None, stop=WISH, **options)
-    return find_certificate(ensemble, state).lack
+    return make_certificate(ensemble, state).lack
 
 
 def test_session_unlike_those_set_aside_has_no_certificate():
@@ -232,7 +234,7 @@ def test_refused_or_unknown_answer_takes_the_certificate_away(outcome, lack):
 
     after = observe(ensemble, state, 1, "value", 1.0)
 
-    assert find_certificate(ensemble, after).lack == lack
+    assert make_certificate(ensemble, after).lack == lack
     assert (after.stop_reason == "certified") == (lack is None)
 
 

@@ -12,11 +12,15 @@ from askless.core.errors import RefusedError
 from askless.core.model.hypotheses import LEAF, Stump, Tree
 from askless.core.session import machine
 from askless.core.session.answers import count_questions
-from askless.core.session.certificates import find_level
-from askless.core.session.explorations import find_propensity, is_explored, uniforms_at
-from askless.core.session.policies import served_by
+from askless.core.session.certificates import choose_level
+from askless.core.session.explorations import (
+    compute_propensity,
+    is_explored,
+    uniforms_at,
+)
+from askless.core.session.policies import list_serving_policies
 from askless.core.session.state import Answer, Exploration, StopRule
-from askless.core.session.steps import find_prospect, remember, trace_answers
+from askless.core.session.steps import add_step_chances, compute_prospect, trace_answers
 from tests import strategies
 from tests.cascades import cascades
 from tests.core.session.test_properties import SCRIPTS, openings, play
@@ -116,14 +120,14 @@ EVERY_KIND = st.one_of(
 def test_every_policy_explores_within_its_budget_and_explains_itself(
     ensemble, budget, seed, data
 ):
-    policy = data.draw(st.sampled_from(served_by(ensemble)))
+    policy = data.draw(st.sampled_from(list_serving_policies(ensemble)))
     state = start(ensemble, budget, seed=seed, policy=policy, explore=0.5)
-    state = remember(ensemble, state)
+    state = add_step_chances(ensemble, state)
     while state.next_feature_idx is not None and state.stop_reason is None:
         question = machine.next_question(ensemble, state)
-        prospect = find_prospect(ensemble, state, question.feature_idx)
+        prospect = compute_prospect(ensemble, state, question.feature_idx)
         answers = [Answer(idx, "value", 1.0) for idx in question.feature_idxs]
-        state = remember(ensemble, machine.observe(ensemble, state, answers))
+        state = add_step_chances(ensemble, machine.observe(ensemble, state, answers))
         assert prospect is None or prospect.low <= prospect.now <= prospect.high
         assert state.remaining is None or state.remaining >= 0
 
@@ -166,7 +170,7 @@ def test_an_exploratory_question_is_marked_and_has_its_chance():
     assert question.open_share == 0.0
     assert question.alternatives[0] == (0, 10)
     assert state.explorations == (Exploration(0, 2, 2),)
-    assert find_propensity(ensemble, state) == 0.25
+    assert compute_propensity(ensemble, state) == 0.25
 
 
 def test_answers_log_the_chance_of_their_question():
@@ -322,7 +326,7 @@ def test_an_explored_case_has_no_certificate_any_more():
     # Whether rows were set aside is asked first.
     certified = replace(ensemble, certification=object())
 
-    assert find_level(certified, state) == (None, "other_answers")
+    assert choose_level(certified, state) == (None, "other_answers")
 
 
 def test_a_stopped_session_is_asked_nothing_more():
@@ -330,7 +334,7 @@ def test_a_stopped_session_is_asked_nothing_more():
     state = machine.stop(find_seed(ensemble, 2))
 
     assert machine.next_question(ensemble, state) is None
-    assert find_propensity(ensemble, state) is None
+    assert compute_propensity(ensemble, state) is None
 
 
 def test_numbers_of_exploration_are_not_those_of_draws():
@@ -352,13 +356,13 @@ def test_draws_ask_as_often_as_their_propensity_says(policy):
         state = start(ensemble, 90, seed=seed, policy=policy)
         asked = state.next_feature_idx
         first[asked] += 1
-        chances[asked] = find_propensity(ensemble, state)
+        chances[asked] = compute_propensity(ensemble, state)
         if asked == 3:
             state = observe(ensemble, state, 3, "value", 1.0)
             if state.next_feature_idx is not None:
                 after = state.next_feature_idx
                 second[after] += 1
-                chances[3, after] = find_propensity(ensemble, state)
+                chances[3, after] = compute_propensity(ensemble, state)
 
     assert chances[3] == pytest.approx(4 / 7.5)
     for asked, n_asked in first.items():
@@ -379,8 +383,8 @@ def test_the_chance_of_a_draw_is_unknown_where_the_history_does_not_show_it():
 
     for one in (volunteered, waiting):
         assert one.next_feature_idx is not None
-        assert find_propensity(ensemble, one) is None
-    assert find_propensity(grown, start(grown, policy="sample")) is None
+        assert compute_propensity(ensemble, one) is None
+    assert compute_propensity(grown, start(grown, policy="sample")) is None
     assert volunteered.history[0].propensity is None
 
 

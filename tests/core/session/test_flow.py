@@ -10,7 +10,12 @@ import pytest
 
 from askless.core.model.hypotheses import Stump
 from askless.core.session import machine
-from askless.core.session.plans.flow import FlowAnswers, FlowBounds, FlowNode, find_flow
+from askless.core.session.plans.flow import (
+    FlowAnswers,
+    FlowBounds,
+    FlowNode,
+    compute_flow,
+)
 from askless.core.session.state import Answer
 from tests.app.clinic import clinic
 from tests.panels import make_ladder
@@ -36,7 +41,7 @@ def holds(answers: FlowAnswers, value: float) -> bool:
 
 def test_answers_lead_where_a_session_goes() -> None:
     ensemble = clinic()
-    root = find_flow(ensemble, 20 * UNIT)
+    root = compute_flow(ensemble, 20 * UNIT)
     state = machine.start(ensemble, 20 * UNIT)
     idx = root.question.feature_idx
 
@@ -58,7 +63,7 @@ def test_answers_lead_where_a_session_goes() -> None:
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
 def test_nothing_dearer_than_the_budget_is_asked(policy: str) -> None:
     for budget in (0, UNIT, 9 * UNIT, 30 * UNIT):
-        for node in nodes(find_flow(clinic(policy), budget)):
+        for node in nodes(compute_flow(clinic(policy), budget)):
             assert node.spent <= budget
             if node.question is not None:
                 assert node.spent + node.question.price <= budget
@@ -70,14 +75,14 @@ def test_depth_is_bounded_and_what_goes_on_is_told() -> None:
         return max((1 + levels(child) for child in node.children), default=0)
 
     for depth in (1, 2, 4):
-        root = find_flow(clinic(), None, FlowBounds(depth=depth))
+        root = compute_flow(clinic(), None, FlowBounds(depth=depth))
         assert levels(root) == depth
         assert any(node.goes_on for node in nodes(root))
-    assert not find_flow(clinic(), 0).goes_on
+    assert not compute_flow(clinic(), 0).goes_on
 
 
 def test_nodes_are_bounded() -> None:
-    root = find_flow(clinic(), None, FlowBounds(depth=9, n_nodes=5))
+    root = compute_flow(clinic(), None, FlowBounds(depth=9, n_nodes=5))
 
     # The last question that is followed may go beyond it by its own answers.
     assert 5 <= sum(1 for _ in nodes(root)) <= 8
@@ -90,13 +95,13 @@ def test_a_larger_flow_says_the_same_of_its_first_questions() -> None:
         )
         return replace(node, children=children)
 
-    small, large = (find_flow(clinic(), None, FlowBounds(depth)) for depth in (2, 4))
+    small, large = (compute_flow(clinic(), None, FlowBounds(depth)) for depth in (2, 4))
 
     assert bare(large, 2) == small
 
 
 def test_borders_of_a_number_are_its_cuts() -> None:
-    root = find_flow(clinic(), UNIT)
+    root = compute_flow(clinic(), UNIT)
 
     ends = {
         end for child in root.children for pair in child.answers.ranges for end in pair
@@ -113,7 +118,7 @@ def test_border_between_values_that_were_tried_is_looked_for() -> None:
         Stump(0, float(cut), (sign,)) for cut, sign in zip(cuts, signs, strict=True)
     ]
     ensemble = ensemble_of(stumps)
-    root = find_flow(ensemble, None, FlowBounds(1))
+    root = compute_flow(ensemble, None, FlowBounds(1))
 
     labels = {}
     for value in np.arange(101.0):
@@ -126,7 +131,7 @@ def test_border_between_values_that_were_tried_is_looked_for() -> None:
 
 
 def test_of_a_bundle_one_price_is_paid() -> None:
-    root = find_flow(clinic(), None, FlowBounds(depth=6, n_nodes=400))
+    root = compute_flow(clinic(), None, FlowBounds(depth=6, n_nodes=400))
 
     bundles = [
         node
@@ -143,7 +148,7 @@ def test_of_a_bundle_one_price_is_paid() -> None:
 def test_panels_have_other_questions_where_no_answer_comes() -> None:
     ensemble = small_ensemble([1, 2, 3], policy="panels")
     ensemble = replace(ensemble, panels=make_ladder(ensemble, [(0, 1), (2,)]))
-    root = find_flow(ensemble, 6)
+    root = compute_flow(ensemble, 6)
 
     assert root.question is not None
     told = [child.answers for child in root.children]
@@ -155,7 +160,7 @@ def test_panels_have_other_questions_where_no_answer_comes() -> None:
 
 def test_categories_of_panels_are_told_apart() -> None:
     ensemble = replace(clinic(), panels=make_ladder(clinic(), [(1,)]), policy="panels")
-    root = find_flow(ensemble, None, FlowBounds(1))
+    root = compute_flow(ensemble, None, FlowBounds(1))
 
     codes = sorted(code for child in root.children for code in child.answers.codes)
     assert codes == [0, 1]

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.model.ensemble import Calibration, Ensemble
-from askless.core.model.votes import raw_votes
+from askless.core.model.votes import raw_classes
 from askless.core.session import machine
 from askless.core.session.machine import make_forecast
 from askless.core.session.policies import POLICIES, sample
-from askless.core.session.probability import decide, probabilities
+from askless.core.session.probability import compute_probabilities, decide_label
 from askless.core.session.rows.walks import Standing
 from askless.core.session.state import Forecast, State, StopRule
 from tests import strategies
@@ -212,7 +212,7 @@ def test_unseen_category_is_left_out_of_the_forecast_as_a_missing_value_is(
 
 def positive_probability(ensemble, score, share, policy="ordered"):
     scores = np.array([score])
-    return probabilities(ensemble, policy, scores, np.array(share))[1]
+    return compute_probabilities(ensemble, policy, scores, np.array(share))[1]
 
 
 @pytest.mark.parametrize("margin", [-1.0, -0.25, 0.125, 1.0])
@@ -228,12 +228,10 @@ def test_probability_without_calibration_is_friedmans(margin, share):
 def test_probability_of_a_long_lead_is_finite():
     ensemble = make_ensemble([(0, 1e6)])
 
-    probabilities = [
-        positive_probability(ensemble, score, 1.0) for score in (-1e6, 1e6)
-    ]
+    chances = [positive_probability(ensemble, score, 1.0) for score in (-1e6, 1e6)]
 
-    assert probabilities == pytest.approx([0.0, 1.0])
-    assert probabilities[0] > 0.0
+    assert chances == pytest.approx([0.0, 1.0])
+    assert chances[0] > 0.0
 
 
 @pytest.mark.parametrize("margin", [-0.5, 0.75])
@@ -270,12 +268,12 @@ def test_probability_is_monotone_in_a_margin_of_one_sign(ensemble, one, other, s
     if low <= 0 <= high:
         return
 
-    probabilities = [
+    chances = [
         positive_probability(ensemble, margin, share, "sample")
         for margin in (low, high)
     ]
 
-    assert probabilities == sorted(probabilities)
+    assert chances == sorted(chances)
 
 
 @pytest.mark.parametrize(
@@ -294,7 +292,7 @@ def test_error_costs_flip_the_label_and_not_the_vote(error_costs, label):
 def test_label_is_the_majority_where_both_cost_the_same():
     ensemble = make_ensemble([(0, 1.0)], error_costs=((0.0, 3.0), (1.0, 0.0)))
 
-    label = decide(ensemble, np.array([0.25, 0.75]))
+    label = decide_label(ensemble, np.array([0.25, 0.75]))
 
     assert label == int(ensemble.preference[0])
 
@@ -303,6 +301,6 @@ def test_label_is_the_majority_where_both_cost_the_same():
 def test_many_votes_are_decided_as_each(ensemble, margins):
     votes = np.array(margins)[:, None] * ensemble.alpha_sums[-1]
 
-    many = raw_votes(ensemble, votes)
+    many = raw_classes(ensemble, votes)
 
-    assert many.tolist() == [int(raw_votes(ensemble, vote)) for vote in votes]
+    assert many.tolist() == [int(raw_classes(ensemble, vote)) for vote in votes]

@@ -20,8 +20,13 @@ from askless.core.model.hypotheses import Stump
 from askless.core.model.ladder.blends import to_chances
 from askless.core.panels.ladders import fit_ladder
 from askless.core.session import machine
-from askless.core.session.answers import bundle_members, find_paid
-from askless.core.session.ladders import LEAST_GAIN, expect_loss, find_gone, find_known
+from askless.core.session.answers import bundle_members, compute_paid
+from askless.core.session.ladders import (
+    LEAST_GAIN,
+    compute_expected_loss,
+    mark_gone,
+    mark_known,
+)
 from askless.core.session.position import Position
 from askless.core.session.state import Answer, State
 from tests import strategies
@@ -122,18 +127,18 @@ def helpful(ensemble: Ensemble, state: State) -> list[int]:
     what was ordered is to come.
     """
     ladder, position = ensemble.panels, Position.of(ensemble, state)
-    known, found = find_known(position).copy(), []
-    has_blend = ladder.panels[ladder.find_panel(known)].blend is not None
-    if has_blend and not find_gone(position).any():
+    known, found = mark_known(position).copy(), []
+    has_blend = ladder.panels[ladder.best_panel(known)].blend is not None
+    if has_blend and not mark_gone(position).any():
         return []
     known |= position.case.status == kernels.PENDING
-    now = ladder.expect_losses(known[: ladder.n_read])[ladder.find_panel(known)]
+    now = ladder.expect_losses(known[: ladder.n_read])[ladder.best_panel(known)]
     for idx in np.flatnonzero(position.case.status == kernels.OPEN).tolist():
         if idx >= ladder.n_read or not position.is_affordable[idx]:
             continue
         after = known.copy()
         after[[idx, *bundle_members(ensemble.catalogue, state, idx)]] = True
-        number = ladder.find_panel(after)
+        number = ladder.best_panel(after)
         loss = ladder.expect_losses(after[: ladder.n_read])[number]
         is_read = idx in ladder.panels[number].feature_idxs
         if is_read and now - loss > LEAST_GAIN:
@@ -144,9 +149,9 @@ def helpful(ensemble: Ensemble, state: State) -> list[int]:
 def find_aim(ensemble: Ensemble, state: State) -> tuple[float, list[int]]:
     """Least loss of what can be bought, all that may come known, and what is open."""
     ladder, position = ensemble.panels, Position.of(ensemble, state)
-    to_come = find_known(position) | (position.case.status != kernels.GONE)
+    to_come = mark_known(position) | (position.case.status != kernels.GONE)
     losses = ladder.expect_losses(to_come[: ladder.n_read])
-    paid = find_paid(ensemble.catalogue, state)
+    paid = compute_paid(ensemble.catalogue, state)
     found = []
     for number, panel in enumerate(ladder.panels):
         its = panel.feature_idxs
@@ -200,7 +205,9 @@ def test_question_is_asked_while_something_affordable_lowers_the_expected_loss(t
 
     for state in run(*talk):
         loss, rest = find_aim(ensemble, state)
-        is_less = loss < expect_loss(Position.of(ensemble, state)) - LEAST_GAIN
+        is_less = (
+            loss < compute_expected_loss(Position.of(ensemble, state)) - LEAST_GAIN
+        )
         if helpful(ensemble, state) or (rest and is_less):
             assert state.next_feature_idx is not None
 
@@ -341,7 +348,7 @@ def test_unavailable_where_it_says_something_leaves_nothing_hidden():
     state = observe(ensemble, begin(ensemble, None), 0, "unavailable")
 
     position = Position.of(ensemble, state)
-    assert find_known(position).tolist() == [True, False]
+    assert mark_known(position).tolist() == [True, False]
     assert state.next_feature_idx == 1
 
 

@@ -74,7 +74,7 @@ def test_whole_plan_can_be_paid_whatever_the_answers(data):
         alphas=ensemble.alphas[:length],
     )
 
-    walks = simulate.walk(prefix, values, [budget, None], "ordered")
+    walks = simulate.simulate(prefix, values, [budget, None], "ordered")
 
     assert (walks.spent[:, 0] == walks.spent[:, 1]).all()
 
@@ -277,14 +277,14 @@ def test_sampled_walk_does_not_depend_on_the_cut_of_blocks(
         random_ensemble(random, kind, 3, policy) for kind in ("tree", "product")
     ]
     expected = [
-        simulate.walk(ensemble, values, budgets, seed=3, needs_ranks=True)
+        simulate.simulate(ensemble, values, budgets, seed=3, needs_ranks=True)
         for ensemble in ensembles
     ]
     monkeypatch.setattr(sample, "N_FIRST", 4)
     monkeypatch.setattr(sample, "N_BLOCK", n_block)
 
     for ensemble, walks in zip(ensembles, expected, strict=True):
-        actual = simulate.walk(ensemble, values, budgets, seed=3, needs_ranks=True)
+        actual = simulate.simulate(ensemble, values, budgets, seed=3, needs_ranks=True)
         for name in ("margins", "known_shares", "marks", "spent", "n_asked", "ranks"):
             np.testing.assert_array_equal(getattr(actual, name), getattr(walks, name))
 
@@ -310,7 +310,9 @@ def test_sampled_walk_ends_once_every_path_has_ended():
     # A stump that no draw ever meets would keep a session drawing to the last.
     start = time.perf_counter()
 
-    walks = simulate.walk(ensemble, np.ones((50, 3)), [2, 3, None], needs_ranks=True)
+    walks = simulate.simulate(
+        ensemble, np.ones((50, 3)), [2, 3, None], needs_ranks=True
+    )
 
     assert time.perf_counter() - start < 5
     assert (walks.marks < 0).all()
@@ -328,7 +330,7 @@ def test_walk_that_draws_in_vain_ends_as_the_session_does(policy, kind, monkeypa
     monkeypatch.setattr(sample, "N_BLOCK", 4)
     monkeypatch.setattr(sample, "MAX_DRAWS", 12)
 
-    walks = simulate.walk(ensemble, values, [None], policy, 5, needs_ranks=True)
+    walks = simulate.simulate(ensemble, values, [None], policy, 5, needs_ranks=True)
 
     chances = simulate.class_probabilities(ensemble, walks)
     for row, its_values in enumerate(values):
@@ -361,7 +363,7 @@ def test_product_that_can_not_be_paid_whole_is_never_asked(policy):
     ensemble = plain([product, other], policy=policy)
     values = np.ones((20, 3))
 
-    walks = simulate.walk(ensemble, values, [1], seed=5)
+    walks = simulate.simulate(ensemble, values, [1], seed=5)
 
     n_asked = []
     for row in range(20):
@@ -380,8 +382,8 @@ def test_missing_factor_spares_the_others_whatever_the_budget():
     ensemble = plain(products, policy="sample")
     values = np.array([[1.0, NAN, 1.0]] * 20)
 
-    walks = simulate.walk(ensemble, values, [None], seed=5)
+    walks = simulate.simulate(ensemble, values, [None], seed=5)
 
-    ranked = simulate.walk(ensemble, values, [None], seed=5, needs_ranks=True)
+    ranked = simulate.simulate(ensemble, values, [None], seed=5, needs_ranks=True)
     np.testing.assert_array_equal(walks.spent, ranked.spent)
     assert len(set(walks.spent[:, 0].tolist())) == 2

@@ -5,7 +5,7 @@ import pytest
 from askless.core import kernels
 from askless.core.errors import AnswerError, ClosedError, OverBudgetError
 from askless.core.session import machine
-from askless.core.session.answers import give_up
+from askless.core.session.answers import give_up_pending
 from askless.core.session.state import Answer, StopRule
 from askless.core.session.steps import trace_answers
 from tests.sessions import (
@@ -189,9 +189,11 @@ def test_reason_says_whether_more_could_be_bought(policy, costs, budget, reason)
 def test_state_computes_its_plan_once(monkeypatch):
     ensemble = small_ensemble([7, 5, 3])
     state, calls = machine.start(ensemble, 100, stop=StopRule(confidence=0.9)), []
-    find_plan = kernels.find_plan
+    find_plan = kernels.compute_plan_length
     monkeypatch.setattr(
-        kernels, "find_plan", lambda *given: calls.append(given) or find_plan(*given)
+        kernels,
+        "compute_plan_length",
+        lambda *given: calls.append(given) or find_plan(*given),
     )
 
     state = observe(ensemble, state, 0, "value", 1.0)
@@ -205,7 +207,7 @@ def test_results_that_nobody_waits_for_are_unknown_and_stay_charged():
     ensemble, state = begun([7, 5, 3], known={1: 1.0})
     state = observe_all(ensemble, state, (0, "ordered"), (1, "ordered"))
 
-    after = machine.stop(give_up(ensemble.catalogue, state), "expired")
+    after = machine.stop(give_up_pending(ensemble.catalogue, state), "expired")
 
     assert machine.is_closed(after)
     assert after.outcomes == ("unknown", "known", None)

@@ -11,8 +11,8 @@ from askless.core.catalogue.price_lists import PriceList
 from askless.core.model.ensemble import BudgetRange, Ensemble
 from askless.core.model.ladder.stopping import Stopping, StoppingRule
 from askless.core.session import machine
-from askless.core.session.policies import served_by
-from askless.core.simulation.simulate import walk
+from askless.core.session.policies import list_serving_policies
+from askless.core.simulation.simulate import simulate
 from tests import strategies
 from tests.levels import at_most
 from tests.panels import make_ladder, with_panels
@@ -47,10 +47,10 @@ def priced(draw) -> tuple[Ensemble, PriceList]:
 def test_session_is_that_of_an_ensemble_which_always_had_these_prices(made, data):
     ensemble, prices = made
     budget = data.draw(strategies.budgets())
-    policy = data.draw(st.sampled_from(served_by(ensemble)))
+    policy = data.draw(st.sampled_from(list_serving_policies(ensemble)))
     row = data.draw(strategies.tables(ensemble.catalogue, max_rows=1))[0]
     # Its arrays are kept, were they found before or not.
-    walk(ensemble, row[None, :], [budget], policy)
+    simulate(ensemble, row[None, :], [budget], policy)
 
     moved = ensemble.at_prices(prices, "prices")
     anew = replace(ensemble, catalogue=moved.catalogue)
@@ -120,8 +120,8 @@ def test_prices_and_budget_in_one_proportion_change_nothing(ensemble, factor, da
     budget = data.draw(st.integers(0, 20 * MICROS))
 
     moved = ensemble.at_prices(PriceList(costs, groups), "prices")
-    before = walk(ensemble, values, [budget])
-    after = walk(moved, values, [factor * budget])
+    before = simulate(ensemble, values, [budget])
+    after = simulate(moved, values, [factor * budget])
 
     assert np.array_equal(before.ranks, after.ranks)
     assert np.array_equal(before.margins, after.margins)

@@ -12,7 +12,7 @@ from askless.core.catalogue.catalogue import Group
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.blends import to_chances
 from askless.core.session import machine
-from askless.core.session.policies import POLICIES, served_by
+from askless.core.session.policies import POLICIES, list_serving_policies
 from askless.core.session.position import Position
 from askless.core.session.rows.walks import Standing
 from askless.core.session.state import State
@@ -355,8 +355,8 @@ def test_vote_is_the_most_probable_class(n_classes, scores, expected):
 def test_policy_serves_models_that_have_panels():
     ensemble = ensemble_of([10], [0])
 
-    assert "panels" in served_by(ensemble)
-    assert "panels" not in served_by(replace(ensemble, panels=None))
+    assert "panels" in list_serving_policies(ensemble)
+    assert "panels" not in list_serving_policies(replace(ensemble, panels=None))
 
 
 def test_models_of_panels_are_asked_by_other_policies_too():

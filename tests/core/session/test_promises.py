@@ -10,7 +10,7 @@ from askless.core.model.ensemble import Knee
 from askless.core.model.measured import MeasuredErrors
 from askless.core.model.model import Curve, Model, bind_errors
 from askless.core.session import machine
-from askless.core.session.policies.adaptive import list_ways
+from askless.core.session.policies.adaptive import list_reachable_features
 from askless.core.session.position import Position
 from askless.core.session.state import Aim
 from tests.panels import make_ladder, make_stopping
@@ -172,4 +172,4 @@ def test_rule_says_nothing_of_a_case_with_a_refused_answer():
     state = machine.start(ensemble, None, policy="adaptive", stop=NEVER)
     state = observe(ensemble, state, state.next_feature_idx, "refused")
 
-    assert list_ways(Position.of(ensemble, state)) == []
+    assert list_reachable_features(Position.of(ensemble, state)) == []

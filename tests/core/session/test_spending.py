@@ -11,7 +11,7 @@ from askless.core.session import machine
 from askless.core.session.plans.outline import outline
 from askless.core.session.position import Position
 from askless.core.session.state import Aim, Answer, State, StopRule
-from askless.core.simulation.simulate import walk
+from askless.core.simulation.simulate import simulate
 from tests.core.session.test_panel_sessions import ensemble_of
 from tests.core.session.test_worth import make
 
@@ -76,13 +76,13 @@ def play(
 def test_session_ends_at_the_worthwhile_part(panels, budget, spent, reason) -> None:
     state = play(panels, budget)
     assert (state.spent, state.stop_reason) == (spent, reason)
-    assert walk(panels, np.ones((1, 3)), [budget]).spent.tolist() == [[spent]]
+    assert simulate(panels, np.ones((1, 3)), [budget]).spent.tolist() == [[spent]]
 
 
 def test_spend_all_goes_on(panels) -> None:
     state = play(panels, 3, ALL)
     assert (state.spent, state.stop_reason) == (3, "budget_exhausted")
-    walks = walk(panels, np.ones((1, 3)), [3], spend="all")
+    walks = simulate(panels, np.ones((1, 3)), [3], spend="all")
     assert walks.spent.tolist() == [[3]]
     assert play(replace(panels, knees=()), 3) == replace(state, stop=NEVER)
 
@@ -134,9 +134,9 @@ def test_policy_of_the_worthwhile_part_asks() -> None:
     ranges = (BudgetRange(4 * micros, "worth"), BudgetRange(None, "panels"))
     ranged = replace(ensemble, ranges=ranges)
     limited = with_knees(ranged, (4 * micros, 4 * micros), (None, 4 * micros))
-    ended = walk(limited, values[:20], budgets)
+    ended = simulate(limited, values[:20], budgets)
     assert ended.policies == ("worth", "worth")
-    expected = walk(ranged, values[:20], [4 * micros])
+    expected = simulate(ranged, values[:20], [4 * micros])
     assert np.array_equal(ended.scores[:, 1], expected.scores[:, 0])
     for row in range(20):
         state = play(limited, None, row=values[row])

@@ -17,8 +17,8 @@ from askless.core.session.position import Position
 from askless.core.session.state import Answer
 from askless.core.session.steps import (
     N_TRIED,
-    find_prospect,
-    remember,
+    add_step_chances,
+    compute_prospect,
     to_log_odds,
     trace_answers,
 )
@@ -71,9 +71,9 @@ def test_steps_that_are_remembered_are_those_of_the_session_played_again(
     state = machine.start(ensemble, 11_000_000, 7, known, policy)
 
     for outcome in outcomes:
-        state = move(ensemble, remember(ensemble, state), outcome)
+        state = move(ensemble, add_step_chances(ensemble, state), outcome)
 
-    state = remember(ensemble, state)
+    state = add_step_chances(ensemble, state)
     again = trace_answers(ensemble, replace(state, step_chances=()))
     assert trace_answers(ensemble, state) == again
     assert len(state.step_chances) == (1 + len(again) if state.is_led else 0)
@@ -158,7 +158,7 @@ def test_log_odds_are_bounded(chance, expected):
 def test_reach_is_from_the_worst_answer_to_the_best():
     ensemble, state = begun([1, 2, 3], [(0, 1.0), (1, -0.5), (2, 0.2)])
 
-    prospect = find_prospect(ensemble, state, 0)
+    prospect = compute_prospect(ensemble, state, 0)
 
     ends = [
         chances(ensemble, observe(ensemble, state, 0, "value", value))[1]
@@ -172,7 +172,7 @@ def test_reach_of_several_classes_is_of_the_one_predicted_now():
     stumps = [Stump(0, 0.5, (1, -1, -1)), Stump(1, 0.5, (-1, 1, -1))]
     ensemble = ensemble_of(stumps, n_classes=3, priors=(0.2, 0.5, 0.3))
 
-    prospect = find_prospect(ensemble, machine.start(ensemble, None), 0)
+    prospect = compute_prospect(ensemble, machine.start(ensemble, None), 0)
 
     assert prospect.class_idx == 1
 
@@ -185,20 +185,20 @@ def test_answer_that_moves_nothing_alone_has_no_prospect():
         ensemble, panels=replace(ladder, panels=tuple(kept)), policy="panels"
     )
 
-    assert find_prospect(ensemble, machine.start(ensemble, None), 1) is None
+    assert compute_prospect(ensemble, machine.start(ensemble, None), 1) is None
 
 
 def test_number_of_which_nothing_is_known_has_no_prospect():
     ensemble = ensemble_of([], Catalogue((Feature("a"),)))
 
-    assert find_prospect(ensemble, machine.start(ensemble, None), 0) is None
+    assert compute_prospect(ensemble, machine.start(ensemble, None), 0) is None
 
 
 def test_few_of_many_answers_are_tried():
     stumps = [Stump(0, float(cut), (1,)) for cut in range(100)]
     ensemble = ensemble_of(stumps)
 
-    prospect = find_prospect(ensemble, machine.start(ensemble, None), 0)
+    prospect = compute_prospect(ensemble, machine.start(ensemble, None), 0)
 
     assert N_TRIED < 100
     assert prospect.high == pytest.approx(1 / (1 + np.exp(-200)))
@@ -207,7 +207,7 @@ def test_few_of_many_answers_are_tried():
 def test_bundle_has_the_reach_of_the_member_asked():
     ensemble, state = begun([0, 0, 5], None, {0: BUNDLE, 1: BUNDLE})
 
-    assert find_prospect(ensemble, state, 0).low < 0.5
+    assert compute_prospect(ensemble, state, 0).low < 0.5
 
 
 def test_panels_suppose_to_the_bit_what_they_say_after_an_answer():
@@ -230,7 +230,7 @@ def test_panels_suppose_to_the_bit_what_they_say_after_an_answer():
 
     for idx in range(n_features - 1):
         position = Position.of(ensemble, state)
-        supposed = POLICIES["panels"].suppose(position, idx, values)
+        supposed = POLICIES["panels"].predict_after(position, idx, values)
         after = [
             observe(ensemble, state, idx, "value", float(value)) for value in values
         ]

@@ -11,10 +11,10 @@ from askless.core.catalogue.catalogue import Group
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import LEAF, Stump, Tree
 from askless.core.session import machine
-from askless.core.session.policies import POLICIES, served_by
+from askless.core.session.policies import POLICIES, list_serving_policies
 from askless.core.session.state import StopRule
 from askless.core.simulation.curves import evaluate
-from askless.core.simulation.simulate import class_probabilities, class_votes, walk
+from askless.core.simulation.simulate import class_probabilities, class_votes, simulate
 from tests.cheapest import Cheapest
 from tests.sessions import (
     NEVER,
@@ -57,7 +57,7 @@ def rows_of(ensemble: Ensemble) -> np.ndarray:
 
 def each_served():
     for number, ensemble in enumerate(tiny_ensembles()):
-        for name in (*served_by(ensemble), "cheapest"):
+        for name in (*list_serving_policies(ensemble), "cheapest"):
             yield pytest.param(ensemble, name, id=f"{name}-{number}")
 
 
@@ -69,7 +69,9 @@ def test_spends_never_exceed_budgets_and_a_walk_is_the_sessions(ensemble, policy
     rows = rows_of(ensemble)[::7]
     streams = range(len(rows))
 
-    walks = walk(ensemble, rows, BUDGETS, policy, 3, needs_ranks=True, streams=streams)
+    walks = simulate(
+        ensemble, rows, BUDGETS, policy, 3, needs_ranks=True, streams=streams
+    )
 
     chances = class_probabilities(ensemble, walks)
     votes = class_votes(ensemble, walks)
@@ -136,7 +138,9 @@ def test_forecast_stands_at_every_step_and_certain_is_sound(ensemble, policy, bu
 
 
 def test_policy_serves_every_model_unless_it_says_otherwise():
-    assert all("cheapest" in served_by(ensemble) for ensemble in tiny_ensembles())
+    assert all(
+        "cheapest" in list_serving_policies(ensemble) for ensemble in tiny_ensembles()
+    )
 
 
 def test_evaluate_plays_a_policy_that_a_test_adds():

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from askless.core.model.certificates import EARLY_RULES, EarlyRule
 from askless.core.session import machine
-from askless.core.session.policies import POLICIES, served_by
+from askless.core.session.policies import POLICIES, list_serving_policies
 from askless.core.session.position import UNLIMITED
-from askless.core.session.rows.traces import Traces, find_stops
+from askless.core.session.rows.traces import Traces, locate_stops
 from askless.core.session.rows.walks import SimulatedRows
 from askless.core.session.state import Answer
 from tests import strategies
@@ -44,7 +44,9 @@ def steps_of(ensemble, state, row):
 @at_most(30)
 @given(strategies.ensembles() | cascades(), st.data())
 def test_traces_are_the_sessions_of_the_machine_step_by_step(ensemble, data):
-    assert_traced(ensemble, data.draw(st.sampled_from(served_by(ensemble))), data)
+    assert_traced(
+        ensemble, data.draw(st.sampled_from(list_serving_policies(ensemble))), data
+    )
 
 
 @at_most(30)
@@ -120,7 +122,7 @@ def test_stops_are_counted_as_by_hand(seed, n_rows, n_steps):
         np.sort(random.integers(0, 9, shape), axis=1),
     )
 
-    found = find_stops(traces, EARLY_RULES, (3, 6))
+    found = locate_stops(traces, EARLY_RULES, (3, 6))
     counts = found.count()
 
     for place, rule in enumerate(EARLY_RULES):
@@ -141,7 +143,7 @@ def test_stratum_begins_at_its_bound_and_closed_ones_go_on():
     opens = [(True, True, True), (False, True, True), (False, False, True)]
 
     counts = [
-        find_stops(traces, [EarlyRule(0.9, opening)], (3, 6)).count()[0].tolist()
+        locate_stops(traces, [EarlyRule(0.9, opening)], (3, 6)).count()[0].tolist()
         for opening in opens
     ]
 

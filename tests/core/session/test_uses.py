@@ -5,7 +5,12 @@ import pytest
 from askless.core.errors import UselessAnswerError
 from askless.core.session import machine
 from askless.core.session.state import Answer
-from askless.core.session.uses import OpenFeatures, can_use, list_open, sort_open
+from askless.core.session.uses import (
+    OpenFeatures,
+    can_use,
+    list_unanswered,
+    sort_open_features,
+)
 from tests.sessions import BUNDLE, begun, observe
 
 ECHO = dict.fromkeys(range(2), BUNDLE)
@@ -73,17 +78,19 @@ def test_open_features_are_those_that_are_read_and_have_no_answer():
 
     state = observe(ensemble, state, 2, "refused")
 
-    assert list_open(ensemble, state) == [1]
+    assert list_unanswered(ensemble, state) == [1]
 
 
 def test_open_features_are_of_use_and_paid_or_of_no_use_or_too_dear():
     ensemble, state = begun([7, 5, 30, 3, 4], [(1, 1.0), (2, 1.0), (3, 1.0), (4, 1.0)])
     state = observe(ensemble, machine.change_budget(ensemble, state, 20), 4, "refused")
 
-    assert sort_open(ensemble, state) == OpenFeatures(offered=[1, 3], useless=[0])
+    assert sort_open_features(ensemble, state) == OpenFeatures(
+        offered=[1, 3], useless=[0]
+    )
 
 
 def test_nothing_is_offered_once_a_session_has_ended():
     ensemble, state = begun([7, 5], hypotheses=[(1, 1.0)])
 
-    assert sort_open(ensemble, machine.stop(state)) == OpenFeatures([], [])
+    assert sort_open_features(ensemble, machine.stop(state)) == OpenFeatures([], [])

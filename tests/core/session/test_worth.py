@@ -15,7 +15,7 @@ from askless.core.model.ladder.panels import TABLES_POWER, Panel, PanelLadder
 from askless.core.model.ladder.tables import TableMember, to_odds
 from askless.core.panels.ladders import fit_ladder
 from askless.core.session import machine
-from askless.core.session.policies import POLICIES, check_policy, served_by
+from askless.core.session.policies import POLICIES, check_policy, list_serving_policies
 from askless.core.session.policy import Policy
 from askless.core.session.position import UNLIMITED, Position
 from askless.core.session.rows.walks import SimulatedRows
@@ -111,7 +111,7 @@ def test_supposed_answers_are_predicted_as_given(ensemble, values):
     asked = state.next_feature_idx
     some = np.unique(values[~np.isnan(values[:, asked]), asked])[:2]
     position = Position.of(ensemble, state)
-    supposed = POLICIES["worth"].suppose(position, asked, some)
+    supposed = POLICIES["worth"].predict_after(position, asked, some)
     for value, expected in zip(some.tolist(), supposed, strict=True):
         after = machine.observe(ensemble, state, [Answer(asked, "value", value)])
         given = machine.forecast(ensemble, after).probabilities
@@ -119,10 +119,10 @@ def test_supposed_answers_are_predicted_as_given(ensemble, values):
 
 
 def test_only_models_with_tables_serve_it(ensemble):
-    assert "worth" in served_by(ensemble)
+    assert "worth" in list_serving_policies(ensemble)
     assert check_policy("worth", ensemble, "policy") == "worth"
     without = replace(ensemble, panels=replace(ensemble.panels, worth=None))
-    assert "worth" not in served_by(without)
+    assert "worth" not in list_serving_policies(without)
 
 
 def test_prices_of_a_session_scale_the_budgets_of_terms(ensemble):

@@ -13,7 +13,7 @@ from askless.core.model.hypotheses import Stump, Tree
 from askless.core.model.ladder.blends import to_chances
 from askless.core.model.values import middle_values
 from askless.core.simulation.effects import compute_effects
-from askless.core.simulation.simulate import class_probabilities, walk
+from askless.core.simulation.simulate import class_probabilities, simulate
 from tests.levels import at_most
 from tests.panels import make_ladder
 from tests.sessions import BUNDLE, small_ensemble
@@ -51,7 +51,7 @@ def test_points_add_up_to_the_chance_of_every_case(calibrations, budget, seed):
         cuts = [hyp.cut for hyp in STUMPS if hyp.feature_idx == feature.feature_idx]
         segment = (row[0, feature.feature_idx] > np.unique(cuts)).sum()
         total += feature.points[segment]
-    chance = class_probabilities(ensemble, walk(ensemble, row, [budget]))[0, 0, 1]
+    chance = class_probabilities(ensemble, simulate(ensemble, row, [budget]))[0, 0, 1]
     assert to_chances(total)[1] == pytest.approx(chance, abs=1e-12)
 
 
@@ -77,7 +77,7 @@ def test_effect_is_that_of_one_answer_on_a_typical_case():
     one = effects.features[1]
     rows = np.tile(typical, (one.values.size, 1))
     rows[:, one.feature_idx] = one.values
-    chances = class_probabilities(ensemble, walk(ensemble, rows, [None]))[:, 0]
+    chances = class_probabilities(ensemble, simulate(ensemble, rows, [None]))[:, 0]
     np.testing.assert_array_equal(one.chances, chances)
     assert np.isnan(one.values[-1])
     assert np.isnan(one.points[-1])

@@ -6,8 +6,8 @@ import pytest
 from askless.core.model.hypotheses import Stump
 from askless.core.simulation.blocks import Block, Conditions
 from askless.core.simulation.purchases import (
-    add_lists,
     measure_purchases,
+    merge_lists,
     sum_block_lists,
     summarise_lists,
 )
@@ -66,7 +66,7 @@ def test_lists_of_blocks_add_up_to_those_of_the_whole():
         for rows in (slice(0, 1), slice(1, 4))
     ]
 
-    assert list(map(add_lists, *parts)) == whole
+    assert list(map(merge_lists, *parts)) == whole
     assert [summarise_lists(lists) for lists in whole] == [
         (1, 1.0),
         (2, 0.75),

@@ -16,9 +16,9 @@ from askless.core.simulation.silent_play import (
     ReplayTerms,
     log_case,
     match_case,
-    replay,
+    replay_case,
 )
-from askless.core.simulation.simulate import walk
+from askless.core.simulation.simulate import simulate
 from tests.small import MICROS, ensemble_of, random_catalogue
 
 NO_STOP = StopRule(certain=False)
@@ -51,7 +51,9 @@ def test_a_session_replayed_from_its_own_log_is_that_session():
     ensemble = ensemble_of(stumps([2, 0, 1]))
     state = play(ensemble, [0.0, 1.0, 1.0], 2 * MICROS)
 
-    again = replay(ensemble, log_case(state), ReplayTerms(2 * MICROS, stop=NO_STOP))
+    again = replay_case(
+        ensemble, log_case(state), ReplayTerms(2 * MICROS, stop=NO_STOP)
+    )
 
     assert again.is_supported
     assert again.asked == (2, 0)
@@ -63,7 +65,7 @@ def test_a_question_that_the_log_does_not_answer_ends_the_replay():
     ensemble, other = ensemble_of(stumps([2, 0, 1])), ensemble_of(stumps([2, 1, 0]))
     logged = log_case(play(ensemble, [0.0, 1.0, 1.0], 2 * MICROS))
 
-    again = replay(other, logged, ReplayTerms(2 * MICROS, stop=NO_STOP))
+    again = replay_case(other, logged, ReplayTerms(2 * MICROS, stop=NO_STOP))
 
     assert not again.is_supported
     assert (again.asked, again.lacking) == ((2,), 1)
@@ -75,7 +77,7 @@ def test_what_brought_no_value_brings_none_again_and_is_free(outcome):
     ensemble = ensemble_of(stumps([0, 1]))
     logged = case_of([0.0, 1.0], {0: outcome})
 
-    again = replay(ensemble, logged, ReplayTerms(None, stop=NO_STOP))
+    again = replay_case(ensemble, logged, ReplayTerms(None, stop=NO_STOP))
 
     assert again.states[-1].outcomes == (outcome, "value")
     assert again.spent == MICROS
@@ -87,7 +89,7 @@ def test_an_order_whose_result_never_came_is_charged_and_stays_pending():
     state = machine.observe(ensemble, state, [Answer(0, "ordered")])
     state = machine.observe(ensemble, state, [Answer(1, "value", 1.0)])
 
-    again = replay(ensemble, log_case(state), ReplayTerms(None, stop=NO_STOP))
+    again = replay_case(ensemble, log_case(state), ReplayTerms(None, stop=NO_STOP))
 
     assert again.states[-1].pending == (0,)
     assert again.spent == 2 * MICROS
@@ -98,7 +100,7 @@ def test_values_known_at_the_start_are_free_again():
     state = machine.start(ensemble, None, known={0: 1.0}, stop=NO_STOP)
     state = machine.observe(ensemble, state, [Answer(1, "value", 1.0)])
 
-    again = replay(ensemble, log_case(state), ReplayTerms(None, stop=NO_STOP))
+    again = replay_case(ensemble, log_case(state), ReplayTerms(None, stop=NO_STOP))
 
     assert (again.asked, again.spent) == ((1,), MICROS)
     assert again.states[-1].known == (0,)
@@ -111,8 +113,8 @@ def test_a_bundle_is_answered_whole_or_not_at_all():
     whole = case_of([0.0, 1.0], {0: "unavailable"})
     half = AnswerLog({}, {0: Answer(0, "value", 0.0)})
 
-    again = replay(ensemble, whole, ReplayTerms(None, stop=NO_STOP))
-    broken = replay(ensemble, half, ReplayTerms(None, stop=NO_STOP))
+    again = replay_case(ensemble, whole, ReplayTerms(None, stop=NO_STOP))
+    broken = replay_case(ensemble, half, ReplayTerms(None, stop=NO_STOP))
 
     assert again.spent == 3 * MICROS
     assert again.states[-1].outcomes == ("unavailable", "value")
@@ -122,7 +124,7 @@ def test_a_bundle_is_answered_whole_or_not_at_all():
 def test_a_replay_ends_where_the_session_advises_to_stop():
     ensemble = ensemble_of(stumps([0, 0, 0, 1]))
 
-    again = replay(ensemble, case_of([1.0, 0.0]), ReplayTerms(None))
+    again = replay_case(ensemble, case_of([1.0, 0.0]), ReplayTerms(None))
 
     assert again.asked == (0,)
     assert again.states[-1].stop_reason == "certain"
@@ -131,7 +133,7 @@ def test_a_replay_ends_where_the_session_advises_to_stop():
 def test_a_smaller_budget_than_the_case_had_is_kept():
     ensemble = ensemble_of(stumps([0, 1, 2]))
 
-    again = replay(ensemble, case_of([1.0] * 3), ReplayTerms(MICROS, stop=NO_STOP))
+    again = replay_case(ensemble, case_of([1.0] * 3), ReplayTerms(MICROS, stop=NO_STOP))
 
     assert again.is_supported
     assert again.spent == MICROS
@@ -146,9 +148,9 @@ def test_replays_of_whole_rows_are_what_many_rows_at_once_are(policy):
     rows = random.integers(0, 2, (20, 6)).astype(np.float64)
     budget = 4 * MICROS
 
-    walks = walk(ensemble, rows, [budget], policy, seed=5)
+    walks = simulate(ensemble, rows, [budget], policy, seed=5)
     replays = [
-        replay(
+        replay_case(
             ensemble, case_of(row), ReplayTerms(budget, policy, 5, stream, stop=NO_STOP)
         )
         for stream, row in enumerate(rows.tolist())

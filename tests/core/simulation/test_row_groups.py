@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from askless.core.simulation.row_groups import GroupSums
-from askless.core.table.columns import as_text
+from askless.core.table.columns import to_text_cells
 
 
 @pytest.mark.parametrize("cuts", [[], [1], [2, 2, 5], [1, 2, 3, 4, 5, 6]])
@@ -16,7 +16,7 @@ def test_sums_do_not_depend_on_the_blocks(cuts, are_numbers):
     groups = GroupSums()
 
     numbers = [
-        groups.add(as_text(part), its)
+        groups.add(to_text_cells(part), its)
         for part, its in zip(
             np.split(cells, cuts), np.split(weights, cuts), strict=True
         )

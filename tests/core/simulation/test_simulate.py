@@ -16,11 +16,11 @@ from askless.core.session import machine
 from askless.core.session.policies import POLICIES
 from askless.core.session.policies.sample import MAX_DRAWS, uniforms
 from askless.core.session.position import Position
-from askless.core.session.probability import decide
+from askless.core.session.probability import decide_label
 from askless.core.session.state import State
 from askless.core.simulation import blocks
 from askless.core.simulation.curves import compare_independent, evaluate, simulate_rows
-from askless.core.simulation.simulate import class_probabilities, class_votes, walk
+from askless.core.simulation.simulate import class_probabilities, class_votes, simulate
 from askless.core.table.dataset import Dataset
 from tests import naive_sessions, strategies, twins
 from tests.cascades import cascades
@@ -106,7 +106,7 @@ def test_walk_is_the_naive_session(policy, data, seed):
     ensemble, values, budgets = data.draw(tables(policy))
     total = max(sum(ensemble.alphas), 1e-9)
 
-    walks = walk(ensemble, values, budgets, policy, seed, needs_ranks=True)
+    walks = simulate(ensemble, values, budgets, policy, seed, needs_ranks=True)
 
     for idx, row in enumerate(twins.rows_of(values)):
         numbers = uniforms(seed, idx).random(N_DRAWN).tolist()
@@ -134,10 +134,10 @@ def ranks_of(asked, row):
 def test_walk_is_one_session_per_row_and_budget(policy, data, seed):
     ensemble, values, budgets = data.draw(tables(policy))
 
-    walks = walk(ensemble, values, budgets, policy, seed, needs_ranks=True)
+    walks = simulate(ensemble, values, budgets, policy, seed, needs_ranks=True)
 
     chances = class_probabilities(ensemble, walks)
-    votes, labels = class_votes(ensemble, walks), decide(ensemble, chances)
+    votes, labels = class_votes(ensemble, walks), decide_label(ensemble, chances)
     for idx, row in enumerate(values):
         _, order = play(ensemble, row, None, policy, seed, idx)
         assert walks.ranks[idx].tolist() == ranks_of(order, row)
@@ -166,8 +166,8 @@ def test_order_of_budgets_changes_nothing(table, data):
     ensemble, values, budgets = table
     shuffled = data.draw(st.permutations(range(len(budgets))))
 
-    walks = walk(ensemble, values, budgets)
-    others = walk(ensemble, values, [budgets[idx] for idx in shuffled])
+    walks = simulate(ensemble, values, budgets)
+    others = simulate(ensemble, values, [budgets[idx] for idx in shuffled])
 
     assert others.margins.tolist() == walks.margins[:, shuffled].tolist()
     assert others.spent.tolist() == walks.spent[:, shuffled].tolist()
@@ -177,8 +177,8 @@ def test_order_of_budgets_changes_nothing(table, data):
 def test_walk_of_a_row_does_not_depend_on_the_rows_after_it(table, seed):
     ensemble, values, budgets = table
 
-    walks = walk(ensemble, values, budgets, "sample", seed)
-    first = walk(ensemble, values[:1], budgets, "sample", seed)
+    walks = simulate(ensemble, values, budgets, "sample", seed)
+    first = simulate(ensemble, values[:1], budgets, "sample", seed)
 
     assert walks.margins[:1].tolist() == first.margins.tolist()
     assert walks.n_asked[:1].tolist() == first.n_asked.tolist()
@@ -188,7 +188,7 @@ def test_walk_under_no_budget_has_no_columns():
     ensemble = make_ensemble([Feature("f0")], [(0, 1.0)])
 
     shapes = [
-        walk(ensemble, np.zeros((2, 1)), [], policy).margins.shape
+        simulate(ensemble, np.zeros((2, 1)), [], policy).margins.shape
         for policy in ("ordered", "sample")
     ]
 
@@ -201,7 +201,7 @@ def test_walk_ends_after_the_most_draws_as_a_session_does():
     ensemble = make_ensemble(features, [(0, 1.0), (1, 1e-9)], policy="sample")
     row = np.array([1.0, 1.0, 1.0])
 
-    walks = walk(ensemble, row[None, :], [2], seed=3)
+    walks = simulate(ensemble, row[None, :], [2], seed=3)
     state, _ = play(ensemble, row, 2, "sample", 3, 0)
 
     assert (state.stop_reason, state.n_draws) == ("all_known", MAX_DRAWS)
@@ -340,7 +340,7 @@ def test_walk_reads_rows_that_are_not_contiguous():
     ensemble = make_ensemble([Feature("f0", cost=1), Feature("f1", cost=1)], [(1, 1.0)])
     values = np.asfortranarray([[0.0, 1.0], [0.0, 0.0]])
 
-    walks = walk(ensemble, values, [1])
+    walks = simulate(ensemble, values, [1])
 
     assert walks.margins.tolist() == [[[1.0]], [[-1.0]]]
 
@@ -353,14 +353,14 @@ def test_each_budget_is_played_by_the_policy_that_the_ensemble_prefers_there():
     values = np.random.default_rng(7).random((11, 3))
     budgets = [None, 1, 2, 0]
 
-    walks = walk(ensemble, values, budgets)
+    walks = simulate(ensemble, values, budgets)
 
     assert walks.policies == ("ordered", "sample", "ordered", "sample")
     chances, votes = class_probabilities(ensemble, walks), class_votes(ensemble, walks)
     for column, (budget, policy) in enumerate(
         zip(budgets, walks.policies, strict=True)
     ):
-        alone = walk(plain, values, [budget], policy)
+        alone = simulate(plain, values, [budget], policy)
         assert np.array_equal(walks.spent[:, column], alone.spent[:, 0])
         assert np.array_equal(
             chances[:, column], class_probabilities(plain, alone)[:, 0]

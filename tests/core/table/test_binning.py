@@ -13,8 +13,8 @@ from askless.core.codes.binning import (
     MAX_CODES,
     bin_values,
     code_columns,
+    compute_thresholds,
     encode_rows,
-    find_thresholds,
 )
 from askless.core.kernels import CHUNK, FEW, MISSING
 from tests import naive
@@ -48,7 +48,7 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
     ],
 )
 def test_thresholds_of_ugly_values(present, thresholds):
-    actual = find_thresholds(np.sort(np.array(present)), None)
+    actual = compute_thresholds(np.sort(np.array(present)), None)
 
     assert actual.tolist() == thresholds
 
@@ -59,7 +59,7 @@ def test_threshold_lies_between_neighbours_or_on_the_lower_of_adjacent_doubles(
 ):
     weights = np.arange(1.0, len(present) + 1) if is_weighted else None
 
-    thresholds = find_thresholds(np.sort(np.array(present)), weights)
+    thresholds = compute_thresholds(np.sort(np.array(present)), weights)
 
     pairs = list(pairwise(sorted(set(present))))
     assert len(thresholds) == len(pairs)
@@ -162,7 +162,7 @@ def test_codes_of_many_values_keep_their_order():
 def test_heavy_lowest_value_keeps_a_cut():
     values = np.concatenate((np.zeros(99_700), np.arange(1.0, 301)))
 
-    thresholds = find_thresholds(values, None)
+    thresholds = compute_thresholds(values, None)
 
     assert thresholds[0] == 0.5
 
@@ -170,7 +170,7 @@ def test_heavy_lowest_value_keeps_a_cut():
 def test_heavy_highest_value_keeps_a_cut():
     values = np.concatenate((np.arange(1.0, 301), np.full(99_700, 1000.0)))
 
-    thresholds = find_thresholds(values, None)
+    thresholds = compute_thresholds(values, None)
 
     assert thresholds.size > 0
 
@@ -179,7 +179,7 @@ def test_cuts_of_many_values_take_little_more_than_a_flag_per_row():
     values = np.arange(200_000.0)
 
     tracemalloc.start()
-    find_thresholds(values, None)
+    compute_thresholds(values, None)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 
@@ -242,7 +242,7 @@ def expect(column, weights, is_category):
     if is_category:
         cuts = np.unique(column[order])
     else:
-        cuts = find_thresholds(column[order], weights[order])
+        cuts = compute_thresholds(column[order], weights[order])
     codes = [int((cuts < value).sum()) for value in column]
     is_missing = np.isnan(column)
     return np.where(is_missing, MISSING, codes).tolist(), cuts.tolist(), is_missing

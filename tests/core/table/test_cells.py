@@ -7,14 +7,14 @@ from askless.core.catalogue.catalogue import UNSEEN, Feature
 from askless.core.errors import AnswerError
 from askless.core.session.answers import check_answer, parse_answer
 from askless.core.table.cells import (
-    find_unit,
+    common_unit,
     infer_cell_type,
     is_date,
     is_measure,
     read_cell,
     read_number,
-    tidy,
-    to_point,
+    tidy_cells,
+    to_decimal_point,
 )
 
 GAPS = [
@@ -37,12 +37,16 @@ JOINED = Feature("c", "category", categories=("a", "other"), has_other=True)
 
 
 def test_white_space_and_words_for_missing_are_taken_away():
-    assert tidy([" a ", "\u00a0b\t", " NA ", "  ", None]) == ["a", "b", *[None] * 3]
+    assert tidy_cells([" a ", "\u00a0b\t", " NA ", "  ", None]) == [
+        "a",
+        "b",
+        *[None] * 3,
+    ]
 
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_gap_among_numbers_is_missing(gap):
-    cells = tidy(["1", gap, "2.5"])
+    cells = tidy_cells(["1", gap, "2.5"])
 
     assert infer_cell_type(Counter(filter(None, cells))) == "number"
     assert [read_cell(Feature("n"), cell) for cell in cells][::2] == [1, 2.5]
@@ -145,7 +149,7 @@ def test_one_comma_is_read_as_a_decimal_comma(typed, meant):
     "typed", ["12.50", "1.234", "7", "-999.5", "1e3", "words, two"]
 )
 def test_texts_without_a_comma_in_a_number_stay_as_typed(typed):
-    assert to_point(typed) == typed
+    assert to_decimal_point(typed) == typed
 
 
 @pytest.mark.parametrize(
@@ -174,7 +178,7 @@ def test_an_ambiguous_comma_is_refused_with_what_to_type(typed, rule):
     ],
 )
 def test_one_sign_of_all_numbers_is_their_unit(cells, unit, numbers):
-    assert find_unit(cells) == unit
+    assert common_unit(cells) == unit
     assert [read_number(cell, unit) for cell in cells] == numbers
 
 
@@ -193,7 +197,7 @@ def test_one_sign_of_all_numbers_is_their_unit(cells, unit, numbers):
     ],
 )
 def test_mixed_signs_and_other_words_have_no_unit(cells):
-    assert find_unit(cells) == ""
+    assert common_unit(cells) == ""
 
 
 @pytest.mark.parametrize(

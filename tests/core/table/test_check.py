@@ -10,7 +10,7 @@ from askless.core.model.hypotheses import Stump
 from askless.core.model.rows import check_rows, check_targets
 from askless.core.pipeline.check import check_training
 from askless.core.session.answers import check_answer, parse_answer
-from askless.core.table.check import unused_columns
+from askless.core.table.check import list_unused_columns
 from askless.core.table.columns import infer_type
 from askless.core.table.dataset import ClassLabel
 from askless.core.table.spec import TableSpec
@@ -108,7 +108,7 @@ def test_ignored_columns_are_listed():
 def test_unused_columns_have_no_part(spec, expected):
     names = ["Unnamed: 0", "tmp_a", "b", "y"]
 
-    assert unused_columns(names, TableSpec("y", **spec)) == expected
+    assert list_unused_columns(names, TableSpec("y", **spec)) == expected
 
 
 def test_identifiers_constants_and_empty_columns_are_warned_about():

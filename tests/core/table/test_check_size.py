@@ -7,7 +7,7 @@ from askless.app.documents.spec.spec import read_spec
 from askless.core.errors import RefusedError
 from askless.core.pipeline.check import check_training
 from askless.core.table.targets import MAX_CLASSES
-from askless.core.training.boosting import training_bytes, values_bytes
+from askless.core.training.boosting import estimate_training_bytes, estimate_value_bytes
 
 SPEC = read_spec({"target": "y", "algorithm": "adaboost"})
 
@@ -22,7 +22,7 @@ def table(n_rows: int, n_classes: int) -> dict[str, np.ndarray]:
 
 
 def test_table_that_does_not_fit_is_refused_with_what_it_needs() -> None:
-    needed = training_bytes(9, 2, 1) + values_bytes(18, 2)
+    needed = estimate_training_bytes(9, 2, 1) + estimate_value_bytes(18, 2)
 
     with pytest.raises(RefusedError) as caught:
         check_training(table(9, 2), SPEC, memory=needed - 1)
@@ -36,7 +36,7 @@ def test_table_that_does_not_fit_is_refused_with_what_it_needs() -> None:
 
 
 def test_more_outputs_need_more_memory() -> None:
-    assert training_bytes(100, 2, 50) > training_bytes(100, 2, 1)
+    assert estimate_training_bytes(100, 2, 50) > estimate_training_bytes(100, 2, 1)
 
 
 def test_thousand_classes_are_taken_and_one_more_is_not() -> None:

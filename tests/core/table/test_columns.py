@@ -3,12 +3,12 @@ import pytest
 
 from askless.core.catalogue.catalogue import Feature
 from askless.core.errors import nearest_hint
-from askless.core.table.columns import as_text, column_warnings, read_feature
+from askless.core.table.columns import list_column_warnings, read_feature, to_text_cells
 from tests.core.table.test_check import text
 
 
 def test_each_word_is_held_once_and_every_row_has_its_own():
-    cells = as_text(np.array(["b", None, " b", "a", "NA"], np.object_))
+    cells = to_text_cells(np.array(["b", None, " b", "a", "NA"], np.object_))
 
     assert list(cells) == ["b", None, "b", "a", None]
     assert list(cells[1:3]) == [None, "b"]
@@ -17,7 +17,12 @@ def test_each_word_is_held_once_and_every_row_has_its_own():
 
 
 def test_minus_zero_is_zero():
-    assert list(as_text(np.array([0.0, -0.0, 1.5, np.nan]))) == ["0", "0", "1.5", None]
+    assert list(to_text_cells(np.array([0.0, -0.0, 1.5, np.nan]))) == [
+        "0",
+        "0",
+        "1.5",
+        None,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +38,7 @@ def test_minus_zero_is_zero():
 def test_whole_numbers_of_which_none_stands_twice_look_like_an_identifier(
     values, is_warned
 ):
-    warnings = column_warnings(Feature("id"), values)
+    warnings = list_column_warnings(Feature("id"), values)
 
     assert ["looks like an identifier" in warning for warning in warnings] == [
         True

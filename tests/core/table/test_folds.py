@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from askless.core.codes import folds
-from askless.core.codes.folds import deal_folds, make_folds
+from askless.core.codes.folds import deal_folds, deal_strata
 from tests.small import make_dataset
 
 
@@ -20,7 +20,7 @@ def test_dealt_folds_are_those_with_each_class_spread_evenly():
     fold_of, n_folds = deal_folds(rows, 4, seed=5)
 
     parts = [np.flatnonzero(fold_of == number).tolist() for number in range(n_folds)]
-    assert parts == [part.tolist() for part in make_folds(rows, 4, seed=5)]
+    assert parts == [part.tolist() for part in deal_strata(rows, 4, seed=5)]
 
 
 @pytest.mark.parametrize("deal", ["exact", "hashed", None])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.core.catalogue.catalogue import Catalogue, Feature
-from askless.core.table.gaps import fill_gaps, informative_features, note_gaps
+from askless.core.table.gaps import fill_gaps, list_informative_features, note_gaps
 from tests.small import random_dataset, table_of
 
 NAN = math.nan
@@ -25,7 +25,7 @@ def gappy(*n_missing, sizes=(40, 20), **fields):
 
 
 def is_informative(dataset, least_missing=20):
-    (found,) = informative_features(dataset, least_missing).tolist()
+    (found,) = list_informative_features(dataset, least_missing).tolist()
     return found
 
 
@@ -149,7 +149,7 @@ def test_informative_features_are_those_of_the_naive_twin(
 ):
     dataset = random_table(seed, n_classes, grouped)
 
-    found = informative_features(dataset, least)
+    found = list_informative_features(dataset, least)
 
     assert found.tolist() == naive_informative(dataset, least)
 
@@ -159,18 +159,18 @@ def test_order_of_rows_changes_nothing(seed, least):
     dataset = random_table(seed, 3, grouped=False)
     order = np.random.default_rng(seed).permutation(40)
 
-    found = informative_features(dataset, least)
+    found = list_informative_features(dataset, least)
     filled = fill_gaps(dataset, found).values
 
     mixed = dataset.take(order)
-    np.testing.assert_array_equal(informative_features(mixed, least), found)
+    np.testing.assert_array_equal(list_informative_features(mixed, least), found)
     np.testing.assert_array_equal(fill_gaps(mixed, found).values, filled[order])
 
 
 @given(seed=st.integers(0, 10_000), least=st.integers(1, 12))
 def test_gaps_are_filled_as_by_the_naive_twin(seed, least):
     dataset = random_table(seed, 3, grouped=False)
-    informative = informative_features(dataset, least)
+    informative = list_informative_features(dataset, least)
     before = dataset.values.copy()
 
     filled = fill_gaps(dataset, informative)

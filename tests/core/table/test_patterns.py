@@ -1,6 +1,10 @@
 import pytest
 
-from askless.core.catalogue.patterns import by_name, matching, unmatched
+from askless.core.catalogue.patterns import (
+    expand,
+    matching,
+    unmatched,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,7 +26,7 @@ def test_star_stands_for_any_letters_and_nothing_else_does(pattern, expected):
 def test_name_wins_over_patterns_and_the_longer_pattern_over_the_shorter():
     given = {"*": 1, "lab_*": 2, "l*": 3, "lab_1": 4}
 
-    assert by_name(given, ["a", "lab_1", "lab_2", "low"]) == {
+    assert expand(given, ["a", "lab_1", "lab_2", "low"]) == {
         "a": 1,
         "lab_1": 4,
         "lab_2": 2,
@@ -31,7 +35,7 @@ def test_name_wins_over_patterns_and_the_longer_pattern_over_the_shorter():
 
 
 def test_name_without_a_pattern_is_left_out():
-    assert by_name({"b*": 1, "c": 2}, ["a"]) == {}
+    assert expand({"b*": 1, "c": 2}, ["a"]) == {}
 
 
 def test_patterns_that_name_nothing_are_found():

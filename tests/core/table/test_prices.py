@@ -9,10 +9,10 @@ from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.catalogue.prices import (
     MAX_UNITS,
     Paid,
+    add_paid,
     from_micros,
     hypothesis_costs,
-    pay,
-    price,
+    price_feature,
     smallest_cost,
     to_micros,
     total_cost,
@@ -81,29 +81,29 @@ def test_micros_survive_the_way_through_a_float(micros):
 
 
 def test_first_member_of_a_group_pays_the_fee_and_the_next_its_cost():
-    first = price(BLOOD, Paid(), 1)
-    second = price(BLOOD, pay(BLOOD, Paid(), [1]), 2)
+    first = price_feature(BLOOD, Paid(), 1)
+    second = price_feature(BLOOD, add_paid(BLOOD, Paid(), [1]), 2)
 
     assert (first, second) == (7_270_000, 3_100_000)
 
 
 def test_first_member_of_a_bundle_pays_its_price_and_the_others_nothing():
-    first = price(BLOOD, Paid(), 4)
-    second = price(BLOOD, pay(BLOOD, Paid(), [4]), 3)
+    first = price_feature(BLOOD, Paid(), 4)
+    second = price_feature(BLOOD, add_paid(BLOOD, Paid(), [4]), 3)
 
     assert (first, second) == (90_000_000, 0)
 
 
 def test_paid_feature_costs_nothing():
-    assert price(BLOOD, pay(BLOOD, Paid(), [0, 1]), 1) == 0
+    assert price_feature(BLOOD, add_paid(BLOOD, Paid(), [0, 1]), 1) == 0
 
 
 def test_feature_without_group_pays_no_fee():
-    assert price(BLOOD, Paid(), 0) == 1_000_000
+    assert price_feature(BLOOD, Paid(), 0) == 1_000_000
 
 
 def test_paying_marks_features_and_their_groups():
-    paid = pay(BLOOD, pay(BLOOD, Paid(), [0]), [2, 5])
+    paid = add_paid(BLOOD, add_paid(BLOOD, Paid(), [0]), [2, 5])
 
     assert paid == Paid(frozenset({0, 2, 5}), frozenset({0}))
 
@@ -113,7 +113,7 @@ def test_price_equals_the_naive_price(catalogue, data):
     idxs = st.sampled_from(range(len(catalogue.features)))
     paid, wanted = data.draw(st.sets(idxs)), data.draw(idxs)
 
-    actual = price(catalogue, pay(catalogue, Paid(), paid), wanted)
+    actual = price_feature(catalogue, add_paid(catalogue, Paid(), paid), wanted)
 
     assert actual == naive.price(shop_of(catalogue), paid, wanted)
 
@@ -122,8 +122,8 @@ def test_price_equals_the_naive_price(catalogue, data):
 def test_everything_costs_the_total_in_any_order(catalogue, order):
     paid, spent = Paid(), 0
     for idx in [idx for idx in order if idx < len(catalogue.features)]:
-        spent += price(catalogue, paid, idx)
-        paid = pay(catalogue, paid, [idx])
+        spent += price_feature(catalogue, paid, idx)
+        paid = add_paid(catalogue, paid, [idx])
 
     assert spent == total_cost(catalogue)
 

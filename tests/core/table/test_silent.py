@@ -12,19 +12,19 @@ from askless.core.panels.ladders import fit_ladder
 from askless.core.pipeline.check import check_training
 from askless.core.pipeline.preparing import prepare_columns, prepare_table
 from askless.core.pipeline.spec import TrainingSpec
-from askless.core.selection.search import select
-from askless.core.simulation.simulate import class_probabilities, walk
+from askless.core.selection.search import select_subset
+from askless.core.simulation.simulate import class_probabilities, simulate
 from askless.core.table.gaps import (
     fill_gaps,
-    fill_silent,
-    informative_features,
+    fill_silent_cells,
+    list_informative_features,
     note_gaps,
 )
-from askless.core.table.silent import SILENT, find_silent, mark_silent
+from askless.core.table.silent import SILENT, mark_silent, mask_of_silent
 from askless.core.table.spec import TableSpec
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.params import BoostParams
-from askless.core.work import end_of
+from askless.core.work import run_to_end
 from tests.baselines import grown
 from tests.small import MICROS, table_of
 
@@ -38,21 +38,21 @@ def test_marked_cells_are_missing_and_known_apart():
     marked = mark_silent(values, np.array([True, True, False]))
 
     assert np.isnan(marked).tolist() == [False, True, True]
-    assert find_silent(marked).tolist() == [False, True, False]
-    assert not find_silent(values).any()
+    assert mask_of_silent(marked).tolist() == [False, True, False]
+    assert not mask_of_silent(values).any()
 
 
 def test_marks_outlast_what_tables_go_through():
     dataset = table_of([[1, S, NAN, 4], [S, S, 3, 4]])
-    is_marked = find_silent(dataset.values)
+    is_marked = mask_of_silent(dataset.values)
 
     copied = pickle.loads(pickle.dumps(dataset))
     taken = dataset.take(np.array([1, 0]))
 
     assert is_marked.tolist() == [[0, 1], [1, 1], [0, 0], [0, 0]]
-    assert find_silent(copied.values).tolist() == is_marked.tolist()
-    assert find_silent(taken.values).tolist() == is_marked[[1, 0]].tolist()
-    assert find_silent(np.column_stack([*dataset.values.T])).sum() == 3
+    assert mask_of_silent(copied.values).tolist() == is_marked.tolist()
+    assert mask_of_silent(taken.values).tolist() == is_marked[[1, 0]].tolist()
+    assert mask_of_silent(np.column_stack([*dataset.values.T])).sum() == 3
 
 
 def test_only_cells_that_are_missing_in_the_world_are_a_gap():
@@ -62,7 +62,7 @@ def test_only_cells_that_are_missing_in_the_world_are_a_gap():
     half = np.where(np.arange(80) < 43, silent, column)
 
     found = [
-        informative_features(table_of([one], targets), 20).tolist()
+        list_informative_features(table_of([one], targets), 20).tolist()
         for one in (column, silent, half)
     ]
 
@@ -80,7 +80,7 @@ def test_marked_cells_are_filled_also_where_others_are_information():
     assert filled.values[:3, 0].tolist() == [3, 3, 3]
     assert np.isnan(filled.values[3, 0])
     assert told.values[:, 0].tolist() == [3, 3, 3, 3]
-    assert fill_silent(filled) is filled
+    assert fill_silent_cells(filled) is filled
 
 
 def test_marked_cells_are_drawn_from_the_others_by_weight():
@@ -88,7 +88,7 @@ def test_marked_cells_are_drawn_from_the_others_by_weight():
     weights = np.array([0.0, 0.3, 0.1, *[0.0002] * 3000])
     dataset = table_of([column, [S] * 3003], weights=weights)
 
-    filled, again = fill_silent(dataset).values, fill_silent(dataset).values
+    filled, again = fill_silent_cells(dataset).values, fill_silent_cells(dataset).values
 
     drawn = filled[3:, 0]
     assert set(drawn.tolist()) == {2.0, 5.0}
@@ -113,7 +113,7 @@ def test_columns_are_marked_where_the_table_says_so():
     apart = prepare_columns(columns, 12, spec, silent=find)
 
     for prepared in (whole, apart):
-        marked = find_silent(prepared.table.sample.values)
+        marked = mask_of_silent(prepared.table.sample.values)
         assert marked[:4].tolist() == [[0, 0], [1, 0], [0, 0], [0, 0]]
 
 
@@ -151,7 +151,9 @@ def test_trees_do_not_grow_by_what_was_not_asked():
         wrong = []
         for seed in (3, 5):
             tree = grown(silenced(*of_no_use(250, seed), gap), "decision_tree")
-            chances = class_probabilities(tree, walk(tree, test.values, [None]))[:, 0]
+            chances = class_probabilities(tree, simulate(tree, test.values, [None]))[
+                :, 0
+            ]
             wrong.append(chances.argmax(axis=-1) != test.targets)
         return np.mean(wrong)
 
@@ -162,8 +164,8 @@ def test_selection_does_not_take_what_was_not_asked_for_a_value():
     noise, is_gone = of_no_use(120)
     gone, silent = (silenced(noise, is_gone, gap) for gap in (NAN, S))
 
-    assert 1 in end_of(select(gone)).feature_idxs
-    assert 1 not in end_of(select(silent)).feature_idxs
+    assert 1 in run_to_end(select_subset(gone)).feature_idxs
+    assert 1 not in run_to_end(select_subset(silent)).feature_idxs
 
 
 @pytest.mark.slow
@@ -173,10 +175,12 @@ def test_panels_learn_nothing_of_what_was_not_asked():
     test = silenced(ended_early(seed=4)[0], slice(None), NAN)
 
     def chances(training):
-        ladder = end_of(fit_ladder(training, effort="fast"))
+        ladder = run_to_end(fit_ladder(training, effort="fast"))
         ensemble = make_ensemble(training, BoostParams("panels"), ())
         ensemble = replace(ensemble, panels=ladder)
-        return class_probabilities(ensemble, walk(ensemble, test.values, [9 * MICROS]))
+        return class_probabilities(
+            ensemble, simulate(ensemble, test.values, [9 * MICROS])
+        )
 
     def loss(training):
         told = chances(training)[:, 0][np.arange(400), test.targets]

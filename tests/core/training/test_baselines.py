@@ -11,12 +11,12 @@ from sklearn.tree import DecisionTreeClassifier
 from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.hypotheses import LEAF, Tree
-from askless.core.model.votes import full_votes, hypothesis_votes, raw_votes
+from askless.core.model.votes import full_votes, hypothesis_votes, raw_classes
 from askless.core.session import machine
 from askless.core.session.certainty import is_binary_label_fixed, is_label_fixed
 from askless.core.session.position import Position
-from askless.core.session.probability import decide
-from askless.core.simulation.simulate import class_probabilities, class_votes, walk
+from askless.core.session.probability import decide_label
+from askless.core.simulation.simulate import class_probabilities, class_votes, simulate
 from askless.core.table.dataset import Dataset, count_outputs
 from askless.core.training import baselines
 from askless.core.training.algorithms import make_ensemble
@@ -56,7 +56,7 @@ def one_hot(dataset: Dataset) -> np.ndarray:
 
 def labels_of(ensemble: Ensemble, values: np.ndarray) -> list[int]:
     votes, _ = full_votes(ensemble, np.ascontiguousarray(values))
-    return raw_votes(ensemble, votes).tolist()
+    return raw_classes(ensemble, votes).tolist()
 
 
 def plain_tree(dataset: Dataset, **more) -> DecisionTreeClassifier:
@@ -249,7 +249,7 @@ def test_pruning_parameter_is_the_largest_of_least_error():
     candidates = sorted({*candidates, steps[-1]})
     assert len(candidates) <= baselines.MAX_ALPHAS
     errors = []
-    folds = baselines.make_folds(dataset, 5, 9)
+    folds = baselines.deal_strata(dataset, 5, 9)
     for alpha in candidates:
         error = 0.0
         for fold in folds:
@@ -337,7 +337,9 @@ def test_bagged_trees_decide_by_majority(algorithm, n_classes):
         for row in counts.tolist()
     ]
     assert labels_of(ensemble, fresh.values) == expected
-    chances = class_probabilities(ensemble, walk(ensemble, fresh.values, [None]))[:, 0]
+    chances = class_probabilities(ensemble, simulate(ensemble, fresh.values, [None]))[
+        :, 0
+    ]
     # An even number of trees may be at odds over two classes: then the priors.
     is_even = (n_classes == 2) & (counts[:, 0] == counts[:, 1])
     shares = np.where(is_even[:, None], priors, counts / N_TREES)
@@ -358,14 +360,14 @@ def test_shares_of_votes_name_the_class_of_the_vote(algorithm, n_classes, policy
     dataset = mixed(13, n_classes, share_missing=0.2)
     ensemble = grown(dataset, algorithm, seed=21)
 
-    walks = walk(ensemble, dataset.values, [0, 10**6, 2 * 10**6, None], policy)
+    walks = simulate(ensemble, dataset.values, [0, 10**6, 2 * 10**6, None], policy)
 
     chances = class_probabilities(ensemble, walks)
     np.testing.assert_allclose(chances.sum(axis=-1), 1.0)
     assert chances.min() >= 0
     assert (chances[:, 0] == ensemble.class_priors).all()
     is_tie = np.abs(walks.scores).max(axis=-1) < 1e-9
-    labels = decide(ensemble, chances)
+    labels = decide_label(ensemble, chances)
     assert (labels == class_votes(ensemble, walks))[~is_tie].all()
 
 

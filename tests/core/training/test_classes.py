@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from askless import BudgetedBoostingClassifier
 from askless.core.codes.binning import bin_values
 from askless.core.model.ensemble import Calibration
-from askless.core.model.votes import full_votes, raw_votes
+from askless.core.model.votes import full_votes, raw_classes
 from askless.core.session import machine
 from askless.core.session.machine import make_forecast
 from askless.core.session.policies import POLICIES
-from askless.core.session.probability import decide
+from askless.core.session.probability import decide_label
 from askless.core.session.rows.walks import Standing
 from askless.core.simulation import curves, simulate
 from askless.core.training.algorithms import make_ensemble
@@ -66,7 +66,7 @@ def test_two_classes_as_labels_of_both_predict_as_two_classes():
     one, two = fit(dataset, params_of()), fit(both, params_of())
 
     margins = [
-        simulate.walk(ensemble, dataset.values, [None]).margins[:, 0, -1]
+        simulate.simulate(ensemble, dataset.values, [None]).margins[:, 0, -1]
         for ensemble in (one, two)
     ]
     np.testing.assert_allclose(*margins, atol=1e-9)
@@ -93,7 +93,7 @@ def test_class_without_rows_trains_and_predicts(learner):
 
     model = finish(train(dataset, params_of(learner), folds=3))
 
-    walks = simulate.walk(model.ensemble, dataset.values, [0, 1_000_000, None])
+    walks = simulate.simulate(model.ensemble, dataset.values, [0, 1_000_000, None])
     chances = simulate.class_probabilities(model.ensemble, walks)
     assert model.ensemble.priors[1] == 0
     assert np.isfinite(chances).all()
@@ -112,7 +112,7 @@ def test_one_row_per_class_trains(learner):
 
     votes, _ = full_votes(ensemble, values)
     assert np.isfinite(votes).all()
-    assert raw_votes(ensemble, votes).tolist() == list(range(7))
+    assert raw_classes(ensemble, votes).tolist() == list(range(7))
 
 
 def test_one_row_per_class_gets_a_model_without_folds():
@@ -135,7 +135,7 @@ def test_a_thousand_classes_on_a_few_hundred_rows():
 
     ensemble = fit(dataset, params_of("tree", rounds=3))
 
-    walks = simulate.walk(ensemble, values[:20], [0, None])
+    walks = simulate.simulate(ensemble, values[:20], [0, None])
     chances = simulate.class_probabilities(ensemble, walks)
     np.testing.assert_allclose(chances.sum(axis=-1), 1)
     state = machine.start(ensemble, None)
@@ -217,7 +217,7 @@ def test_chances_are_a_distribution(data):
     values = data.draw(strategies.tables(ensemble.catalogue))
     budgets = data.draw(st.lists(strategies.budgets(), min_size=1, max_size=3))
 
-    walks = simulate.walk(ensemble, values, budgets)
+    walks = simulate.simulate(ensemble, values, budgets)
 
     chances = simulate.class_probabilities(ensemble, walks)
     assert chances.shape[-1] == len(ensemble.classes)
@@ -278,7 +278,7 @@ def test_label_has_the_least_expected_cost(data, n_classes):
     chances = np.array(parts) / sum(parts)
     ensemble = plain(n_classes, error_costs=costs)
 
-    label = int(decide(ensemble, chances))
+    label = int(decide_label(ensemble, chances))
 
     expected = [
         sum(chances[true] * costs[true][said] for true in range(n_classes))

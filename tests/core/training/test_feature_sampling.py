@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from askless.core.codes.binning import bin_values
 from askless.core.training.boosting import (
-    find_hypothesis,
     initial_weights,
     make_learner,
     make_weights,
+    search_hypothesis,
 )
 from askless.core.training.buying import Buyer
 from askless.core.training.feature_sampling import (
@@ -131,7 +131,7 @@ def test_leaf_of_a_tree_rewards_with_the_gain_over_its_vote():
     params = params_of("tree", "ucb")
     weights = make_weights([(binned, initial_weights(dataset))], params)
     scorer = Buyer(dataset.catalogue, params).make_scorer()
-    find_hypothesis(make_learner(params), RoundSearch(weights, search, scorer))
+    search_hypothesis(make_learner(params), RoundSearch(weights, search, scorer))
 
     root, above, *_ = seen
     assert root == pytest.approx([0.75, 0.0])

@@ -201,8 +201,8 @@ def test_stored_edge_is_the_edge_of_the_hypothesis(learner, n_classes):
     binned = bin_values(dataset)
 
     for added in run(dataset, params_of(learner, rounds=50 if IS_COMPILED else 12)):
-        codes = added.hypothesis.find_codes(binned)
-        votes = added.hypothesis.cast(binned, codes).T
+        codes = added.hypothesis.cut_codes(binned)
+        votes = added.hypothesis.votes_on(binned, codes).T
         assert (signed * votes).sum() == pytest.approx(added.edge, abs=CLOSE)
         signed = signed * np.exp(-added.alpha * np.sign(signed) * votes)
         signed /= np.abs(signed).sum()
@@ -334,7 +334,7 @@ def test_very_many_rounds_of_a_tiny_table_stay_finite(learner, n_classes):
     assert (figures > 0).all()
     assert (figures[:, 0] <= 1 + 1e-9).all()
     ensemble = make_ensemble(dataset, params, rounds)
-    walks = simulate.walk(ensemble, values, [0, 1, None])
+    walks = simulate.simulate(ensemble, values, [0, 1, None])
     chances = simulate.class_probabilities(ensemble, walks)
     assert np.isfinite(chances).all()
     np.testing.assert_allclose(chances.sum(axis=-1), 1)

@@ -9,11 +9,11 @@ import pytest
 from askless.core.catalogue.prices import MICROS_PER_UNIT
 from askless.core.codes.binned_table import code_table
 from askless.core.model.hypotheses import Stump
-from askless.core.model.votes import full_votes, raw_votes
+from askless.core.model.votes import full_votes, raw_classes
 from askless.core.table.dataset import Dataset
 from askless.core.training.algorithms import grow_ensemble, make_ensemble
 from askless.core.training.online.online import learn_table
-from askless.core.training.online.online_search import FIRST_SLOPE, make_place
+from askless.core.training.online.online_search import FIRST_SLOPE, free_learner_place
 from askless.core.training.params import BoostParams
 from askless.core.training.rounds import Round
 from tests.baselines import mixed
@@ -28,7 +28,7 @@ def rounds_of(dataset: Dataset, params: BoostParams, done=()) -> list[Round]:
 def error_of(dataset: Dataset, fresh: Dataset, params: BoostParams) -> float:
     ensemble = make_ensemble(dataset, params, rounds_of(dataset, params))
     votes, _ = full_votes(ensemble, fresh.values)
-    return float((raw_votes(ensemble, votes) != fresh.targets).mean())
+    return float((raw_classes(ensemble, votes) != fresh.targets).mean())
 
 
 def test_cheap_feature_is_read_where_two_say_the_same():
@@ -62,8 +62,8 @@ def test_strong_stump_takes_the_place_of_the_weakest():
     state.alphas[:] = 0.5, -0.1, 0.3
     kept = state.thresholds[[0, 2]].copy()
 
-    assert make_place(state, 0.14) is None
-    assert make_place(state, 0.16) == 2
+    assert free_learner_place(state, 0.14) is None
+    assert free_learner_place(state, 0.16) == 2
 
     np.testing.assert_array_equal(state.thresholds[:2], kept)
     assert state.alphas[:, :2].tolist() == [[0.5, 0.3]] * 3

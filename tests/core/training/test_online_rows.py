@@ -10,7 +10,7 @@ import pytest
 from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.kernels import OnlineState
 from askless.core.model.votes import hypothesis_votes
-from askless.core.training.boosting import sign_rows
+from askless.core.training.boosting import sign_weights
 from askless.core.training.online.online import OnlineBooster
 from tests.baselines import mixed
 from tests.naive_online import NaiveOnline
@@ -165,7 +165,7 @@ def test_category_that_is_not_known_is_missing():
     booster = OnlineBooster.start(catalogue, 2, PARAMS)
     draws = np.random.default_rng(0)
     targets = draws.integers(0, 2, 300)
-    booster.learn(targets[:, None].astype(float), sign_rows(targets, 2))
+    booster.learn(targets[:, None].astype(float), sign_weights(targets, 2))
     assert booster.stumps()
 
     for code in (UNSEEN, 2.0):

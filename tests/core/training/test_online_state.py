@@ -7,7 +7,7 @@ import pytest
 
 from askless.core import kernels
 from askless.core.catalogue.catalogue import Catalogue
-from askless.core.training.boosting import sign_rows
+from askless.core.training.boosting import sign_weights
 from askless.core.training.online.online import OnlineBooster, learn_table
 from askless.core.training.online.online_start import MARKS
 from askless.core.training.online.online_state import (
@@ -37,7 +37,7 @@ def learnt(n_classes: int = 2) -> dict[str, np.ndarray]:
 def begun() -> dict[str, np.ndarray]:
     """The state of a stream that still holds its first rows."""
     booster = OnlineBooster.start(CATALOGUE, 2, PARAMS)
-    booster.learn(DATASET.values[:20], sign_rows(DATASET.targets[:20], 2))
+    booster.learn(DATASET.values[:20], sign_weights(DATASET.targets[:20], 2))
     return as_arrays(booster)
 
 

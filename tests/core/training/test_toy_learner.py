@@ -7,7 +7,7 @@ import pytest
 
 from askless.core.estimator.classifier import BudgetedBoostingClassifier
 from askless.core.session import machine
-from askless.core.simulation.simulate import class_votes, walk
+from askless.core.simulation.simulate import class_votes, simulate
 from askless.core.training.boosting import initial_weights
 from askless.core.training.learners import LEARNERS
 from askless.core.training.params import BoostParams
@@ -71,7 +71,9 @@ def test_interrupted_run_goes_on_the_same(dataset):
 def test_sessions_end_as_walks_do(dataset, ensemble, policy):
     rows, streams = dataset.values[::9], range(len(dataset.values[::9]))
 
-    walks = walk(ensemble, rows, BUDGETS, policy, 3, needs_ranks=True, streams=streams)
+    walks = simulate(
+        ensemble, rows, BUDGETS, policy, 3, needs_ranks=True, streams=streams
+    )
 
     votes = class_votes(ensemble, walks)
     for (i, row), (j, budget) in product(enumerate(rows), enumerate(BUDGETS)):

@@ -111,7 +111,7 @@ def test_best_stumps_are_those_of_every_cut_and_vote(is_kept, data, n_outputs):
     parts = data.draw(partings(dataset.n_samples))
     weights = hold(dataset, signed, parts, is_kept=is_kept)
 
-    found = weights.find_stumps(all_features(dataset))
+    found = weights.search_stumps(all_features(dataset))
 
     total = np.abs(signed).sum()
     check_splits(weights, found, naive_splits(dataset, signed), total)
@@ -124,7 +124,7 @@ def test_best_stumps_of_ugly_tables_are_those_of_every_cut(case):
     signed = initial_weights(UGLY[case])
     weights = hold(UGLY[case], signed)
 
-    found = weights.find_stumps(all_features(UGLY[case]))
+    found = weights.search_stumps(all_features(UGLY[case]))
 
     expected = naive_splits(UGLY[case], signed)
     check_splits(weights, found, expected, np.abs(signed).sum())
@@ -146,7 +146,7 @@ def test_best_stumps_of_a_leaf_are_those_of_every_cut_and_vote(
     is_in = st.lists(st.booleans(), min_size=n_samples, max_size=n_samples)
     is_inside = np.array(data.draw(is_in))
     votes = data.draw(st.tuples(*[st.sampled_from((-1, 1))] * n_outputs))
-    weights.find_stumps(all_features(dataset))
+    weights.search_stumps(all_features(dataset))
     for shard, part in zip(weights.shards.members, parts, strict=True):
         shard.places = [LeafRows(np.flatnonzero(is_inside[part]), None)]
 
@@ -247,8 +247,8 @@ def test_edges_are_those_of_plain_sums_from_round_to_round(
     signed = generator.normal(size=(300, n_outputs))
     weights = hold(dataset, signed / np.abs(signed).sum(), is_kept=is_kept)
     for _ in range(5):
-        found = weights.find_stumps(all_features(dataset))
-        some = weights.find_stumps(np.arange(0, n_features, 3))
+        found = weights.search_stumps(all_features(dataset))
+        some = weights.search_stumps(np.arange(0, n_features, 3))
 
         edges, presents = plain_edges(weights.binned, signed_of(weights))
         np.testing.assert_allclose(found.edges, edges, rtol=0, atol=1e-12)
@@ -257,14 +257,14 @@ def test_edges_are_those_of_plain_sums_from_round_to_round(
         for position in np.flatnonzero(found.cuts >= 0):
             stump = make_stump(weights.binned, found, int(position))
             code = (int(found.cuts[position]),)
-            ballots = stump.cast(weights.binned, code)
+            ballots = stump.votes_on(weights.binned, code)
             edge = (ballots.T * signed_of(weights)).sum()
             assert edge == pytest.approx(found.edges[position], rel=0, abs=1e-12)
         best = int(np.argmax(found.edges))
         stump = make_stump(weights.binned, found, best)
         code = (int(found.cuts[best]),)
-        factors = weights.find_factors(stump, code, all_features(dataset))
-        votes = stump.cast(weights.binned, code)
+        factors = weights.search_factors(stump, code, all_features(dataset))
+        votes = stump.votes_on(weights.binned, code)
         edges, presents = plain_edges(weights.binned, signed_of(weights) * votes.T)
         np.testing.assert_allclose(factors.edges, edges, rtol=0, atol=1e-12)
         np.testing.assert_allclose(factors.presents, presents, rtol=0, atol=1e-12)
@@ -274,10 +274,10 @@ def test_edges_are_those_of_plain_sums_from_round_to_round(
 def test_many_lanes_are_summed_block_by_block(monkeypatch):
     dataset = varied_table(60, 23)
     features = all_features(dataset)
-    whole = hold_initial(dataset, is_kept=False).find_stumps(features)
+    whole = hold_initial(dataset, is_kept=False).search_stumps(features)
     monkeypatch.setattr(histograms, "MOST_SUMS", 2)
 
-    found = hold_initial(dataset, is_kept=False).find_stumps(features)
+    found = hold_initial(dataset, is_kept=False).search_stumps(features)
 
     assert bits(found) == bits(whole)
 
@@ -288,7 +288,7 @@ def test_equal_features_have_equal_edges_however_they_are_packed():
     types = [feature.type for feature in dataset.catalogue.features] * 4
     twins = table_of(columns, dataset.targets, dataset.weights, types)
 
-    found = hold_initial(twins).find_stumps(all_features(twins))
+    found = hold_initial(twins).search_stumps(all_features(twins))
 
     edges = found.edges.reshape(4, 3)
     assert (edges == edges[0]).all()
@@ -322,8 +322,8 @@ def test_reweighting_is_the_naive_one(data, n_outputs, alpha):
     assert z == pytest.approx(np.abs(expected).sum())
     np.testing.assert_allclose(signed_of(weights), expected / z, atol=1e-15)
     assert signed.tolist() == before.tolist()
-    codes = hypothesis.find_codes(binned)
-    assert hypothesis.cast(binned, codes).T.tolist() == votes.tolist()
+    codes = hypothesis.cut_codes(binned)
+    assert hypothesis.votes_on(binned, codes).T.tolist() == votes.tolist()
 
 
 @given(strategies.datasets(), st.data(), st.integers(1, 3))
@@ -346,12 +346,12 @@ def test_sums_that_follow_the_weights_equal_those_of_all_rows(dataset, data, n_o
         stump, alpha = data.draw(st.sampled_from(stumps)), data.draw(st.floats(0, 3))
         for weights in (followed, late, anew):
             weights.apply(stump, alpha)
-        actual = followed.find_stumps(all_features(dataset))
+        actual = followed.search_stumps(all_features(dataset))
 
     # To the bit those of a run that looks only now, as one that was interrupted does.
-    assert bits(actual) == bits(late.find_stumps(all_features(dataset)))
-    assert bits(actual) == bits(followed.find_stumps(all_features(dataset)))
-    assert bits(actual) == bits(anew.find_stumps(all_features(dataset)))
+    assert bits(actual) == bits(late.search_stumps(all_features(dataset)))
+    assert bits(actual) == bits(followed.search_stumps(all_features(dataset)))
+    assert bits(actual) == bits(anew.search_stumps(all_features(dataset)))
 
 
 @pytest.mark.slow
@@ -377,9 +377,9 @@ def test_sums_follow_the_weights_over_many_rounds_and_scalings(n_outputs):
         z = [weights.apply(stump, float(alpha)) for weights in (kept, anew)]
         n_scaled += kept.is_fresh
 
-        found = kept.find_stumps(features)
+        found = kept.search_stumps(features)
 
-        assert bits(found) == bits(anew.find_stumps(features))
+        assert bits(found) == bits(anew.search_stumps(features))
         assert z[0] == z[1]
         assert math.isfinite(z[0])
     assert 0 < n_scaled < 30
@@ -414,7 +414,7 @@ def test_weights_that_underflow_to_zero_give_no_nan():
     with np.errstate(all="raise", under="ignore"):
         for _ in range(100):
             z = weights.apply(Stump(1, 0.5, (1,)), 10.7)
-            found = weights.find_stumps(np.arange(5))
+            found = weights.search_stumps(np.arange(5))
 
     # In the end only the rows that are always wrong weigh anything.
     moduli = np.abs(signed_of(weights)[:, 0])

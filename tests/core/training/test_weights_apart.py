@@ -30,11 +30,11 @@ def run_bits(dataset, signed, **kwargs):
     stump = Stump(0, float(weights.binned.cuts[0][0]), (1,) * n_outputs)
     results = []
     for _ in range(3):
-        results += bits(weights.find_stumps(features))
+        results += bits(weights.search_stumps(features))
         sides = weights.split(weights.root_place(), 1, 1)
         for side in sides:
             results += bits(weights.search_splits(side, (1,) * n_outputs, features))
-        results += bits(weights.find_factors(stump, (0,), features))
+        results += bits(weights.search_factors(stump, (0,), features))
         results.append(weights.apply(stump, 0.4).hex())
     return results
 

@@ -8,7 +8,7 @@ import typer
 
 from askless.app.batch.writing import open_result, open_stdout
 from askless.app.cli.options import output
-from askless.app.cli.serving.keys import FIRST, Tenant, database, require_tenant_id
+from askless.app.cli.serving.keys import FIRST, Tenant, open_database, require_tenant_id
 from askless.app.documents.http.datasets import read_time
 from askless.app.errors import NotFoundError
 from askless.app.service.loaded import LoadedModels
@@ -70,7 +70,7 @@ def read_cases(key: str, span: CaseSpan, tenant: str) -> Any:
     """Return the cases of the settings' database as an arrow table."""
     settings = read_settings()
     at = settings.moment_at(datetime.now(UTC))
-    with database() as engine:
+    with open_database() as engine:
         tenant_id = require_tenant_id(engine, tenant)
         try:
             with transaction(engine, tenant_id, is_read=True) as db:

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from askless.app.cli.serving import patients
-from askless.app.cli.serving.keys import connected
+from askless.app.cli.serving.keys import open_engine
 from askless.app.documents.http.sessions import PredictRequest
 from askless.app.documents.text import parse_spec
 from askless.app.errors import UnknownKeyError
@@ -32,8 +32,8 @@ from askless.app.uploads.parsing import (
     ReferredTable,
     TableReader,
     TableSource,
-    judge_file,
-    reader_of,
+    check_file,
+    make_reader,
 )
 from askless.core.model.model import Model
 
@@ -52,29 +52,29 @@ class DemoReader(TableReader):
     ) -> JudgedTable:
         del is_wanted
         assert not isinstance(source, ReferredTable), "ours are read whole"
-        return judge_file(source, self.bounds, dict(raw))
+        return check_file(source, self.bounds, dict(raw))
 
 
-def seed(settings: Settings) -> None:
+def seed_demo(settings: Settings) -> None:
     """Make the demo's tenant with its key, and enqueue its trainings."""
-    with connected(settings) as engine:
+    with open_engine(settings) as engine:
         with transaction(engine, None) as db:
             tenant_id = keys.get_or_create_tenant(db, TENANT, datetime.now(UTC))
-        keep_key(settings.home_dir / DEMO_KEY, engine, tenant_id)
-        enqueue_tables(settings, engine, tenant_id)
+        store_demo_key(settings.home_dir / DEMO_KEY, engine, tenant_id)
+        enqueue_missing_trainings(settings, engine, tenant_id)
 
 
 def list_demo_lines(settings: Settings, address: str) -> list[str]:
     """Say where the demo is, its key, and its prepared case."""
     path = settings.home_dir / DEMO_KEY
-    with connected(settings) as engine, transaction(engine, None, is_read=True) as db:
-        key = find_key(db, path)
-    if key is None or keys.validity(key, datetime.now(UTC)) != "yes":
+    with open_engine(settings) as engine, transaction(engine, None, is_read=True) as db:
+        key = read_valid_key(db, path)
+    if key is None or keys.describe_validity(key, datetime.now(UTC)) != "yes":
         return [
             "The demo has no valid key; "
             f"askless keys create NAME --tenant {TENANT} makes one."
         ]
-    with connected(settings) as engine:
+    with open_engine(settings) as engine:
         case_lines = list_case_lines(settings, engine, key.tenant_id, address)
     token = path.read_text(encoding="ascii").strip()
     return [*case_lines, f"Demo: open {address}, key {token}"]
@@ -83,10 +83,7 @@ def list_demo_lines(settings: Settings, address: str) -> list[str]:
 def list_case_lines(
     settings: Settings, engine: sa.Engine, tenant_id: str, address: str
 ) -> list[str]:
-    """Play the held-out patients, and say where the prepared case is.
-
-    [] until its model is trained.
-    """
+    """Play the patients; return lines about the prepared case, [] before it."""
     at = settings.moment_at(datetime.now(UTC))
     patients.play_patients(engine, tenant_id, at, TABLES)
     case_id = prepare_case(settings, engine, tenant_id)
@@ -95,45 +92,44 @@ def list_case_lines(
     return [f"A first case is ready: {address}/ui/sessions/{case_id}"]
 
 
-def keep_key(path: Path, engine: sa.Engine, tenant_id: str) -> None:
+def store_demo_key(path: Path, engine: sa.Engine, tenant_id: str) -> None:
     """Make the key and write it to a file, unless the file has a known one.
 
     The file is written before the commit: if a start is killed in between, the next one
     makes another key. A revoked key is known, and stays revoked.
     """
     with transaction(engine, tenant_id) as db:
-        if find_key(db, path) is None:
-            made = keys.create(db, keys.Wish(TENANT), datetime.now(UTC))
+        if read_valid_key(db, path) is None:
+            new_key = keys.create(db, keys.Wish(TENANT), datetime.now(UTC))
             path.parent.mkdir(parents=True, exist_ok=True)
             partial = path.with_suffix(".partial")
-            partial.write_text(f"{made.token}\n", encoding="ascii")
+            partial.write_text(f"{new_key.token}\n", encoding="ascii")
             partial.replace(path)
 
 
-def find_key(db: Transaction, path: Path) -> StoredKey | None:
+def read_valid_key(db: Transaction, path: Path) -> StoredKey | None:
     """Return the key in the file; None if the database does not know it."""
     try:
-        return keys.identify(db, path.read_text("utf-8", "replace").strip())
+        return keys.identify_key(db, path.read_text("utf-8", "replace").strip())
     except (FileNotFoundError, UnknownKeyError):
         return None
 
 
-def enqueue_tables(settings: Settings, engine: sa.Engine, tenant_id: str) -> list[str]:
-    """Enqueue a training of each table that has neither a training nor a model.
-
-    Returns the names of the models to come.
-    """
-    begun = []
+def enqueue_missing_trainings(
+    settings: Settings, engine: sa.Engine, tenant_id: str
+) -> list[str]:
+    """Enqueue trainings of tables that have none; return the models' names."""
+    names = []
     for table in TABLES:
         raw = parse_spec((DATA / f"{table}.json").read_bytes())
         with transaction(engine, tenant_id, is_read=True) as db:
             if has_training_or_model(db, raw["name"]):
                 continue
-        order, upload = order_training(settings, table)
+        order, upload = make_training_order(settings, table)
         with transaction(engine, tenant_id) as db:
-            enqueue(db, Blobs(settings.blobs_url), order, upload)
-        begun.append(order.table.spec.name)
-    return begun
+            enqueue_or_store(db, Blobs(settings.blobs_url), order, upload)
+        names.append(order.table.spec.name)
+    return names
 
 
 def store_trained(
@@ -143,23 +139,23 @@ def store_trained(
 
     With its rows it can be refreshed. Nothing is stored where its name is taken.
     """
-    order, upload = order_training(settings, HEART)
+    order, upload = make_training_order(settings, HEART)
     with transaction(engine, tenant_id) as db:
-        enqueue(db, Blobs(settings.blobs_url), order, upload, model)
+        enqueue_or_store(db, Blobs(settings.blobs_url), order, upload, model)
 
 
-def order_training(
+def make_training_order(
     settings: Settings, table: str
 ) -> tuple[trainings.Order, datasets.Upload]:
     """Check a table of the demo with its spec, without the patients."""
-    usual, stream = reader_of(settings), read_trained_rows(table)
+    usual, stream = make_reader(settings), read_trained_rows(table)
     reader = DemoReader(usual.limits, usual.bounds)
     raw = parse_spec((DATA / f"{table}.json").read_bytes())
-    order, facts = trainings.check(reader, raw, stream)
+    order, facts = trainings.check_training(reader, raw, stream)
     return order, datasets.make_upload(f"{table}.csv", stream, facts)
 
 
-def enqueue(
+def enqueue_or_store(
     db: Transaction,
     blobs: Blobs,
     order: trainings.Order,
@@ -176,7 +172,7 @@ def enqueue(
     if model is None:
         trainings.start(db, order, dataset.id, now)
     else:
-        trainings.record(db, order, dataset.id, model, now)
+        trainings.store_finished(db, order, dataset.id, model, now)
 
 
 def has_training_or_model(db: Transaction, name: str) -> bool:
@@ -185,10 +181,7 @@ def has_training_or_model(db: Transaction, name: str) -> bool:
 
 
 def prepare_case(settings: Settings, engine: sa.Engine, tenant_id: str) -> str | None:
-    """Return the id of an open case of the demo to answer; make one if there is none.
-
-    None until its model is trained.
-    """
+    """Return an open case of the demo, made if absent; None without a model."""
     at, loaded = settings.moment_at(datetime.now(UTC)), LoadedModels()
     with transaction(engine, tenant_id) as db:
         if not models.is_name_taken(db, MODEL):
@@ -196,9 +189,9 @@ def prepare_case(settings: Settings, engine: sa.Engine, tenant_id: str) -> str |
         filters = SessionFilter("open", None, CASE)
         for session in lists.page(db, 1, None, at, filters).items:
             return session.id
-        model = models.find(db, loaded, MODEL)
-        terms = patients.choose_terms(model, HEART) or {"budget": CASE_BUDGET}
-        wish = {"model": MODEL, "client_ref": CASE} | terms
-        request = PredictRequest.model_validate(wish)
+        model = models.load(db, loaded, MODEL)
+        terms = patients.terms_of_difference(model, HEART) or {"budget": CASE_BUDGET}
+        case_terms = {"model": MODEL, "client_ref": CASE} | terms
+        request = PredictRequest.model_validate(case_terms)
         opened = sessions.start(db, loaded, request, at)
         return opened.session.id

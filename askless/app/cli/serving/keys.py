@@ -12,7 +12,7 @@ from rich.table import Column, Table
 from askless.app.cli.options import errors, output
 from askless.app.service import keys as service
 from askless.app.settings.environment import read_settings
-from askless.app.settings.home import private_files
+from askless.app.settings.home import keep_files_private
 from askless.app.settings.settings import Settings
 from askless.app.store.database.engine import create_engine, transaction
 from askless.app.store.database.transactions import Transaction
@@ -31,7 +31,7 @@ Tenant = Annotated[
 
 
 @commands.command("create")
-def create(
+def create_key(
     name: Annotated[str, typer.Argument(help="What the key is for.")],
     tenant: Tenant = FIRST,
     scope: Annotated[
@@ -58,27 +58,27 @@ def create(
         limits=dict(map(read_limit, limit or ())),
         expires_at=None if days is None else now + timedelta(days=days),
     )
-    refusals = service.list_refusals(wish, now)
+    refusals = service.check_request(wish, now)
     if refusals:
         # Refuse it before its tenant is made.
         raise RefusedError(refusals)
-    with database() as engine:
+    with open_database() as engine:
         with transaction(engine, None) as db:
             tenant_id = service.get_or_create_tenant(db, tenant, now)
         with transaction(engine, tenant_id) as db:
-            made = service.create(db, wish, now)
+            new_key = service.create(db, wish, now)
     # The key alone on standard output, so that it can be piped into a file.
-    errors.print(f"{made.key.id}, of the tenant {tenant}; this is shown once:")
-    typer.echo(made.token)
+    errors.print(f"{new_key.key.id}, of the tenant {tenant}; this is shown once:")
+    typer.echo(new_key.token)
 
 
 @commands.command("list")
-def show(tenant: Tenant = FIRST) -> None:
+def list_keys(tenant: Tenant = FIRST) -> None:
     """List a tenant's keys, newest first, without their secrets."""
     # An id must be whole, to be copied.
     table = Table(Column("key", no_wrap=True, min_width=28), *COLUMNS)
     now = datetime.now(UTC)
-    with database() as engine:
+    with open_database() as engine:
         tenant_id = require_tenant_id(engine, tenant)
         after: str | None = None
         while True:
@@ -90,7 +90,7 @@ def show(tenant: Tenant = FIRST) -> None:
                     key.id,
                     key.name,
                     "never" if used is None else f"{used:%Y-%m-%d %H:%M}",
-                    service.validity(key, now),
+                    service.describe_validity(key, now),
                     "all" if key.scopes == service.SCOPES else " ".join(key.scopes),
                 )
             after = page.next
@@ -100,31 +100,31 @@ def show(tenant: Tenant = FIRST) -> None:
 
 
 @commands.command("revoke")
-def revoke(
+def revoke_key(
     key: Annotated[str, typer.Argument(help="The key's id, such as key_9a1b….")],
     tenant: Tenant = FIRST,
 ) -> None:
     """End a key's validity, within seconds in every process."""
-    with changing(tenant, key) as db:
+    with key_transaction(tenant, key) as db:
         service.revoke(db, key, datetime.now(UTC))
     output.print(f"{key} is revoked")
 
 
 @commands.command("restore")
-def restore(
+def restore_key(
     key: Annotated[str, typer.Argument(help="The key's id, such as key_9a1b….")],
     tenant: Tenant = FIRST,
 ) -> None:
     """Let a person sign in again whose key was revoked."""
-    with changing(tenant, key) as db:
+    with key_transaction(tenant, key) as db:
         service.restore(db, key)
     output.print(f"{key} is valid again")
 
 
 @contextmanager
-def changing(tenant: str, key: str) -> Iterator[Transaction]:
+def key_transaction(tenant: str, key: str) -> Iterator[Transaction]:
     """Open a transaction of a tenant; refuse a key that is not its own."""
-    with database() as engine:
+    with open_database() as engine:
         tenant_id = require_tenant_id(engine, tenant)
         with transaction(engine, tenant_id) as db:
             if service.find(db, key) is None:
@@ -134,20 +134,20 @@ def changing(tenant: str, key: str) -> Iterator[Transaction]:
 
 
 @contextmanager
-def database() -> Iterator[sa.Engine]:
+def open_database() -> Iterator[sa.Engine]:
     """Open the database of the settings, at its present schema."""
     from askless.app.service import operations
 
     settings = read_settings()
-    with private_files(settings):
+    with keep_files_private(settings):
         if settings.is_embedded:
             operations.migrate(settings.url)
-        with connected(settings) as engine:
+        with open_engine(settings) as engine:
             yield engine
 
 
 @contextmanager
-def connected(settings: Settings) -> Iterator[sa.Engine]:
+def open_engine(settings: Settings) -> Iterator[sa.Engine]:
     engine = create_engine(settings.url)
     try:
         yield engine

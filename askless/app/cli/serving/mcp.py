@@ -6,8 +6,8 @@ from importlib.util import find_spec
 
 from askless.app import logs
 from askless.app.cli import options
-from askless.app.cli.serving.keys import FIRST, Tenant, connected, require_tenant_id
-from askless.app.cli.serving.service import migrate_database, opened
+from askless.app.cli.serving.keys import FIRST, Tenant, open_engine, require_tenant_id
+from askless.app.cli.serving.service import migrate_database, open_settings
 from askless.core.errors import Refusal, RefusedError
 
 RULE = "needs its extra: pip install 'askless[server,mcp]'"
@@ -21,15 +21,15 @@ def serve_agent(tenant: Tenant = FIRST) -> None:
     """
     if find_spec("mcp") is None:
         raise RefusedError([Refusal("askless mcp", RULE)])
-    with opened() as settings:
+    with open_settings() as settings:
         if settings.is_embedded:
             migrate_database(settings)
-        with connected(settings) as engine:
+        with open_engine(settings) as engine:
             tenant_id = require_tenant_id(engine, tenant)
         if sys.stdin.isatty():
             options.errors.print("An agent's program is to start this. End: Ctrl+D")
         # Standard output is the protocol's; the log goes to standard error.
-        logs.configure()
+        logs.configure_logging()
         app = import_module("askless.app.main").create_app(settings, is_local=True)
         door = import_module("askless.app.doors.mcp.stdio")
-        door.speak(app, tenant_id, settings.mcp_key)
+        door.serve_stdio(app, tenant_id, settings.mcp_key)

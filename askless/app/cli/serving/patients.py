@@ -21,7 +21,13 @@ from askless.app.store import outcomes as stored_outcomes
 from askless.app.store import sessions as stored_sessions
 from askless.app.store.database.engine import transaction
 from askless.app.store.database.transactions import Transaction
-from askless.app.terminal.demo import AIM, BUDGET, DATA, find_next, read_trained_rows
+from askless.app.terminal.demo import (
+    AIM,
+    BUDGET,
+    DATA,
+    open_question,
+    read_trained_rows,
+)
 from askless.app.uploads.streams import read_columns
 from askless.app.words.own_questions import N_PATIENTS, REFS
 from askless.core.catalogue.prices import from_micros
@@ -53,12 +59,12 @@ def play_patients(
     loaded = LoadedModels()
     for table in tables:
         with transaction(engine, tenant_id) as db:
-            model_id = find_unseeing(db, table)
+            model_id = find_model_without_patients(db, table)
             if model_id is not None:
                 play_table(db, loaded, at, table, model_id)
 
 
-def find_unseeing(db: Transaction, table: str) -> str | None:
+def find_model_without_patients(db: Transaction, table: str) -> str | None:
     """Return the model of a table that was trained without its patients; else None.
 
     It is told by the number of bytes: a table that was uploaded whole has more.
@@ -80,21 +86,21 @@ def play_table(
 ) -> None:
     """Play the patients of a table, unless that was done, or all are asked the same."""
     model = loaded.get(db, model_id)
-    terms = choose_terms(model, table)
+    terms = terms_of_difference(model, table)
     if terms is None:
         return
     # Another start waits here, and then finds them.
-    stored_sessions.lock_ref(db, REFS[0])
-    played = stored_outcomes.of_refs(db, REFS, 1000)
+    stored_sessions.lock_reference(db, REFS[0])
+    played = stored_outcomes.list_by_references(db, REFS, 1000)
     if any(session.model_id == model_id for session, _ in played):
         return
     for ref, patient in zip(REFS, list_patients(table), strict=True):
-        wish = {"model": model_id, "client_ref": ref, "seed": 0} | terms
-        request = PredictRequest.model_validate(wish)
+        request_body = {"model": model_id, "client_ref": ref, "seed": 0} | terms
+        request = PredictRequest.model_validate(request_body)
         play_patient(db, loaded, request, patient, at)
 
 
-def choose_terms(model: Model, table: str) -> dict[str, Any] | None:
+def terms_of_difference(model: Model, table: str) -> dict[str, Any] | None:
     """Return the budget, and the aim, under which a model's cases differ.
 
     The largest budget at which own questions are in force, else, for heart, the aim of
@@ -138,18 +144,18 @@ def play_patient(
     opened = sessions.start(db, loaded, request, at)
     ensemble = opened.model.ensemble
     call = SessionCall(opened.session.id, loaded, at)
-    while (question := find_next(ensemble, opened.state)) is not None:
+    while (question := open_question(ensemble, opened.state)) is not None:
         names = [ensemble.catalogue.features[idx].name for idx in question.feature_idxs]
-        answers = [write_given(name, patient.values[name]) for name in names]
+        answers = [to_given_answer(name, patient.values[name]) for name in names]
         # Whatever is asked is answered, also by a category that training did not see.
         raw = {"answers": answers, "insist": True, "accept_unseen": True}
         body = AnswersRequest.model_validate(raw)
         opened, _ = answering.answer(db, call, body)
     sessions.stop(db, call)
-    outcomes.put(db, call, patient.label)
+    outcomes.store_outcome(db, call, patient.label)
 
 
-def write_given(name: str, value: Any) -> dict[str, Any]:
+def to_given_answer(name: str, value: Any) -> dict[str, Any]:
     """Return an answer to a feature as callers write it; None: it is not available."""
     if value is None:
         return {"feature": name, "outcome": "unavailable"}

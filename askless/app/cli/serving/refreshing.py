@@ -8,7 +8,7 @@ import sqlalchemy as sa
 import typer
 
 from askless.app.cli.options import output
-from askless.app.cli.serving.keys import FIRST, Tenant, database, require_tenant_id
+from askless.app.cli.serving.keys import FIRST, Tenant, open_database, require_tenant_id
 from askless.app.errors import ConflictError, NotFoundError
 from askless.app.records import Moment
 from askless.app.service.loaded import LoadedModels
@@ -17,7 +17,7 @@ from askless.app.settings.environment import read_settings
 from askless.app.settings.settings import Settings
 from askless.app.store.blobs import Blobs
 from askless.app.store.database.engine import transaction
-from askless.app.uploads.parsing import reader_of
+from askless.app.uploads.parsing import make_reader
 from askless.core.errors import Refusal, RefusedError
 
 # As the monitor of the service.
@@ -46,7 +46,7 @@ def refresh_model(
     where the refresh is refused.
     """
     rule = refreshes.StatedRule(alpha=0.05, margin=0.0, is_by_rule=by_rule)
-    with database() as engine:
+    with open_database() as engine:
         desk = RefreshDesk(read_settings(), engine, require_tenant_id(engine, tenant))
         outcome = desk.refresh(name, rule, if_due=if_due)
     output.print(
@@ -69,28 +69,32 @@ class RefreshDesk:
         due = None
         try:
             with transaction(self.engine, self.tenant_id, is_read=True) as db:
-                head = refreshes.find_meant(db, name)
+                head = refreshes.get_current_model(db, name)
                 challenge = challenges.find_newest(db, head.name)
-                is_open = challenge is not None and challenges.is_open(db, challenge)
+                is_open = challenge is not None and challenges.is_challenge_open(
+                    db, challenge
+                )
                 if if_due:
                     since = at.now - timedelta(days=DAYS)
-                    due = monitor.find_due(db, self.loaded, head, since, at)
+                    due = monitor.judge_refresh(db, self.loaded, head, since, at)
             if is_open:
-                return nothing(head.name, f"A challenge of {head.name} is open.")
+                return refusal_result(head.name, f"A challenge of {head.name} is open.")
             if due is not None and not due.is_due:
-                return nothing(head.name, due.sentence)
-            begun = self.begin(refreshes.RefreshOrder(name, rule), at)
+                return refusal_result(head.name, due.sentence)
+            refresh = self.begin(refreshes.RefreshOrder(name, rule), at)
         except refreshes.NoCasesError as error:
-            return nothing(name, str(error))
+            return refusal_result(name, str(error))
         except (NotFoundError, ConflictError) as error:
             raise RefusedError([Refusal("NAME", str(error))]) from None
         why = "" if due is None else f" {due.sentence}"
-        sentence = f"{begun.training.id} is in the queue: a challenger of {head.name}."
+        sentence = (
+            f"{refresh.training.id} is in the queue: a challenger of {head.name}."
+        )
         return {
             "refreshed": True,
             "model": head.name,
-            "training": begun.training.id,
-            "challenge": begun.challenge.id,
+            "training": refresh.training.id,
+            "challenge": refresh.challenge.id,
             "sentence": sentence + why,
         }
 
@@ -98,12 +102,12 @@ class RefreshDesk:
         self, order: refreshes.RefreshOrder, at: Moment
     ) -> refreshes.BegunRefresh:
         blobs = Blobs(self.settings.blobs_url)
-        place = refreshes.Workplace(self.loaded, reader_of(self.settings), blobs)
+        place = refreshes.Workplace(self.loaded, make_reader(self.settings), blobs)
         with transaction(self.engine, self.tenant_id, is_read=True) as db:
-            prepared = refreshes.prepare(db, place, order, at)
+            prepared = refreshes.prepare_refresh(db, place, order, at)
         with transaction(self.engine, self.tenant_id) as db:
-            return refreshes.begin(db, blobs, prepared, at.now)
+            return refreshes.begin_refresh(db, blobs, prepared, at.now)
 
 
-def nothing(name: str, why: str) -> dict[str, object]:
+def refusal_result(name: str, why: str) -> dict[str, object]:
     return {"refreshed": False, "model": name, "sentence": f"Nothing is done. {why}"}

@@ -15,13 +15,13 @@ from sqlalchemy.exc import OperationalError
 from askless.app import logs
 from askless.app.cli.options import Host, Port, output
 from askless.app.cli.serving import demo
-from askless.app.cli.serving.keys import connected
-from askless.app.processes.child import Child, forkserver
-from askless.app.processes.ports import USUAL, listen, listen_at_free, say_taken
+from askless.app.cli.serving.keys import open_engine
+from askless.app.processes.child import Child, fork_context
+from askless.app.processes.ports import USUAL, bind_free_port, bind_port, port_taken
 from askless.app.records import DEFAULT_TENANT
 from askless.app.service import keys
-from askless.app.settings.environment import installed_doors, read_settings
-from askless.app.settings.home import private_files
+from askless.app.settings.environment import list_installed_doors, read_settings
+from askless.app.settings.home import keep_files_private
 from askless.app.settings.hosts import is_loopback
 from askless.app.settings.settings import DEMO_NOTE, Settings
 from askless.app.store.database.engine import transaction
@@ -41,18 +41,18 @@ def show_demo(
     port: Port = None,
 ) -> None:
     bound = bind(host, port) if serve else None
-    with opened() as settings:
+    with open_settings() as settings:
         migrate_database(settings)
         # The worker compiles the kernels that only trainings on many rows use.
-        with compiling_beside(many_rows=False):
+        with compile_beside(many_rows=False):
             model = run_demo(output)
-        with connected(settings) as engine:
+        with open_engine(settings) as engine:
             demo.store_trained(settings, engine, DEFAULT_TENANT, model)
         if bound is not None:
             enqueue_others(settings)
             shown = {
                 "note": settings.note or DEMO_NOTE,
-                "doors": settings.doors or installed_doors(),
+                "doors": settings.doors or list_installed_doors(),
             }
             served = settings.model_copy(update=shown)
             run_server(served, bound, with_worker=True, with_case=True)
@@ -60,8 +60,8 @@ def show_demo(
 
 def enqueue_others(settings: Settings) -> None:
     """Enqueue the other trainings of the demo."""
-    with connected(settings) as engine:
-        begun = demo.enqueue_tables(settings, engine, DEFAULT_TENANT)
+    with open_engine(settings) as engine:
+        begun = demo.enqueue_missing_trainings(settings, engine, DEFAULT_TENANT)
         if begun:
             output.print(f"The service now trains {' and '.join(begun)}, too.")
 
@@ -71,7 +71,7 @@ def serve_api(
     port: Port = None,
     worker: Annotated[bool, typer.Option(help="Run a worker beside the API.")] = True,
 ) -> None:
-    with bind(host, port) as bound, opened() as settings:
+    with bind(host, port) as bound, open_settings() as settings:
         if settings.is_embedded:
             prepare_database(settings)
         else:
@@ -79,19 +79,19 @@ def serve_api(
         run_server(settings, bound, with_worker=worker)
 
 
-def work(
+def run_worker(
     with_parent: Annotated[
         bool, typer.Option("--with-parent", help="End when standard input does.")
     ] = False,
 ) -> None:
     from askless.app import worker
 
-    with opened() as settings:
+    with open_settings() as settings:
         worker.run(settings, sys.stdin.fileno() if with_parent else None)
 
 
 def migrate() -> None:
-    with opened() as settings:
+    with open_settings() as settings:
         prepare_database(settings)
         output.print("the database is up to date")
         if settings.demo:
@@ -100,16 +100,16 @@ def migrate() -> None:
 
 
 def compile_kernels() -> None:
-    with compiling_beside(many_rows=True):
+    with compile_beside(many_rows=True):
         warm_up(panels_first=True)
     output.print("the kernels are compiled")
 
 
 @contextmanager
-def opened() -> Iterator[Settings]:
+def open_settings() -> Iterator[Settings]:
     """Open the settings; files written in the block are readable by this user only."""
     settings = read_settings()
-    with private_files(settings):
+    with keep_files_private(settings):
         yield settings
 
 
@@ -117,8 +117,8 @@ def bind(host: str, port: int | None) -> socket.socket:
     """Bind the port of an option; without one the usual, or the next free one."""
     try:
         if port is not None:
-            return listen(host, port)
-        bound = listen_at_free(host)
+            return bind_port(host, port)
+        bound = bind_free_port(host)
     except OSError as error:
         received = f"{host}:{USUAL if port is None else port}: {error.strerror}"
         is_elsewhere = isinstance(error, socket.gaierror) or (
@@ -130,14 +130,14 @@ def bind(host: str, port: int | None) -> socket.socket:
         raise RefusedError([Refusal(*broken, received)]) from None
     number = bound.getsockname()[1]
     if number != USUAL:
-        output.print(say_taken(number))
+        output.print(port_taken(number))
     return bound
 
 
 def prepare_database(settings: Settings) -> None:
     migrate_database(settings)
     if settings.demo:
-        demo.seed(settings)
+        demo.seed_demo(settings)
 
 
 def migrate_database(settings: Settings) -> None:
@@ -158,7 +158,7 @@ def check_database(settings: Settings) -> None:
     """Refuse a schema that is unknown. A database that is away comes back later."""
     from askless.app.service import operations
 
-    with connected(settings) as engine, suppress(OperationalError):
+    with open_engine(settings) as engine, suppress(OperationalError):
         operations.refuse_other_schema(engine)
 
 
@@ -183,7 +183,7 @@ def run_server(
     if settings.demo:
         lines += demo.list_demo_lines(settings, address)
     elif with_case:
-        with connected(settings) as engine:
+        with open_engine(settings) as engine:
             lines += demo.list_case_lines(settings, engine, DEFAULT_TENANT, address)
 
     def tell() -> None:
@@ -192,7 +192,7 @@ def run_server(
             output.print(line)
         sys.stdout.flush()
 
-    logs.configure()
+    logs.configure_logging()
     serve(settings, bound, worker=WORKER if with_worker else None, tell=tell)
 
 
@@ -203,15 +203,15 @@ def address_of(bound: socket.socket) -> str:
 
 def show_first_key(settings: Settings) -> None:
     """Make and print a key at the first start of a database that has none."""
-    with connected(settings) as engine, transaction(engine, DEFAULT_TENANT) as db:
-        made = keys.bootstrap(db, datetime.now(UTC))
-    if made is not None:
+    with open_engine(settings) as engine, transaction(engine, DEFAULT_TENANT) as db:
+        new_key = keys.make_first_key(db, datetime.now(UTC))
+    if new_key is not None:
         output.print("The first key, shown this once; askless keys create makes more:")
-        typer.echo(made.token)
+        typer.echo(new_key.token)
 
 
 @contextmanager
-def compiling_beside(*, many_rows: bool) -> Iterator[None]:
+def compile_beside(*, many_rows: bool) -> Iterator[None]:
     """Let a child compile all kernels, once the block has to compile one.
 
     A first start spends most of its time compiling, which takes one core. What either
@@ -221,7 +221,7 @@ def compiling_beside(*, many_rows: bool) -> Iterator[None]:
     children: list[Child] = []
 
     def start_child() -> None:
-        children.append(Child.start(forkserver(warm), warm, many_rows))
+        children.append(Child.start(fork_context(compile_all), compile_all, many_rows))
 
     with kernels.watch_compiling(start_child):
         try:
@@ -233,7 +233,7 @@ def compiling_beside(*, many_rows: bool) -> Iterator[None]:
                 child.end()
 
 
-def warm(channel: Connection, many_rows: bool) -> None:
+def compile_all(channel: Connection, many_rows: bool) -> None:
     """Compile or load every kernel in the child, those of boosting first."""
     del channel
     warm_up(many_rows=many_rows)

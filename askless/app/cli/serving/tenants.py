@@ -6,7 +6,7 @@ import typer
 from rich.table import Column, Table
 
 from askless.app.cli.options import output
-from askless.app.cli.serving.keys import database, require_tenant_id
+from askless.app.cli.serving.keys import open_database, require_tenant_id
 from askless.app.service import keys as service
 from askless.app.store.database.engine import transaction
 from askless.core.errors import Refusal, RefusedError
@@ -23,14 +23,14 @@ MAX_DAYS = 36_500
 def list_tenants() -> None:
     """List all tenants, and after how many days their closed sessions are erased."""
     table = Table("tenant", Column("id", no_wrap=True), "sessions are kept")
-    with database() as engine, transaction(engine, None, is_read=True) as db:
+    with open_database() as engine, transaction(engine, None, is_read=True) as db:
         for tenant_id, name, days in service.all_tenants(db):
             table.add_row(name, tenant_id, "for good" if days is None else f"{days} d")
     output.print(table)
 
 
 @commands.command("keep")
-def keep(
+def set_retention(
     tenant: Annotated[str, typer.Argument(help="The name of the tenant.")],
     days: Annotated[
         int | None,
@@ -48,9 +48,9 @@ def keep(
     """
     if (days is None) != is_forever:
         raise RefusedError([Refusal("--days", "is required, or --forever")])
-    with database() as engine:
+    with open_database() as engine:
         tenant_id = require_tenant_id(engine, tenant)
         with transaction(engine, None) as db:
             service.set_retention(db, tenant_id, days)
-    kept = "for good" if days is None else f"{days} days once they are closed"
-    output.print(f"Sessions of {tenant} are kept {kept}.")
+    period = "for good" if days is None else f"{days} days once they are closed"
+    output.print(f"Sessions of {tenant} are kept {period}.")

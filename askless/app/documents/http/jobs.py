@@ -13,13 +13,13 @@ from askless.app.documents.http.terms import AimWish
 from askless.app.documents.http.trainings import Failure, Standing
 from askless.app.documents.shape import EXAMPLE_TIME, Answer, Shape
 from askless.app.documents.words import JobKind, Spend, TrainingState
-from askless.core.parameters import parameters
+from askless.core.parameters import parameters_of
 from askless.core.session.state import StopRule
 
 JOB_ID = "job_5e6f708192a3b4c5d6e7f809"
 MAX_BUDGETS = 1000
 MAX_LEARNT_ROWS = 10_000
-STOP = parameters(StopRule)
+STOP = parameters_of(StopRule)
 Budgets = Annotated[list[Limit], Field(min_length=1, max_length=MAX_BUDGETS)]
 
 

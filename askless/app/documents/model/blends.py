@@ -8,7 +8,7 @@ from annotated_types import Interval
 from pydantic import Field
 
 from askless.app.documents.shape import Many
-from askless.app.documents.stored import Stored, StoredShape, write
+from askless.app.documents.stored import Stored, StoredShape, to_json_value
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.model.ladder.blends import Blend, KernelRidge, LogisticRidge, Trees
@@ -57,8 +57,8 @@ def blend_to_json(blend: Blend) -> dict[str, Any]:
     """Return a blend as JSON-able values, without its columns: a space has them."""
     document = {
         "trees": trees_to_json(blend.trees),
-        "ridges": write(blend.ridges),
-        "weights": write(blend.weights),
+        "ridges": to_json_value(blend.ridges),
+        "weights": to_json_value(blend.weights),
     }
     if blend.tables is not None:
         document["tables_weight"] = blend.tables_weight

@@ -74,7 +74,7 @@ class LearntShape(CardShape):
 
 
 def read_learnt(model: Model) -> LearntShape | None:
-    """Return what a card tells of rows learnt since; None if missing or malformed."""
+    """Return a card's facts on rows learnt since; None if missing or malformed."""
     try:
         return LearntShape.model_validate(model.card.get("learnt"), strict=False)
     except ValidationError:
@@ -82,7 +82,7 @@ def read_learnt(model: Model) -> LearntShape | None:
 
 
 def read_own_questions(model: Model) -> OwnQuestionsShape | None:
-    """Return what a card says of own questions; None if missing or malformed."""
+    """Return a card's facts on own questions; None if missing or malformed."""
     comparison = model.card.get("comparison")
     if not isinstance(comparison, dict):
         return None

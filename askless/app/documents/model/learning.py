@@ -17,7 +17,7 @@ from annotated_types import Interval, Len
 
 from askless.app.documents.fields import Name, Policy
 from askless.app.documents.shape import Many
-from askless.app.documents.stored import Stored, StoredShape, write
+from askless.app.documents.stored import Stored, StoredShape, to_json_value
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.errors import Refusal
 from askless.core.model.ensemble import Calibration, Ensemble
@@ -72,7 +72,7 @@ def learning_to_json(learning: LearningState) -> dict[str, Any]:
         "class_weights": learning.class_weights.tolist(),
         "record": learning.record.tolist(),
         "first_priors": learning.first_priors.tolist(),
-        "first_calibrations": write(dict(learning.first_calibrations)),
+        "first_calibrations": to_json_value(dict(learning.first_calibrations)),
         "state": {name: array_to_json(array) for name, array in learning.state},
     }
 

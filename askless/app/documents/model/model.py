@@ -30,7 +30,7 @@ from askless.app.documents.model.panels import (
 )
 from askless.app.documents.shape import MAX_REFUSALS, Many, check_version, read_shape
 from askless.app.documents.sizes import check_sizes
-from askless.app.documents.stored import Stored, StoredShape, write
+from askless.app.documents.stored import Stored, StoredShape, to_json_value
 from askless.core.catalogue.catalogue import (
     MOST_VALUES,
     OTHER,
@@ -48,12 +48,12 @@ from askless.core.model.ensemble import (
     Cascade,
     Ensemble,
     Knee,
-    as_limit,
+    to_limit,
 )
 from askless.core.model.model import Curve, Model, bind_errors
 from askless.core.model.ranges import Each, Micros, Share
 from askless.core.pipeline.spec import check_algorithm
-from askless.core.session.policies import POLICIES, served_by
+from askless.core.session.policies import POLICIES, list_serving_policies
 from askless.core.table.dataset import MAX_CODES, ClassLabel, count_outputs
 from askless.core.table.spec import check_limits
 
@@ -74,7 +74,7 @@ def check_certification(certification: Certification | None) -> Iterator[Refusal
         }
         for name, n_rows in n_rows_by_name.items():
             counts = getattr(level, name)
-            if not all(is_possible(count, n_rows) for count in counts):
+            if not all(is_possible_count(count, n_rows) for count in counts):
                 expected = f"must count {n_rows} rows, of which some differ"
                 yield Refusal(f"{where}.{name}", expected)
         if max(level.n_covered, default=0) > certification.n_samples:
@@ -82,7 +82,7 @@ def check_certification(certification: Certification | None) -> Iterator[Refusal
             yield Refusal(f"{where}.covered_rows", expected)
 
 
-def is_possible(counts: tuple[int, ...], n_rows: int) -> bool:
+def is_possible_count(counts: tuple[int, ...], n_rows: int) -> bool:
     """Return whether strata sum to `n_rows`, and none has more differing rows."""
     pairs = zip(counts[:N_STRATA], counts[N_STRATA:], strict=True)
     return sum(counts[:N_STRATA]) == n_rows and all(d <= n for n, d in pairs)
@@ -225,23 +225,23 @@ def model_to_json(model: Model) -> dict[str, Any]:
         "target": model.target,
         "algorithm": ensemble.algorithm,
         "policy": ensemble.policy,
-        "ranges": write(ensemble.ranges),
-        "knees": write(ensemble.knees),
+        "ranges": to_json_value(ensemble.ranges),
+        "knees": to_json_value(ensemble.knees),
         "params": model.params,
         "cost_unit": catalogue.cost_unit,
         "features": [
             FeatureShape.of(feature).model_dump() for feature in catalogue.features
         ],
         "groups": [GroupShape.of(group).model_dump() for group in catalogue.groups],
-        "classes": write(ensemble.classes),
+        "classes": to_json_value(ensemble.classes),
         "priors": list(ensemble.priors),
         "hypotheses": hypotheses,
         "is_multilabel": ensemble.is_multilabel,
-        "cascade": write(ensemble.cascade),
-        "calibrations": write(dict(ensemble.calibrations)),
-        "error_costs": write(ensemble.error_costs),
-        "certification": write(ensemble.certification),
-        "curve": write(model.curve),
+        "cascade": to_json_value(ensemble.cascade),
+        "calibrations": to_json_value(dict(ensemble.calibrations)),
+        "error_costs": to_json_value(ensemble.error_costs),
+        "certification": to_json_value(ensemble.certification),
+        "curve": to_json_value(model.curve),
         "card": model.card,
         "panels": ensemble.panels and panels_to_json(ensemble.panels),
         "learning": model.learning and learning_to_json(model.learning),
@@ -358,7 +358,7 @@ def check_policies(ensemble: Ensemble) -> Iterator[Refusal]:
     policy_by_field = {"model.policy": ensemble.policy}
     for position, policy_range in enumerate(ensemble.ranges):
         policy_by_field[f"model.ranges[{position}].policy"] = policy_range.policy
-    policies = served_by(ensemble)
+    policies = list_serving_policies(ensemble)
     for where, policy in policy_by_field.items():
         if policy not in policies:
             rule = f"must be one of {', '.join(policies)} for this model"
@@ -373,10 +373,10 @@ def check_policies(ensemble: Ensemble) -> Iterator[Refusal]:
 
 def check_knees(ensemble: Ensemble) -> Iterator[Refusal]:
     """Yield refusals of knees out of order, and of parts that are not worthwhile."""
-    budgets = [as_limit(knee.budget) for knee in ensemble.knees]
+    budgets = [to_limit(knee.budget) for knee in ensemble.knees]
     if budgets != sorted(set(budgets)):
         yield Refusal("model.knees", "must ascend in budget_micros, null last")
-    parts = [as_limit(knee.worthwhile) for knee in ensemble.knees]
+    parts = [to_limit(knee.worthwhile) for knee in ensemble.knees]
     pairs = list(zip(budgets, parts, strict=True))
     worthwhile = {budget for budget, part in pairs if budget == part}
     is_above = any(part > budget for budget, part in pairs)

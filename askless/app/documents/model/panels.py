@@ -8,7 +8,7 @@ from annotated_types import Interval, Len
 
 from askless.app.documents.model.blends import BlendShape, blend_to_json, build_blend
 from askless.app.documents.shape import Many
-from askless.app.documents.stored import Stored, StoredShape, write
+from askless.app.documents.stored import Stored, StoredShape, to_json_value
 from askless.core.model.ladder.asking import Worth
 from askless.core.model.ladder.columns import ALONE, Columns
 from askless.core.model.ladder.panels import Panel, PanelLadder
@@ -52,16 +52,16 @@ class PanelLadderShape(StoredShape):
 def panels_to_json(ladder: PanelLadder) -> dict[str, Any]:
     """Return panels as JSON-able values."""
     document = {
-        "starts": write(ladder.starts),
+        "starts": to_json_value(ladder.starts),
         "panels": [panel_to_json(panel) for panel in ladder.panels],
-        "spaces": write(ladder.spaces),
+        "spaces": to_json_value(ladder.spaces),
     }
     if ladder.stopping is not None:
-        document["stopping"] = write(ladder.stopping)
+        document["stopping"] = to_json_value(ladder.stopping)
     if ladder.tables is not None:
-        document["tables"] = write(ladder.tables)
+        document["tables"] = to_json_value(ladder.tables)
     if ladder.worth is not None:
-        document["worth"] = write(ladder.worth)
+        document["worth"] = to_json_value(ladder.worth)
     return document
 
 

@@ -112,7 +112,7 @@ class RowDocument(StoredShape):
     absent: Many[str]
 
 
-def note_absent(cell: str | None, absent: Sequence[str]) -> str | None:
+def blank_absent(cell: str | None, absent: Sequence[str]) -> str | None:
     """Return the cell of a row whose table lacks columns.
 
     A case says itself what it was asked. Other rows that lack no column have no cell.

@@ -11,7 +11,7 @@ from askless.app.documents.fields import Policy
 from askless.app.documents.shape import Many, check_version, read_shape, shape_of
 from askless.app.documents.stored import StoredShape
 from askless.core.catalogue.catalogue import Catalogue
-from askless.core.errors import Refusal, RefusedError, describe
+from askless.core.errors import Refusal, RefusedError, shorten
 from askless.core.model.ranges import Micros
 from askless.core.session.certificates import COVERAGES
 from askless.core.session.explorations import RATES
@@ -186,12 +186,12 @@ def check_names(document: StateDocument, idxs: Mapping[str, int]) -> Iterator[Re
     for noun, names in names_by_field.items():
         for position, name in enumerate(names):
             if name not in idxs:
-                yield Refusal(f"state.{noun}[{position}]", rule, describe(name))
+                yield Refusal(f"state.{noun}[{position}]", rule, shorten(name))
     for name in document.features:
         if name not in idxs:
-            yield Refusal("state.features", rule, describe(name))
+            yield Refusal("state.features", rule, shorten(name))
     if document.next_feature not in {None, *idxs}:
-        yield Refusal("state.next_feature", rule, describe(document.next_feature))
+        yield Refusal("state.next_feature", rule, shorten(document.next_feature))
 
 
 def build_state(document: StateDocument, catalogue: Catalogue) -> State:

@@ -26,7 +26,7 @@ from askless.core.catalogue.catalogue import Group
 from askless.core.catalogue.costs import check_fee, check_member_lists
 from askless.core.codes.folds import EXACT_ROWS, Deal
 from askless.core.errors import Refusal, RefusedError
-from askless.core.parameters import parameters
+from askless.core.parameters import parameters_of
 from askless.core.pipeline.choosing import AUTO_NAMES
 from askless.core.pipeline.spec import TrainingSpec, check_algorithm, split_auto
 from askless.core.selection.params import SelectionParams
@@ -47,7 +47,7 @@ def read_folds(raw: Any) -> int:
     """Return a number of folds: 0 for none, or at least 2."""
     if raw == 1:
         raise ValueError("must be 0 or at least 2")
-    return int(parameters(TrainingSpec)["folds"].check(raw))
+    return int(parameters_of(TrainingSpec)["folds"].check(raw))
 
 
 class SpecParams(shape_of(BoostParams, ("algorithm", "effort", "seed"), AUTO_NAMES)):  # type: ignore[misc]  # made of core's fields
@@ -86,7 +86,7 @@ class SpecCertificate(Shape):
     share: Annotated[
         float,
         BeforeValidator(
-            parameters(TrainingSpec)["certify_share"].check,
+            parameters_of(TrainingSpec)["certify_share"].check,
             json_schema_input_type=float,
         ),
     ] = Field(default=0.25, examples=[0.25], description="Above 0, at most 0.5.")
@@ -196,17 +196,17 @@ class SpecDocument(Shape):
         Field(json_schema_extra={"enum": list(ALGORITHMS)}),
     ] = Field(default="auto", examples=["auto"])
     effort: Annotated[
-        EffortName, BeforeValidator(parameters(BoostParams)["effort"].check)
+        EffortName, BeforeValidator(parameters_of(BoostParams)["effort"].check)
     ] = Field(
         default="standard",
         examples=["standard"],
-        description=parameters(BoostParams)["effort"].text,
+        description=parameters_of(BoostParams)["effort"].text,
     )
     params: SpecParams | None = None
     seed: Annotated[
         int,
         BeforeValidator(
-            parameters(BoostParams)["seed"].check, json_schema_input_type=int
+            parameters_of(BoostParams)["seed"].check, json_schema_input_type=int
         ),
     ] = Field(default=0, examples=[0])
     validation: SpecValidation | None = SpecValidation()
@@ -229,17 +229,14 @@ class SpecDocument(Shape):
 
 
 def read_spec(raw: object) -> TrainingSpec:
-    """Read a training spec; pass decimal numbers as `Decimal` to keep them exact.
-
-    Raises RefusedError with every broken rule.
-    """
-    spec, refusals = mend_spec(raw)
+    """Read a training spec; raise RefusedError with every broken rule."""
+    spec, refusals = read_spec_parts(raw)
     if spec is None or refusals:
         raise RefusedError(refusals)
     return spec
 
 
-def mend_spec(raw: object) -> tuple[TrainingSpec | None, list[Refusal]]:
+def read_spec_parts(raw: object) -> tuple[TrainingSpec | None, list[Refusal]]:
     """Read a spec as far as it is right; return it, or None, and all refusals.
 
     Names that replace wrong ones begin with `FRESH`.

@@ -10,15 +10,15 @@ from askless.app.documents.fields import Amount, Mark, Name, Text
 from askless.app.documents.shape import Shape
 from askless.app.documents.words import FeatureType
 from askless.core.catalogue.catalogue import Feature
-from askless.core.catalogue.patterns import by_name
-from askless.core.parameters import parameters
+from askless.core.catalogue.patterns import expand
+from askless.core.parameters import parameters_of
 from askless.core.table.spec import TableSpec
 
 # Far beyond any measure; a limit of the numbers that computers have says nothing.
 MOST_LIMIT = 1e15
 Rare = Annotated[
     int,
-    BeforeValidator(parameters(TableSpec)["rare"].check, json_schema_input_type=int),
+    BeforeValidator(parameters_of(TableSpec)["rare"].check, json_schema_input_type=int),
 ]
 
 
@@ -107,7 +107,7 @@ def build_features(
     features: Sequence[SpecFeature], groups: Sequence[SpecGroup]
 ) -> tuple[Feature, ...]:
     """Build features; a feature may name its group, or a group its members."""
-    members = by_name(map_members(groups), (feature.name for feature in features))
+    members = expand(map_members(groups), (feature.name for feature in features))
     bundles = {group.name for group in groups if group.price is not None}
     return tuple(build_feature(feature, members, bundles) for feature in features)
 

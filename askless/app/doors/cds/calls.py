@@ -10,7 +10,7 @@ from askless.app.documents.words import Outcome
 from askless.app.doors.cds.bodies import Feedback, FeedbackRequest, HookRequest
 from askless.app.doors.records.observations import (
     KnownValue,
-    find_feature,
+    feature_of_concept,
     list_resources,
     map_codes,
     read_known,
@@ -61,14 +61,14 @@ def write_id(place: CardPlace) -> str:
 
 
 def read_id(text: str) -> CardPlace:
-    """Return what a card is about; its id was written by `write_id`."""
+    """Return session and feature of a card from an id that `write_id` wrote."""
     digits = text.lower().replace("-", "")
     free = digits[:12] + digits[13:16] + digits[17:]
     number = int(free[24:], 16)
     return CardPlace(f"ses_{free[:24]}", number - 1 if number else None)
 
 
-def summarise(view: bodies.Session) -> str:
+def summarise_case(view: bodies.Session) -> str:
     """Return the class that is most probable, its chance, and the next test."""
     prediction, question = view.prediction, view.question
     assert prediction is not None, "it was not erased"
@@ -89,7 +89,7 @@ def shorten(text: str) -> str:
     return text if len(text) < MOST_SUMMARY else f"{text[: MOST_SUMMARY - 2]}…"
 
 
-def case_card(
+def build_case_card(
     view: bodies.Session,
     catalogue: Catalogue,
     known: dict[str, KnownValue],
@@ -101,11 +101,11 @@ def case_card(
     idx = None if question is None else catalogue.feature_idxs[question.feature]
     card: Json = {
         "uuid": write_id(CardPlace(view.id, idx)),
-        "summary": summarise(view),
+        "summary": summarise_case(view),
         "indicator": "info",
-        "detail": describe(view, catalogue, known) or "Nothing is known so far.",
+        "detail": describe_case(view, catalogue, known) or "Nothing is known so far.",
         "source": {"label": SOURCE, "url": base},
-        "links": [link_to(view, "Work through the case", base)],
+        "links": [link_to_case(view, "Work through the case", base)],
     }
     if idx is not None and question is not None:
         feature = catalogue.features[idx]
@@ -115,12 +115,14 @@ def case_card(
         ]
         if feature.code is not None:
             price = money(question.price, view.budget.unit)
-            card["suggestions"] = [order(card["uuid"], feature, price, patient_id)]
+            card["suggestions"] = [
+                suggest_order(card["uuid"], feature, price, patient_id)
+            ]
             card["selectionBehavior"] = "any"
     return card
 
 
-def describe(
+def describe_case(
     view: bodies.Session, catalogue: Catalogue, known: dict[str, KnownValue]
 ) -> str:
     """Return why the next test is asked, and which values the chance rests on."""
@@ -133,12 +135,12 @@ def describe(
     for name, result in known.items():
         feature = features[catalogue.feature_idxs[name]]
         value = f"{result.value} {feature.unit or ''}".strip()
-        taken = f" ({result.at[:10]})" if result.at else ""
-        lines.append(f"- {feature.title}: {value}{taken}")
+        date_note = f" ({result.at[:10]})" if result.at else ""
+        lines.append(f"- {feature.title}: {value}{date_note}")
     return "\n".join(lines)
 
 
-def order(card_id: str, feature: Feature, price: str, patient_id: str) -> Json:
+def suggest_order(card_id: str, feature: Feature, price: str, patient_id: str) -> Json:
     """Return the suggestion to order a test."""
     assert feature.system is not None, "a code has its system"
     system = SYSTEMS.get(feature.system, feature.system)
@@ -156,40 +158,37 @@ def order(card_id: str, feature: Feature, price: str, patient_id: str) -> Json:
     return {"label": text, "uuid": card_id, "actions": [action]}
 
 
-def known_order_card(
+def known_result_card(
     view: bodies.Session, feature: Feature, value: Any, base: str
 ) -> Json:
     """Return the card of an order whose result is known or awaited; None: awaited."""
     if value is None:
-        return needless_order_card(view, f"{feature.title} is ordered already", base)
+        return needless_card(view, f"{feature.title} is ordered already", base)
     text = f"{value} {feature.unit or ''}".strip()
-    return needless_order_card(view, f"{feature.title} is known already: {text}", base)
+    return needless_card(view, f"{feature.title} is known already: {text}", base)
 
 
-def useless_order_card(
+def useless_result_card(
     view: bodies.Session, feature: Feature, error: UselessAnswerError, base: str
 ) -> Json:
     """Return a card that warns of an order whose result can't change the prediction."""
     price = money(from_micros(error.price), view.budget.unit)
     text = f"{feature.title} ({price}) would not change the prediction"
-    return needless_order_card(view, text, base)
+    return needless_card(view, text, base)
 
 
-def needless_order_card(view: bodies.Session, text: str, base: str) -> Json:
-    """Return the card that warns of a needless order.
-
-    It names no feature, so overriding it is no answer.
-    """
+def needless_card(view: bodies.Session, text: str, base: str) -> Json:
+    """Return the card that warns of a needless order; it names no feature."""
     return {
         "uuid": write_id(CardPlace(view.id, None)),
         "summary": shorten(text),
         "indicator": "warning",
         "source": {"label": SOURCE, "url": base},
-        "links": [link_to(view, "See the case", base)],
+        "links": [link_to_case(view, "See the case", base)],
     }
 
 
-def link_to(view: bodies.Session, label: str, base: str) -> Json:
+def link_to_case(view: bodies.Session, label: str, base: str) -> Json:
     address = f"{base}/ui/sessions/{view.id}"
     return {"label": label, "url": address, "type": "absolute"}
 
@@ -212,18 +211,18 @@ def answer(
     db: Transaction, using: HookContext, name: str, body: HookRequest
 ) -> list[Json]:
     """Return the cards of a hook: needless orders first, then the case."""
-    catalogue = models.find(db, using.loaded, name).ensemble.catalogue
+    catalogue = models.load(db, using.loaded, name).ensemble.catalogue
     patient_id = body.context.patient_id
     known = read_known(body.prefetch or {}, catalogue, using.at.now, patient_id)
-    opened = prepare(db, using, name, body, known)
+    opened = start_or_resume_session(db, using, name, body, known)
     view, catalogue = opened.view, opened.model.ensemble.catalogue
     cards = []
     if body.hook == "order-select":
-        cards = judge_orders(db, using, opened, body)
-    return [*cards, case_card(view, catalogue, known, patient_id, using.base)]
+        cards = check_orders(db, using, opened, body)
+    return [*cards, build_case_card(view, catalogue, known, patient_id, using.base)]
 
 
-def prepare(
+def start_or_resume_session(
     db: Transaction,
     using: HookContext,
     name: str,
@@ -243,45 +242,45 @@ def prepare(
         opened = find(db, SessionCall(session.id, using.loaded, using.at))
         if isinstance(opened, OpenSession):
             return opened
-    order = {
+    suggest_order = {
         "model": name,
         "budget": using.settings.cds_budget,
         "known": values,
         "client_ref": reference,
     }
-    request = PredictRequest.model_validate(order)
+    request = PredictRequest.model_validate(suggest_order)
     return service.start(db, using.loaded, request, using.at)
 
 
-def judge_orders(
+def check_orders(
     db: Transaction, using: HookContext, opened: OpenSession, body: HookRequest
 ) -> list[Json]:
     """Return a card for each selected order that would change nothing."""
     view, codes = opened.view, map_codes(opened.model.ensemble.catalogue)
-    taken = {given.feature: given for given in view.answers}
+    given_answers = {given.feature: given for given in view.answers}
     cards = []
     for resource in list_resources(body.context.draft_orders):
         name = f"{resource.get('resourceType')}/{resource.get('id')}"
-        feature = find_feature(resource.get("code"), codes)
+        feature = feature_of_concept(resource.get("code"), codes)
         if feature is None or name not in body.context.selections:
             continue
-        before = taken.get(feature.name)
+        before = given_answers.get(feature.name)
         if before is not None and before.outcome in HAD:
-            cards.append(known_order_card(view, feature, before.value, using.base))
+            cards.append(known_result_card(view, feature, before.value, using.base))
             continue
         call = SessionCall(opened.session.id, using.loaded, using.at)
         ordered = [{"feature": feature.name, "outcome": "ordered"}]
         try:
             checks.check(db, call, AnswersRequest.model_validate({"answers": ordered}))
         except UselessAnswerError as error:
-            cards.append(useless_order_card(view, feature, error, using.base))
+            cards.append(useless_result_card(view, feature, error, using.base))
         # That it can't be paid, or that the case has ended, its own card says.
         except (OverBudgetError, ClosedError):
             continue
     return cards
 
 
-def take_feedback(
+def store_feedback(
     db: Transaction, using: HookContext, name: str, body: FeedbackRequest
 ) -> None:
     """Write feedback into the cases of a model; what a case has already stays.
@@ -296,7 +295,7 @@ def take_feedback(
         opened = find_open(db, call)
         if opened.model.name != model_name:
             raise NotFoundError("card")
-        outcome = outcome_of(feedback_item)
+        outcome = outcome_of_feedback(feedback_item)
         features = opened.model.ensemble.catalogue.features
         idx = place.feature_idx
         if outcome is None or idx is None or idx >= len(features):
@@ -309,7 +308,7 @@ def take_feedback(
         answering.answer(db, call, request)
 
 
-def outcome_of(feedback: Feedback) -> Outcome | None:
+def outcome_of_feedback(feedback: Feedback) -> Outcome | None:
     """Return the outcome that feedback means for its test; None: nothing."""
     if feedback.outcome == "accepted":
         is_ordered = any(

@@ -14,9 +14,9 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
 from askless.app.doors.cds.bodies import UUID, FeedbackRequest, HookRequest
-from askless.app.doors.cds.calls import HookContext, answer, take_feedback
+from askless.app.doors.cds.calls import HookContext, answer, store_feedback
 from askless.app.doors.records.observations import map_codes
-from askless.app.doors.records.patients import tells_of_patient
+from askless.app.doors.records.patients import is_patient_feature
 from askless.app.doors.sign_in.tokens import LEEWAY_S, Issuer, named_issuer
 from askless.app.errors import ForbiddenError, NotFoundError, UnknownKeyError
 from askless.app.http.plumbing.auth import CALLER, READING, authenticate
@@ -26,7 +26,7 @@ from askless.app.http.plumbing.deps import (
     Loaded,
     OurSettings,
     ReadDb,
-    reading,
+    read_db,
     require_distinct,
 )
 from askless.app.records import Caller, Limits, ModelHead
@@ -116,7 +116,7 @@ class ClientGuard:
         return client.tenant
 
 
-async def enter(
+async def identify_caller(
     request: Request,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
 ) -> None:
@@ -129,7 +129,7 @@ async def enter(
         if f"predict:{kind}" not in caller.scopes:
             raise ForbiddenError(f"predict:{kind}")
     else:
-        audience = f"{base_of(request)}{request.url.path}"
+        audience = f"{base_url(request)}{request.url.path}"
         tenant = await run_in_threadpool(state.cds_guard.verify, token, audience)
         caller = await run_in_threadpool(find_caller, request, tenant)
     request.scope[CALLER] = caller
@@ -138,14 +138,14 @@ async def enter(
 def find_caller(request: Request, tenant: str) -> Caller:
     state = request.app.state
     limits: Limits = state.settings.limits
-    with reading(state.engine, None) as db:
+    with read_db(state.engine, None) as db:
         tenant_id = keys.find_tenant(db, tenant)
     if tenant_id is None:
         raise UnknownKeyError
     return Caller(tenant_id, None, SCOPES, limits)
 
 
-def base_of(request: Request) -> str:
+def base_url(request: Request) -> str:
     """Return the address of the service, as clients know it."""
     address: str = request.app.state.settings.address or str(request.base_url)
     return address.rstrip("/")
@@ -168,25 +168,25 @@ router = APIRouter(prefix="/cds-services", include_in_schema=False)
 
 def add_to(app: FastAPI) -> None:
     app.state.cds_guard = ClientGuard(app.state.settings.cds_clients)
-    app.include_router(router, dependencies=[Depends(enter)])
+    app.include_router(router, dependencies=[Depends(identify_caller)])
 
 
 async def get_context(
     request: Request, loaded: Loaded, settings: OurSettings, at: At
 ) -> HookContext:
-    return HookContext(loaded, settings, at, base_of(request))
+    return HookContext(loaded, settings, at, base_url(request))
 
 
 Using = Annotated[HookContext, Depends(get_context)]
 
 
 @router.get("")
-def discover(db: ReadDb, loaded: Loaded) -> Json:
+def list_services(db: ReadDb, loaded: Loaded) -> Json:
     """List the services: two for each model that knows codes of Observations."""
     services: list[Json] = []
-    for head in list_names(db):
+    for head in list_newest_heads(db):
         name = head.name if PLAIN.fullmatch(head.name) else head.id
-        catalogue = models.find(db, loaded, name).ensemble.catalogue
+        catalogue = models.load(db, loaded, name).ensemble.catalogue
         if map_codes(catalogue):
             services += (
                 describe_service(name, head.name, hook, catalogue) for hook in HOOKS
@@ -194,7 +194,7 @@ def discover(db: ReadDb, loaded: Loaded) -> Json:
     return {"services": services}
 
 
-def list_names(db: Transaction, most: int = MOST_MODELS) -> list[ModelHead]:
+def list_newest_heads(db: Transaction, most: int = MOST_MODELS) -> list[ModelHead]:
     """Return the newest version of each name; many versions of one hide no other."""
     heads: dict[str, ModelHead] = {}
     after: str | None = None
@@ -217,7 +217,7 @@ def describe_service(name: str, title: str, hook: str, catalogue: Catalogue) -> 
     tokens = ",".join(map(write_search_token, [*codes, *sorted(panels - codes.keys())]))
     patient = "{{context.patientId}}"
     prefetch = {"observations": f"Observation?patient={patient}&code={tokens}{NEWEST}"}
-    if any(tells_of_patient(code) for code in codes.values()):
+    if any(is_patient_feature(code) for code in codes.values()):
         prefetch["patient"] = f"Patient/{patient}"
     return {
         "hook": hook,
@@ -235,7 +235,7 @@ def write_search_token(coding: tuple[str, str]) -> str:
     return quote("|".join(parts), safe=":/|-._~$,")
 
 
-def split(service: str) -> tuple[str, str]:
+def split_service_id(service: str) -> tuple[str, str]:
     """Return the model and the hook of a service's id."""
     name, _, hook = service.rpartition(".")
     if not name or hook not in HOOKS:
@@ -246,7 +246,7 @@ def split(service: str) -> tuple[str, str]:
 @router.post("/{service}", dependencies=[TakesJson])
 def call_service(service: str, body: HookRequest, db: Db, using: Using) -> Json:
     """Prepare a session with what is known, and say on cards what it says."""
-    name, hook = split(service)
+    name, hook = split_service_id(service)
     if body.hook != hook:
         raise RefusedError([Refusal("hook", f"must be {hook}")])
     return {"cards": answer(db, using, name, body)}
@@ -255,9 +255,9 @@ def call_service(service: str, body: HookRequest, db: Db, using: Using) -> Json:
 @router.post("/{service}/feedback", dependencies=[TakesJson])
 def feedback(service: str, body: FeedbackRequest, db: Db, using: Using) -> Json:
     """Write into the cases what became of their cards."""
-    name, _ = split(service)
+    name, _ = split_service_id(service)
     for place, feedback_item in enumerate(body.feedback):
         if not UUID.fullmatch(feedback_item.card.lower()):
             raise RefusedError([Refusal(f"feedback[{place}].card", "must be a UUID")])
-    take_feedback(db, using, name, body)
+    store_feedback(db, using, name, body)
     return {}

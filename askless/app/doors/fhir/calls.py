@@ -11,7 +11,7 @@ from askless.app.documents.http.sessions import (
 )
 from askless.app.documents.shape import path_text, rule_text
 from askless.app.doors.fhir.requests import ItemAnswer, SentResponse
-from askless.app.doors.fhir.shapes import refuse
+from askless.app.doors.fhir.shapes import refused
 from askless.app.errors import NotFoundError
 from askless.app.records import Moment
 from askless.app.service import models
@@ -53,12 +53,12 @@ def answer_call(
     resource.
     """
     if sent.session_id is None:
-        return begin(db, using, key, sent)
+        return start_session(db, using, key, sent)
     versions = None if sent.version is None else frozenset((sent.version,))
     call = SessionCall(sent.session_id, using.loaded, using.at, versions)
     opened = find_open(db, call)
-    check_same(db, opened, key, sent)
-    new_answers = list_new(opened, sent.answers)
+    refuse_other_session(db, opened, key, sent)
+    new_answers = list_new_answers(opened, sent.answers)
     if new_answers:
         turn = give_answers(db, call, new_answers)
     else:
@@ -71,19 +71,19 @@ def answer_call(
     return turn._replace(opened=ended)
 
 
-def begin(
+def start_session(
     db: Transaction, using: FormContext, key: str | None, sent: SentResponse
 ) -> Turn:
     """Start a session; values that a first call has are known, and free."""
     if sent.ends:
-        raise refuse("status", "must be in-progress at a first call")
+        raise refused("status", "must be in-progress at a first call")
     known = {}
     for answer in sent.answers:
         if answer.outcome != "value":
             rule = "must not be there at a first call, which has values known before"
-            raise refuse(answer.path, rule)
+            raise refused(answer.path, rule)
         if answer.feature in known:
-            raise refuse(f"{answer.path}.linkId", "must stand once")
+            raise refused(f"{answer.path}.linkId", "must stand once")
         known[answer.feature] = answer
     identifier = sent.raw.get("identifier")
     order: dict[str, Any] = {
@@ -99,37 +99,37 @@ def begin(
     try:
         request = PredictRequest.model_validate(order)
     except ValidationError as error:
-        raise renamed(list_refusals(error), paths) from None
+        raise rename_refusals(list_refusals(error), paths) from None
     try:
         opened = service.start(db, using.loaded, request, using.at)
     except RefusedError as error:
-        raise renamed(error.refusals, paths) from None
+        raise rename_refusals(error.refusals, paths) from None
     check_units(opened.model.ensemble.catalogue, sent.answers)
-    check_same(db, opened, key, sent)
+    refuse_other_session(db, opened, key, sent)
     return Turn(opened, 0, 0)
 
 
-def check_same(
+def refuse_other_session(
     db: Transaction, opened: OpenSession, key: str | None, sent: SentResponse
 ) -> None:
     """Refuse a form of another model, and another budget than the session's."""
     session = opened.session
     for named in (key, sent.form):
         if named not in (None, session.model_id, opened.model.name) and (
-            find_model(db, str(named)) != session.model_id
+            model_id_of_version(db, str(named)) != session.model_id
         ):
-            raise refuse("questionnaire", "must be the form of the session's model")
+            raise refused("questionnaire", "must be the form of the session's model")
     if sent.budget is None:
         return
     if sent.unit not in (None, session.unit):
-        raise refuse("extension", f"must have a budget in {session.unit or 'no unit'}")
+        raise refused("extension", f"must have a budget in {session.unit or 'no unit'}")
     limit = session.budget_limit
     if limit is None or from_micros(limit) != sent.budget:
         rule = "must be the session's budget; PATCH /predict/{id} changes it"
-        raise refuse("extension", rule)
+        raise refused("extension", rule)
 
 
-def find_model(db: Transaction, key: str) -> str | None:
+def model_id_of_version(db: Transaction, key: str) -> str | None:
     """Return the id of the model that a name with a version means."""
     try:
         return models.get_head(db, key).id
@@ -137,7 +137,9 @@ def find_model(db: Transaction, key: str) -> str | None:
         return None
 
 
-def list_new(opened: OpenSession, answers: list[ItemAnswer]) -> list[ItemAnswer]:
+def list_new_answers(
+    opened: OpenSession, answers: list[ItemAnswer]
+) -> list[ItemAnswer]:
     """Return the answers that are new or changed.
 
     Leaves out what a form repeats: a value known from the start, which is no purchase,
@@ -145,38 +147,37 @@ def list_new(opened: OpenSession, answers: list[ItemAnswer]) -> list[ItemAnswer]
     """
     ensemble, state = opened.model.ensemble, opened.state
     check_units(ensemble.catalogue, answers)
-    taken = {
+    old_answers = {
         answer.feature: answer for answer in answers_of(ensemble, state, opened.texts)
     }
     return [
-        answer for answer in answers if not is_old(taken.get(answer.feature), answer)
+        answer
+        for answer in answers
+        if not is_already_taken(old_answers.get(answer.feature), answer)
     ]
 
 
-def is_old(taken: TakenAnswer | None, sent: ItemAnswer) -> bool:
-    if taken is None:
+def is_already_taken(old: TakenAnswer | None, sent: ItemAnswer) -> bool:
+    if old is None:
         return False
-    if taken.outcome not in ("known", "value") or sent.outcome != "value":
-        is_late = (taken.outcome, sent.outcome) == ("value", "ordered")
-        return is_late or taken.outcome == sent.outcome
-    return is_same(taken.value, sent.value)
+    if old.outcome not in ("known", "value") or sent.outcome != "value":
+        is_late = (old.outcome, sent.outcome) == ("value", "ordered")
+        return is_late or old.outcome == sent.outcome
+    return is_same_value(old.value, sent.value)
 
 
-def is_same(taken: Any, sent: Any) -> bool:
+def is_same_value(old: Any, sent: Any) -> bool:
     """Return whether a value is the one that was taken, however JSON writes it."""
-    if isinstance(taken, str) or isinstance(sent, str):
-        return isinstance(sent, str) and sent.strip() == taken
+    if isinstance(old, str) or isinstance(sent, str):
+        return isinstance(sent, str) and sent.strip() == old
     # The service refuses a boolean for a number, but takes 1 for true.
-    return taken == sent and (isinstance(taken, bool) or not isinstance(sent, bool))
+    return old == sent and (isinstance(old, bool) or not isinstance(sent, bool))
 
 
 def give_answers(
     db: Transaction, call: SessionCall, new_answers: list[ItemAnswer]
 ) -> Turn:
-    """Add new answers to a session.
-
-    Refusals name paths of the FHIR resource, not of our request.
-    """
+    """Add new answers to a session; refusals name paths of the resource."""
     paths = {}
     for position, answer in enumerate(new_answers):
         paths[f"answers[{position}].feature"] = f"{answer.path}.linkId"
@@ -191,9 +192,9 @@ def give_answers(
         request = AnswersRequest.model_validate({"answers": answers})
         opened, charged = answering.answer(db, call, request)
     except ValidationError as error:
-        raise renamed(list_refusals(error), paths) from None
+        raise rename_refusals(list_refusals(error), paths) from None
     except RefusedError as error:
-        raise renamed(error.refusals, paths) from None
+        raise rename_refusals(error.refusals, paths) from None
     return Turn(opened, len(new_answers), charged)
 
 
@@ -222,7 +223,7 @@ def list_refusals(error: ValidationError) -> list[Refusal]:
     ]
 
 
-def renamed(refusals: Any, paths: dict[str, str]) -> RefusedError:
+def rename_refusals(refusals: Any, paths: dict[str, str]) -> RefusedError:
     """Return refusals with their paths in the resource."""
     return RefusedError(
         Refusal(paths.get(refusal.field, refusal.field), refusal.rule)

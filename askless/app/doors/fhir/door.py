@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from askless.app.doors.fhir import vocabulary as words
 from askless.app.doors.fhir.calls import FormContext, Turn, answer_call
 from askless.app.doors.fhir.requests import read_response
-from askless.app.doors.fhir.responses import show, template_of
+from askless.app.doors.fhir.responses import build_response, build_template
 from askless.app.doors.fhir.shapes import ShapeCheck
 from askless.app.doors.fhir.vocabulary import (
     EXTENSIONS,
@@ -54,13 +54,15 @@ ISSUES = {
 }
 
 
-def translate(document: Json, status: int, headers: Headers) -> Response:
+def problem_to_response(document: Json, status: int, headers: Headers) -> Response:
     """Return the response of a problem, as an OperationOutcome."""
     del headers
-    return Response(json.dumps(outcome_of(document)), status, media_type=MEDIA_TYPE)
+    return Response(
+        json.dumps(build_operation_outcome(document)), status, media_type=MEDIA_TYPE
+    )
 
 
-def outcome_of(document: Json) -> Json:
+def build_operation_outcome(document: Json) -> Json:
     """Return a problem document as an OperationOutcome: an issue for each rule."""
     kind = str(document.get("type", "")).rpartition("/")[2]
     coding = {"system": PROBLEM_SYSTEM, "code": kind, "display": document["title"]}
@@ -77,7 +79,7 @@ def outcome_of(document: Json) -> Json:
     return {"resourceType": "OperationOutcome", "issue": issues}
 
 
-TRANSLATION = Translation("/fhir", translate)
+TRANSLATION = Translation("/fhir", problem_to_response)
 
 
 # A CapabilityStatement has a date; that of the door's last change.
@@ -182,11 +184,11 @@ async def definition(name: str) -> Response:
 def get_form(model: str, db: ReadDb, using: Using) -> Response:
     """Show a model's form, which has no question before a session has begun."""
     head = models.get_head(db, to_model_key(model))
-    return resource(template_of(head, using.base))
+    return resource(build_template(head, using.base))
 
 
 @router.post("/Questionnaire/$next-question")
-async def next_question(request: Request, change: Changes, using: Using) -> Response:
+async def answer_form(request: Request, change: Changes, using: Using) -> Response:
     """Take the answers so far, and give the form with the next question.
 
     The model is the one of the contained form, or of the session.
@@ -214,7 +216,7 @@ async def answer(
         sent = await run_in_threadpool(read_response, body, shapes)
 
     def tell(turn: Turn) -> Response:
-        response, view = show(turn.opened, sent.raw, using.base)
+        response, view = build_response(turn.opened, sent.raw, using.base)
         change.fields.update(
             session=view.id,
             model=view.model.id,

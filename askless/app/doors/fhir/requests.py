@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from askless.app.documents.http.sessions import MAX_ANSWERS, SESSION_ID
 from askless.app.documents.text import parse_json
-from askless.app.doors.fhir.shapes import Json, ShapeCheck, refuse
+from askless.app.doors.fhir.shapes import Json, ShapeCheck, refused
 from askless.app.doors.fhir.vocabulary import (
     ABSENT,
     OUTCOMES,
@@ -62,25 +62,25 @@ class SentResponse:
 def read_response(body: bytes, shapes: ShapeCheck) -> SentResponse:
     """Read the body of a call; raise RefusedError with what is wrong."""
     raw = unwrap(parse_json(body, "body"))
-    items = [*walk(raw.get("item"), "item", 0)]
+    items = [*walk_items(raw.get("item"), "item", 0)]
     try:
         shapes.check(raw)
     # References and extensions may hold one another without end.
     except RecursionError:
-        raise refuse("body", "must nest less deep") from None
-    form = find_form(raw)
+        raise refused("body", "must nest less deep") from None
+    form = contained_form(raw)
     extensions = [*map_extensions(raw), *map_extensions(form)]
     status = raw["status"]
     if status not in ENDS:
-        raise refuse("status", f"must be one of {', '.join(ENDS)}")
-    budget, unit = find_budget(extensions)
+        raise refused("status", f"must be one of {', '.join(ENDS)}")
+    budget, unit = sent_budget(extensions)
     read = (read_item(path, item) for path, item in items)
     answers = [answer for answer in read if answer is not None]
     return SentResponse(
         raw,
-        session_id=find_session(form, extensions),
-        version=find_version(extensions),
-        form=find_address(raw, form),
+        session_id=sent_session(form, extensions),
+        version=parse_version(extensions),
+        form=model_key_of_form(raw, form),
         budget=budget,
         unit=unit,
         ends=ENDS[status],
@@ -99,40 +99,40 @@ def unwrap(raw: Any) -> Json:
         ]
         raw = resources[0] if len(resources) == 1 else None
     if not isinstance(raw, dict) or raw.get("resourceType") != "QuestionnaireResponse":
-        raise refuse("resourceType", TYPE_RULE)
+        raise refused("resourceType", TYPE_RULE)
     return raw
 
 
-def walk(items: Any, path: str, depth: int) -> Iterator[tuple[str, Json]]:
+def walk_items(items: Any, path: str, depth: int) -> Iterator[tuple[str, Json]]:
     """Yield every item with its path; those inside items and answers too."""
     if items is None:
         return
     if depth > MAX_DEPTH:
-        raise refuse(path, f"must nest at most {MAX_DEPTH} deep")
+        raise refused(path, f"must nest at most {MAX_DEPTH} deep")
     if not isinstance(items, list) or len(items) > MAX_ANSWERS:
-        raise refuse(path, f"must be a list of at most {MAX_ANSWERS} items")
+        raise refused(path, f"must be a list of at most {MAX_ANSWERS} items")
     for place, item in enumerate(items):
         where = f"{path}[{place}]"
         if not isinstance(item, dict):
-            raise refuse(where, "must be an object")
+            raise refused(where, "must be an object")
         yield where, item
-        yield from walk(item.get("item"), f"{where}.item", depth + 1)
+        yield from walk_items(item.get("item"), f"{where}.item", depth + 1)
         answers = item.get("answer")
         if not isinstance(answers, list):
             continue
         for number, answer in enumerate(answers):
             if isinstance(answer, dict):
                 inner = f"{where}.answer[{number}].item"
-                yield from walk(answer.get("item"), inner, depth + 1)
+                yield from walk_items(answer.get("item"), inner, depth + 1)
 
 
-def find_form(raw: Json) -> Json:
+def contained_form(raw: Json) -> Json:
     """Return the contained Questionnaire that a response names; {} for none."""
     name, contained = raw.get("questionnaire"), raw.get("contained")
     if contained is not None and not isinstance(contained, list):
-        raise refuse("contained", "must be a list")
+        raise refused("contained", "must be a list")
     if not isinstance(name, str):
-        raise refuse("questionnaire", "is required")
+        raise refused("questionnaire", "is required")
     if not name.startswith("#"):
         return {}
     forms = [
@@ -141,7 +141,7 @@ def find_form(raw: Json) -> Json:
         if isinstance(entry, dict) and entry.get("id") == name[1:]
     ]
     if len(forms) != 1 or forms[0].get("resourceType") != "Questionnaire":
-        raise refuse("questionnaire", FORM_RULE)
+        raise refused("questionnaire", FORM_RULE)
     return dict(forms[0])
 
 
@@ -153,7 +153,7 @@ def map_extensions(element: Json) -> Iterator[tuple[str, Json]]:
             yield extension["url"], extension
 
 
-def find_session(form: Json, extensions: list[tuple[str, Json]]) -> str | None:
+def sent_session(form: Json, extensions: list[tuple[str, Json]]) -> str | None:
     """Return the session's id, of the extension or of the contained form."""
     session_ids = [
         extension.get("valueString")
@@ -169,31 +169,31 @@ def find_session(form: Json, extensions: list[tuple[str, Json]]) -> str | None:
     for session_id in session_ids:
         if not isinstance(session_id, str) or not SESSION.fullmatch(session_id):
             rule = f"must have the id of a session, such as {SESSION_ID}"
-            raise refuse("extension", rule)
+            raise refused("extension", rule)
     if len(set(session_ids)) > 1:
-        raise refuse("contained", "must be the form of the same session")
+        raise refused("contained", "must be the form of the same session")
     return session_ids[0] if session_ids else None
 
 
-def find_one(extensions: list[tuple[str, Json]], name: str) -> Json | None:
+def find_single_extension(extensions: list[tuple[str, Json]], name: str) -> Json | None:
     """Return one of our extensions; refuse two that say different things."""
     matches = [extension for url, extension in extensions if url == url_of(name)]
     if any(match != matches[0] for match in matches):
-        raise refuse("extension", f"must have {name} once")
+        raise refused("extension", f"must have {name} once")
     return matches[0] if matches else None
 
 
-def find_version(extensions: list[tuple[str, Json]]) -> int | None:
-    extension = find_one(extensions, "version")
+def parse_version(extensions: list[tuple[str, Json]]) -> int | None:
+    extension = find_single_extension(extensions, "version")
     if extension is None:
         return None
     version = extension.get("valueInteger")
     if not isinstance(version, int) or isinstance(version, bool):
-        raise refuse("extension", "must have a version as valueInteger")
+        raise refused("extension", "must have a version as valueInteger")
     return version
 
 
-def find_address(raw: Json, form: Json) -> str | None:
+def model_key_of_form(raw: Json, form: Json) -> str | None:
     """Return the key of the model whose form this one comes from.
 
     `Questionnaire/my%20heart|2` is version 2 of the model `my heart`.
@@ -211,9 +211,9 @@ def find_address(raw: Json, form: Json) -> str | None:
     return (f"{name}@{version}" if version and key == name else key) or None
 
 
-def find_budget(extensions: list[tuple[str, Json]]) -> tuple[Any, str | None]:
+def sent_budget(extensions: list[tuple[str, Json]]) -> tuple[Any, str | None]:
     """Return the budget as it was sent, and its unit; None: unlimited."""
-    extension = find_one(extensions, "budget")
+    extension = find_single_extension(extensions, "budget")
     if extension is None:
         return None, None
     quantity = extension.get("valueQuantity")
@@ -221,31 +221,31 @@ def find_budget(extensions: list[tuple[str, Json]]) -> tuple[Any, str | None]:
     value = extension.get("valueDecimal", quantity.get("value"))
     if value is None:
         rule = "must have a budget as valueQuantity or valueDecimal"
-        raise refuse("extension", rule)
+        raise refused("extension", rule)
     if "comparator" in quantity:
-        raise refuse("extension", "must have a budget without comparator")
+        raise refused("extension", "must have a budget without comparator")
     return value, quantity.get("code") or quantity.get("unit")
 
 
 def read_item(path: str, item: Json) -> ItemAnswer | None:
-    """Return what an item says; None where it is not answered."""
+    """Return the answer of an item; None where it is not answered."""
     answers = item.get("answer") or []
     name = item["linkId"]
     if len(answers) > 1:
-        raise refuse(f"{path}.answer", "must be one answer at most")
+        raise refused(f"{path}.answer", "must be one answer at most")
     answer = answers[0] if answers else {}
     keys = [key for key in answer if key.startswith("value")]
     if keys:
         value, unit = read_value(answer[keys[0]], f"{path}.answer[0].{keys[0]}")
         if value is not None:
             return ItemAnswer(path, name, "value", value, unit)
-    reason = find_reason(item, answer)
+    reason = absent_reason(item, answer)
     if reason is None and keys:
-        raise refuse(f"{path}.answer[0].{keys[0]}", "must have a value")
+        raise refused(f"{path}.answer[0].{keys[0]}", "must have a value")
     if reason is None:
         return None
     if reason not in OUTCOMES:
-        raise refuse(f"{path}.extension", f"must be one of {', '.join(OUTCOMES)}")
+        raise refused(f"{path}.extension", f"must be one of {', '.join(OUTCOMES)}")
     return ItemAnswer(path, name, OUTCOMES[reason], None, None)
 
 
@@ -257,12 +257,14 @@ def read_value(value: Any, path: str) -> tuple[Any, str | None]:
         return value.get("code", value.get("display")), None
     if path.endswith("valueQuantity"):
         if "comparator" in value:
-            raise refuse(f"{path}.comparator", "must not be there: a value is a number")
+            raise refused(
+                f"{path}.comparator", "must not be there: a value is a number"
+            )
         return value.get("value"), value.get("code") or value.get("unit")
-    raise refuse(path, "must be a number, a boolean, a text, a Coding or a Quantity")
+    raise refused(path, "must be a number, a boolean, a text, a Coding or a Quantity")
 
 
-def find_reason(item: Json, answer: Json) -> Any:
+def absent_reason(item: Json, answer: Json) -> Any:
     """Return the data-absent-reason of an item, its answer or its value."""
     values = (value for name, value in answer.items() if "value" in name)
     elements = (

@@ -21,26 +21,28 @@ KEPT = (
 )
 
 
-def show(opened: OpenSession, sent: Json, base: str) -> tuple[Json, bodies.Session]:
+def build_response(
+    opened: OpenSession, sent: Json, base: str
+) -> tuple[Json, bodies.Session]:
     """Return a session as the response to send back, and as the API shows it."""
     view = opened.view
     catalogue = opened.model.ensemble.catalogue
     answers = view.answers
-    kept = {name: sent[name] for name in KEPT if name in sent}
+    copied = {name: sent[name] for name in KEPT if name in sent}
     profile = (
-        {"meta": {"profile": [words.RESPONSE_PROFILE]}} if "subject" in kept else {}
+        {"meta": {"profile": [words.RESPONSE_PROFILE]}} if "subject" in copied else {}
     )
     response = {
         "resourceType": "QuestionnaireResponse",
         **profile,
-        **kept,
+        **copied,
         "contained": [
-            contained_form(view, catalogue, answers, base),
+            build_contained_form(view, catalogue, answers, base),
             *(entry for entry in other_contained(sent) if entry.get("id") != FORM_ID),
         ],
-        "extension": extensions_of(view),
+        "extension": session_extensions(view),
         "questionnaire": f"#{FORM_ID}",
-        "status": status_of(view),
+        "status": response_status(view),
         "authored": f"{view.updated_at:%Y-%m-%dT%H:%M:%S}Z",
     }
     if answers:
@@ -52,21 +54,21 @@ def show(opened: OpenSession, sent: Json, base: str) -> tuple[Json, bodies.Sessi
     return response, view
 
 
-def status_of(view: bodies.Session) -> str:
+def response_status(view: bodies.Session) -> str:
     """Return `completed` where nothing more need be asked and nothing is awaited."""
     if view.state == "closed":
         return "completed"
-    is_done = next_of(view) is None and not view.pending
+    is_done = unanswered_question(view) is None and not view.pending
     return "completed" if is_done else "in-progress"
 
 
-def next_of(view: bodies.Session) -> Question | None:
+def unanswered_question(view: bodies.Session) -> Question | None:
     """Return the question to ask: none where the session advises to stop."""
     return None if view.should_stop or view.state == "closed" else view.question
 
 
-def extensions_of(view: bodies.Session) -> list[Json]:
-    """Return what a response says beside its answers: amounts and chances."""
+def session_extensions(view: bodies.Session) -> list[Json]:
+    """Return the extensions of a response: amounts and chances."""
     budget = view.budget
     extensions = [
         extension("session", valueString=view.id),
@@ -77,7 +79,7 @@ def extensions_of(view: bodies.Session) -> list[Json]:
         if value is not None:
             extensions.append(extension(name, valueQuantity=amount(value, budget.unit)))
     if view.prediction is not None:
-        extensions += map(chance_of, view.prediction.classes)
+        extensions += map(to_chance_extension, view.prediction.classes)
     if view.stop_words:
         extensions.append(extension("stop-reason", valueString=view.stop_words))
     extensions += (
@@ -87,7 +89,7 @@ def extensions_of(view: bodies.Session) -> list[Json]:
     return extensions
 
 
-def chance_of(predicted: bodies.ClassProbability) -> Json:
+def to_chance_extension(predicted: bodies.ClassProbability) -> Json:
     parts = [
         {"url": "label", "valueString": predicted.label},
         {"url": "display", "valueString": predicted.display},
@@ -100,7 +102,7 @@ def amount(value: float, unit: str) -> Json:
     return {"value": value, "unit": unit} if unit else {"value": value}
 
 
-def contained_form(
+def build_contained_form(
     view: bodies.Session,
     catalogue: Catalogue,
     answers: list[bodies.TakenAnswer],
@@ -108,8 +110,8 @@ def contained_form(
 ) -> Json:
     """Return the form so far: an item for each answer, and for the question if any."""
     features = {feature.name: feature for feature in catalogue.features}
-    items = [item_of(features[answer.feature]) for answer in answers]
-    question = next_of(view)
+    items = [feature_item(features[answer.feature]) for answer in answers]
+    question = unanswered_question(view)
     if question is not None:
         items.append(asked_item(features, question, view.budget.unit))
     form = {
@@ -129,7 +131,7 @@ def form_address(model_id: str, base: str) -> str:
     return f"{base}/Questionnaire/{words.to_fhir_id(model_id)}"
 
 
-def item_of(feature: Feature) -> Json:
+def feature_item(feature: Feature) -> Json:
     """Return a feature as an item: its text, code, unit, limits and options."""
     item: Json = {"linkId": feature.name}
     if extensions := [*extensions_of_number(feature)]:
@@ -138,13 +140,15 @@ def item_of(feature: Feature) -> Json:
         # Without a display: a code system has its own words for a code.
         system = SYSTEMS.get(feature.system, feature.system)
         item["code"] = [{"system": system, "code": feature.code}]
-    item |= {"text": feature.text, "type": type_of(feature), "required": False}
+    item |= {"text": feature.text, "type": item_type(feature), "required": False}
     if feature.type == "category":
-        item["answerOption"] = [option_of(category) for category in feature.categories]
+        item["answerOption"] = [
+            answer_option(category) for category in feature.categories
+        ]
     return item
 
 
-def type_of(feature: Feature) -> str:
+def item_type(feature: Feature) -> str:
     """Return the type of an item; a category may be another one where rare ones are."""
     if feature.type == "category":
         return "open-choice" if feature.has_other else "choice"
@@ -166,7 +170,7 @@ def extensions_of_number(feature: Feature) -> list[Json]:
     return extensions
 
 
-def option_of(category: str) -> Json:
+def answer_option(category: str) -> Json:
     """Return a category as an answer option; a code has single spaces at most."""
     if category == " ".join(category.split()):
         return {"valueCoding": {"code": category, "display": category}}
@@ -178,7 +182,7 @@ def asked_item(features: dict[str, Feature], question: Question, unit: str) -> J
 
     Both stand in extensions for programs, and in a help text for people.
     """
-    item = item_of(features[question.feature])
+    item = feature_item(features[question.feature])
     price = amount(question.price, unit)
     item["extension"] = [
         *item.get("extension", []),
@@ -203,22 +207,22 @@ def answered_item(feature: Feature, answer: bodies.TakenAnswer, unit: str) -> Js
     item: Json = {"linkId": feature.name, "text": feature.text}
     reason = words.REASONS.get(answer.outcome)
     if reason is None and answer.value is not None:
-        item["answer"] = [value_of(feature, answer.value)]
+        item["answer"] = [answer_value(feature, answer.value)]
     else:
         code = reason or words.REASONS["unknown"]
         extensions.append({"url": words.ABSENT, "valueCode": code})
     return item | {"extension": extensions}
 
 
-def value_of(feature: Feature, value: Any) -> Json:
+def answer_value(feature: Feature, value: Any) -> Json:
     if feature.type == "number":
         return {"valueDecimal": value}
     if feature.type == "boolean":
         return {"valueBoolean": value}
-    return option_of(str(value))
+    return answer_option(str(value))
 
 
-def template_of(model: Any, base: str) -> Json:
+def build_template(model: Any, base: str) -> Json:
     """Return a model's form before a session: it has no question yet."""
     address = form_address(model.id, base)
     return {

@@ -24,12 +24,12 @@ UNREAD = {url_of(extension) for extension in EXTENSIONS} - {
 }
 
 
-def refuse(path: str, rule: str) -> RefusedError:
+def refused(path: str, rule: str) -> RefusedError:
     return RefusedError([Refusal(path, rule)])
 
 
 def other_contained(raw: Json) -> list[Json]:
-    """Return what a response contains beside forms, such as its author."""
+    """Return a response's contained resources beside forms, such as its author."""
     contained = raw.get("contained")
     return [
         entry
@@ -49,7 +49,7 @@ def list_read(frame: Json) -> Json:
     others = other_contained(frame)
     # The library takes what names no type for any resource.
     if not all(isinstance(other, dict) and "resourceType" in other for other in others):
-        raise refuse("contained", "must be resources with their resourceType")
+        raise refused("contained", "must be resources with their resourceType")
     extensions = frame.get("extension")
     if isinstance(extensions, list):
         extensions = [
@@ -81,7 +81,7 @@ class ShapeCheck:
             refuse_misfit(QuestionnaireResponse, frame)
             raise
         if "status" not in raw:
-            raise refuse("status", "is required")
+            raise refused("status", "is required")
         for place, item in enumerate(raw.get("item") or ()):
             digest = sha256(json.dumps(item).encode()).digest()
             if digest not in self.digests:
@@ -109,7 +109,7 @@ def refuse_misfit(
     # The library's own checks fail so where a type that is named does not exist.
     except (LookupError, TypeError, AttributeError):
         rule = "must be as FHIR R4B defines it"
-        raise refuse(path_text(where) or "body", rule) from None
+        raise refused(path_text(where) or "body", rule) from None
 
 
 def shape_rule(error: Any) -> str:

@@ -19,7 +19,9 @@ INVALID = 422
 MAX_TOLD = 20
 
 
-def translate(document: dict[str, Any], status: int, headers: Headers) -> Response:
+def problem_to_error(
+    document: dict[str, Any], status: int, headers: Headers
+) -> Response:
     """Return a problem as the protocol's error, with the first broken rules."""
     del headers
     rules = [
@@ -31,7 +33,7 @@ def translate(document: dict[str, Any], status: int, headers: Headers) -> Respon
     return JSONResponse({"error": text}, BAD_REQUEST if status == INVALID else status)
 
 
-TRANSLATION = Translation("/v2", translate)
+TRANSLATION = Translation("/v2", problem_to_error)
 
 
 # Requests that are played at once; the kernels leave the interpreter to others.

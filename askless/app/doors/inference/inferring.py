@@ -30,7 +30,7 @@ from askless.app.doors.inference.tensors import (
     wrong_input,
 )
 from askless.app.http.plumbing.auth import caller_of, needs
-from askless.app.http.plumbing.deps import reading
+from askless.app.http.plumbing.deps import read_db
 from askless.app.service import predictions as service
 from askless.core.errors import Refusal, RefusedError, nearest_hint
 
@@ -66,9 +66,9 @@ def read_columns_of(
         if name in columns:
             raise wrong_input(place, "name", "must stand once")
         check_shape(values, inputs[0].shape[0], 1)
-        taken = TAKEN[by_name[name].type]
-        if values.tensor.datatype not in taken:
-            rule = f"must be one of {', '.join(taken)} for this feature"
+        datatypes = TAKEN[by_name[name].type]
+        if values.tensor.datatype not in datatypes:
+            rule = f"must be one of {', '.join(datatypes)} for this feature"
             raise wrong_input(place, "datatype", rule)
         columns[name] = values.column
     return columns
@@ -144,13 +144,13 @@ def infer_rows(
     No transaction is open while rows are read and played.
     """
     state, fields = request.app.state, request.scope["log_fields"]
-    with reading(state.engine, caller_of(request).tenant_id) as db:
-        head, model = service.find(db, state.loaded, name, version)
+    with read_db(state.engine, caller_of(request).tenant_id) as db:
+        head, model = service.load(db, state.loaded, name, version)
     asked, rest = read_request(request, body)
     wishes = read_outputs(asked)
     columns = read_columns_of(model, asked.inputs, rest)
     fields["model"] = head.id
-    played = predict(model, columns, asked.parameters)
+    played = predict_rows(model, columns, asked.parameters)
     values = {
         "label": (played.labels, {}),
         "probabilities": (played.chances, encode_classes(model.ensemble.classes)),
@@ -195,13 +195,13 @@ def read_request(request: Request, body: bytes) -> tuple[InferenceRequest, bytes
 
 def read_outputs(asked: InferenceRequest) -> list[OutputWish]:
     """Return the outputs that are asked for; by default all."""
-    refusals = list(refuse_outputs(asked.outputs))
+    refusals = list(check_outputs(asked.outputs))
     if refusals:
         raise RefusedError(refusals)
     return asked.outputs or [OutputWish(name=name) for name in OUTPUTS]
 
 
-def refuse_outputs(outputs: list[OutputWish]) -> Iterator[Refusal]:
+def check_outputs(outputs: list[OutputWish]) -> Iterator[Refusal]:
     names = [output.name for output in outputs]
     for place, name in enumerate(names):
         field = f"outputs[{place}].name"
@@ -212,7 +212,7 @@ def refuse_outputs(outputs: list[OutputWish]) -> Iterator[Refusal]:
             yield Refusal(field, "must stand once")
 
 
-def predict(
+def predict_rows(
     model: Any, columns: dict[str, Any], parameters: InferenceParameters
 ) -> Any:
     """Play rows; name a missing input as the protocol does, not as a column."""
@@ -224,7 +224,7 @@ def predict(
         exact_budget=parameters.exact_budget,
     )
     try:
-        return service.predict(model, columns, order)
+        return service.predict_rows(model, columns, order)
     except RefusedError as error:
         raise RefusedError(name_inputs(error.refusals)) from None
 

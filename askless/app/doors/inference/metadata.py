@@ -10,7 +10,7 @@ from askless.app.doors.inference.tensors import BYTES, DATATYPE_OF
 from askless.app.http.plumbing.auth import needs
 from askless.app.http.plumbing.deps import Loaded, LogFields, ReadDb
 from askless.app.http.plumbing.layers.edge import UNLOGGED
-from askless.app.http.plumbing.layers.errors import problem
+from askless.app.http.plumbing.layers.errors import problem_response
 from askless.app.http.plumbing.readiness import check_serving
 from askless.app.service import predictions as service
 
@@ -46,11 +46,11 @@ def check_server_ready(
     results = check_serving(request.app.state)
     failing = ", ".join(name for name, is_right in results.items() if not is_right)
     if failing:
-        return problem(request.scope, "unavailable", f"Not ready: {failing}.")
+        return problem_response(request.scope, "unavailable", f"Not ready: {failing}.")
     return {"ready": True}
 
 
-async def no_version() -> None:
+async def absent_version() -> None:
     """Depend on the version of an address that names none."""
 
 
@@ -66,7 +66,7 @@ def add_describe(address: str, asked_version: Any) -> None:
         db: ReadDb,
         loaded: Loaded,
     ) -> dict[str, Any]:
-        head, model = service.find(db, loaded, name, version)
+        head, model = service.load(db, loaded, name, version)
         listed = [
             str(stored_version.version)
             for stored_version in service.versions(db, head.name)
@@ -117,5 +117,5 @@ def describe_outputs(n_classes: int, classes: dict[str, str]) -> list[dict[str, 
     ]
 
 
-add_describe(MODEL, no_version)
+add_describe(MODEL, absent_version)
 add_describe(VERSION, path_version)

@@ -62,7 +62,7 @@ def read_inputs(inputs: Sequence[InputTensor], rest: bytes) -> Iterator[InputVal
             raise wrong_input(place, "datatype", rule)
         size, count = tensor.parameters.binary_data_size, prod(tensor.shape)
         if size is None:
-            cells = flatten(place, tensor)
+            cells = flatten_tensor(place, tensor)
             yield InputValues(
                 place, tensor, read_json_cells(place, tensor.datatype, cells)
             )
@@ -81,7 +81,7 @@ def read_inputs(inputs: Sequence[InputTensor], rest: bytes) -> Iterator[InputVal
         raise RefusedError([Refusal("body", rule)])
 
 
-def flatten(place: int, tensor: InputTensor) -> list[Any]:
+def flatten_tensor(place: int, tensor: InputTensor) -> list[Any]:
     """Return the values of a tensor in JSON, which are flat or nested as its shape."""
     data = tensor.data
     if not isinstance(data, list):
@@ -103,7 +103,9 @@ def read_json_cells(place: int, datatype: str, cells: list[Any]) -> TensorColumn
     kind, rule = (bool, "true or false") if datatype == BOOL else (str, "strings")
     if any(cell is not None and type(cell) is not kind for cell in cells):
         raise wrong_input(place, "data", f"must have {rule}, or null, as {datatype}")
-    return hold_texts([WORDS[cell] for cell in cells] if datatype == BOOL else cells)
+    return to_text_column(
+        [WORDS[cell] for cell in cells] if datatype == BOOL else cells
+    )
 
 
 def read_numbers(place: int, datatype: str, cells: list[Any]) -> TensorColumn:
@@ -127,7 +129,7 @@ def read_numbers(place: int, datatype: str, cells: list[Any]) -> TensorColumn:
 def read_bytes(place: int, datatype: str, part: bytes, count: int) -> TensorColumn:
     """Return values that are sent as bytes, little-endian, as a column."""
     if datatype == BYTES:
-        return hold_texts(list(split_texts(place, part, count)))
+        return to_text_column(list(split_texts(place, part, count)))
     dtype = np.dtype(NUMBERS.get(datatype, "u1"))
     if len(part) != count * dtype.itemsize:
         rule = f"must be {count * dtype.itemsize} for this shape and datatype"
@@ -137,7 +139,7 @@ def read_bytes(place: int, datatype: str, part: bytes, count: int) -> TensorColu
         return numbers.astype(np.float64)
     if np.any(numbers > 1):
         raise wrong_input(place, "data", "must have the bytes 0 and 1, as BOOL")
-    return hold_texts([WORDS[bool(number)] for number in numbers])
+    return to_text_column([WORDS[bool(number)] for number in numbers])
 
 
 def split_texts(place: int, part: bytes, count: int) -> Iterator[str]:
@@ -160,7 +162,7 @@ def split_texts(place: int, part: bytes, count: int) -> Iterator[str]:
         raise wrong_input(place, "data", rule)
 
 
-def hold_texts(cells: list[str | None]) -> TensorColumn:
+def to_text_column(cells: list[str | None]) -> TensorColumn:
     texts = np.empty(len(cells), np.object_)
     texts[:] = cells
     return texts

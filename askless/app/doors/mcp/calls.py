@@ -14,11 +14,11 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from askless.app.errors import ForbiddenError
-from askless.app.http.plumbing.deps import changing, moment_of, reading
+from askless.app.http.plumbing.deps import change_db, make_moment, read_db
 from askless.app.http.plumbing.layers.errors import (
     HANDLERS,
     field_and_rule,
-    invalid_request,
+    invalid_request_response,
 )
 from askless.app.logs import log
 from askless.app.records import Caller
@@ -63,11 +63,11 @@ class Call(NamedTuple):
     def on_case(self, case: str, version: int | None = None) -> SessionCall:
         """Return the request about a case that the call makes of the service."""
         versions = None if version is None else frozenset((version,))
-        return SessionCall(case, self.state.loaded, moment_of(self.request), versions)
+        return SessionCall(case, self.state.loaded, make_moment(self.request), versions)
 
     async def read(self, act: Callable[[Transaction], Made]) -> Made:
         def work() -> Made:
-            with reading(self.state.engine, self.caller.tenant_id) as db:
+            with read_db(self.state.engine, self.caller.tenant_id) as db:
                 return act(db)
 
         return await to_thread.run_sync(work, limiter=self.state.changers)
@@ -78,9 +78,9 @@ class Call(NamedTuple):
         """Make a change, commit it, and show it; others write meanwhile."""
 
         def work() -> Shown:
-            with changing(self.state.engine, self.caller) as db:
-                made = act(db)
-            return show(made)
+            with change_db(self.state.engine, self.caller) as db:
+                result = act(db)
+            return show(result)
 
         return await to_thread.run_sync(work, limiter=self.state.changers)
 
@@ -128,7 +128,7 @@ class Host:
 def describe_problem(request: Request, error: Exception) -> dict[str, Any]:
     """Return the problem document of an exception, as HTTP answers it."""
     if isinstance(error, ValidationError):
-        response: Response = invalid_request(
+        response: Response = invalid_request_response(
             request, (field_and_rule(dict(detail)) for detail in error.errors())
         )
     else:

@@ -102,7 +102,7 @@ class Door:
         await manager.handle_request(scope, receive, send)
 
 
-def security_of(settings: Any, *, is_local: bool) -> TransportSecuritySettings:
+def transport_security(settings: Any, *, is_local: bool) -> TransportSecuritySettings:
     """Return the host names and origins to answer to: those of the settings.
 
     Beyond loopback any name may be ours, unless ours are named.
@@ -149,7 +149,9 @@ def add_to(app: FastAPI) -> None:
             make_server(Host(app, get_caller)),
             json_response=True,
             stateless=True,
-            security_settings=security_of(state.settings, is_local=state.is_local),
+            security_settings=transport_security(
+                state.settings, is_local=state.is_local
+            ),
             max_request_body_size=state.settings.max_body_bytes,
         )
         async with state.mcp.run():

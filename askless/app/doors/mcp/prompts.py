@@ -88,7 +88,7 @@ async def get_prompt(
         model = await call.read(
             lambda db: models.get(db, call.state.loaded, asked.model)
         )
-        content = TextContent(text=write_text(model, given))
+        content = TextContent(text=write_prompt(model, given))
         message = PromptMessage(role="user", content=content)
         return GetPromptResult(description=PROMPT.description, messages=[message])
 
@@ -108,7 +108,7 @@ def budget_from_text(text: str) -> Any:
         return text
 
 
-def write_text(model: Model, given: dict[str, str]) -> str:
+def write_prompt(model: Model, given: dict[str, str]) -> str:
     budget = budget_from_text(given["budget"])
     number = "null" if budget is None else given["budget"].strip()
     return TEXT.format(

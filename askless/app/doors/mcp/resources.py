@@ -54,7 +54,7 @@ RESOURCES = {
         "Error against budget",
         "The error and the mean spend of a model for each budget, on held-out rows.",
         "models:read",
-        lambda db, call, name: models.curve(db, call.state.loaded, name),
+        lambda db, call, name: models.get_curve(db, call.state.loaded, name),
     ),
     "case": ResourceEntry(
         "askless://cases/{case}",

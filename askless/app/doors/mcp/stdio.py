@@ -12,12 +12,12 @@ from askless.app.http.plumbing.auth import ANYBODY
 from askless.app.records import Caller
 
 
-def speak(app: FastAPI, tenant_id: str, token: str | None) -> None:
+def serve_stdio(app: FastAPI, tenant_id: str, token: str | None) -> None:
     """Serve until standard input ends, in the name of a key, or of a tenant."""
-    anyio.run(speak_until_end, app, identify_by(app, tenant_id, token))
+    anyio.run(serve_until_end, app, make_identifier(app, tenant_id, token))
 
 
-async def speak_until_end(
+async def serve_until_end(
     app: FastAPI, identify: Callable[[Request], Awaitable[Caller]]
 ) -> None:
     async with app.router.lifespan_context(app):
@@ -26,10 +26,10 @@ async def speak_until_end(
             await server.run(read, write, server.create_initialization_options())
 
 
-def identify_by(
+def make_identifier(
     app: FastAPI, tenant_id: str, token: str | None
 ) -> Callable[[Request], Awaitable[Caller]]:
-    """Return how callers are known: by a key each time, or as the tenant itself."""
+    """Return a function that identifies callers: by a key, or as the tenant itself."""
     owner = Caller(tenant_id, None, ANYBODY.scopes, ANYBODY.limits)
 
     async def identify_owner(_: Request) -> Caller:

@@ -27,7 +27,7 @@ from askless.app.documents.shape import Answer, Shape
 from askless.app.doors.mcp import shapes
 from askless.app.doors.mcp.calls import Call, CallRefusedError, Host
 from askless.app.doors.mcp.resources import uri_of
-from askless.app.http.plumbing.deps import moment_of
+from askless.app.http.plumbing.deps import make_moment
 from askless.app.records import LedgerFilter
 from askless.app.service import ledger as ledger_service
 from askless.app.service import models
@@ -92,7 +92,7 @@ async def list_models(call: Call, asked: shapes.PageShape) -> shapes.ListedModel
 
 
 async def start_case(call: Call, asked: bodies.PredictRequest) -> shapes.CaseView:
-    state, at = call.state, moment_of(call.request)
+    state, at = call.state, make_moment(call.request)
     return await call.change(
         lambda db: service.start(db, state.loaded, asked, at),
         lambda opened: view_case(call, opened),
@@ -105,11 +105,11 @@ async def answer(call: Call, asked: shapes.AnswerShape) -> shapes.CaseView:
         insist=asked.insist,
         accept_unseen=asked.accept_unseen,
     )
-    return await give(call, asked, given)
+    return await send_answers(call, asked, given)
 
 
 async def correct_or_refuse(call: Call, asked: shapes.RevisionShape) -> shapes.CaseView:
-    return await give(call, asked, asked.to_answers())
+    return await send_answers(call, asked, asked.to_answers())
 
 
 async def stop_case(call: Call, asked: shapes.CaseShape) -> shapes.CaseView:
@@ -123,15 +123,17 @@ async def ledger(call: Call, asked: shapes.LedgerShape) -> ledger_bodies.LedgerP
     case = asked.case
     if case is None:
         return await call.read(
-            lambda db: ledger_service.page(db, asked.limit, asked.after, LedgerFilter())
+            lambda db: ledger_service.get_page_with_sums(
+                db, asked.limit, asked.after, LedgerFilter()
+            )
         )
-    page = await call.read(lambda db: ledger_service.of_session(db, case))
+    page = await call.read(lambda db: ledger_service.list_of_session(db, case))
     # Only now is it known to be an id, and safe to log.
     call.fields["session"] = case
     return page
 
 
-async def give(
+async def send_answers(
     call: Call, asked: shapes.CaseShape, given: bodies.AnswersRequest
 ) -> shapes.CaseView:
     about = call.on_case(asked.case, asked.version)

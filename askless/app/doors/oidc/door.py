@@ -23,18 +23,18 @@ from askless.app.doors.sign_in.auth_servers import (
 )
 from askless.app.doors.sign_in.entering import (
     Entitled,
+    add_failure_page,
+    find_caller,
     find_key,
-    let_in,
     name_of,
     open_page,
-    show_failures,
 )
 from askless.app.doors.sign_in.flows import Flow
 from askless.app.doors.sign_in.tokens import Issuer, named_issuer
 from askless.app.errors import UnknownKeyError
 from askless.app.http.plumbing.auth import Guard
-from askless.app.pages.accounts.sign_in import OtherSignIn, our_path
-from askless.app.pages.plumbing.frame import see_other
+from askless.app.pages.accounts.sign_in import OtherSignIn, safe_return_path
+from askless.app.pages.plumbing.frame import redirect
 from askless.app.records import Caller, StoredKey
 from askless.app.service import keys
 from askless.app.service.keys import ROLES
@@ -50,7 +50,7 @@ class NoGrantError(Exception):
     """None of a person's groups may do anything here."""
 
 
-def find_claim(claims: Json, name: str) -> Any:
+def get_claim(claims: Json, name: str) -> Any:
     """Return a claim; dots lead into nested ones unless one has the whole name."""
     if name in claims:
         return claims[name]
@@ -62,12 +62,12 @@ def find_claim(claims: Json, name: str) -> Any:
 
 def list_groups(claims: Json, claim: str) -> list[str]:
     """Return the groups that a claim names: a list of texts, or one."""
-    claimed = find_claim(claims, claim)
+    claimed = get_claim(claims, claim)
     names = claimed if isinstance(claimed, list) else [claimed]
     return [name for name in names if isinstance(name, str)]
 
 
-def entitle(claims: Json, claim: str, grants: dict[str, Grant]) -> Entitled:
+def make_entitled(claims: Json, claim: str, grants: dict[str, Grant]) -> Entitled:
     """Return a person with all rights of their groups within one tenant.
 
     The tenant is that of the group which the settings name first. Raises NoGrantError.
@@ -116,7 +116,7 @@ class Provider:
         claims = await self.read(token)
         settings = self.state.settings
         try:
-            entitled = entitle(claims, settings.oidc_claim, settings.oidc_groups)
+            entitled = make_entitled(claims, settings.oidc_claim, settings.oidc_groups)
             key = await self.find_key(token, entitled)
         except NoGrantError:
             raise HTTPException(403, NO_GROUP) from None
@@ -130,9 +130,9 @@ class Provider:
         return caller
 
     async def read(self, token: str) -> dict[str, Any]:
-        """Return what a token says, as `find_caller` does.
+        """Return the person of a token; errors are those of `find_caller`.
 
-        One that is older than a sign-in lasts is refused: its groups may have changed.
+        A token older than a sign-in lasts is refused: its groups may have changed.
         """
         # Before anything is fetched for a stranger.
         if named_issuer(token) != self.address:
@@ -187,15 +187,15 @@ def add_to(app: FastAPI) -> None:
     app.state.oidc_flow = flow = Flow(AuthServer("oidc", registration))
     app.state.people = Provider(app, flow.server)
     app.state.sign_in_ways.append(OtherSignIn(flow.server.host, router.prefix))
-    show_failures(app)
+    add_failure_page(app)
     app.include_router(router)
 
 
 @router.get("")
-async def begin(request: Request) -> Response:
+async def begin_sign_in(request: Request) -> Response:
     """Send the browser to the provider; it comes back to the page that it wanted."""
     flow: Flow = request.app.state.oidc_flow
-    kept = {"next": our_path(request.query_params.get("next"))}
+    kept = {"next": safe_return_path(request.query_params.get("next"))}
     return await flow.begin(request, kept)
 
 
@@ -207,22 +207,22 @@ async def sign_out_at_provider(request: Request) -> Response:
     if address is None:
         raise FlowError(404, NOWHERE.format(flow.server.host))
     query = urlencode({"client_id": flow.server.registration.client_id})
-    return see_other(f"{address}{'&' if '?' in address else '?'}{query}")
+    return redirect(f"{address}{'&' if '?' in address else '?'}{query}")
 
 
 @router.get("/callback")
-async def finish(request: Request) -> Response:
+async def finish_sign_in(request: Request) -> Response:
     """Sign in whom the provider knows, with the rights of their groups."""
     flow: Flow = request.app.state.oidc_flow
     settings = request.app.state.settings
     done = await flow.finish(request)
     claims, claim = done.claims, settings.oidc_claim
-    if find_claim(claims, claim) is None:
+    if get_claim(claims, claim) is None:
         userinfo = await flow.read_userinfo(done.token, claims["sub"])
         claims = {**claims, **userinfo, "iss": claims["iss"], "sub": claims["sub"]}
     try:
-        entitled = entitle(claims, claim, settings.oidc_groups)
+        entitled = make_entitled(claims, claim, settings.oidc_groups)
     except NoGrantError:
         raise FlowError(403, NO_GROUP) from None
-    caller = await let_in(request, entitled)
-    return await open_page(request, caller, our_path(done.kept.get("next")))
+    caller = await find_caller(request, entitled)
+    return await open_page(request, caller, safe_return_path(done.kept.get("next")))

@@ -20,8 +20,8 @@ class FetchError(Exception):
 
 
 @cache
-def tls() -> ssl.SSLContext:
-    """Return whom we trust over TLS; to read that takes a client 50 ms each time."""
+def trust_store() -> ssl.SSLContext:
+    """Return the TLS context, cached: reading the certificates takes 50 ms."""
     return httpx2.create_ssl_context()
 
 

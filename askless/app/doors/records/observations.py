@@ -84,21 +84,23 @@ def read_known(
     codes = map_codes(catalogue)
     known: dict[str, KnownValue] = {}
     for part, at in list_results(resources, patient_id):
-        feature = find_feature(part.get("code"), codes)
+        feature = feature_of_concept(part.get("code"), codes)
         value = None if feature is None else read_value(feature, part)
         if feature is None or value is None:
             continue
-        if feature.name not in known or seconds(known[feature.name].at) < seconds(at):
+        if feature.name not in known or to_seconds(known[feature.name].at) < to_seconds(
+            at
+        ):
             known[feature.name] = KnownValue(value, at)
     patients = list_patients(resources, patient_id)
     # Of two patients it is not known which one is meant.
     if len(patients) == 1:
         for feature in codes.values():
-            add_of_patient(feature, patients[0], now, known)
+            add_patient_value(feature, patients[0], now, known)
     return known
 
 
-def add_of_patient(
+def add_patient_value(
     feature: Feature, patient: Json, now: datetime, known: dict[str, KnownValue]
 ) -> None:
     """Add the age or the sex that a Patient has, where no Observation is better."""
@@ -107,7 +109,9 @@ def add_of_patient(
     if value is None or not is_allowed(feature, value):
         return
     before = known.get(feature.name)
-    is_past = before is not None and seconds(before.at) < now.timestamp() - AGE_LASTS_S
+    is_past = (
+        before is not None and to_seconds(before.at) < now.timestamp() - AGE_LASTS_S
+    )
     if before is None or (age is not None and is_past):
         known[feature.name] = KnownValue(value, "")
 
@@ -119,12 +123,12 @@ def list_results(
     for resource in resources:
         is_observation = resource.get("resourceType") == "Observation"
         is_done = is_observation and resource.get("status") in DONE
-        if is_done and not is_of_another(resource, patient_id):
-            when = find_time(resource)
-            yield from ((part, when) for part in (resource, *list_parts(resource)))
+        if is_done and not names_other_patient(resource, patient_id):
+            when = effective_time(resource)
+            yield from ((part, when) for part in (resource, *list_components(resource)))
 
 
-def is_of_another(resource: Json, patient_id: str | None) -> bool:
+def names_other_patient(resource: Json, patient_id: str | None) -> bool:
     """Return whether an Observation names another patient as its subject."""
     subject = resource.get("subject")
     reference = subject.get("reference") if isinstance(subject, dict) else None
@@ -132,10 +136,10 @@ def is_of_another(resource: Json, patient_id: str | None) -> bool:
     return match is not None and patient_id is not None and match[1] != patient_id
 
 
-def find_time(resource: Json) -> str:
-    """Return when an Observation was true of the patient, as it says it; "": unsaid.
+def effective_time(resource: Json) -> str:
+    """Return the time at which an Observation was true; "" if it has none.
 
-    When it was issued counts only where it says nothing of that, readable or not.
+    The time of issue counts only if there is no effective time, not even a wrong one.
     """
     period = resource.get("effectivePeriod")
     period = period if isinstance(period, dict) else {}
@@ -143,15 +147,15 @@ def find_time(resource: Json) -> str:
         *(resource.get("effectiveDateTime"), resource.get("effectiveInstant")),
         *(period.get("end"), period.get("start")),
     ):
-        if isinstance(at, str) and seconds(at) > NEVER:
+        if isinstance(at, str) and to_seconds(at) > NEVER:
             return at
     issued = resource.get("issued")
     is_said = any(name.startswith("effective") for name in resource)
-    is_time = isinstance(issued, str) and seconds(issued) > NEVER
+    is_time = isinstance(issued, str) and to_seconds(issued) > NEVER
     return str(issued) if is_time and not is_said else ""
 
 
-def seconds(at: str) -> float:
+def to_seconds(at: str) -> float:
     """Return a time of FHIR in seconds since 1970; before all where it is none.
 
     A day, a month or a year counts as its beginning, in UTC.
@@ -165,7 +169,7 @@ def seconds(at: str) -> float:
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
-def list_parts(resource: Json) -> list[Json]:
+def list_components(resource: Json) -> list[Json]:
     """Return the components of an Observation, such as both blood pressures."""
     parts = resource.get("component")
     return (
@@ -175,7 +179,7 @@ def list_parts(resource: Json) -> list[Json]:
     )
 
 
-def find_feature(concept: Any, codes: Codes) -> Feature | None:
+def feature_of_concept(concept: Any, codes: Codes) -> Feature | None:
     """Return the feature that a CodeableConcept names."""
     for system, code in list_codings(concept):
         if (system, code) in codes:
@@ -209,7 +213,7 @@ def is_allowed(feature: Feature, value: Any) -> bool:
 
 
 def list_values(feature: Feature, part: Json) -> Iterator[Any]:
-    """Yield what may be the value: a number in its unit, or names of a category."""
+    """Yield candidate values: a number in its unit, or names of a category."""
     if feature.type == "number":
         yield from list_numbers(feature, part)
     elif feature.type == "boolean":
@@ -237,7 +241,7 @@ def list_numbers(feature: Feature, part: Json) -> Iterator[Any]:
 
 
 def list_names(part: Json) -> Iterator[Any]:
-    """Yield what a category may be called: texts and codes."""
+    """Yield possible names of a category: texts and codes."""
     concept = part.get("valueCodeableConcept")
     if isinstance(concept, dict):
         yield concept.get("text")

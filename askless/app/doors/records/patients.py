@@ -23,16 +23,13 @@ SEXES = (("male", "m", "248153007"), ("female", "f", "248152002"))
 DATE = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?", re.ASCII)
 
 
-def tells_of_patient(feature: Feature) -> bool:
+def is_patient_feature(feature: Feature) -> bool:
     """Return whether a Patient may have the value of a feature."""
     return is_coded(feature, AGE, SEX_AT_BIRTH, SEX)
 
 
 def list_patients(resources: list[Json], patient_id: str | None) -> list[Json]:
-    """Return the Patients among resources; only the one with the id, if one is given.
-
-    One without an id may be anybody's, and counts.
-    """
+    """Return the Patients with this id or with none; all if none is given."""
     return [
         resource
         for resource in resources
@@ -86,11 +83,13 @@ def read_sex(feature: Feature, patient: Json) -> str | None:
     """
     if not is_coded(feature, SEX_AT_BIRTH, SEX):
         return None
-    code = find_sex(patient, EXTENSIONS[str(feature.code)]) or patient.get("gender")
+    code = sex_of_extension(patient, EXTENSIONS[str(feature.code)]) or patient.get(
+        "gender"
+    )
     return match_sex(feature, code) if isinstance(code, str) else None
 
 
-def find_sex(patient: Json, url: str) -> Any:
+def sex_of_extension(patient: Json, url: str) -> Any:
     """Return the code of one of a Patient's extensions; None: it has none."""
     extensions = patient.get("extension")
     for extension in extensions if isinstance(extensions, list) else []:

@@ -14,7 +14,12 @@ import httpx2
 from authlib.integrations.starlette_client import OAuth
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from askless.app.doors.records.fetching import TIMEOUT_S, FetchError, fetch_json, tls
+from askless.app.doors.records.fetching import (
+    TIMEOUT_S,
+    FetchError,
+    fetch_json,
+    trust_store,
+)
 from askless.app.doors.sign_in.tokens import ALGORITHMS
 from askless.app.logs import log
 from askless.app.settings.doors import TRUSTED
@@ -101,9 +106,9 @@ class AuthServer:
         return urlsplit(self.registration.metadata_url).netloc
 
     async def learn(self) -> Known:
-        """Return what is known of the server; raise FlowError if it can't be used.
+        """Return the server's metadata and client; raise FlowError if it can't be used.
 
-        What was known before goes on while the server is away.
+        Earlier metadata stay in use while the server is away.
         """
         if self.is_fresh():
             assert self.known is not None
@@ -136,7 +141,7 @@ class AuthServer:
     async def fetch_metadata(self) -> Metadata:
         url = self.registration.metadata_url
         try:
-            async with httpx2.AsyncClient(verify=tls()) as client:
+            async with httpx2.AsyncClient(verify=trust_store()) as client:
                 document = await fetch_json(client, url, MOST_BYTES)
         except FetchError:
             raise self.unreachable() from None
@@ -170,7 +175,7 @@ class AuthServer:
             self.name,
             client_id=self.registration.client_id,
             client_secret=self.registration.client_secret,
-            client_kwargs={**options, "timeout": TIMEOUT_S, "verify": tls()},
+            client_kwargs={**options, "timeout": TIMEOUT_S, "verify": trust_store()},
             **fields,
         )
 

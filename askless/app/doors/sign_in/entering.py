@@ -9,13 +9,13 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from askless.app.doors.sign_in.auth_servers import AWAY, FlowError
-from askless.app.doors.sign_in.flows import forget
+from askless.app.doors.sign_in.flows import remove_state_cookie
 from askless.app.errors import UnknownKeyError
-from askless.app.http.plumbing.auth import Guard, note_use
-from askless.app.http.plumbing.deps import changing, reading
-from askless.app.pages.accounts.sign_in import end_sign_in, keep_sign_in
+from askless.app.http.plumbing.auth import Guard, record_use
+from askless.app.http.plumbing.deps import change_db, read_db
+from askless.app.pages.accounts.sign_in import end_sign_in, store_sign_in
 from askless.app.pages.plumbing.callers import COOKIE, set_cookie
-from askless.app.pages.plumbing.frame import render, see_other
+from askless.app.pages.plumbing.frame import redirect, render
 from askless.app.records import Caller, Limits, StoredKey
 from askless.app.service import keys, people, sign_ins
 from askless.core.errors import RefusedError
@@ -35,46 +35,37 @@ class Entitled(NamedTuple):
 
 
 def name_of(claims: dict[str, Any]) -> str:
-    """Return what claims call a person; "" if they don't."""
+    """Return a person's name in claims; "" if there is none."""
     named = [claims[name] for name in NAMES if isinstance(claims.get(name), str)]
     return named[0] if named else ""
 
 
 def find_key(engine: sa.Engine, entitled: Entitled) -> StoredKey:
-    """Return the key of a person; one who comes for the first time gets it now.
-
-    Raises UnknownKeyError if it was revoked.
-    """
-    with reading(engine, None) as db:
+    """Return or make a person's key; raise UnknownKeyError if it was revoked."""
+    with read_db(engine, None) as db:
         tenant_id = keys.find_tenant(db, entitled.tenant)
     key = None
     if tenant_id is not None:
-        with reading(engine, tenant_id) as db:
+        with read_db(engine, tenant_id) as db:
             key = people.find_key(db, entitled.person)
     if key is None:
         return renew_key(engine, entitled)
-    note_use(engine, key)
+    record_use(engine, key)
     return key
 
 
 def renew_key(engine: sa.Engine, entitled: Entitled) -> StoredKey:
-    """Return a person's key with the rights that they have now; make what is missing.
-
-    Raises UnknownKeyError if it was revoked.
-    """
+    """Update or make a person's key; raise UnknownKeyError if it was revoked."""
     now = datetime.now(UTC)
-    with changing(engine, None) as db:
+    with change_db(engine, None) as db:
         tenant_id = keys.get_or_create_tenant(db, entitled.tenant, now)
     nobody = Caller(tenant_id, None, frozenset(), Limits())
-    with changing(engine, nobody) as db:
-        return people.let_in(db, entitled.person, now)
+    with change_db(engine, nobody) as db:
+        return people.renew_key_of(db, entitled.person, now)
 
 
-async def let_in(request: Request, entitled: Entitled) -> Caller:
-    """Return the caller that a person is, with the rights that they have now.
-
-    Raises FlowError if they may not come in.
-    """
+async def find_caller(request: Request, entitled: Entitled) -> Caller:
+    """Return a person as a caller; raise FlowError if they may not come in."""
     state = request.app.state
     guard: Guard = state.guard
     try:
@@ -92,16 +83,16 @@ async def open_page(request: Request, caller: Caller, address: str) -> Response:
     if COOKIE in request.cookies:
         await end_sign_in(request, request.cookies[COOKIE])
     try:
-        cookie = await run_in_threadpool(keep_sign_in, engine, caller)
+        cookie = await run_in_threadpool(store_sign_in, engine, caller)
     except UnknownKeyError:
         raise FlowError(403, REVOKED) from None
-    done = see_other(address)
+    done = redirect(address)
     set_cookie(request, done, cookie, int(sign_ins.LASTS.total_seconds()))
-    forget(request, done)
+    remove_state_cookie(request, done)
     return done
 
 
-def show_failures(app: FastAPI) -> None:
+def add_failure_page(app: FastAPI) -> None:
     """Have a page for what goes wrong when somebody signs in elsewhere."""
     app.add_exception_handler(FlowError, show_failure)
 
@@ -109,14 +100,14 @@ def show_failures(app: FastAPI) -> None:
 async def show_failure(request: Request, error: Exception) -> Response:
     """Show why a sign-in failed, with the ways to try again.
 
-    Whom a provider knows and we don't may leave there, to come as somebody else.
+    A person whom we don't know can sign out at the provider and try another account.
     """
     assert isinstance(error, FlowError)
-    here, ways = request.url.path, request.app.state.sign_in_ways
-    leave = [way for way in ways if here.startswith(way.address)]
+    path, ways = request.url.path, request.app.state.sign_in_ways
+    leave = [way for way in ways if path.startswith(way.address)]
     more = {"leave": leave if error.status == 403 else [], "said": error.words}
     page = render(request, "sign_in.html", error.status, next="/ui", **more)
     # Reloaded, the page may go on where a server was away.
     if error.status != AWAY:
-        forget(request, page)
+        remove_state_cookie(request, page)
     return page

@@ -60,28 +60,28 @@ class Flow:
     ) -> Response:
         """Send the browser to sign in; `asked` are further parameters of the server."""
         client = (await self.server.learn()).client
-        begun = await client.create_authorization_url(
+        flow = await client.create_authorization_url(
             self.server.registration.callback, **asked
         )
         ours = Kept(
             flow=self.server.name,
-            nonce=begun["nonce"],
-            code_verifier=begun["code_verifier"],
+            nonce=flow["nonce"],
+            code_verifier=flow["code_verifier"],
             ours=dict(kept),
         )
-        response = RedirectResponse(begun["url"], status_code=302)
+        response = RedirectResponse(flow["url"], status_code=302)
         response.set_cookie(
-            cookie_name(request, begun["state"]),
+            cookie_name(request, flow["state"]),
             urlsafe_b64encode(ours.model_dump_json().encode()).decode(),
             max_age=LASTS_S,
             path="/",
-            secure=is_safe(request),
+            secure=is_https(request),
             httponly=True,
             samesite="lax",
         )
         for name in list_cookies(request)[: 1 - MOST_AT_ONCE]:
             response.delete_cookie(
-                name, path="/", secure=is_safe(request), httponly=True
+                name, path="/", secure=is_https(request), httponly=True
             )
         response.headers["Cache-Control"] = "no-store"
         return response
@@ -125,7 +125,7 @@ class Flow:
         return Finished(dict(claims), token, kept.ours)
 
     async def read_userinfo(self, token: Json, sub: str) -> Json:
-        """Return what the server says of a person beyond their ID token."""
+        """Return the server's claims about a person beyond their ID token."""
         known = await self.server.learn()
         if known.metadata.userinfo_endpoint is None:
             return {}
@@ -142,19 +142,16 @@ class Flow:
 
 
 def cookie_name(request: Request, state: str) -> str:
-    """Return the name of a state's cookie.
-
-    Each state has its own, so that windows don't meet.
-    """
+    """Return the name of the cookie of one state: each window has its own."""
     return f"{cookie_prefix(request)}{sha256(state.encode()).hexdigest()[:16]}"
 
 
 def cookie_prefix(request: Request) -> str:
-    """Return what all cookies of sign-ins begin with.
+    """Return the prefix of all cookies of sign-ins.
 
     Browsers keep `__Host-` ones to this host, by https only.
     """
-    return "__Host-askless_flow_" if is_safe(request) else "askless_flow_"
+    return "__Host-askless_flow_" if is_https(request) else "askless_flow_"
 
 
 def list_cookies(request: Request) -> list[str]:
@@ -163,14 +160,14 @@ def list_cookies(request: Request) -> list[str]:
     return [name for name in request.cookies if name.startswith(prefix)]
 
 
-def is_safe(request: Request) -> bool:
+def is_https(request: Request) -> bool:
     """Return whether browsers come by https; a proxy may hide that from a request."""
     site: str = request.app.state.settings.site
     return site.startswith("https:")
 
 
 def read_cookie(request: Request) -> Kept | None:
-    """Return what a browser kept of the state that it brings back; None: nothing."""
+    """Return a browser's cookie for the state that it brings back; None: none."""
     state = request.query_params.get("state")
     if not state:
         return None
@@ -181,9 +178,9 @@ def read_cookie(request: Request) -> Kept | None:
         return None
 
 
-def forget(request: Request, response: Response) -> None:
+def remove_state_cookie(request: Request, response: Response) -> None:
     """Remove the cookie of the state that a browser brought back: a flow ends once."""
     state = request.query_params.get("state")
     if state:
         name = cookie_name(request, state)
-        response.delete_cookie(name, path="/", secure=is_safe(request), httponly=True)
+        response.delete_cookie(name, path="/", secure=is_https(request), httponly=True)

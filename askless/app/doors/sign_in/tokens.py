@@ -54,7 +54,7 @@ class Issuer:
     def read(
         self, token: str, audience: str, required: Sequence[str]
     ) -> dict[str, Any]:
-        """Return what a token says that is valid here and now.
+        """Return the claims of a token that is valid for us now.
 
         Its own words on where its keys are (`jku`) are not believed. Raises
         UnknownKeyError, or HTTPException (503) if the keys can't be fetched.
@@ -83,10 +83,7 @@ class Issuer:
 
 
 def named_issuer(token: str) -> str:
-    """Return whom a token names as its issuer, which is not checked yet.
-
-    Raises UnknownKeyError if it names none.
-    """
+    """Return the unchecked issuer of a token; raise UnknownKeyError for none."""
     try:
         name = jwt.decode(token, options={"verify_signature": False})["iss"]
     except UNREADABLE:

@@ -14,26 +14,26 @@ from starlette.concurrency import run_in_threadpool
 
 from askless.app.documents.http.sessions import PredictRequest
 from askless.app.documents.shape import read_shape
-from askless.app.doors.records.fetching import FetchError, fetch_json, tls
+from askless.app.doors.records.fetching import FetchError, fetch_json, trust_store
 from askless.app.doors.records.observations import (
-    find_time,
+    effective_time,
     list_resources,
     map_codes,
     read_known,
-    seconds,
+    to_seconds,
 )
 from askless.app.doors.sign_in.auth_servers import AuthServer, FlowError, Registration
 from askless.app.doors.sign_in.entering import (
     REVOKED,
     Entitled,
-    let_in,
+    add_failure_page,
+    find_caller,
     name_of,
     open_page,
-    show_failures,
 )
 from askless.app.doors.sign_in.flows import Finished, Flow
 from askless.app.errors import ConflictError, NotFoundError, UnknownKeyError
-from askless.app.http.plumbing.deps import changing, moment_of, reading
+from askless.app.http.plumbing.deps import change_db, make_moment, read_db
 from askless.app.records import Caller
 from askless.app.service import keys, models
 from askless.app.service import sessions as service
@@ -87,7 +87,9 @@ class Records:
         What was not granted is not asked for. Raises FlowError.
         """
         results: Json = {}
-        async with httpx2.AsyncClient(headers=self.headers, verify=tls()) as client:
+        async with httpx2.AsyncClient(
+            headers=self.headers, verify=trust_store()
+        ) as client:
             if self.may("r", "Patient"):
                 url = f"{self.base}/Patient/{patient}"
                 results["patient"] = await self.fetch(client, url)
@@ -139,14 +141,14 @@ class Records:
 def is_recent(resource: Json, now: datetime) -> bool:
     """Return whether a result is of the last day; record systems may give others.
 
-    One of a whole day may be of any moment of it, wherever on earth that was. One of
-    the future is wrong, but for clocks that differ.
+    A result dated by day may be from any time zone. A result of the future is refused,
+    except within the difference of clocks.
     """
-    at = find_time(resource)
+    at = effective_time(resource)
     since, latest = (now - SPAN).timestamp(), (now + CLOCKS).timestamp()
     if len(at) == DAY:
-        return since <= seconds(at) + WEST_S and seconds(at) - EAST_S <= latest
-    return len(at) > DAY and since <= seconds(at) <= latest
+        return since <= to_seconds(at) + WEST_S and to_seconds(at) - EAST_S <= latest
+    return len(at) > DAY and since <= to_seconds(at) <= latest
 
 
 router = APIRouter(prefix="/ui/smart/{server}", include_in_schema=False)
@@ -175,14 +177,14 @@ def add_to(app: FastAPI) -> None:
         name: make_ehr(name, ehr, settings.site)
         for name, ehr in settings.smart_servers.items()
     }
-    show_failures(app)
+    add_failure_page(app)
     app.include_router(router)
 
 
 def make_ehr(name: str, setting: SmartServer, site: str) -> Ehr:
-    """Return a record system. Browsers come back to an address for it alone.
+    """Return a record system, to whose own address browsers come back.
 
-    So no record system can have us send it what another one gave.
+    No record system can then receive what another one gave us.
     """
     base = setting.fhir.rstrip("/")
     registration = Registration(
@@ -216,16 +218,16 @@ async def launch(
 
 
 @router.get("/callback")
-async def finish(server: str, request: Request) -> Response:
+async def finish_launch(server: str, request: Request) -> Response:
     """Sign in whom the record system knows; open a session with what it knows."""
     ehr = find_ehr(request, server)
     done = await ehr.flow.finish(request)
-    caller = await let_in(request, find_person(ehr, done))
+    caller = await find_caller(request, make_entitled(ehr, done))
     address = await open_session(request, ehr, done, caller)
     return await open_page(request, caller, address)
 
 
-def find_person(ehr: Ehr, done: Finished) -> Entitled:
+def make_entitled(ehr: Ehr, done: Finished) -> Entitled:
     """Return who launched us, with the role of their record system.
 
     They are known by its name of ours, and not by whom it calls the issuer: so nobody
@@ -258,28 +260,28 @@ async def open_session(
         "known": {feature: result.value for feature, result in known.items()},
         "client_ref": f"Patient/{patient}",
     }
-    return await run_in_threadpool(start, request, caller, order)
+    return await run_in_threadpool(start_session, request, caller, order)
 
 
 def find_catalogue(request: Request, caller: Caller, name: str) -> Catalogue:
-    """Return what a model asks; raise FlowError if there is no such model."""
+    """Return a model's catalogue; raise FlowError if there is no such model."""
     state = request.app.state
     try:
-        with reading(state.engine, caller.tenant_id) as db:
-            return models.find(db, state.loaded, name).ensemble.catalogue
+        with read_db(state.engine, caller.tenant_id) as db:
+            return models.load(db, state.loaded, name).ensemble.catalogue
     except NotFoundError:
         raise FlowError(404, NO_MODEL.format(name)) from None
 
 
-def start(request: Request, caller: Caller, order: Json) -> str:
+def start_session(request: Request, caller: Caller, order: Json) -> str:
     state = request.app.state
     engine: sa.Engine = state.engine
     try:
         body = read_shape(PredictRequest, order, "")
-        with changing(engine, caller) as db:
+        with change_db(engine, caller) as db:
             # While the results were fetched.
             keys.require_valid(db, caller)
-            opened = service.start(db, state.loaded, body, moment_of(request))
+            opened = service.start(db, state.loaded, body, make_moment(request))
     except UnknownKeyError:
         raise FlowError(403, REVOKED) from None
     # The person's limits, or a budget that this model does not allow.

@@ -82,10 +82,7 @@ class Guard:
     lock: Lock = field(default_factory=Lock)
 
     async def admit(self, engine: Callable[[], sa.Engine], token: str | None) -> Caller:
-        """Return the caller that a token's key belongs to.
-
-        Raises UnknownKeyError, or HTTPException (429) when they call too often.
-        """
+        """Return a token's caller; raise UnknownKeyError or HTTPException (429)."""
         if token is None:
             if self.must_ask:
                 raise UnknownKeyError
@@ -107,14 +104,14 @@ class Guard:
         if cached is None or time.monotonic() - cached.at > RECHECK_S:
             key = await run_in_threadpool(read)
             cached = CachedKey(key, time.monotonic())
-            keep_recent(self.cached_keys, name, cached)
+            store_recent(self.cached_keys, name, cached)
         return cached.key
 
     def read_key(self, engine: sa.Engine, token: str) -> StoredKey:
         """Read a key from the database, and note its use."""
         with transaction(engine, None, is_read=True) as db:
-            key = keys.identify(db, token)
-        note_use(engine, key)
+            key = keys.identify_key(db, token)
+        record_use(engine, key)
         return key
 
     def count_request(self, caller: Caller) -> None:
@@ -126,31 +123,31 @@ class Guard:
         with self.lock:
             bucket = self.buckets.get(key_id) or Bucket(float(per_minute), now)
             wait_s = bucket.take(per_minute, now)
-            keep_recent(self.buckets, key_id, bucket)
+            store_recent(self.buckets, key_id, bucket)
         if wait_s:
             detail = f"This key may send {per_minute} requests a minute."
             headers = {"Retry-After": str(math.ceil(wait_s))}
             raise HTTPException(429, detail, headers=headers)
 
 
-def note_use(engine: sa.Engine, key: StoredKey) -> None:
+def record_use(engine: sa.Engine, key: StoredKey) -> None:
     """Write when a key was used, every `USE_NOTED_EVERY`."""
     now = datetime.now(UTC)
     if key.last_used_at is None or now - key.last_used_at > USE_NOTED_EVERY:
         try:
             with transaction(engine, None) as db:
-                keys.note_use(db, key.id, now)
+                keys.record_use(db, key.id, now)
         # A database that is full, or takes no changes, can still be read.
         except (OperationalError, InternalError):
             LOGGER.exception("key.use_not_noted")
 
 
-def keep_recent(kept: OrderedDict[Any, Any], name: object, value: object) -> None:
+def store_recent(cache: OrderedDict[Any, Any], name: object, value: object) -> None:
     """Keep the entries used last, at most `MOST_KEPT`."""
-    kept[name] = value
-    kept.move_to_end(name)
-    while len(kept) > MOST_KEPT:
-        kept.popitem(last=False)
+    cache[name] = value
+    cache.move_to_end(name)
+    while len(cache) > MOST_KEPT:
+        cache.popitem(last=False)
 
 
 async def authenticate(

@@ -1,7 +1,7 @@
 """Complete the OpenAPI document with what the framework can't know.
 
 Most problems that a call may answer follow from its shape; a route adds its own with
-`problems`. Each status is listed with the types of problem that it may have.
+`problem_docs`. Each status is listed with the types of problem that it may have.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -55,12 +55,12 @@ REPLAYED: Json = {
 }
 
 
-def problems(*kinds: str) -> Json:
+def problem_docs(*kinds: str) -> Json:
     """Return a route's `openapi_extra` that lists its own types of problem."""
     return {OWN: list(kinds)}
 
 
-def complete(
+def complete_document(
     document: Json, bodies: Iterable[type[BaseModel]], nouns: Mapping[str, str]
 ) -> Json:
     """Complete an OpenAPI document in place and return it.

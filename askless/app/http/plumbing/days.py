@@ -15,7 +15,7 @@ def read_day(raw: object) -> date:
     raise ValueError("must be a day, such as 2026-11-20")
 
 
-def day(name: str) -> Any:
+def day_parameter(name: str) -> Any:
     """Return a query parameter for a day in UTC."""
     return Query(alias=name, description="A day in UTC, itself included.")
 

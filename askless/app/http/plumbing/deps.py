@@ -11,7 +11,7 @@ from anyio import CancelScope, CapacityLimiter, to_thread
 from fastapi import Depends, HTTPException, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from askless.app.documents.text import distinct
+from askless.app.documents.text import build_distinct_object
 from askless.app.http.plumbing.auth import Called, caller_of
 from askless.app.http.plumbing.forms import FORM, media_type, read_form
 from askless.app.http.plumbing.retries import HEADER, RESPONSE, Retry, find_retry
@@ -51,7 +51,7 @@ async def require_distinct(request: Request) -> None:
     """Refuse JSON with a repeated field, of which FastAPI would take the last."""
     if body := await request.body():
         await require_json(request)
-        json.loads(body, object_pairs_hook=distinct)
+        json.loads(body, object_pairs_hook=build_distinct_object)
 
 
 async def get_now(request: Request) -> datetime:
@@ -59,15 +59,15 @@ async def get_now(request: Request) -> datetime:
     return now
 
 
-def moment_of(request: Request) -> Moment:
-    """Return when a request came, and how long sessions may be idle."""
+def make_moment(request: Request) -> Moment:
+    """Return the time of a request, with how long sessions may be idle."""
     state = request.app.state
     at: Moment = state.settings.moment_at(state.clock())
     return at
 
 
 async def get_moment(request: Request) -> Moment:
-    return moment_of(request)
+    return make_moment(request)
 
 
 async def get_log_fields(request: Request) -> dict[str, Any]:
@@ -84,28 +84,28 @@ async def get_db(request: Request, caller: Called) -> AsyncIterator[Transaction]
     engine = request.app.state.engine
     context = transaction(engine, caller.tenant_id, caller=caller)
     retry = await find_retry(request)
-    async with closed_in_a_thread(context) as db:
+    async with close_in_own_thread(context) as db:
         if retry is None:
             yield db
             return
-        await in_a_thread(retry.claim, db)
+        await run_in_own_thread(retry.claim, db)
         yield db
-        await in_a_thread(retry.keep, db, request.scope[RESPONSE])
+        await run_in_own_thread(retry.keep, db, request.scope[RESPONSE])
 
 
 async def get_read_db(request: Request, caller: Called) -> AsyncIterator[Transaction]:
-    context = reading(request.app.state.engine, caller.tenant_id)
-    async with closed_in_a_thread(context) as db:
+    context = read_db(request.app.state.engine, caller.tenant_id)
+    async with close_in_own_thread(context) as db:
         yield db
 
 
-async def read_again(
+async def show_now(
     request: Request, tenant_id: str, show: Callable[[Transaction], Made]
 ) -> Made:
     """Return what `show` makes of the database as it is now, read in a thread."""
 
     def read() -> Made:
-        with reading(request.app.state.engine, tenant_id) as db:
+        with read_db(request.app.state.engine, tenant_id) as db:
             return show(db)
 
     return await run_in_threadpool(read)
@@ -141,7 +141,7 @@ class Changer(NamedTuple):
         return answer(made)
 
 
-def changer(*, takes_json: bool) -> Any:
+def changer_dependency(*, takes_json: bool) -> Any:
     """Depend on a `Changer`; with `takes_json` refuse as `require_distinct` does.
 
     It reads the caller and the fields itself: each dependency of its own would cost
@@ -158,8 +158,8 @@ def changer(*, takes_json: bool) -> Any:
     return Depends(get)
 
 
-Changes = Annotated[Changer, changer(takes_json=False)]
-JsonChanges = Annotated[Changer, changer(takes_json=True)]
+Changes = Annotated[Changer, changer_dependency(takes_json=False)]
+JsonChanges = Annotated[Changer, changer_dependency(takes_json=True)]
 
 
 async def get_erasing_db(
@@ -168,19 +168,19 @@ async def get_erasing_db(
     """Open a transaction for erasing; empty the database's log after it."""
     engine = request.app.state.engine
     context = transaction(engine, caller.tenant_id, caller=caller)
-    async with closed_in_a_thread(context) as db:
+    async with close_in_own_thread(context) as db:
         yield db
     # A worker tries again where a reader is in the way.
     await to_thread.run_sync(empty_log, engine, limiter=CapacityLimiter(1))
 
 
-def reading(
+def read_db(
     engine: sa.Engine, tenant_id: str | None
 ) -> AbstractContextManager[Transaction]:
     return transaction(engine, tenant_id, is_read=True)
 
 
-def changing(
+def change_db(
     engine: sa.Engine, caller: Caller | None
 ) -> AbstractContextManager[Transaction]:
     """Open a transaction of a caller, or of the service itself."""
@@ -198,19 +198,19 @@ async def replay_early(request: Request, caller: Called) -> AsyncIterator[None]:
             await stack.enter_async_context(read_form(request))
         retry = await find_retry(request)
         if retry is not None:
-            context = reading(request.app.state.engine, caller.tenant_id)
-            async with closed_in_a_thread(context) as db:
-                await in_a_thread(retry.look, db)
+            context = read_db(request.app.state.engine, caller.tenant_id)
+            async with close_in_own_thread(context) as db:
+                await run_in_own_thread(retry.look, db)
         yield
 
 
-async def in_a_thread(act: Callable[..., object], *arguments: object) -> None:
+async def run_in_own_thread(act: Callable[..., object], *arguments: object) -> None:
     """Run a function in a thread that belongs to no shared limit."""
     await to_thread.run_sync(act, *arguments, limiter=CapacityLimiter(1))
 
 
 @asynccontextmanager
-async def closed_in_a_thread(
+async def close_in_own_thread(
     context: AbstractContextManager[Transaction],
 ) -> AsyncIterator[Transaction]:
     """Open a transaction, which waits for nothing, and end it in a thread.
@@ -224,10 +224,10 @@ async def closed_in_a_thread(
     except BaseException as error:
         traceback = error.__traceback__
         with CancelScope(shield=True):
-            await in_a_thread(context.__exit__, type(error), error, traceback)
+            await run_in_own_thread(context.__exit__, type(error), error, traceback)
         raise
     with CancelScope(shield=True):
-        await in_a_thread(context.__exit__, None, None, None)
+        await run_in_own_thread(context.__exit__, None, None, None)
 
 
 # Scope "function": the commit precedes the response.
@@ -263,7 +263,7 @@ Raw = Annotated[
 Limit = Annotated[int, Query(ge=1, le=200, description="Most items to give.")]
 
 
-def cursor(pattern: str) -> Any:
+def cursor_parameter(pattern: str) -> Any:
     """Return the query parameter `after` of a list; `pattern` is for the document."""
     return Query(
         min_length=1,
@@ -274,5 +274,7 @@ def cursor(pattern: str) -> Any:
     )
 
 
-After = Annotated[str | None, cursor(r"^[0-9]{1,17}_[A-Za-z0-9_]{1,60}$")]
-AfterEntry = Annotated[str | None, cursor("^[A-Za-z0-9_]{1,40}-[1-9][0-9]{0,8}$")]
+After = Annotated[str | None, cursor_parameter(r"^[0-9]{1,17}_[A-Za-z0-9_]{1,60}$")]
+AfterEntry = Annotated[
+    str | None, cursor_parameter("^[A-Za-z0-9_]{1,40}-[1-9][0-9]{0,8}$")
+]

@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from askless.app.documents.http.trainings import TrainingEvent
 from askless.app.errors import NothingToComeError
 from askless.app.http.plumbing.auth import Called
-from askless.app.http.plumbing.deps import Engine, reading
+from askless.app.http.plumbing.deps import Engine, read_db
 from askless.app.logs import LOGGER
 from askless.app.records import FINAL_STATES, JobEvent, StoredJob
 from askless.app.service.jobs import trainings
@@ -132,7 +132,7 @@ def require_unfinished(
     def check(
         id: str, engine: Engine, caller: Called, last_event_id: LastEvent = 0
     ) -> str:
-        with reading(engine, caller.tenant_id) as db:
+        with read_db(engine, caller.tenant_id) as db:
             is_resumed = last_event_id > 0
             if get(db, id).state in FINAL_STATES and is_resumed:
                 to_come = trainings.events(db, {id: last_event_id})[id]
@@ -148,7 +148,7 @@ def get_watch(request: Request) -> Watch:
     state = request.app.state
 
     def fetch(numbers: dict[str, int]) -> Events:
-        with reading(state.engine, None) as db:
+        with read_db(state.engine, None) as db:
             return trainings.events(db, numbers)
 
     if not hasattr(state, "watch"):
@@ -157,7 +157,7 @@ def get_watch(request: Request) -> Watch:
     return watch
 
 
-async def stream(
+async def stream_events(
     request: Request, id: str, last_event_id: int
 ) -> AsyncIterator[ServerSentEvent]:
     """Yield the events of a training or job until it has ended."""

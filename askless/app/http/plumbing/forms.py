@@ -31,10 +31,7 @@ def media_type(headers: Headers) -> str:
 
 @asynccontextmanager
 async def read_form(request: Request) -> AsyncIterator[FormData]:
-    """Parse a multipart body; its files are closed at the end.
-
-    Text parts are limited as bodies of JSON are.
-    """
+    """Parse a multipart body, of limited text parts; close its files after."""
     if media_type(request.headers) != FORM:
         detail = f"The body must be {FORM}."
         raise HTTPException(415, detail, headers={"Accept-Post": FORM})
@@ -72,10 +69,10 @@ def required_file(form: FormData, name: str) -> UploadFile:
     part = form.get(name)
     if isinstance(part, UploadFile):
         return part
-    raise missing_part(name, "must be a file of the form")
+    raise part_error(name, "must be a file of the form")
 
 
-def missing_part(name: str, rule: str) -> RequestValidationError:
+def part_error(name: str, rule: str) -> RequestValidationError:
     """Return the exception for a part of a body that breaks a rule."""
     return RequestValidationError(
         [{"type": "value_error", "loc": ("body", name), "ctx": {"error": rule}}]

@@ -7,13 +7,13 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from askless.app.documents.shape import Answer
-from askless.app.http.plumbing.contract import problems
+from askless.app.http.plumbing.contract import problem_docs
 from askless.app.http.plumbing.deps import After, Db, Limit, Now, ReadDb
 from askless.app.http.plumbing.following import (
     ENDED,
     LastEvent,
     require_unfinished,
-    stream,
+    stream_events,
 )
 from askless.app.service.jobs.nouns import JobNoun
 
@@ -67,7 +67,7 @@ def add_cancelling(
     @router.post(
         f"{path}/{{id}}/cancel",
         response_model=item,
-        openapi_extra=problems(noun.conflict),
+        openapi_extra=problem_docs(noun.conflict),
         operation_id=f"cancel_{word}",
         summary=f"Cancel a {word}",
         description="Cancel at once what is queued, within some seconds what runs.",
@@ -93,5 +93,5 @@ def add_stream(router: APIRouter, path: str, noun: JobNoun[Any]) -> None:
         request: Request,
         last_event_id: LastEvent = 0,
     ) -> AsyncIterator[ServerSentEvent]:
-        async for event in stream(request, id, last_event_id):
+        async for event in stream_events(request, id, last_event_id):
             yield event

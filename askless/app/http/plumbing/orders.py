@@ -13,7 +13,7 @@ from askless.app.documents.fields import is_storable
 from askless.app.documents.http.trainings import MOST_TABLES
 from askless.app.http.plumbing import forms
 from askless.app.http.plumbing.auth import Called
-from askless.app.http.plumbing.deps import Reader, reading
+from askless.app.http.plumbing.deps import Reader, read_db
 from askless.app.http.plumbing.turns import read_in_turn
 from askless.app.records import JobKind
 from askless.app.service import datasets
@@ -50,7 +50,7 @@ def read_order(part: str) -> Callable[[Request], AsyncIterator[TableOrder]]:
             async with forms.read_form(request) as form:
                 order = form.get(part)
                 if order is None:
-                    raise forms.missing_part(part, "must be a part of the form")
+                    raise forms.part_error(part, "must be a part of the form")
                 text = await forms.read_text(request, order)
                 yield TableOrder(text, forms.required_file(form, "dataset"))
         elif forms.media_type(request.headers) == JSON:
@@ -109,7 +109,7 @@ class OrderDesk:
     tenant_id: str
 
     def open_db(self) -> AbstractContextManager[Transaction]:
-        return reading(self.request.app.state.engine, self.tenant_id)
+        return read_db(self.request.app.state.engine, self.tenant_id)
 
     async def read(
         self, sent: TableOrder, raw: dict[str, Any], check: Check[T]
@@ -144,7 +144,7 @@ class OrderDesk:
             with self.open_db() as db:
                 model_id, model = find(db)
             order = JobOrder(kind, model_id, raw)
-            return table_jobs.check(self.reader, order, model, source, is_wanted)
+            return table_jobs.check_job(self.reader, order, model, source, is_wanted)
 
         return await self.read(sent, raw, check)
 
@@ -182,14 +182,14 @@ def pop_dataset_ids(raw: dict[str, Any]) -> list[str]:
     )
     if not is_list or not 1 <= len(set(ids)) == len(ids) <= MOST_TABLES:
         rule = f"must be a list of ids of datasets, 1 to {MOST_TABLES}, none twice"
-        raise forms.missing_part("datasets", rule)
+        raise forms.part_error("datasets", rule)
     if "dataset_id" in raw:
-        raise forms.missing_part("dataset_id", "must be left out beside `datasets`")
+        raise forms.part_error("dataset_id", "must be left out beside `datasets`")
     return list(ids)
 
 
 def pop_dataset_id(raw: dict[str, Any]) -> str:
     dataset_id = raw.pop("dataset_id", None)
     if not isinstance(dataset_id, str) or not is_storable(dataset_id):
-        raise forms.missing_part("dataset_id", "must be the id of a dataset")
+        raise forms.part_error("dataset_id", "must be the id of a dataset")
     return dataset_id

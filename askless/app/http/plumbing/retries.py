@@ -43,7 +43,7 @@ class Retry:
 
     def claim(self, db: Transaction) -> None:
         """Claim the key; raise if the request was answered or is being answered."""
-        service.claim(db, self.key, self.digest)
+        service.claim_request(db, self.key, self.digest)
 
     def look(self, db: Transaction) -> None:
         """Raise as `claim` does if the request was answered; claim nothing."""
@@ -68,7 +68,7 @@ class Retry:
             created_at=datetime.now(UTC),
             session_id=self.request.scope["log_fields"].get("session"),
         )
-        service.keep(db, answer)
+        service.store_answer(db, answer)
 
 
 class RetriedRoute(APIRoute):

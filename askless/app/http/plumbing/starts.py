@@ -12,9 +12,9 @@ from askless.app.documents.sheets import rows_to_csv
 from askless.app.documents.text import parse_json
 from askless.app.errors import ForbiddenError
 from askless.app.http.plumbing.auth import Called
-from askless.app.http.plumbing.contract import problems
+from askless.app.http.plumbing.contract import problem_docs
 from askless.app.http.plumbing.deps import Db, Loaded, Now, ReplaysEarly, Uploads
-from askless.app.http.plumbing.forms import missing_part
+from askless.app.http.plumbing.forms import part_error
 from askless.app.http.plumbing.orders import (
     Desk,
     Prepared,
@@ -30,10 +30,7 @@ Sent = Annotated[TableOrder, Depends(read_order("order"))]
 
 
 def add_starts(router: APIRouter, *, makes_version: bool) -> tuple[type, ...]:
-    """Add the routes that start jobs; return the bodies to be documented.
-
-    The OpenAPI document mentions these by name only.
-    """
+    """Add the routes that start jobs; return the bodies to document."""
     names = [
         name
         for name, kind in service.TABLE_KINDS.items()
@@ -55,14 +52,14 @@ def add_start(router: APIRouter, name: Any) -> None:
         status_code=202,
         dependencies=[ReplaysEarly],
         openapi_extra=order_body("order", order, call)
-        | problems("limit-reached", "conflict"),
+        | problem_docs("limit-reached", "conflict"),
         operation_id=kind.operation_id,
         summary=kind.summary,
         description=kind.description,
     )
     def start(
         id: str,
-        prepared: Annotated[Prepared[service.JobOrder], prepare(name)],
+        prepared: Annotated[Prepared[service.JobOrder], prepare_order(name)],
         db: Db,
         blobs: Uploads,
         now: Now,
@@ -74,7 +71,7 @@ def add_start(router: APIRouter, name: Any) -> None:
         return schemas.Job.model_validate(job)
 
 
-def prepare(name: Any) -> Any:
+def prepare_order(name: Any) -> Any:
     """Depend on an order that is read and checked before the transaction begins."""
     makes_version = service.TABLE_KINDS[name].makes_version
 
@@ -83,9 +80,9 @@ def prepare(name: Any) -> Any:
     ) -> Prepared[service.JobOrder]:
         raw = parse_json(sent.text, "order")
         if not isinstance(raw, dict):
-            raise missing_part("order", "must be an object")
+            raise part_error("order", "must be an object")
         if sent.upload is None and makes_version:
-            sent = take_rows(sent, raw)
+            sent = pop_rows(sent, raw)
         # The result would show columns of a table that the caller may not read.
         elif sent.upload is None and raw.get("keep") and READS not in caller.scopes:
             raise ForbiddenError(READS)
@@ -97,11 +94,11 @@ def prepare(name: Any) -> Any:
     return Depends(read_and_check)
 
 
-def take_rows(sent: TableOrder, raw: dict[str, Any]) -> TableOrder:
+def pop_rows(sent: TableOrder, raw: dict[str, Any]) -> TableOrder:
     """Return an order whose rows in JSON are an upload; remove them from `raw`."""
     call = read_shape(schemas.LearnCall, raw, "order")
     if (call.rows is None) == (call.dataset_id is None):
-        raise missing_part("rows", "must be given, or else dataset_id, and not both")
+        raise part_error("rows", "must be given, or else dataset_id, and not both")
     raw.pop("rows", None)
     if call.rows is None:
         return sent

@@ -47,7 +47,7 @@ def read_versions(text: str) -> frozenset[int] | None:
     return frozenset(int(tag) for tag in tags if re.fullmatch("[1-9][0-9]{0,8}", tag))
 
 
-def tag_of(content: bytes) -> str:
+def entity_tag(content: bytes) -> str:
     """Return the entity tag of a content: its digest, cut."""
     return sha256(content).hexdigest()[:32]
 
@@ -56,14 +56,14 @@ def tagged_response(
     content: bytes, if_none_match: str | None, headers: dict[str, str] | None = None
 ) -> Response:
     """Return JSON with its `ETag`, or 304 to a caller who has it."""
-    tag = tag_of(content)
+    tag = entity_tag(content)
     headers = (headers or {}) | {"ETag": f'"{tag}"'}
-    if is_seen(tag, if_none_match):
+    if has_version(tag, if_none_match):
         return Response(status_code=304, headers=headers)
     return Response(content, headers=headers, media_type=JSON)
 
 
-def is_seen(tag: str, if_none_match: str | None) -> bool:
+def has_version(tag: str, if_none_match: str | None) -> bool:
     """Return whether `If-None-Match` names a tag, so the caller has that version."""
     if if_none_match is None:
         return False

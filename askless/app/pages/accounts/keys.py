@@ -18,8 +18,8 @@ from askless.app.errors import ConflictError, ReplayedError
 from askless.app.http.plumbing.auth import Called, needs, require_scope
 from askless.app.http.plumbing.deps import After, Changes, Now, ReadDb
 from askless.app.pages.plumbing.callers import FOREIGN, Typed
-from askless.app.pages.plumbing.frame import errors_of, render, see_other
-from askless.app.pages.plumbing.inputs import text_in
+from askless.app.pages.plumbing.frame import field_errors, redirect, render
+from askless.app.pages.plumbing.inputs import field_text
 from askless.app.records import Caller, Role, StoredAnswer, StoredKey
 from askless.app.service import keys as service
 from askless.app.service import retries
@@ -87,7 +87,8 @@ def show_keys(
         request,
         "keys.html",
         rows=[
-            (key, service.validity(key, now), provider_of(key)) for key in page.items
+            (key, service.describe_validity(key, now), provider_of(key))
+            for key in page.items
         ],
         next=page.next and f"{ADDRESS}?after={page.next}",
         all_scopes=service.SCOPES,
@@ -97,7 +98,7 @@ def show_keys(
 
 
 def provider_of(key: StoredKey) -> str | None:
-    """Return where a person signs in; None for a key with a secret."""
+    """Return a person's identity provider; None for a key with a secret."""
     if key.subject is None:
         return None
     provider = urlsplit(key.subject.split()[0])
@@ -145,48 +146,50 @@ async def create_key(
     request: Request, form: Typed, changes: Changes, caller: Called, now: Now
 ) -> Response:
     """Make a key, and show its secret in this response only."""
-    number = text_in(form, "number")
+    number = field_text(form, "number")
     if not FORM.fullmatch(number):
         raise ConflictError("foreign-form", FOREIGN)
     try:
-        wish = read_key_request(form, now)
+        key_request = read_key_request(form, now)
         return await changes(
-            lambda db: create_once(db, number, caller, wish, now),
+            lambda db: create_once(db, number, caller, key_request, now),
             lambda made: render(
                 request,
                 "key_made.html",
                 201,
                 made=made,
                 words=LIMITS,
-                lacks=find_lacks(made.key.scopes),
+                lacks=list_missing_scopes(made.key.scopes),
             ),
         )
     except ReplayedError:
-        return see_other(f"{ADDRESS}?done=sent")
+        return redirect(f"{ADDRESS}?done=sent")
     except RefusedError as error:
         more = {
             "typed": form,
             "errors": {
                 # One of several scopes stands in the same group of boxes.
                 "scopes" if field.startswith("scopes") else field: rule
-                for field, rule in errors_of(error).items()
+                for field, rule in field_errors(error).items()
             },
             "chosen": form.getlist("scopes"),
-            "is_limited": any(text_in(form, f"limits.{limit}") for limit in LIMITS),
+            "is_limited": any(field_text(form, f"limits.{limit}") for limit in LIMITS),
         }
         return show_form(request, caller, number, 422, **more)
 
 
 def read_key_request(form: FormData, now: datetime) -> service.Wish:
     """Read the requested key from a form; RefusedError names the form's fields."""
-    texts = {name: text_in(form, f"limits.{name}") for name in LIMITS}
+    texts = {name: field_text(form, f"limits.{name}") for name in LIMITS}
     of_role = {str(role): scopes for role, scopes in service.ROLES.items()}
-    chosen = of_role.get(text_in(form, "role"), ())
+    chosen = of_role.get(field_text(form, "role"), ())
     raw = {
-        "name": text_in(form, "name"),
+        "name": field_text(form, "name"),
         "scopes": list(dict.fromkeys((*chosen, *form.getlist("scopes")))),
-        "limits": {name: parse_whole(text) for name, text in texts.items() if text},
-        "days": parse_whole(text_in(form, "days")),
+        "limits": {
+            name: parse_whole_number(text) for name, text in texts.items() if text
+        },
+        "days": parse_whole_number(field_text(form, "days")),
     }
     body = read_shape(KeyRequest, raw, "")
     expires_at = None if body.days is None else now + timedelta(days=body.days)
@@ -194,8 +197,8 @@ def read_key_request(form: FormData, now: datetime) -> service.Wish:
     return service.Wish(body.name, tuple(body.scopes), limits, expires_at)
 
 
-def find_lacks(scopes: Sequence[str]) -> list[tuple[str, str]]:
-    """Return each scope with one that it needs and the key lacks."""
+def list_missing_scopes(scopes: Sequence[str]) -> list[tuple[str, str]]:
+    """Return pairs: a scope of the key, and a scope that it needs but the key lacks."""
     return [
         (scope, needed)
         for scope in scopes
@@ -204,23 +207,27 @@ def find_lacks(scopes: Sequence[str]) -> list[tuple[str, str]]:
     ]
 
 
-def parse_whole(text: str) -> int | str | None:
+def parse_whole_number(text: str) -> int | str | None:
     """Return a whole number, None for an empty field, or other text, to be refused."""
     is_whole = text.isascii() and text.isdigit() and len(text) < 20
     return int(text) if is_whole else text or None
 
 
 def create_once(
-    db: Transaction, number: str, caller: Caller, wish: service.Wish, now: datetime
+    db: Transaction,
+    number: str,
+    caller: Caller,
+    key_request: service.Wish,
+    now: datetime,
 ) -> service.MadeKey:
     """Make the key of a form; raise ReplayedError if the form was sent before."""
     name = f"form {number}"
     digest = sha256(name.encode()).hexdigest()
-    retries.claim(db, name, digest)
-    made = service.create_within(db, caller, wish, now)
+    retries.claim_request(db, name, digest)
+    new_key = service.create_delegated_key(db, caller, key_request, now)
     # The stored answer has no body: the secret must not be stored.
-    retries.keep(db, StoredAnswer(name, digest, 303, {}, b"", now, None))
-    return made
+    retries.store_answer(db, StoredAnswer(name, digest, 303, {}, b"", now, None))
+    return new_key
 
 
 @router.get("/{id}/revoke", dependencies=[needs("keys")])
@@ -233,7 +240,7 @@ def show_revocation(
         request,
         "key_revoke.html",
         key=key,
-        validity=service.validity(key, now),
+        validity=service.describe_validity(key, now),
         is_own=key.id == caller.key_id,
     )
 
@@ -242,6 +249,6 @@ def show_revocation(
 async def revoke_key(id: str, form: Typed, changes: Changes, now: Now) -> Response:
     del form
     return await changes(
-        lambda db: service.revoke_within(db, changes.caller, id, now),
-        lambda _: see_other(f"{ADDRESS}?done=revoked"),
+        lambda db: service.revoke_delegated_key(db, changes.caller, id, now),
+        lambda _: redirect(f"{ADDRESS}?done=revoked"),
     )

@@ -19,11 +19,11 @@ from askless.app.http.plumbing.deps import At, Changes, Engine, Loaded, ReadDb
 from askless.app.pages.plumbing.callers import Typed
 from askless.app.pages.plumbing.frame import (
     download_headers,
-    errors_of,
+    field_errors,
+    redirect,
     render,
-    see_other,
 )
-from askless.app.pages.plumbing.inputs import read_days, read_filters, text_in
+from askless.app.pages.plumbing.inputs import field_text, read_days, read_filters
 from askless.app.records import LedgerEntry as Entry
 from askless.app.records import LedgerFilter
 from askless.app.records import LedgerSum as Sum
@@ -33,7 +33,7 @@ from askless.app.service.sessions import lists
 from askless.app.service.sessions.opened import SessionCall
 from askless.app.service.sessions.reversals import reverse as reverse_charge
 from askless.app.store.database.transactions import Transaction
-from askless.app.words.charts.book_charts import days_chart, names_chart
+from askless.app.words.charts.book_charts import draw_days_chart, draw_names_chart
 from askless.core.catalogue.prices import from_micros
 from askless.core.errors import Refusal, RefusedError
 
@@ -63,7 +63,7 @@ def show_ledger(
     more: dict[str, Any] = {"asked": asked, "can_reverse": WRITE in caller.scopes}
     try:
         filters = read_filter(asked)
-        page = ledger.entries(db, LIMIT, after, filters)
+        page = ledger.get_page(db, LIMIT, after, filters)
     except RefusedError as error:
         return render(
             request,
@@ -71,11 +71,11 @@ def show_ledger(
             422,
             **more,
             typed=asked,
-            errors=errors_of(error),
+            errors=field_errors(error),
             made=None,
         )
-    books = None if after else ledger.books(db, filters)
-    known = find_names(db, loaded, page.items, books)
+    books = None if after else ledger.sum_books(db, filters)
+    known = collect_names(db, loaded, page.items, books)
     return render(
         request,
         "ledger.html",
@@ -104,9 +104,9 @@ def read_filter(asked: Mapping[str, str]) -> LedgerFilter:
     for name, prefix in PREFIXES.items():
         # A field that is not filled in passes the check, as its bare prefix does.
         text = asked.get(name, prefix)
-        if not text.startswith(prefix) or not is_plain(text):
+        if not text.startswith(prefix) or not is_plain_filter(text):
             refusals.append(Refusal(name, f"must be an id that begins with {prefix}"))
-    if not is_plain(asked.get("unit", "")):
+    if not is_plain_filter(asked.get("unit", "")):
         refusals.append(Refusal("unit", TEXT_RULE))
     if refusals:
         raise RefusedError(refusals)
@@ -120,17 +120,17 @@ def read_filter(asked: Mapping[str, str]) -> LedgerFilter:
     )
 
 
-def is_plain(text: str) -> bool:
+def is_plain_filter(text: str) -> bool:
     return len(text) <= MAX_TEXT and text.isprintable()
 
 
-def find_names(
+def collect_names(
     db: Transaction,
     loaded: LoadedModels,
     entries: Sequence[Entry],
     books: ledger.Books | None,
 ) -> dict[str, Any]:
-    """Return what a page calls models, features and cases."""
+    """Return the displayed names of models, features and cases."""
     drawn = () if books is None else books.by_model
     used = {entry.model_id for entry in entries} | {total.common for total in drawn}
     named = models.titles(db, used).items()
@@ -164,8 +164,8 @@ def draw_charts(books: ledger.Books, names: Mapping[str, str]) -> dict[str, Any]
     part = "month" if is_long else "day"
     by_time = sum_by_month(books.by_day) if is_long else books.by_day
     days = [(parse_day(total.common), from_micros(total.net)) for total in by_time]
-    svg = days_chart(days, books.unit, part) if len(days) >= LEAST_POINTS else None
-    shown: dict[str, Any] = {part: (svg, table_rows(by_time))}
+    svg = draw_days_chart(days, books.unit, part) if len(days) >= LEAST_POINTS else None
+    shown: dict[str, Any] = {part: (svg, to_table_rows(by_time))}
     for noun, sums in ("model", books.by_model), ("feature", books.by_feature):
         titled = [
             replace(total, common=names.get(total.common, total.common))
@@ -173,12 +173,12 @@ def draw_charts(books: ledger.Books, names: Mapping[str, str]) -> dict[str, Any]
         ]
         bars = [(total.common, from_micros(total.net)) for total in titled[:MOST_BARS]]
         is_drawn = len(bars) >= LEAST_POINTS
-        svg = names_chart(bars, books.unit, noun) if is_drawn else None
-        shown[noun] = svg, table_rows(titled)
+        svg = draw_names_chart(bars, books.unit, noun) if is_drawn else None
+        shown[noun] = svg, to_table_rows(titled)
     return shown
 
 
-def table_rows(sums: Iterable[Sum]) -> list[tuple[str, LedgerSum]]:
+def to_table_rows(sums: Iterable[Sum]) -> list[tuple[str, LedgerSum]]:
     return [(total.common, LedgerSum.of(total)) for total in sums]
 
 
@@ -235,17 +235,17 @@ async def reverse_entry(
 ) -> Response:
     """Reverse a charge, then show the entries of its session."""
     try:
-        body = read_shape(ReversalRequest, {"reason": text_in(form, "reason")}, "")
+        body = read_shape(ReversalRequest, {"reason": field_text(form, "reason")}, "")
     except RefusedError as error:
         more: dict[str, Any] = {
             "status": 422,
             "typed": form,
-            "errors": errors_of(error),
+            "errors": field_errors(error),
         }
         return await run_in_threadpool(render_charge, request, db, id, **more)
     return await changes(
         lambda db: reverse_charge(db, ledger.read_entry_id(id), call, body.reason),
-        lambda made: see_other(
+        lambda made: redirect(
             f"{ADDRESS}?{urlencode({'session': made.session_id, 'reversed': id})}"
         ),
     )

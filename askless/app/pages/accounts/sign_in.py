@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from askless.app.errors import UnknownKeyError
 from askless.app.http.plumbing.auth import Guard
-from askless.app.http.plumbing.deps import Engine, changing
+from askless.app.http.plumbing.deps import Engine, change_db
 from askless.app.pages.plumbing.callers import (
     COOKIE,
     PATH,
@@ -19,7 +19,7 @@ from askless.app.pages.plumbing.callers import (
     find_caller,
     set_cookie,
 )
-from askless.app.pages.plumbing.frame import render, see_other
+from askless.app.pages.plumbing.frame import redirect, render
 from askless.app.records import Caller, StoredKey
 from askless.app.service import sign_ins
 
@@ -40,7 +40,7 @@ MAX_PATH = 1000
 WRONG = "must be a key that is valid: it begins with askl_"
 
 
-def our_path(text: object) -> str:
+def safe_return_path(text: object) -> str:
     """Return the page to open after signing in; only one of this site."""
     is_ours = isinstance(text, str) and OUR_PATH.fullmatch(text) and ".." not in text
     return str(text) if is_ours and len(str(text)) <= MAX_PATH else PATH
@@ -48,7 +48,7 @@ def our_path(text: object) -> str:
 
 @router.get("/sign-in")
 async def show_sign_in(request: Request) -> Response:
-    asked = our_path(request.query_params.get("next"))
+    asked = safe_return_path(request.query_params.get("next"))
     has_left = "signed_out" in request.query_params
     return render(request, "sign_in.html", next=asked, has_left=has_left)
 
@@ -57,7 +57,7 @@ async def show_sign_in(request: Request) -> Response:
 async def sign_in(request: Request, form: Typed, engine: Engine) -> Response:
     """Check a key and set a cookie, which only pages accept."""
     guard: Guard = request.app.state.guard
-    asked, token = our_path(form.get("next")), str(form.get("key", "")).strip()
+    asked, token = safe_return_path(form.get("next")), str(form.get("key", "")).strip()
     try:
         caller = await guard.admit(lambda: engine, token)
     except UnknownKeyError:
@@ -66,8 +66,8 @@ async def sign_in(request: Request, form: Typed, engine: Engine) -> Response:
         response = render(request, "sign_in.html", 401, next=asked, errors=errors)
         response.headers["WWW-Authenticate"] = "Bearer"
         return response
-    cookie = await run_in_threadpool(keep_sign_in, engine, caller)
-    done = see_other(asked)
+    cookie = await run_in_threadpool(store_sign_in, engine, caller)
+    done = redirect(asked)
     set_cookie(request, done, cookie, int(sign_ins.LASTS.total_seconds()))
     return done
 
@@ -83,14 +83,14 @@ async def sign_out(request: Request, form: Typed, engine: Engine) -> Response:
     subject = "" if key is None or key.subject is None else key.subject
     is_elsewhere = issuer is not None and subject.startswith(f"{issuer} ")
     address = f"{PATH}/sign-in?signed_out=1" if is_elsewhere else f"{PATH}/sign-in"
-    response = see_other(address)
+    response = redirect(address)
     response.delete_cookie(COOKIE, path=PATH)
     return response
 
 
-def keep_sign_in(engine: Any, caller: Caller) -> str:
+def store_sign_in(engine: Any, caller: Caller) -> str:
     assert caller.key_id is not None
-    with changing(engine, caller) as db:
+    with change_db(engine, caller) as db:
         return sign_ins.sign_in(db, caller.key_id, datetime.now(UTC))
 
 
@@ -98,7 +98,7 @@ async def end_sign_in(request: Request, cookie: str) -> StoredKey | None:
     """Sign a browser out; return whose key it was, if this process knows it."""
 
     def end() -> None:
-        with changing(request.app.state.engine, None) as db:
+        with change_db(request.app.state.engine, None) as db:
             sign_ins.sign_out(db, cookie)
 
     await run_in_threadpool(end)

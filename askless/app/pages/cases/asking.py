@@ -4,21 +4,21 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from askless.app.pages.plumbing.inputs import hint, options
+from askless.app.pages.plumbing.inputs import list_options, range_hint
 from askless.app.service.sessions.opened import OpenSession
-from askless.app.words.charts.charts import Line, line_chart
-from askless.app.words.reasons import find_reasons
+from askless.app.words.charts.charts import Line, draw_line_chart
+from askless.app.words.reasons import collect_reasons
 from askless.app.words.trust import describe_aim, describe_errors, describe_reliability
-from askless.app.words.wording import describe_useless, percent, price_words
+from askless.app.words.wording import describe_price, describe_useless, percent
 from askless.core.catalogue.catalogue import Catalogue, Feature
-from askless.core.catalogue.prices import from_micros, price
+from askless.core.catalogue.prices import from_micros, price_feature
 from askless.core.model.ensemble import Ensemble
-from askless.core.session.answers import bundle_members, count_questions, find_paid
+from askless.core.session.answers import bundle_members, compute_paid, count_questions
 from askless.core.session.explorations import is_explored
 from askless.core.session.position import Position
 from askless.core.session.state import Question, State
-from askless.core.session.uses import sort_open
-from askless.core.table.cells import number_text
+from askless.core.session.uses import sort_open_features
+from askless.core.table.cells import write_number
 
 OUTCOMES = {
     "known": "known before, free",
@@ -51,20 +51,20 @@ def describe_feature(
     catalogue: Catalogue, state: State, feature_idx: int
 ) -> AskedFeature:
     """Return a feature with its current price and what the price consists of."""
-    features, paid = catalogue.features, find_paid(catalogue, state)
+    features, paid = catalogue.features, compute_paid(catalogue, state)
     is_charged = feature_idx in paid.feature_idxs
     is_free = is_charged or feature_idx in state.known
     others = () if is_free else bundle_members(catalogue, state, feature_idx)
     idxs = (feature_idx, *others)
-    cost = 0 if is_free else price(catalogue, paid, feature_idx)
+    cost = 0 if is_free else price_feature(catalogue, paid, feature_idx)
     is_group_paid = int(catalogue.group_idxs[feature_idx]) in paid.group_idxs
-    # Only the fields that `price_words` reads matter; the others are placeholders.
+    # Only the fields that `describe_price` reads matter; the others are placeholders.
     question = Question(0, feature_idx, idxs, cost, is_group_paid, None, 0.0)
     return AskedFeature(
         features[feature_idx],
         tuple(features[idx] for idx in idxs),
         from_micros(cost),
-        "" if is_free else price_words(catalogue, question),
+        "" if is_free else describe_price(catalogue, question),
         state.outcomes[feature_idx],
     )
 
@@ -76,14 +76,16 @@ def max_questions_left(opened: OpenSession) -> int:
     """
     ensemble, state = opened.model.ensemble, opened.state
     catalogue = ensemble.catalogue
-    paid = find_paid(catalogue, state)
+    paid = compute_paid(catalogue, state)
     purchases: dict[object, int] = {}
     for idx, feature in enumerate(catalogue.features):
         if state.outcomes[idx] is not None or not ensemble.is_used[idx]:
             continue
         is_bundled = bool(catalogue.is_bundled[idx])
         key = ("bundle", feature.group) if is_bundled else idx
-        purchases[key] = price(catalogue, paid, idx) if is_bundled else feature.cost
+        purchases[key] = (
+            price_feature(catalogue, paid, idx) if is_bundled else feature.cost
+        )
     position, n_most = Position.of(ensemble, state), 0
     # A session that goes on beyond its worth may spend all of the budget.
     is_beyond = state.stop_reason == "not_worth_it"
@@ -116,13 +118,15 @@ def draw_chances(view: Any) -> tuple[str, str] | None:
     labels = ["start", *(str(number) for number in range(1, len(values)))]
     ends = f"from {percent(values[0])} to {percent(values[-1])}"
     description = f"Chance of {shown} after each answer, {ends}"
-    return line_chart(Line(values, labels, description, "answers", "chance")), shown
+    return draw_line_chart(
+        Line(values, labels, description, "answers", "chance")
+    ), shown
 
 
 def order_classes(ensemble: Ensemble, classes: Sequence[Any]) -> list[Any]:
     """Return the classes' chances: of two the positive one first, else the likeliest.
 
-    So the bar of a class of two keeps its place while answers come in.
+    With two classes each bar then keeps its place while answers come in.
     """
     if len(ensemble.classes) != 2:
         return list(classes)
@@ -130,14 +134,14 @@ def order_classes(ensemble: Ensemble, classes: Sequence[Any]) -> list[Any]:
     return sorted(classes, key=lambda label: label.label != positive)
 
 
-def typed_value(catalogue: Catalogue, state: State, feature: Feature) -> str:
+def prefill_value(catalogue: Catalogue, state: State, feature: Feature) -> str:
     """Return a feature's present value as its field takes it; "" if it has none."""
     value = state.values[catalogue.feature_idxs[feature.name]]
     if math.isnan(value) or (feature.type == "category" and value < 0):
         return ""
     if feature.type == "number":
-        return number_text(value)
-    return options(feature)[
+        return write_number(value)
+    return list_options(feature)[
         int(value) if feature.type == "category" else 1 - int(value)
     ][0]
 
@@ -167,14 +171,14 @@ def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:
     is_next = view.question is not None and (
         asked is not None and asked.feature.name == view.question.feature
     )
-    others = sort_open(opened.model.ensemble, state)
+    others = sort_open_features(opened.model.ensemble, state)
     return {
         "view": view,
         "asked": asked,
         "is_next": is_next,
         "reasons": None
         if asked_idx is None
-        else find_reasons(opened.model.ensemble, state, asked_idx),
+        else collect_reasons(opened.model.ensemble, state, asked_idx),
         "others": [
             describe_feature(catalogue, state, idx)
             for idx in others.offered
@@ -189,9 +193,9 @@ def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:
         "fields": [
             (
                 feature,
-                hint(feature),
-                options(feature),
-                typed_value(catalogue, state, feature),
+                range_hint(feature),
+                list_options(feature),
+                prefill_value(catalogue, state, feature),
             )
             for feature in (asked.features if asked else ())
         ],

@@ -14,10 +14,10 @@ from askless.app.documents.shape import read_shape
 from askless.app.errors import NotFoundError
 from askless.app.http.plumbing.auth import Called, needs
 from askless.app.http.plumbing.deps import At, Changes, Loaded, ReadDb
-from askless.app.pages.cases.start import read_money
+from askless.app.pages.cases.start import parse_money
 from askless.app.pages.plumbing.callers import Typed
-from askless.app.pages.plumbing.frame import download, errors_of, render, see_other
-from askless.app.pages.plumbing.inputs import text_in
+from askless.app.pages.plumbing.frame import download, field_errors, redirect, render
+from askless.app.pages.plumbing.inputs import field_text
 from askless.app.service import ledger
 from askless.app.service import sessions as service
 from askless.app.service.sessions import outcomes
@@ -35,7 +35,7 @@ from askless.core.errors import RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.position import Position
 from askless.core.session.state import State
-from askless.core.session.uses import sort_open
+from askless.core.session.uses import sort_open_features
 
 router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
 READS, WRITES = needs("predict"), "predict:write"
@@ -61,10 +61,10 @@ def render_result(
 ) -> HTMLResponse:
     """Render the page of a result; `more` is added to its context."""
     opened = find(db, call)
-    bill = ledger.of_session(db, call.id)
-    known = result_context(opened) | {
+    bill = ledger.list_of_session(db, call.id)
+    known = build_result_context(opened) | {
         "bill": bill,
-        "fees": {} if isinstance(opened, ErasedSession) else find_fees(bill, opened),
+        "fees": {} if isinstance(opened, ErasedSession) else map_fees(bill, opened),
         "payers": sorted({entry.key or "local user" for entry in bill.items}),
         "shown_at": call.at.now,
         "outcome": find_outcome(db, call),
@@ -73,7 +73,7 @@ def render_result(
     return render(request, "result.html", status, **known, **more)
 
 
-def result_context(opened: OpenSession | ErasedSession) -> dict[str, Any]:
+def build_result_context(opened: OpenSession | ErasedSession) -> dict[str, Any]:
     """Return a session's part of the page's context."""
     session: Session = opened.view
     if isinstance(opened, ErasedSession):
@@ -91,7 +91,7 @@ def result_context(opened: OpenSession | ErasedSession) -> dict[str, Any]:
         "reliability": trust.describe_reliability(model, state, session.prediction),
         "larger": case_words.list_larger_budgets(model, state),
         "is_ended": state.is_ended,
-        "has_others": has_others(model.ensemble, state),
+        "has_others": has_other_open(model.ensemble, state),
         "stop_words": describe_stop(model.ensemble, state),
         "target": model.target,
         "titles": {
@@ -102,17 +102,18 @@ def result_context(opened: OpenSession | ErasedSession) -> dict[str, Any]:
     }
 
 
-def has_others(ensemble: Ensemble, state: State) -> bool:
+def has_other_open(ensemble: Ensemble, state: State) -> bool:
     """Return whether a feature other than the asked one may be answered."""
     return any(
-        idx != state.next_feature_idx for idx in sort_open(ensemble, state).offered
+        idx != state.next_feature_idx
+        for idx in sort_open_features(ensemble, state).offered
     )
 
 
-def find_fees(bill: LedgerPage, opened: OpenSession) -> dict[str, tuple[str, float]]:
+def map_fees(bill: LedgerPage, opened: OpenSession) -> dict[str, tuple[str, float]]:
     """Return the group and the fee that a charge includes, by the entry's id.
 
-    If the charge with a fee was reversed, the next one of its group has the fee.
+    If a charge with a fee is reversed, the next charge of its group has the fee.
     """
     catalogue = opened.model.ensemble.catalogue
     groups = {priced.name: priced for priced in catalogue.groups if priced.fee}
@@ -152,7 +153,7 @@ async def raise_budget(
         terms = read_shape(TermsRequest, {"budget": read_budget(form)}, "terms")
         return await change(
             lambda db: service.change_terms(db, call, terms),
-            lambda opened: see_other(f"/ui/sessions/{opened.session.id}"),
+            lambda opened: redirect(f"/ui/sessions/{opened.session.id}"),
         )
     except RefusedError as error:
         errors = {"budget": error.refusals[0].told}
@@ -161,8 +162,8 @@ async def raise_budget(
 
 def read_budget(form: FormData) -> Decimal | None:
     """Return the budget in units; None: no limit."""
-    text = text_in(form, "budget")
-    return None if text == "none" else read_money(text)
+    text = field_text(form, "budget")
+    return None if text == "none" else parse_money(text)
 
 
 @router.post("/{id}/outcome", dependencies=[READS])
@@ -173,12 +174,12 @@ async def record_outcome(
     call, label = SessionCall(id, loaded, at), str(form.get("label", ""))
     try:
         return await change(
-            lambda db: outcomes.put(db, call, label),
-            lambda _: see_other(f"/ui/sessions/{id}/result#outcome"),
+            lambda db: outcomes.store_outcome(db, call, label),
+            lambda _: redirect(f"/ui/sessions/{id}/result#outcome"),
         )
     except RefusedError as error:
         return await show_refusal(
-            request, change, call, typed=form, errors=errors_of(error)
+            request, change, call, typed=form, errors=field_errors(error)
         )
 
 

@@ -11,7 +11,7 @@ from askless.app.http.plumbing.deps import After, At, Loaded, ReadDb
 from askless.app.pages.plumbing.frame import render
 from askless.app.records import PredictSession, SessionFilter
 from askless.app.service.sessions import lists
-from askless.app.words.wording import age_words
+from askless.app.words.wording import describe_age
 from askless.core.errors import Refusal, RefusedError
 
 router = APIRouter(prefix="/ui/sessions", include_in_schema=False)
@@ -50,9 +50,9 @@ def show_sessions(
     return render(
         request,
         "sessions.html",
-        waiting=lists.cases(db, loaded, waiting),
-        cases=lists.cases(db, loaded, others),
-        age=lambda since: age_words(at.now - since),
+        waiting=lists.list_with_predictions(db, loaded, waiting),
+        cases=lists.list_with_predictions(db, loaded, others),
+        age=lambda since: describe_age(at.now - since),
         typed=typed,
         next=following,
     )

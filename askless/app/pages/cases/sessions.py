@@ -18,13 +18,13 @@ from askless.app.http.plumbing.deps import (
     Changes,
     Loaded,
     ReadDb,
-    read_again,
+    show_now,
 )
 from askless.app.pages.cases.asking import describe_session
-from askless.app.pages.cases.start import read_money
+from askless.app.pages.cases.start import parse_money
 from askless.app.pages.plumbing.callers import Typed
-from askless.app.pages.plumbing.frame import errors_of, render, see_other
-from askless.app.pages.plumbing.inputs import read_typed, text_in
+from askless.app.pages.plumbing.frame import field_errors, redirect, render
+from askless.app.pages.plumbing.inputs import field_text, read_typed
 from askless.app.service import sessions as service
 from askless.app.service.sessions import answering, checks
 from askless.app.service.sessions.opened import (
@@ -45,7 +45,7 @@ from askless.core.errors import (
     RefusedError,
     UselessAnswerError,
 )
-from askless.core.session.uses import sort_open
+from askless.core.session.uses import sort_open_features
 
 GIVEN = ("value", "unavailable", "refused", "unknown", "ordered")
 EMPTY_RULE = 'Choose an answer, or press "Refused" or another button'
@@ -64,7 +64,7 @@ def read_answers(
     opened = find_open(db, call)
     catalogue = opened.model.ensemble.catalogue
     asked = first_feature(form)
-    outcome = text_in(form, "insist") or text_in(form, "outcome")
+    outcome = field_text(form, "insist") or field_text(form, "outcome")
     if asked not in catalogue.feature_idxs or outcome not in GIVEN:
         raise NotFoundError("feature" if outcome in GIVEN else "outcome")
     if outcome != "value":
@@ -75,7 +75,7 @@ def read_answers(
             continue
         field = f"value.{name}"
         # `other` is the field to type a category that is not among the choices.
-        text = text_in(form, f"other.{name}") or text_in(form, field)
+        text = field_text(form, f"other.{name}") or field_text(form, field)
         if not text and name != asked:
             continue
         feature = catalogue.features[catalogue.feature_idxs[str(name)]]
@@ -93,11 +93,8 @@ def read_answers(
 
 
 def is_insistent(form: FormData) -> bool:
-    """Return whether a form insists on an answer that can't be used.
-
-    Its field `insist` then has the outcome.
-    """
-    return bool(text_in(form, "insist"))
+    """Return whether `insist` repeats the outcome of a useless answer."""
+    return bool(field_text(form, "insist"))
 
 
 def first_feature(form: FormData) -> str:
@@ -106,7 +103,7 @@ def first_feature(form: FormData) -> str:
     return names[0] if names and isinstance(names[0], str) else ""
 
 
-def signature(answers: list[GivenAnswer]) -> str:
+def sign_answers(answers: list[GivenAnswer]) -> str:
     """Return a signature of answers; a form that holds it confirms them."""
     return ";".join(answer.model_dump_json() for answer in answers)
 
@@ -127,7 +124,7 @@ USELESS = (
 class OddError(Exception):
     """Doubtful values, which a user must confirm before they are charged.
 
-    A form that sends `signature`, of the answers, back confirms them.
+    A form that sends the answers' `signature` back confirms them.
     """
 
     def __init__(self, doubts: list[Doubt], signature: str) -> None:
@@ -206,14 +203,14 @@ async def answer_question(
         body = AnswersRequest(
             answers=answers, insist=is_insistent(form), accept_unseen=True
         )
-        signed = signature(answers)
+        signed = sign_answers(answers)
         if form.get("confirmed") != signed:
             doubts = checks.check(db, call, body).warnings
-            version = text_in(form, "version")
+            version = field_text(form, "version")
             # If the session has changed since, the version is refused below instead.
             if doubts and str(find(db, call).view.version) == version:
                 raise OddError(list(doubts), signed)
-        return answering.answer(db, guard_version(call, form), body)
+        return answering.answer(db, limit_to_version(call, form), body)
 
     return await change_or_show_refusal(request, form, changes, call, store_answers)
 
@@ -223,7 +220,7 @@ async def stop_session(
     request: Request, form: Typed, changes: Changes, call: Call
 ) -> Any:
     def end(db: Any) -> object:
-        return service.stop(db, guard_version(call, form))
+        return service.stop(db, limit_to_version(call, form))
 
     return await change_or_show_refusal(request, form, changes, call, end)
 
@@ -235,17 +232,17 @@ async def change_terms(
     """Raise or lower the budget, never below what is spent."""
 
     def set_terms(db: Any) -> object:
-        is_free = text_in(form, "unlimited") == "yes"
-        budget = None if is_free else read_money(text_in(form, "budget"))
+        is_free = field_text(form, "unlimited") == "yes"
+        budget = None if is_free else parse_money(field_text(form, "budget"))
         terms = TermsRequest.model_validate({"budget": budget})
-        return service.change_terms(db, guard_version(call, form), terms)
+        return service.change_terms(db, limit_to_version(call, form), terms)
 
     return await change_or_show_refusal(request, form, changes, call, set_terms)
 
 
-def guard_version(call: SessionCall, form: FormData) -> SessionCall:
+def limit_to_version(call: SessionCall, form: FormData) -> SessionCall:
     """Return a call that may change only the version that the form shows."""
-    text = text_in(form, "version")
+    text = field_text(form, "version")
     is_number = text.isascii() and text.isdecimal() and len(text) < 10
     return call._replace(versions=frozenset({int(text)} if is_number else ()))
 
@@ -259,10 +256,10 @@ async def change_or_show_refusal(
 ) -> Response:
     """Change a session and redirect to it; if refused, show its page as it is now."""
     # `on`: the user goes on past the advice to stop; stopping ends that.
-    is_going_on = text_in(form, "on") and not request.url.path.endswith("/stop")
+    is_going_on = field_text(form, "on") and not request.url.path.endswith("/stop")
     address = f"/ui/sessions/{call.id}" + ("?on=1" if is_going_on else "")
     try:
-        return await changes(act, lambda _: see_other(address))
+        return await changes(act, lambda _: redirect(address))
     except (CoreError, OddError) as error:
         # Python forgets `error` after the clause.
         caught: Exception = error
@@ -271,7 +268,7 @@ async def change_or_show_refusal(
         if error.kind != "version-mismatch":
             raise
         caught = error
-    return await read_again(
+    return await show_now(
         request,
         changes.caller.tenant_id,
         lambda db: show_refusal(request, db, call, form, caught),
@@ -300,7 +297,7 @@ def show_refusal(
         feature if is_known else None,
         422,
         typed=form,
-        is_going_on=bool(text_in(form, "on")),
+        is_going_on=bool(field_text(form, "on")),
         **describe_refusal(error, form, opened),
     )
 
@@ -317,9 +314,9 @@ def describe_refusal(
         }
     if isinstance(error, UselessAnswerError):
         return {
-            "confirmed": text_in(form, "confirmed"),
+            "confirmed": field_text(form, "confirmed"),
             "said": USELESS,
-            "useless": text_in(form, "outcome"),
+            "useless": field_text(form, "outcome"),
         }
     if isinstance(error, OverBudgetError):
         return {"said": describe_over_budget(error, opened)}
@@ -330,7 +327,7 @@ def describe_refusal(
 def describe_over_budget(error: OverBudgetError, opened: OpenSession) -> str:
     """Return a message with the price, the remaining budget and a way out."""
     unit = opened.session.unit
-    others = sort_open(opened.model.ensemble, opened.state).offered
+    others = sort_open_features(opened.model.ensemble, opened.state).offered
     return (
         f"This costs {money(error.price, unit)}, and {money(error.remaining, unit)} of "
         "the budget is left. Nothing was charged. Raise the budget below"
@@ -344,7 +341,7 @@ def errors_by_field(error: RefusedError, form: FormData) -> dict[str, str]:
     A rule about no field of the page is shown at the question.
     """
     by_field = {}
-    for name, rule in errors_of(error).items():
+    for name, rule in field_errors(error).items():
         is_field = name in FIELDS or name.startswith("value.")
         by_field[name if is_field else f"value.{first_feature(form)}"] = rule
     return by_field

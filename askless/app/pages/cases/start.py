@@ -10,25 +10,23 @@ from starlette.datastructures import FormData
 from askless.app.documents.http.sessions import PredictRequest
 from askless.app.documents.shape import read_shape
 from askless.app.http.plumbing.auth import needs
-from askless.app.http.plumbing.deps import (
-    After,
-    At,
-    Changes,
-    Loaded,
-    ReadDb,
-    read_again,
-)
+from askless.app.http.plumbing.deps import After, At, Changes, Loaded, ReadDb, show_now
 from askless.app.pages.plumbing.callers import Typed
-from askless.app.pages.plumbing.frame import errors_of, render, see_other
-from askless.app.pages.plumbing.inputs import hint, options, read_typed, text_in
+from askless.app.pages.plumbing.frame import field_errors, redirect, render
+from askless.app.pages.plumbing.inputs import (
+    field_text,
+    list_options,
+    range_hint,
+    read_typed,
+)
 from askless.app.service import models
 from askless.app.service import sessions as service
 from askless.app.words.budgets import (
-    beyond_words,
-    budget_chart,
-    budget_words,
-    noise_words,
-    place_knee,
+    describe_beyond,
+    describe_noise,
+    draw_budget_chart,
+    list_budget_words,
+    place_of_knee,
 )
 from askless.app.words.savings import describe_knee
 from askless.app.words.stops import to_sentence
@@ -39,7 +37,7 @@ from askless.core.model.model import Model
 from askless.core.session.aims import check_aim
 from askless.core.session.explorations import RATES
 from askless.core.session.state import Aim
-from askless.core.table.cells import parse_number, to_point
+from askless.core.table.cells import parse_number, to_decimal_point
 
 router = APIRouter(prefix="/ui/sessions/new", include_in_schema=False)
 MOST = 50
@@ -55,17 +53,14 @@ MEAN_RULE = "must be empty, or chosen above"
 def choose_model(
     request: Request, db: ReadDb, loaded: Loaded, model: str = "", after: After = None
 ) -> HTMLResponse:
-    """Show the models to choose from, or the form of the one that was chosen.
-
-    If there is only one model, its form is shown at once.
-    """
+    """Show the models to choose from, or the form of the chosen or only one."""
     if model:
-        return show_form(request, model, models.find(db, loaded, model))
+        return show_form(request, model, models.load(db, loaded, model))
     heads = models.page(db, MOST, after)
     if len(heads.items) == 1 and not after:
         only = heads.items[0].id
-        return show_form(request, only, models.find(db, loaded, only))
-    chosen = [(head, models.find(db, loaded, head.id)) for head in heads.items]
+        return show_form(request, only, models.load(db, loaded, only))
+    chosen = [(head, models.load(db, loaded, head.id)) for head in heads.items]
     return render(request, "choose.html", models=chosen, next=heads.next)
 
 
@@ -73,7 +68,7 @@ def show_form(
     request: Request, model_id: str, model: Model, status: int = 200, **more: Any
 ) -> HTMLResponse:
     """Show the form to start a session; `more` is added to its context."""
-    rows = budget_words(model)
+    rows = list_budget_words(model)
     finite = [row.amount for row in rows if row.amount]
     features = sort_by_use(model)
     return render(
@@ -86,20 +81,23 @@ def show_form(
         unit=model.ensemble.catalogue.cost_unit,
         rows=rows,
         finite=finite,
-        noise=noise_words(model),
-        beyond=beyond_words(model),
+        noise=describe_noise(model),
+        beyond=describe_beyond(model),
         # Limited budgets come first in a curve.
-        knee=place_knee(model),
+        knee=place_of_knee(model),
         beyond_knee=to_sentence(describe_knee(model)),
-        chart=budget_chart(model),
+        chart=draw_budget_chart(model),
         mean_field=MEAN,
-        takes_mean=takes_mean(model),
+        takes_mean=can_take_mean(model),
         has_known=any(
             text and name.startswith("known.")
             for name, text in more.get("typed", {}).items()
         ),
         n_unread=len(model.ensemble.catalogue.features) - len(features),
-        fields=[(feature, hint(feature), options(feature)) for feature in features],
+        fields=[
+            (feature, range_hint(feature), list_options(feature))
+            for feature in features
+        ],
         labels={f"known.{feature.name}": feature.title for feature in features}
         | {
             "budget": "Budget",
@@ -111,7 +109,7 @@ def show_form(
     )
 
 
-def takes_mean(model: Model) -> bool:
+def can_take_mean(model: Model) -> bool:
     """Return whether sessions of a model can have a mean budget."""
     try:
         check_aim(Aim(mean_budget=0), model.ensemble, None, "aim")
@@ -143,25 +141,25 @@ async def start_session(
     request: Request, form: Typed, changes: Changes, loaded: Loaded, at: At
 ) -> Response:
     """Start a session; refusals are shown at their fields."""
-    model_id = text_in(form, "model")
+    model_id = field_text(form, "model")
 
     def begin(db: Any) -> Any:
         session_request = read_start_request(
-            form, model_id, models.find(db, loaded, model_id)
+            form, model_id, models.load(db, loaded, model_id)
         )
         return service.start(db, loaded, session_request, at)
 
     try:
         return await changes(
-            begin, lambda made: see_other(f"/ui/sessions/{made.session.id}")
+            begin, lambda made: redirect(f"/ui/sessions/{made.session.id}")
         )
     except RefusedError as error:
-        model = await read_again(
+        model = await show_now(
             request,
             changes.caller.tenant_id,
-            lambda db: models.find(db, loaded, model_id),
+            lambda db: models.load(db, loaded, model_id),
         )
-        errors = dict(errors_of(error))
+        errors = dict(field_errors(error))
         if "aim" in errors:
             # No amount is wrong: the model can have none.
             errors["limit"] = errors.pop("aim")
@@ -176,24 +174,26 @@ def read_start_request(form: FormData, model_id: str, model: Model) -> PredictRe
     raw |= read_terms(refusals, form)
     for feature in model.ensemble.catalogue.features:
         field = f"known.{feature.name}"
-        if text := text_in(form, field):
-            raw["known"][feature.name] = read_or_note(
+        if text := field_text(form, field):
+            raw["known"][feature.name] = read_or_collect(
                 refusals,
                 lambda asked=feature, of=text, at=field: read_typed(asked, of, at),
             )
-    if text := text_in(form, "client_ref"):
+    if text := field_text(form, "client_ref"):
         raw["client_ref"] = text
-    raw["stop"]["certain"] = text_in(form, "certain") == "yes"
-    if text := text_in(form, "spend"):
+    raw["stop"]["certain"] = field_text(form, "certain") == "yes"
+    if text := field_text(form, "spend"):
         raw["stop"]["spend"] = text
-    if text := text_in(form, "confidence"):
-        raw["stop"]["confidence"] = read_or_note(
-            refusals, lambda: read_confidence(text)
+    if text := field_text(form, "confidence"):
+        raw["stop"]["confidence"] = read_or_collect(
+            refusals, lambda: parse_confidence(text)
         )
-    if text := text_in(form, "max_questions"):
-        raw["stop"]["max_questions"] = read_or_note(refusals, lambda: read_count(text))
-    if text := text_in(form, "explore"):
-        raw["explore"] = read_or_note(refusals, lambda: read_rate(text))
+    if text := field_text(form, "max_questions"):
+        raw["stop"]["max_questions"] = read_or_collect(
+            refusals, lambda: parse_count(text)
+        )
+    if text := field_text(form, "explore"):
+        raw["explore"] = read_or_collect(refusals, lambda: parse_rate(text))
     if refusals:
         raise RefusedError(refusals)
     try:
@@ -208,20 +208,20 @@ def read_start_request(form: FormData, model_id: str, model: Model) -> PredictRe
 
 def read_terms(refusals: list[Refusal], form: FormData) -> dict[str, Any]:
     """Return the budget, and the aim; beside a mean an empty budget is no limit."""
-    limit, most = text_in(form, "limit"), text_in(form, "budget")
-    mean_text = text_in(form, MEAN)
+    limit, most = field_text(form, "limit"), field_text(form, "budget")
+    mean_text = field_text(form, MEAN)
     terms: dict[str, Any] = {"budget": None}
     if limit != "none" and (most or limit != "mean"):
-        terms["budget"] = read_or_note(refusals, lambda: read_money(most))
+        terms["budget"] = read_or_collect(refusals, lambda: parse_money(most))
     if limit == "mean":
-        mean = read_or_note(refusals, lambda: read_money(mean_text, MEAN))
+        mean = read_or_collect(refusals, lambda: parse_money(mean_text, MEAN))
         terms["aim"] = {"mean_budget": mean}
     elif mean_text:
         refusals.append(Refusal(MEAN, MEAN_RULE))
     return terms
 
 
-def read_or_note(refusals: list[Refusal], read: Any) -> Any:
+def read_or_collect(refusals: list[Refusal], read: Any) -> Any:
     """Return the result of `read`; if it refuses, add its refusals and return None."""
     try:
         return read()
@@ -230,13 +230,10 @@ def read_or_note(refusals: list[Refusal], read: Any) -> Any:
         return None
 
 
-def read_money(text: str, field: str = "budget") -> Decimal:
-    """Return an amount typed in a field exactly; raise RefusedError if it is none.
-
-    It may have a decimal comma (`to_point`).
-    """
+def parse_money(text: str, field: str = "budget") -> Decimal:
+    """Return a typed amount, with a point or a comma; raise RefusedError."""
     try:
-        written = to_point(text)
+        written = to_decimal_point(text)
         # 1e3 is an amount in files; a person who types it has slipped.
         to_micros(written if "e" not in written.lower() else "")
     except ValueError as error:
@@ -244,31 +241,31 @@ def read_money(text: str, field: str = "budget") -> Decimal:
     return Decimal(written)
 
 
-def read_confidence(text: str) -> float:
+def parse_confidence(text: str) -> float:
     """Return a confidence from 0 to 1; it is typed in percent."""
-    percents = read_percents("confidence", text)
+    percents = parse_percents("confidence", text)
     if percents is None or not 0 < percents <= 100:
         raise RefusedError([Refusal("confidence", CONFIDENCE_RULE)])
     return percents / 100
 
 
-def read_rate(text: str) -> float:
+def parse_rate(text: str) -> float:
     """Return a chance to explore; it is typed in percent."""
-    percents = read_percents("explore", text)
+    percents = parse_percents("explore", text)
     if percents is None or not 0 <= percents / 100 <= RATES[1]:
         raise RefusedError([Refusal("explore", EXPLORE_RULE)])
     return percents / 100
 
 
-def read_percents(field: str, text: str) -> float | None:
+def parse_percents(field: str, text: str) -> float | None:
     """Return a number typed in a field, None if it is none."""
     try:
-        return parse_number(to_point(text))
+        return parse_number(to_decimal_point(text))
     except ValueError as error:
         raise RefusedError([Refusal(field, str(error))]) from None
 
 
-def read_count(text: str) -> int:
+def parse_count(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise RefusedError([Refusal("max_questions", COUNT_RULE)])
     return int(text)

@@ -10,8 +10,8 @@ from askless.app.documents.http.sessions import AnswersRequest, PredictRequest
 from askless.app.http.plumbing.auth import Called, needs
 from askless.app.http.plumbing.deps import At, Changes, Loaded
 from askless.app.pages.plumbing.callers import Typed
-from askless.app.pages.plumbing.frame import see_other
-from askless.app.pages.plumbing.inputs import options, read_typed, text_in
+from askless.app.pages.plumbing.frame import redirect
+from askless.app.pages.plumbing.inputs import field_text, list_options, read_typed
 from askless.app.records import Moment
 from askless.app.service import models
 from askless.app.service import sessions as service
@@ -20,8 +20,8 @@ from askless.app.service.sessions import answering, checks
 from askless.app.service.sessions.opened import SessionCall
 from askless.app.service.sessions.played import Patients, find_patients
 from askless.app.store.database.transactions import Transaction
-from askless.app.words.budgets import place_knee
-from askless.app.words.savings import Saving, find_saving
+from askless.app.words.budgets import place_of_knee
+from askless.app.words.savings import Saving, compute_saving
 from askless.core.catalogue.catalogue import Feature
 from askless.core.catalogue.price_lists import FEATURE_RULE
 from askless.core.catalogue.prices import from_micros
@@ -66,7 +66,7 @@ def make_offer(
         best, model = patients.first.session.model_id, patients.first.model
         state = patients.first.state
         aimed = machine.start(model.ensemble, state.budget, aim=state.aim)
-        saving = None if model.curve is None else find_saving(model.curve)
+        saving = None if model.curve is None else compute_saving(model.curve)
         return offer_question(best, model, saving, aimed)
     tested = {
         key: offered for key, offered in shown.items() if offered.curve is not None
@@ -74,12 +74,13 @@ def make_offer(
     if not tested:
         return None
     savings = {
-        key: find_saving(offered.curve)
+        key: compute_saving(offered.curve)
         for key, offered in tested.items()
         if offered.curve
     }
     best = min(
-        tested, key=lambda key: 1.0 if (it := savings[key]) is None else it.share
+        tested,
+        key=lambda key: 1.0 if (saving := savings[key]) is None else saving.share,
     )
     model = tested[best]
     state = machine.start(model.ensemble, usual_budget(model))
@@ -94,7 +95,7 @@ def offer_question(
     if question is None or state.stop_reason is not None:
         return None
     feature = model.ensemble.catalogue.features[question.feature_idx]
-    answers = options(feature)
+    answers = list_options(feature)
     is_alone = len(question.feature_idxs) == 1
     return Offer(
         model_id,
@@ -109,7 +110,7 @@ def offer_question(
 
 def usual_budget(model: Model) -> int | None:
     """Return the budget at the knee of a model's curve, in micro-units."""
-    knee = place_knee(model)
+    knee = place_of_knee(model)
     return None if knee is None or model.curve is None else model.curve.budgets[knee]
 
 
@@ -119,12 +120,12 @@ async def start_case(
 ) -> Response:
     """Start a case, answer its first question if a button said how, and show it."""
     return await changes(
-        lambda db: begin(db, loaded, form, at, caller.scopes),
-        lambda made: see_other(f"/ui/sessions/{made}"),
+        lambda db: start_offered_session(db, loaded, form, at, caller.scopes),
+        lambda made: redirect(f"/ui/sessions/{made}"),
     )
 
 
-def begin(
+def start_offered_session(
     db: Transaction,
     loaded: LoadedModels,
     form: Any,
@@ -132,17 +133,19 @@ def begin(
     scopes: Collection[str],
 ) -> str:
     """Start a session under the terms of its offer; return its id."""
-    key = text_in(form, "model")
-    model = models.find(db, loaded, key)
-    wish = {"model": key} | find_terms(model, key, find_patients(db, loaded, scopes))
-    request = PredictRequest.model_validate(wish)
+    key = field_text(form, "model")
+    model = models.load(db, loaded, key)
+    terms = {"model": key} | choose_terms(model, key, find_patients(db, loaded, scopes))
+    request = PredictRequest.model_validate(terms)
     opened = service.start(db, loaded, request, at)
-    if text := text_in(form, "value"):
-        answer_first(db, SessionCall(opened.session.id, loaded, at), model, form, text)
+    if text := field_text(form, "value"):
+        answer_first_question(
+            db, SessionCall(opened.session.id, loaded, at), model, form, text
+        )
     return opened.session.id
 
 
-def find_terms(
+def choose_terms(
     model: Model, model_id: str, patients: Patients | None
 ) -> dict[str, Any]:
     """Return the terms of the patients shown, else the knee of the model's curve."""
@@ -154,11 +157,11 @@ def find_terms(
     return {"budget": None if budget is None else from_micros(budget)}
 
 
-def answer_first(
+def answer_first_question(
     db: Transaction, call: SessionCall, model: Model, form: Any, text: str
 ) -> None:
     """Answer the first question; the case's own page asks again for an odd value."""
-    catalogue, name = model.ensemble.catalogue, text_in(form, "feature")
+    catalogue, name = model.ensemble.catalogue, field_text(form, "feature")
     if name not in catalogue.feature_idxs:
         hint = nearest_hint(name, catalogue.feature_idxs)
         raise RefusedError([Refusal("feature", f"{FEATURE_RULE}{hint}")])

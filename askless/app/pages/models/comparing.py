@@ -8,18 +8,18 @@ from fastapi.responses import HTMLResponse
 
 from askless.app.http.plumbing.auth import needs
 from askless.app.http.plumbing.deps import Loaded, ReadDb
-from askless.app.pages.plumbing.filters import name
-from askless.app.pages.plumbing.frame import errors_of, render
+from askless.app.pages.plumbing.filters import isolate_name
+from askless.app.pages.plumbing.frame import field_errors, render
 from askless.app.records import ModelHead
 from askless.app.service import models
 from askless.app.service.jobs import trainings
 from askless.app.store.database.transactions import Transaction
-from askless.app.words.charts.charts import NamedCurve, curve_chart
+from askless.app.words.charts.charts import NamedCurve, draw_curves
 from askless.app.words.comparison import (
     ComparedModel,
-    comparison_cells,
+    build_comparison_cells,
     describe_verdict,
-    find_clashes,
+    list_clashes,
 )
 from askless.app.words.facts import list_facts, list_settings
 from askless.app.words.figures import Cells
@@ -64,7 +64,7 @@ def show_comparison(
     for chosen in (a, b):
         if chosen and chosen not in {head.id for head in heads}:
             heads.append(models.get_head(db, chosen))
-    known = {head.id: models.find(db, loaded, head.id) for head in heads}
+    known = {head.id: models.load(db, loaded, head.id) for head in heads}
     first, second = (
         [
             ("", "Choose one"),
@@ -74,7 +74,10 @@ def show_comparison(
                 if head.id in offered
             ),
         ]
-        for offered in (offer_first(known) | {a}, offer_second(known, a) | {b})
+        for offered in (
+            list_first_models(known) | {a},
+            list_second_models(known, a) | {b},
+        )
     )
     context: dict[str, Any] = {
         "first": first,
@@ -88,26 +91,26 @@ def show_comparison(
         return render(request, "compare.html", **context)
     heads_by_id = {head.id: head for head in heads}
     sides = tuple(
-        Side(head, models.find(db, loaded, head.id), name_and_version(head))
+        Side(head, models.load(db, loaded, head.id), name_and_version(head))
         for head in (heads_by_id[a], heads_by_id[b])
     )
     try:
         context["found"] = compare(db, *sides)
     except RefusedError as error:
-        errors = errors_of(error)
+        errors = field_errors(error)
         return render(request, "compare.html", 422, errors=errors, **context)
     return render(request, "compare.html", **context)
 
 
-def offer_first(known: Mapping[str, Model]) -> set[str]:
+def list_first_models(known: Mapping[str, Model]) -> set[str]:
     """Return the models that can be compared with another one."""
-    return {model_id for model_id in known if offer_second(known, model_id)}
+    return {model_id for model_id in known if list_second_models(known, model_id)}
 
 
-def offer_second(known: Mapping[str, Model], first: str) -> set[str]:
+def list_second_models(known: Mapping[str, Model], first: str) -> set[str]:
     """Return the models that can be compared with the first; if it is "", with any."""
     if first not in known:
-        return offer_first(known)
+        return list_first_models(known)
     return {
         model_id
         for model_id, model in known.items()
@@ -117,7 +120,7 @@ def offer_second(known: Mapping[str, Model], first: str) -> set[str]:
 
 def are_comparable(first: Model, other: Model) -> bool:
     has_curves = first.curve is not None and other.curve is not None
-    return has_curves and next(find_clashes(first, other), None) is None
+    return has_curves and next(list_clashes(first, other), None) is None
 
 
 def name_and_version(head: ModelHead) -> str:
@@ -136,7 +139,7 @@ def compare(db: Transaction, first: Side, other: Side) -> SideBySide:
             (first, other), curves, (None, gaps), strict=True
         )
     ]
-    head, rows = comparison_cells(models, budgets, unit)
+    head, rows = build_comparison_cells(models, budgets, unit)
     both = [
         dict([*list_facts(side.model), *list_settings(side.model)])
         for side in (first, other)
@@ -144,12 +147,12 @@ def compare(db: Transaction, first: Side, other: Side) -> SideBySide:
     terms = dict.fromkeys(term for facts in both for term in facts)
     return SideBySide(
         sides=(first, other),
-        svg=curve_chart(
+        svg=draw_curves(
             [NamedCurve(model.name, model.curve) for model in models], unit
         ),
-        cells=([name(cell) for cell in head], rows),
+        cells=([isolate_name(cell) for cell in head], rows),
         cards=[
-            tuple(map(name, (term, *(facts.get(term, "–") for facts in both))))
+            tuple(map(isolate_name, (term, *(facts.get(term, "–") for facts in both))))
             for term in terms
             if both[0].get(term) != both[1].get(term)
         ],
@@ -164,7 +167,7 @@ def comparable_curves(first: Side, other: Side) -> tuple[Curve, Curve]:
     if first.head.id == other.head.id:
         refusals.append(Refusal("b", "must be another model than the first"))
     refusals += [
-        Refusal("b", clash.rule) for clash in find_clashes(first.model, other.model)
+        Refusal("b", clash.rule) for clash in list_clashes(first.model, other.model)
     ]
     curve, other_curve = first.model.curve, other.model.curve
     refusals += [

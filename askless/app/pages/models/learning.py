@@ -13,18 +13,18 @@ from askless.app.http.plumbing.deps import (
     Now,
     ReadDb,
     Uploads,
-    read_again,
+    show_now,
 )
 from askless.app.http.plumbing.orders import Desk, TableOrder
 from askless.app.pages.plumbing.callers import Typed
-from askless.app.pages.plumbing.frame import render, see_other
-from askless.app.pages.plumbing.inputs import uploaded_table
+from askless.app.pages.plumbing.frame import redirect, render
+from askless.app.pages.plumbing.inputs import get_uploaded_table
 from askless.app.records import FINAL_STATES, ModelHead
 from askless.app.service import models
 from askless.app.service.jobs import table_jobs
 from askless.app.words.facts import describe_learnt
 from askless.core.errors import RefusedError
-from askless.core.pipeline.online.learning_state import find_learning
+from askless.core.pipeline.online.learning_state import get_learning
 
 router = APIRouter(prefix="/ui/models", include_in_schema=False)
 FIELD = "dataset"
@@ -42,13 +42,15 @@ STATES = {
 @router.get("/{id}/learn", dependencies=[needs("train")])
 def show_form(request: Request, id: str, db: ReadDb, loaded: Loaded) -> HTMLResponse:
     head = table_jobs.find_head(db, id)
-    return render_form(request, head, find_reason(models.find(db, loaded, head.id)))
+    return render_form(
+        request, head, reason_not_to_learn(models.load(db, loaded, head.id))
+    )
 
 
-def find_reason(model: Any) -> str | None:
+def reason_not_to_learn(model: Any) -> str | None:
     """Return why a model can't learn, as a sentence; None if it can."""
     try:
-        find_learning(model)
+        get_learning(model)
     except RefusedError as error:
         (refusal,) = error.refusals
         return f"The model {refusal.rule}."
@@ -68,7 +70,7 @@ def render_form(
 
 
 @router.post("/{id}/learn", dependencies=[needs("train")])
-async def learn(
+async def start_learning(
     request: Request,
     id: str,
     form: Typed,
@@ -80,7 +82,7 @@ async def learn(
 ) -> Response:
     """Check a table and start the job that learns it; show refusals at the field."""
     try:
-        sent = TableOrder(b"", uploaded_table(form, "The table"))
+        sent = TableOrder(b"", get_uploaded_table(form, "The table"))
         prepared = await desk.read_job(
             sent, {}, "learn", lambda db: table_jobs.find_model(db, loaded, id, "learn")
         )
@@ -88,7 +90,7 @@ async def learn(
             lambda db: table_jobs.start(
                 db, prepared.order, prepared.store(db, blobs, now), now, id
             ),
-            lambda job: see_other(f"/ui/models/{id}/learn/{job.id}"),
+            lambda job: redirect(f"/ui/models/{id}/learn/{job.id}"),
         )
     except RefusedError as error:
         reason = " ".join(
@@ -98,7 +100,7 @@ async def learn(
     except (LimitError, ConflictError) as error:
         reason, status = str(error), 409
 
-    head = await read_again(
+    head = await show_now(
         request, desk.tenant_id, lambda db: table_jobs.find_head(db, id)
     )
     return render_form(request, head, None, status, errors={FIELD: reason})
@@ -111,10 +113,12 @@ def show_job(
     job = table_jobs.get(db, job_id)
     if job.kind != "learn":
         raise NotFoundError("job")
-    made = learnt = None
+    new_version = learnt = None
     if job.state == "succeeded" and job.model_id is not None:
-        made = models.find_head(db, job.model_id)
-        learnt = made and describe_learnt(models.find(db, loaded, made.id))
+        new_version = models.find_head(db, job.model_id)
+        learnt = new_version and describe_learnt(
+            models.load(db, loaded, new_version.id)
+        )
     return render(
         request,
         "learnt.html",
@@ -122,6 +126,6 @@ def show_job(
         job=job,
         words=STATES[job.state],
         is_ended=job.state in FINAL_STATES,
-        made=made,
+        made=new_version,
         learnt=learnt,
     )

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from askless.app.pages.plumbing.filters import name
-from askless.app.words.budgets import BudgetWords, pick_budgets
+from askless.app.pages.plumbing.filters import isolate_name
+from askless.app.words.budgets import BudgetWords, describe_main_budgets
 from askless.app.words.charts.charts import NamedCurve
 from askless.app.words.charts.effects import EffectsWithTable
 from askless.app.words.charts.model_charts import (
@@ -26,7 +26,7 @@ from askless.app.words.facts import (
     list_settings,
 )
 from askless.app.words.figures import Cells
-from askless.app.words.sessions import describe_note, session_cells
+from askless.app.words.sessions import build_session_cells, describe_note
 from askless.core.model.model import Curve, Model
 
 
@@ -73,33 +73,38 @@ class ModelView(NamedTuple):
     effects: EffectsWithTable | None = None
 
 
-def view_of(model: Model, tested: NamedCurve | None = None) -> ModelView:
+def build_view(model: Model, tested: NamedCurve | None = None) -> ModelView:
     """Return the view of a model; `tested` is the curve of a table measured apart."""
-    sessions = session_cells(model)
+    sessions = build_session_cells(model)
     curves = [] if model.curve is None else [NamedCurve(OWN_ROWS, model.curve)]
     curves += [] if tested is None else [tested]
     return ModelView(
-        facts=[(name(term), name(words)) for term, words in list_facts(model)],
+        facts=[
+            (isolate_name(term), isolate_name(words))
+            for term, words in list_facts(model)
+        ],
         settings=list_settings(model),
-        short=pick_budgets(model),
+        short=describe_main_budgets(model),
         curves=show_curves(model, tested),
         measured=[
-            view_rows(model, curve.curve, "" if tested is None else rows_suffix(curve))
+            build_rows_view(
+                model, curve.curve, "" if tested is None else rows_suffix(curve)
+            )
             for curve in curves
         ],
         sessions=None if sessions is None else (sessions, describe_note(model)),
-        features=FeatureTables(*map(isolate, list_features(model))),
+        features=FeatureTables(*map(isolate_cells, list_features(model))),
         limits=list_cautions(model),
     )
 
 
-def view_rows(model: Model, curve: Curve, rows: str) -> RowsView:
+def build_rows_view(model: Model, curve: Curve, rows: str) -> RowsView:
     """Return the view of the rows that a curve was measured on."""
     ensemble, purchases = model.ensemble, None
     if curve.purchases is not None:
         purchases = show_purchases(ensemble, curve)
     if purchases is not None:
-        head, cells = isolate((purchases.head, purchases.rows))  # type: ignore[arg-type]
+        head, cells = isolate_cells((purchases.head, purchases.rows))  # type: ignore[arg-type]
         purchases = purchases._replace(head=head, rows=cells)
     has_figures = curve.predictive is not None
     return RowsView(
@@ -112,7 +117,7 @@ def view_rows(model: Model, curve: Curve, rows: str) -> RowsView:
     )
 
 
-def isolate(cells: Cells) -> Cells:
+def isolate_cells(cells: Cells) -> Cells:
     """Return a table's cells as markup safe for names from outside."""
     head, rows = cells
-    return head, [tuple(map(name, row)) for row in rows]
+    return head, [tuple(map(isolate_name, row)) for row in rows]

@@ -10,9 +10,9 @@ from starlette.concurrency import run_in_threadpool
 from askless.app.errors import ConflictError, NotFoundError
 from askless.app.http.plumbing.auth import Called, needs
 from askless.app.http.plumbing.deps import After, At, Changes, Loaded, Now, ReadDb
-from askless.app.pages.models.model_view import view_of
+from askless.app.pages.models.model_view import build_view
 from askless.app.pages.plumbing.callers import Typed
-from askless.app.pages.plumbing.frame import download, render, see_other
+from askless.app.pages.plumbing.frame import download, redirect, render
 from askless.app.service import models
 from askless.app.service.jobs import trainings
 from askless.app.store.database.transactions import Transaction
@@ -49,7 +49,7 @@ def show_model(
     done: Done = None,
 ) -> HTMLResponse:
     head, training = models.get_head(db, id), None
-    model = models.find(db, loaded, head.id)
+    model = models.load(db, loaded, head.id)
     if head.training_id is not None and TRAIN in caller.scopes:
         training = trainings.get(db, head.training_id)
     return render(
@@ -57,7 +57,7 @@ def show_model(
         "model.html",
         head=head,
         model_note=model.card.get("note"),
-        view=view_of(model),
+        view=build_view(model),
         maker=head.training_id and models.find_maker(db, head.training_id),
         versions=[
             version
@@ -102,7 +102,7 @@ async def change_champion(id: str, changes: Changes, form: Typed, now: Now) -> R
 
     done = "dethroned" if is_off else "champion"
     address = f"/ui/models/{id}?done={done}"
-    return await changes(change, lambda _: see_other(address))
+    return await changes(change, lambda _: redirect(address))
 
 
 @router.get("/{id}/delete", dependencies=[needs("models")])
@@ -113,10 +113,7 @@ def show_deletion(request: Request, id: str, db: ReadDb) -> HTMLResponse:
 def render_deletion(
     request: Request, id: str, db: ReadDb, refusal: str | None = None
 ) -> HTMLResponse:
-    """Show the page that asks for confirmation.
-
-    With a refusal it says why the deletion is refused, with status 409.
-    """
+    """Ask for confirmation, or say with status 409 why it is refused."""
     head = models.get_head(db, id)
     status = 200 if refusal is None else 409
     return render(request, "model_delete.html", status, head=head, refusal=refusal)
@@ -129,7 +126,7 @@ async def delete_model(
     try:
         return await changes(
             lambda db: models.delete(db, id, at),
-            lambda _: see_other("/ui/models?done=deleted"),
+            lambda _: redirect("/ui/models?done=deleted"),
         )
     except ConflictError as error:
         return await run_in_threadpool(render_deletion, request, id, db, str(error))

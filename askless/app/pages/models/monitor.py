@@ -16,17 +16,17 @@ from askless.app.http.models import DAYS
 from askless.app.http.plumbing.auth import needs
 from askless.app.http.plumbing.days import day_end, day_start, days_before
 from askless.app.http.plumbing.deps import At, Loaded, ReadDb
-from askless.app.pages.plumbing.frame import download, errors_of, render
+from askless.app.pages.plumbing.frame import download, field_errors, render
 from askless.app.pages.plumbing.inputs import read_days, read_filters
 from askless.app.records import Moment
 from askless.app.service import models
 from askless.app.service.loop import monitor
 from askless.app.words.charts.book_charts import (
     PlottedFigure,
-    shares_chart,
-    trend_chart,
+    draw_shares_chart,
+    draw_trend_chart,
 )
-from askless.app.words.charts.charts import in_unit, reliability_chart
+from askless.app.words.charts.charts import draw_reliability, in_unit
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
 
@@ -51,7 +51,7 @@ def show_monitor(
 ) -> HTMLResponse:
     """Show a model's monitor; a wrong filter is refused at its field."""
     asked = read_filters(request.query_params, ASKED)
-    head, model = models.get_head(db, id), models.find(db, loaded, id)
+    head, model = models.get_head(db, id), models.load(db, loaded, id)
     title, ensemble = head.name, model.ensemble
     more: dict[str, Any] = {
         "id": head.id,
@@ -60,10 +60,10 @@ def show_monitor(
     }
     try:
         span = read_span(asked, at)
-        monitored = monitor.monitor(db, loaded, id, span, at)
+        monitored = monitor.compute_monitor(db, loaded, id, span, at)
     except RefusedError as error:
         typed = {"bucket": "week", **asked}
-        more |= {"errors": errors_of(error), "typed": typed}
+        more |= {"errors": field_errors(error), "typed": typed}
         return render(request, "monitor.html", 422, title=title, found=None, **more)
     first, last = span.since.date().isoformat(), asked.get("to", f"{at.now:%Y-%m-%d}")
     return render(
@@ -79,10 +79,7 @@ def show_monitor(
 
 
 def read_span(asked: Mapping[str, str], at: Moment) -> monitor.Span:
-    """Read the time span of a filter; RefusedError names each wrong field.
-
-    The default is the last `DAYS` days by week, as in the API.
-    """
+    """Read a filter's time span, by default `DAYS` days; raise RefusedError."""
     refusals: list[Refusal] = []
     days = read_days({"to": f"{at.now:%Y-%m-%d}", **asked}, refusals)
     bucket = asked.get("bucket", "week")
@@ -103,19 +100,21 @@ def draw_charts(monitored: Monitor, ensemble: Ensemble) -> dict[str, str]:
     ]
     shown = {}
     if len(spends) >= LEAST_POINTS:
-        shown["spend"] = trend_chart(spends, f"mean spend{in_unit(monitored.unit)}")
+        shown["spend"] = draw_trend_chart(
+            spends, f"mean spend{in_unit(monitored.unit)}"
+        )
     for name in "error", "calibration_error":
         points = [
-            (bucket.start, PlottedFigure(100 * value, percents(interval)))
+            (bucket.start, PlottedFigure(100 * value, to_percents(interval)))
             for bucket in monitored.buckets
-            for value, interval in estimates_of(bucket, name)
+            for value, interval in list_estimates(bucket, name)
         ]
         if len(points) >= LEAST_POINTS:
-            shown[name] = trend_chart(points, f"{name.replace('_', ' ')} (%)")
+            shown[name] = draw_trend_chart(points, f"{name.replace('_', ' ')} (%)")
     if monitored.whole.figures is not None:
         event = ensemble.classes[1].display if ensemble.n_outputs == 1 else "the label"
         bins = monitored.whole.figures.reliability
-        shown["reliability"] = reliability_chart(bins, event, "all outcomes")  # type: ignore[arg-type]  # bodies have the same fields
+        shown["reliability"] = draw_reliability(bins, event, "all outcomes")  # type: ignore[arg-type]  # bodies have the same fields
     return shown | draw_features(monitored.whole)
 
 
@@ -139,17 +138,19 @@ def draw_features(whole: MonitorBucket) -> dict[str, str]:
     ]
     charts = {}
     if len(refused) >= LEAST_POINTS:
-        charts["refused"] = shares_chart(refused[:MOST_NAMES], "refused")
+        charts["refused"] = draw_shares_chart(refused[:MOST_NAMES], "refused")
     if len(outside) >= LEAST_POINTS:
-        charts["outside"] = shares_chart(outside[:MOST_NAMES], "not seen in training")
+        charts["outside"] = draw_shares_chart(
+            outside[:MOST_NAMES], "not seen in training"
+        )
     return charts
 
 
-def percents(interval: tuple[float, float] | None) -> tuple[float, float] | None:
+def to_percents(interval: tuple[float, float] | None) -> tuple[float, float] | None:
     return None if interval is None else (100 * interval[0], 100 * interval[1])
 
 
-def estimates_of(
+def list_estimates(
     bucket: MonitorBucket, name: str
 ) -> Iterator[tuple[float, tuple[float, float] | None]]:
     """Yield a bucket's figure and its interval, if there is one."""
@@ -164,29 +165,29 @@ def download_figures(
 ) -> Response:
     """Return every figure of each time span as a line of CSV."""
     span = read_span(read_filters(request.query_params, ASKED), at)
-    monitored = monitor.monitor(db, loaded, id, span, at)
-    text = write_lines([COLUMNS, *figure_lines(monitored.buckets)])
+    monitored = monitor.compute_monitor(db, loaded, id, span, at)
+    text = write_lines([COLUMNS, *list_figure_lines(monitored.buckets)])
     return download("monitor.csv", text, CSV)
 
 
-def figure_lines(parts: Iterable[MonitorBucket]) -> Iterator[list[str]]:
+def list_figure_lines(parts: Iterable[MonitorBucket]) -> Iterator[list[str]]:
     """Yield a line of CSV for each figure of each bucket."""
     for part in parts:
         spend = None
         if part.mean_spend is not None:
             spend = Estimate(value=part.mean_spend, interval=part.mean_spend_interval)
-        yield figure_line(part.start, "", "mean_spend", spend, part.closed)
-        yield figure_line(part.start, "", "error", part.error, part.outcomes)
+        yield to_figure_line(part.start, "", "mean_spend", spend, part.closed)
+        yield to_figure_line(part.start, "", "error", part.error, part.outcomes)
         for name in FIGURES:
             figure = getattr(part.figures, name, None)
-            yield figure_line(part.start, "", name, figure, part.outcomes)
-        yield from feature_lines(part)
+            yield to_figure_line(part.start, "", name, figure, part.outcomes)
+        yield from list_feature_lines(part)
 
 
-def feature_lines(part: MonitorBucket) -> Iterator[list[str]]:
+def list_feature_lines(part: MonitorBucket) -> Iterator[list[str]]:
     for feature in part.features:
         for name in ANSWERS:
-            yield figure_line(
+            yield to_figure_line(
                 part.start,
                 feature.feature,
                 name,
@@ -196,16 +197,18 @@ def feature_lines(part: MonitorBucket) -> Iterator[list[str]]:
         drift = feature.drift
         if drift is None:
             continue
-        yield figure_line(
+        yield to_figure_line(
             part.start, feature.feature, "outside", drift.outside, drift.values
         )
         for name in "mean", "training_mean", "psi":
             value = getattr(drift, name)
             figure = None if value is None else Estimate(value=value, interval=None)
-            yield figure_line(part.start, feature.feature, name, figure, drift.values)
+            yield to_figure_line(
+                part.start, feature.feature, name, figure, drift.values
+            )
 
 
-def figure_line(
+def to_figure_line(
     start: date, feature: str, figure: str, estimate: Estimate | None, n_cases: int
 ) -> list[str]:
     """Return a line of CSV; an unknown figure is empty."""

@@ -8,24 +8,24 @@ from fastapi.responses import HTMLResponse, Response
 
 from askless.app.http.plumbing.auth import needs
 from askless.app.http.plumbing.deps import Loaded, ReadDb
-from askless.app.pages.cases.start import read_money
-from askless.app.pages.models.model_view import isolate
-from askless.app.pages.plumbing.frame import download, errors_of, render
+from askless.app.pages.cases.start import parse_money
+from askless.app.pages.models.model_view import isolate_cells
+from askless.app.pages.plumbing.frame import download, field_errors, render
 from askless.app.records import ModelHead
 from askless.app.service import models
-from askless.app.words.budgets import budget_words
+from askless.app.words.budgets import list_budget_words
 from askless.app.words.charts.flow_chart import compute_layout, draw_layout
-from askless.app.words.charts.svg import stand_alone
+from askless.app.words.charts.svg import to_standalone
 from askless.app.words.figures import Cells
-from askless.app.words.outlines import outline_cells
+from askless.app.words.outlines import build_outline_cells
 from askless.app.words.plan_words import PlanNode, describe_plan
 from askless.app.words.trust import error_under
 from askless.app.words.wording import money, percent
 from askless.core.catalogue.prices import to_micros
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.model import Model
-from askless.core.session.plans.flow import FlowBounds, find_flow
-from askless.core.session.spending import find_limit
+from askless.core.session.plans.flow import FlowBounds, compute_flow
+from askless.core.session.spending import compute_limit
 
 router = APIRouter(prefix="/ui/models/{id}", include_in_schema=False)
 DEPTHS = ("1", "2", "3", "4", "5")
@@ -66,8 +66,8 @@ def show_plan(
     questions: Typed = None,
 ) -> HTMLResponse:
     """Show the plan for a budget, by default the middle one of the curve."""
-    head, model = models.get_head(db, id), models.find(db, loaded, id)
-    typed = fill_in(model, budget, questions)
+    head, model = models.get_head(db, id), models.load(db, loaded, id)
+    typed = fill_defaults(model, budget, questions)
     context: dict[str, Any] = {
         "head": head,
         "model_note": model.card.get("note"),
@@ -78,11 +78,11 @@ def show_plan(
         ],
     }
     try:
-        wish = read_plan_request(typed)
+        plan_request = read_plan_request(typed)
     except RefusedError as error:
-        wrong = {"errors": errors_of(error), "plan": None}
+        wrong = {"errors": field_errors(error), "plan": None}
         return render(request, "plan.html", 422, **context, **wrong)
-    plan = build_plan_view(head, model, wish)
+    plan = build_plan_view(head, model, plan_request)
     return render(request, "plan.html", plan=plan, **context)
 
 
@@ -91,16 +91,18 @@ def download_drawing(
     id: str, db: ReadDb, loaded: Loaded, budget: Typed = None, questions: Typed = None
 ) -> Response:
     """Return the drawing as a file."""
-    head, model = models.get_head(db, id), models.find(db, loaded, id)
-    wish = read_plan_request(fill_in(model, budget, questions))
-    drawing = stand_alone(build_plan_view(head, model, wish).svg, INK)
+    head, model = models.get_head(db, id), models.load(db, loaded, id)
+    plan_request = read_plan_request(fill_defaults(model, budget, questions))
+    drawing = to_standalone(build_plan_view(head, model, plan_request).svg, INK)
     return download(f"{head.name}-{head.version}.plan.svg", drawing, "image/svg+xml")
 
 
-def fill_in(model: Model, budget: str | None, questions: str | None) -> dict[str, str]:
+def fill_defaults(
+    model: Model, budget: str | None, questions: str | None
+) -> dict[str, str]:
     """Return the fields of the form, with defaults for those not yet filled in."""
     if budget is None:
-        amounts = [row.amount for row in budget_words(model) if row.amount]
+        amounts = [row.amount for row in list_budget_words(model) if row.amount]
         budget = amounts[len(amounts) // 2] if amounts else ""
     return {"budget": budget.strip(), "questions": questions or "3"}
 
@@ -110,7 +112,7 @@ def read_plan_request(typed: dict[str, str]) -> PlanRequest:
     refusals: list[Refusal] = []
     budget = Decimal(0)
     try:
-        budget = read_money(typed["budget"]) if typed["budget"] else Decimal(0)
+        budget = parse_money(typed["budget"]) if typed["budget"] else Decimal(0)
     except RefusedError as error:
         refusals += error.refusals
     if typed["questions"] not in DEPTHS:
@@ -121,18 +123,26 @@ def read_plan_request(typed: dict[str, str]) -> PlanRequest:
     return PlanRequest(limit, int(typed["questions"]))
 
 
-def build_plan_view(head: ModelHead, model: Model, wish: PlanRequest) -> PlanView:
+def build_plan_view(
+    head: ModelHead, model: Model, plan_request: PlanRequest
+) -> PlanView:
     ensemble, unit = model.ensemble, model.ensemble.catalogue.cost_unit
-    budget_name = "without a limit" if wish.budget is None else money(wish.budget, unit)
-    limit = find_limit(ensemble, wish.budget, None, "worthwhile")
-    flow = find_flow(ensemble, wish.budget, FlowBounds(depth=wish.depth))
+    budget_name = (
+        "without a limit"
+        if plan_request.budget is None
+        else money(plan_request.budget, unit)
+    )
+    limit = compute_limit(ensemble, plan_request.budget, None, "worthwhile")
+    flow = compute_flow(
+        ensemble, plan_request.budget, FlowBounds(depth=plan_request.depth)
+    )
     root = describe_plan(ensemble, flow)
     error = error_under(model, limit)
     label = f"Plan of {head.name}, {budget_name}; the list below says the same"
     return PlanView(
         root=root,
         svg=draw_layout(compute_layout(root), label),
-        outline=isolate(outline_cells(model, wish.budget)),
+        outline=isolate_cells(build_outline_cells(model, plan_request.budget)),
         budget=budget_name,
         error=None if error is None else percent(error),
         is_drawn=ensemble.policy_at(limit) == "sample",

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from askless.app.pages.models.model_view import PlannedBudget, isolate, view_of
+from askless.app.pages.models.model_view import PlannedBudget, build_view, isolate_cells
 from askless.app.pages.plumbing.environment import render_file
-from askless.app.words.budgets import place_knee
-from askless.app.words.charts.charts import NamedCurve, curve_chart
+from askless.app.words.budgets import place_of_knee
+from askless.app.words.charts.charts import NamedCurve, draw_curves
 from askless.app.words.charts.effects import show_effects
 from askless.app.words.comparison import (
     ComparedModel,
-    comparison_cells,
+    build_comparison_cells,
     explain_comparison,
 )
-from askless.app.words.outlines import outline_cells
+from askless.app.words.outlines import build_outline_cells
 from askless.app.words.wording import money, percent
 from askless.core.catalogue.prices import total_cost
 from askless.core.model.model import Model
@@ -23,7 +23,7 @@ from askless.core.model.model import Model
 N_BUDGETS = 5
 
 
-def report_page(
+def render_report(
     model: Model, budgets: Sequence[int | None] = (), tested: NamedCurve | None = None
 ) -> str:
     """Return the page of a model as HTML that loads nothing; budgets in micro-units.
@@ -31,25 +31,28 @@ def report_page(
     `tested` is the curve of rows that are no part of the model.
     """
     plans = [
-        PlannedBudget(name_budget(model, budget), isolate(outline_cells(model, budget)))
+        PlannedBudget(
+            name_budget(model, budget),
+            isolate_cells(build_outline_cells(model, budget)),
+        )
         for budget in budgets or choose_budgets(model)
     ]
     effects = show_effects(model.ensemble)
     if effects is not None:
-        effects = effects._replace(cells=isolate(effects.cells))
-    view = view_of(model, tested)._replace(
-        order=plan_knee(model), budgets=plans, effects=effects
+        effects = effects._replace(cells=isolate_cells(effects.cells))
+    view = build_view(model, tested)._replace(
+        order=list_knee_purchases(model), budgets=plans, effects=effects
     )
     return render_file("report.html", name=model.name, view=view)
 
 
-def plan_knee(model: Model) -> PlannedBudget | None:
-    """Return what is asked, in order, under the budget at the knee of the curve."""
-    place = place_knee(model)
+def list_knee_purchases(model: Model) -> PlannedBudget | None:
+    """Return the purchases, in order, under the budget at the knee of the curve."""
+    place = place_of_knee(model)
     if model.curve is None or place is None:
         return None
     budget = model.curve.budgets[place]
-    cells = isolate(outline_cells(model, budget))
+    cells = isolate_cells(build_outline_cells(model, budget))
     return PlannedBudget(name_budget(model, budget), cells)
 
 
@@ -81,7 +84,7 @@ def name_budget(model: Model, budget: int | None) -> str:
     return f"{amount}: errs in {error} of cases ({low} to {high})"
 
 
-def comparison_page(
+def render_comparison(
     models: Sequence[ComparedModel], budgets: Sequence[int | None], unit: str, rows: str
 ) -> str:
     """Return models side by side as HTML that loads nothing; `rows` is a sentence."""
@@ -89,9 +92,9 @@ def comparison_page(
         "comparison.html",
         names=" and ".join(model.name for model in models),
         rows=rows,
-        svg=curve_chart(
+        svg=draw_curves(
             [NamedCurve(model.name, model.curve) for model in models], unit
         ),
-        cells=comparison_cells(models, budgets, unit),
+        cells=build_comparison_cells(models, budgets, unit),
         notes=explain_comparison(models),
     )

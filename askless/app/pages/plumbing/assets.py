@@ -20,7 +20,7 @@ class Asset(NamedTuple):
 
 
 @cache
-def assets() -> dict[str, Asset]:
+def load_assets() -> dict[str, Asset]:
     """Return all static files by name; the style sheet begins with chart colours."""
     assets_by_name = {}
     for file in files("askless.app.pages").joinpath("static").iterdir():
@@ -33,5 +33,5 @@ def assets() -> dict[str, Asset]:
     return assets_by_name
 
 
-def address_of(name: str) -> str:
-    return assets()[name].address
+def asset_address(name: str) -> str:
+    return load_assets()[name].address

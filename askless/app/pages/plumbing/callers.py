@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from askless.app.errors import ConflictError, UnknownKeyError
 from askless.app.http.plumbing.auth import ANYBODY, PAGE_CALLER, READING, Guard
-from askless.app.http.plumbing.deps import reading
+from askless.app.http.plumbing.deps import read_db
 from askless.app.pages.plumbing.environment import TOKEN
 from askless.app.records import Caller, StoredKey
 from askless.app.service import keys, sign_ins
@@ -29,7 +29,7 @@ MAX_FIELDS = 20_000
 FOREIGN = "The token in the form is not the one that this browser was given."
 
 
-def cookie_of(request: Request) -> str:
+def get_or_make_cookie(request: Request) -> str:
     """Return the cookie of the browser, or a new one for it."""
     cookie = request.cookies.get(COOKIE) or request.scope.get(COOKIE)
     if cookie is None:
@@ -71,10 +71,7 @@ async def check_form(request: Request) -> AsyncIterator[None]:
 
 
 def require_token(form: FormData, cookie: str) -> None:
-    """Refuse a form without the token that belongs to the browser's cookie.
-
-    Raises ConflictError.
-    """
+    """Raise ConflictError for a form without the token of its browser."""
     sent = form.get(TOKEN)
     is_text = isinstance(sent, str) and cookie != ""
     if not is_text or not compare_digest(
@@ -83,7 +80,7 @@ def require_token(form: FormData, cookie: str) -> None:
         raise ConflictError("foreign-form", FOREIGN)
 
 
-async def typed(request: Request) -> FormData:
+async def get_typed_fields(request: Request) -> FormData:
     """Return the fields of a form that `check_form` has parsed."""
     return await request.form()
 
@@ -92,11 +89,8 @@ class SignInError(Exception):
     """The page needs someone who has signed in."""
 
 
-async def enter(request: Request) -> None:
-    """Identify a page's caller, who is noted in the request's scope.
-
-    Raises SignInError if a key is required but none is signed in.
-    """
+async def identify_caller(request: Request) -> None:
+    """Identify a page's caller; raise SignInError if a key is required."""
     guard: Guard = request.app.state.guard
     cookie = request.cookies.get(COOKIE)
     caller = None
@@ -116,7 +110,7 @@ async def find_caller(guard: Guard, engine: sa.Engine, cookie: str) -> Caller | 
     now = datetime.now(UTC)
 
     def read() -> StoredKey:
-        with reading(engine, None) as db:
+        with read_db(engine, None) as db:
             return sign_ins.find_signed_in_key(db, cookie, now)
 
     try:
@@ -139,4 +133,4 @@ def sign_in_address(request: Request) -> str:
     return f"{PATH}/sign-in?next={quote(back, safe='')}"
 
 
-Typed = Annotated[FormData, Depends(typed)]
+Typed = Annotated[FormData, Depends(get_typed_fields)]

@@ -13,25 +13,25 @@ TOKEN = "form_token"
 
 
 @cache
-def environment() -> "Environment":
+def load_environment() -> "Environment":
     """Return the environment of templates; Jinja2 is imported with the first page."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("askless.app.pages"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= filters.FILTERS
-    made.globals |= {"asset": assets.address_of, "TOKEN": TOKEN}
-    return made
+    environment.filters |= filters.FILTERS
+    environment.globals |= {"asset": assets.asset_address, "TOKEN": TOKEN}
+    return environment
 
 
 def render_file(template: str, **context: Any) -> str:
     """Render a page as a file that loads nothing; the style sheet is inlined."""
     from markupsafe import Markup
 
-    style = Markup(assets.assets()["style.css"].content.decode())
-    return environment().get_template(template).render(context, style=style)
+    style = Markup(assets.load_assets()["style.css"].content.decode())
+    return load_environment().get_template(template).render(context, style=style)

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from askless.app.http.plumbing.layers.translating import replace_problems
 from askless.app.pages.plumbing.callers import SignInError, sign_in_address
-from askless.app.pages.plumbing.frame import render, see_other
+from askless.app.pages.plumbing.frame import redirect, render
 from askless.app.problems import KINDS
 
 SENTENCE = re.compile(r"(?<=\.) ")
@@ -57,14 +57,14 @@ class ProblemPages:
         ) -> Response:
             request = Request({**scope, "app": self.top}, receive)
             wait_s = headers.get("retry-after")
-            response = problem_page(request, document, status, wait_s)
+            response = render_problem(request, document, status, wait_s)
             response.headers["Vary"] = "Accept"
             return response
 
         await replace_problems(self.app, rebuild, scope, receive, send)
 
 
-def for_people(meaning: str) -> str:
+def remove_program_hints(meaning: str) -> str:
     """Return the meaning of a problem without sentences for programs."""
     sentences = (
         sentence
@@ -74,7 +74,7 @@ def for_people(meaning: str) -> str:
     return " ".join(sentences)
 
 
-def problem_page(
+def render_problem(
     request: Request, document: dict[str, Any], status: int, wait_s: str | None = None
 ) -> Response:
     """Return a problem in plain words, with what to do and the id of the request."""
@@ -88,7 +88,7 @@ def problem_page(
         title=document["title"],
         detail=None if detail == meaning else detail,
         rules=document.get("errors", []),
-        meaning=for_people(meaning),
+        meaning=remove_program_hints(meaning),
         wait_s=wait_s,
         request_id=document.get("request_id"),
     )
@@ -97,4 +97,4 @@ def problem_page(
 def on_sign_in(request: Request, error: SignInError) -> Response:
     """Redirect to the sign-in page, which leads back here."""
     del error
-    return see_other(sign_in_address(request))
+    return redirect(sign_in_address(request))

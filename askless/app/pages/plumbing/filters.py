@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-def money(amount: float, unit: str | None = "") -> str:
+def format_money(amount: float, unit: str | None = "") -> str:
     """Return an amount in units with two decimals, or more if needed.
 
     Sums may exceed the limit of single amounts, and be negative.
@@ -20,13 +20,13 @@ def money(amount: float, unit: str | None = "") -> str:
     return f"−{text[1:]}" if text.startswith("-") else text
 
 
-def mean(amount: float, unit: str | None = "") -> str:
+def format_mean(amount: float, unit: str | None = "") -> str:
     """Return a mean amount to the cent, or to three digits if it is below 1."""
-    near = round(amount, 2) if abs(amount) >= 1 else float(f"{amount:.3g}")
-    return money(near, unit)
+    rounded = round(amount, 2) if abs(amount) >= 1 else float(f"{amount:.3g}")
+    return format_money(rounded, unit)
 
 
-def size(n_bytes: int) -> str:
+def format_size(n_bytes: int) -> str:
     """Return the size of a file in kB, MB or GB, as file managers show it."""
     for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if n_bytes >= unit:
@@ -34,7 +34,7 @@ def size(n_bytes: int) -> str:
     return f"{n_bytes} bytes"
 
 
-def moment(at: datetime) -> "Markup":
+def format_time(at: datetime) -> "Markup":
     """Return a time in words, in UTC, and for machines."""
     from markupsafe import Markup
 
@@ -42,38 +42,35 @@ def moment(at: datetime) -> "Markup":
     return Markup('<time datetime="{}">{}</time>').format(at.isoformat(), words)
 
 
-def day(at: datetime) -> "Markup":
+def format_day(at: datetime) -> "Markup":
     from markupsafe import Markup
 
     iso = f"{at:%Y-%m-%d}"
     return Markup('<time datetime="{}">{}</time>').format(iso, f"{at.day} {at:%B %Y}")
 
 
-def name(text: object) -> "Markup":
+def isolate_name(text: object) -> "Markup":
     """Return a name from outside: its text direction is isolated, long ones wrap."""
     from markupsafe import Markup
 
     return Markup('<bdi class="name">{}</bdi>').format(text)
 
 
-def case(session: Any) -> "Markup":
-    """Return what a case is called: its caller's name, else its model and its start.
-
-    `one` is a session, or its summary.
-    """
+def name_case(session: Any) -> "Markup":
+    """Return the name of a session's case, else its model and its start."""
     began = session.created_at
     usual = f"{session.model.name}, {began.day} {began:%b %H:%M}"
-    return name(session.client_ref or usual)
+    return isolate_name(session.client_ref or usual)
 
 
-def chart(svg: str) -> "Markup":
+def mark_chart_safe(svg: str) -> "Markup":
     """Return a chart of askless.app.words as markup; its text is escaped already."""
     from markupsafe import Markup
 
     return Markup(svg)
 
 
-def identifier(text: object) -> str:
+def to_html_id(text: object) -> str:
     """Return a name as a part of an id; different names give different ids."""
     return "".join(
         character
@@ -84,15 +81,15 @@ def identifier(text: object) -> str:
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
-    "money": money,
-    "mean": mean,
+    "money": format_money,
+    "mean": format_mean,
     "percent": wording.percent,
-    "number": wording.number,
-    "size": size,
-    "moment": moment,
-    "day": day,
-    "name": name,
-    "case": case,
-    "chart": chart,
-    "identifier": identifier,
+    "number": wording.format_number,
+    "size": format_size,
+    "moment": format_time,
+    "day": format_day,
+    "name": isolate_name,
+    "case": name_case,
+    "chart": mark_chart_safe,
+    "identifier": to_html_id,
 }

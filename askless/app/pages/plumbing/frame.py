@@ -11,11 +11,11 @@ from askless.app.http.plumbing.auth import PAGE_CALLER
 from askless.app.pages.plumbing.callers import (
     COOKIE,
     PATH,
-    cookie_of,
     form_token,
+    get_or_make_cookie,
     set_cookie,
 )
-from askless.app.pages.plumbing.environment import environment
+from askless.app.pages.plumbing.environment import load_environment
 from askless.core.errors import RefusedError
 
 HEADERS = {
@@ -49,7 +49,7 @@ def render(
 ) -> HTMLResponse:
     """Return a page; templates always have `errors` (rules by field) and `typed`."""
     is_ours = request.url.path.startswith(PATH)
-    cookie = cookie_of(request) if is_ours else ""
+    cookie = get_or_make_cookie(request) if is_ours else ""
     caller = request.scope.get(PAGE_CALLER)
     known: dict[str, Any] = {
         "errors": {},
@@ -59,43 +59,40 @@ def render(
         "note": request.app.state.settings.page_note,
         "must_ask": request.app.state.guard.must_ask,
         "ways": request.app.state.sign_in_ways,
-        "navigation": navigation(request),
+        "navigation": list_main_pages(request),
         "pages": request.app.state.page_addresses,
         "form_token": form_token(cookie),
         "request_id": request.scope.get("request_id"),
     }
-    text = environment().get_template(template).render(known | context)
+    text = load_environment().get_template(template).render(known | context)
     response = HTMLResponse(text, status, HEADERS)
     if is_ours and request.cookies.get(COOKIE) != cookie:
         set_cookie(request, response, cookie)
     return response
 
 
-def navigation(request: Request) -> list[tuple[str, str, bool]]:
+def list_main_pages(request: Request) -> list[tuple[str, str, bool]]:
     """Return the name and address of each main page, and whether it is open now."""
-    here, caller = request.url.path, request.scope.get(PAGE_CALLER)
+    path, caller = request.url.path, request.scope.get(PAGE_CALLER)
     return [
-        (name, address, here == address or is_below(here, address))
+        (name, address, path == address or is_page_below(path, address))
         for name, address, scope in NAVIGATION
         if address in request.app.state.page_addresses
         and (caller is None or not scope or scope in caller.scopes)
     ]
 
 
-def is_below(here: str, address: str) -> bool:
-    return address != PATH and here.startswith(address + "/")
+def is_page_below(path: str, address: str) -> bool:
+    return address != PATH and path.startswith(address + "/")
 
 
-def see_other(address: str) -> RedirectResponse:
+def redirect(address: str) -> RedirectResponse:
     """Redirect after a form, so that a reload does not send it again."""
     return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
 
 
 def download_headers(name: str) -> dict[str, str]:
-    """Return the headers of a download, under a name that every system accepts.
-
-    No cache may keep it.
-    """
+    """Return the headers of a download that no cache may keep."""
     plain = UNSAFE_CHARACTERS.sub("-", name)[-100:].lstrip(".-")
     disposition = f'attachment; filename="{plain}"'
     return {"Content-Disposition": disposition, "Cache-Control": "no-store"}
@@ -105,7 +102,7 @@ def download(name: str, text: str, media_type: str = "application/json") -> Resp
     return Response(text, headers=download_headers(name), media_type=media_type)
 
 
-def errors_of(error: RefusedError) -> Mapping[str, str]:
+def field_errors(error: RefusedError) -> Mapping[str, str]:
     """Return the first broken rule of each field."""
     rules: dict[str, str] = {}
     for refusal in error.refusals:

@@ -7,7 +7,7 @@ from starlette.datastructures import FormData, QueryParams, UploadFile
 
 from askless.app.documents.fields import Value, read_value
 from askless.app.http.plumbing.days import read_day
-from askless.app.words.wording import value_words
+from askless.app.words.wording import describe_value
 from askless.core.catalogue.catalogue import Feature
 from askless.core.errors import AnswerError, Refusal, RefusedError
 from askless.core.session.answers import parse_answer
@@ -15,13 +15,13 @@ from askless.core.session.answers import parse_answer
 BOOLEANS = (("yes", "Yes"), ("no", "No"))
 
 
-def text_in(form: FormData, field: str) -> str:
+def field_text(form: FormData, field: str) -> str:
     """Return the text of a field, stripped; "" for a file."""
     content = form.get(field)
     return content.strip() if isinstance(content, str) else ""
 
 
-def uploaded_table(form: FormData, field: str) -> UploadFile:
+def get_uploaded_table(form: FormData, field: str) -> UploadFile:
     """Return the table of a form; a refusal of none is one of the field."""
     part = form.get("dataset")
     if isinstance(part, UploadFile) and part.filename:
@@ -49,18 +49,18 @@ def read_days(asked: Mapping[str, str], refusals: list[Refusal]) -> dict[str, da
     return days
 
 
-def options(feature: Feature) -> Sequence[tuple[str, str]]:
+def list_options(feature: Feature) -> Sequence[tuple[str, str]]:
     """Return a feature's choices as pairs of value and text; () for a text field."""
     if feature.type == "boolean":
         return BOOLEANS
     return tuple((category.strip(), category) for category in feature.categories)
 
 
-def hint(feature: Feature) -> str:
+def range_hint(feature: Feature) -> str:
     """Return the range of a number in training, as a hint."""
     if feature.value_range is None:
         return ""
-    low, high = (value_words(feature, end) for end in feature.value_range)
+    low, high = (describe_value(feature, end) for end in feature.value_range)
     return f"Training saw {low} to {high}."
 
 

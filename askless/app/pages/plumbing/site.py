@@ -15,7 +15,7 @@ from askless.app.pages.models import (
     monitor,
     plans,
 )
-from askless.app.pages.plumbing.callers import SignInError, check_form, enter
+from askless.app.pages.plumbing.callers import SignInError, check_form, identify_caller
 from askless.app.pages.plumbing.errors import on_sign_in
 from askless.app.pages.trainings import case_tables, datasets, new_training, trainings
 
@@ -52,7 +52,7 @@ HANDLERS: dict[int | type[Exception], Any] = {SignInError: on_sign_in}
 def add_pages(app: FastAPI) -> None:
     for page in SIGNED_IN:
         app.include_router(
-            page.router, dependencies=[Depends(enter), Depends(check_form)]
+            page.router, dependencies=[Depends(identify_caller), Depends(check_form)]
         )
     for page in OPEN:
         app.include_router(page.router, dependencies=[Depends(check_form)])

@@ -19,12 +19,12 @@ from askless.app.http.plumbing.deps import (
     Now,
     ReadDb,
     Uploads,
-    read_again,
+    show_now,
 )
 from askless.app.http.plumbing.turns import read_in_turn
 from askless.app.pages.plumbing.callers import Typed
-from askless.app.pages.plumbing.frame import errors_of, render, see_other
-from askless.app.pages.plumbing.inputs import read_days, text_in
+from askless.app.pages.plumbing.frame import field_errors, redirect, render
+from askless.app.pages.plumbing.inputs import field_text, read_days
 from askless.app.pages.trainings.datasets import WRITE
 from askless.app.records import Caller
 from askless.app.service import datasets
@@ -59,7 +59,7 @@ def choice_text(name: str, n_cases: int) -> str:
     return f"{name}: {n_cases:,} closed case{'' if n_cases == 1 else 's'}"
 
 
-def read_request(typed: dict[str, str]) -> CasesRequest:
+def parse_request(typed: dict[str, str]) -> CasesRequest:
     """Return the request that a form makes; raise RefusedError by its fields."""
     refusals: list[Refusal] = []
     if not typed.get("of"):
@@ -76,7 +76,7 @@ def read_request(typed: dict[str, str]) -> CasesRequest:
 
 
 @router.post("/cases", dependencies=[needs("datasets")])
-async def make_table(
+async def store_case_table(
     request: Request,
     form: Typed,
     loaded: Loaded,
@@ -87,32 +87,32 @@ async def make_table(
 ) -> Response:
     """Make and store a table; show a refusal at its field."""
     caller = changes.caller
-    typed = {name: text_in(form, name) for name in FIELDS}
+    typed = {name: field_text(form, name) for name in FIELDS}
     typed = {name: text for name, text in typed.items() if text}
     try:
-        read = read_request(typed)
+        read = parse_request(typed)
         act = partial(collect_cases, request, caller, loaded, read, at)
         table = await read_in_turn(request, act)
         return await changes(
             lambda db: datasets.store(db, blobs, table, now),
-            lambda made: see_other(f"/ui/datasets/{made.id}?done=stored"),
+            lambda made: redirect(f"/ui/datasets/{made.id}?done=stored"),
         )
     except RefusedError as error:
-        errors = errors_of(rename(error))
+        errors = field_errors(rename_fields(error))
         status = 422
     except NotFoundError:
         errors, status = {"of": "There is no such model any more."}, 404
     except LimitError as error:
         errors, status = {"of": str(error)}, 409
     more = {"typed": typed, "errors": errors}
-    return await read_again(
+    return await show_now(
         request,
         caller.tenant_id,
         lambda db: render_form(request, db, caller, status, **more),
     )
 
 
-def rename(error: RefusedError) -> RefusedError:
+def rename_fields(error: RefusedError) -> RefusedError:
     """Return a refusal by the fields of the form."""
     return RefusedError(
         [

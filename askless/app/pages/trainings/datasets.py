@@ -18,12 +18,12 @@ from askless.app.http.plumbing.deps import (
     ReadDb,
     Reader,
     Uploads,
-    read_again,
+    show_now,
 )
 from askless.app.http.plumbing.turns import read_in_turn
 from askless.app.pages.plumbing.callers import Typed
-from askless.app.pages.plumbing.frame import render, see_other
-from askless.app.pages.plumbing.inputs import uploaded_table
+from askless.app.pages.plumbing.frame import redirect, render
+from askless.app.pages.plumbing.inputs import get_uploaded_table
 from askless.app.records import Caller, StoredDataset
 from askless.app.service import datasets
 from askless.core.errors import Refusal, RefusedError
@@ -77,19 +77,19 @@ async def upload(
 ) -> Response:
     """Store a table; show a refusal at its field."""
     try:
-        part = uploaded_table(form, "table")
-        act = partial(datasets.read, reader, part.filename, part.file)
+        part = get_uploaded_table(form, "table")
+        act = partial(datasets.read_upload, reader, part.filename, part.file)
         table = await read_in_turn(request, act)
         return await changes(
             lambda db: datasets.store(db, blobs, table, now),
-            lambda made: see_other(f"/ui/datasets/{made.id}?done=stored"),
+            lambda made: redirect(f"/ui/datasets/{made.id}?done=stored"),
         )
     except RefusedError as error:
         errors, status = {FIELD: refusal_sentences(error.refusals)}, 422
     except LimitError as error:
         errors, status = {FIELD: str(error)}, 409
     caller = changes.caller
-    return await read_again(
+    return await show_now(
         request,
         caller.tenant_id,
         lambda db: render_list(request, db, caller, status=status, errors=errors),
@@ -133,10 +133,7 @@ def show_deletion(request: Request, id: str, db: ReadDb) -> HTMLResponse:
 def render_deletion(
     request: Request, id: str, db: Any, refusal: str | None = None
 ) -> HTMLResponse:
-    """Show the page that asks for confirmation.
-
-    With a refusal it says why the deletion is refused, with status 409.
-    """
+    """Ask for confirmation, or say with status 409 why it is refused."""
     dataset = datasets.get(db, id)
     status = 200 if refusal is None else 409
     return render(
@@ -149,7 +146,7 @@ async def delete_dataset(
     request: Request, id: str, db: ReadDb, changes: Changes, blobs: Uploads
 ) -> Response:
     def respond(deleted: StoredDataset) -> Response:
-        answer = see_other("/ui/datasets?done=deleted")
+        answer = redirect("/ui/datasets?done=deleted")
         # After the response, and so after the commit.
         answer.background = BackgroundTask(blobs.remove, deleted.blob)
         return answer

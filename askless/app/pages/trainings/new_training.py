@@ -16,27 +16,27 @@ from fastapi.responses import HTMLResponse, Response
 from askless.app.documents.text import parse_spec
 from askless.app.errors import ConflictError, LimitError
 from askless.app.http.plumbing.auth import needs, require_scope
-from askless.app.http.plumbing.deps import After, Changer, Changes, Now, read_again
+from askless.app.http.plumbing.deps import After, Changer, Changes, Now, show_now
 from askless.app.http.plumbing.orders import Desk, OrderDesk, TableOrder
 from askless.app.http.plumbing.retries import Retry
 from askless.app.http.plumbing.turns import read_in_turn
 from askless.app.pages.plumbing.callers import Typed
 from askless.app.pages.plumbing.environment import TOKEN
-from askless.app.pages.plumbing.frame import download, errors_of, render, see_other
+from askless.app.pages.plumbing.frame import download, field_errors, redirect, render
 from askless.app.pages.trainings.spec_forms import (
     ROLES,
     add_groups,
-    begin_form,
+    draft_form,
     fill_prices,
-    find_bundles,
     group_rows,
+    list_bundles,
     read_form,
 )
 from askless.app.records import StoredDataset
 from askless.app.service import datasets
 from askless.app.service.datasets import IsWanted
 from askless.app.service.jobs import trainings
-from askless.app.uploads.drafting import spec_text
+from askless.app.uploads.drafting import format_spec
 from askless.app.uploads.parsing import DraftedTable, TableSource
 from askless.app.uploads.price_tables import read_prices
 from askless.core.catalogue.catalogue import FeatureType
@@ -113,11 +113,11 @@ async def show_page(
 ) -> Response:
     """Show the tables, the columns to predict of one of them, or the whole form."""
     if not dataset:
-        page = await read_again(
+        page = await show_now(
             request, desk.tenant_id, lambda db: datasets.page(db, MOST, after)
         )
         return render(request, "train_tables.html", found=page)
-    table = await read_again(
+    table = await show_now(
         request, desk.tenant_id, lambda db: datasets.get(db, dataset)
     )
     if not target:
@@ -126,7 +126,7 @@ async def show_page(
         drafted = await draft_table(request, desk, table, target)
     except RefusedError as error:
         return ask_target(request, table, error)
-    typed = begin_form(drafted, table.columns)
+    typed = draft_form(drafted, table.columns)
     return show_form(request, table, drafted, typed)
 
 
@@ -147,14 +147,14 @@ async def draft_table(
 
 
 @router.post("", dependencies=[needs("train")])
-async def act_on_form(
+async def handle_form(
     request: Request, form: Typed, desk: Desk, changes: Changes, now: Now
 ) -> Response:
     """Do the pressed button's action; show the form again, or redirect."""
     require_scope(changes.caller, SEES)
     typed = {name: text for name, text in form.items() if isinstance(text, str)}
     key = typed.get("dataset", "")
-    table = await read_again(request, desk.tenant_id, lambda db: datasets.get(db, key))
+    table = await show_now(request, desk.tenant_id, lambda db: datasets.get(db, key))
     is_text = typed.get("action", "") in AS_TEXT
     change_once = changes._replace(retry=form_retry(request, typed))
     more: dict[str, Any] = {}
@@ -163,22 +163,22 @@ async def act_on_form(
     try:
         if is_text:
             more |= {"as_text": True, "spec": typed.get("spec", "")}
-            done = await act_on_text(typed, table, desk, change_once, now)
+            done = await handle_spec_text(typed, table, desk, change_once, now)
         else:
-            done = await act_on_fields(typed, table, desk, change_once, now)
+            done = await handle_fields(typed, table, desk, change_once, now)
         if isinstance(done, Response):
             return done
         more["checked"] = done and done.table
     except RefusedError as error:
-        more["errors"], status = errors_of(error), 422
+        more["errors"], status = field_errors(error), 422
     except (LimitError, ConflictError) as error:
         more["refusal"], status = str(error), 409
     drafted = await draft_table(request, desk, table, typed.get("target", ""))
-    begun = begin_form(drafted, table.columns) if is_text else {}
-    return show_form(request, table, drafted, begun | typed, status, **more)
+    fields = draft_form(drafted, table.columns) if is_text else {}
+    return show_form(request, table, drafted, fields | typed, status, **more)
 
 
-async def act_on_fields(
+async def handle_fields(
     typed: dict[str, str],
     table: StoredDataset,
     desk: OrderDesk,
@@ -214,7 +214,7 @@ async def act_on_fields(
     return order
 
 
-async def act_on_text(
+async def handle_spec_text(
     typed: Mapping[str, str],
     table: StoredDataset,
     desk: OrderDesk,
@@ -225,20 +225,17 @@ async def act_on_text(
     try:
         order = await check_order(desk, table, parse_spec(typed.get("spec", "")))
     except RefusedError as error:
-        raise RefusedError([Refusal("spec", words_of(error))]) from None
+        raise RefusedError([Refusal("spec", error_messages(error))]) from None
     is_start = typed["action"] == "start-spec"
     return await start_training(change_once, order, table, now) if is_start else order
 
 
-def words_of(error: RefusedError) -> str:
+def error_messages(error: RefusedError) -> str:
     return "; ".join(f"{refusal.field}: {refusal.told}" for refusal in error.refusals)
 
 
 def fill_form_fields(typed: dict[str, str], table: StoredDataset) -> None:
-    """Fill the pasted prices into their fields.
-
-    `typed` is changed. Raises RefusedError at the field of the pasted prices.
-    """
+    """Fill pasted prices into `typed`; raise RefusedError at their field."""
     text = typed.get("prices", "").strip()
     if not text:
         raise RefusedError([Refusal("prices", "must have a header and a row")])
@@ -246,20 +243,17 @@ def fill_form_fields(typed: dict[str, str], table: StoredDataset) -> None:
     try:
         prices = read_prices(BytesIO(text.encode()), names)
     except RefusedError as error:
-        raise RefusedError([Refusal("prices", words_of(error))]) from None
+        raise RefusedError([Refusal("prices", error_messages(error))]) from None
     fill_prices(typed, table.columns, prices)
 
 
 async def check_order(
     desk: OrderDesk, table: StoredDataset, spec: Mapping[str, Any]
 ) -> trainings.Order:
-    """Check a spec with its table.
-
-    Raises RefusedError with every broken rule.
-    """
+    """Check a spec with its table; raise RefusedError with every broken rule."""
 
     def check(stream: TableSource, is_wanted: IsWanted) -> Any:
-        return trainings.check(desk.reader, raw, stream, is_wanted)
+        return trainings.check_training(desk.reader, raw, stream, is_wanted)
 
     # The desk takes the id out before the spec is checked.
     raw = {**spec, "dataset_id": table.id}
@@ -281,7 +275,7 @@ async def start_training(
     """Enqueue a training, once even if the form is sent twice; redirect to its page."""
     return await change_once(
         lambda db: trainings.start(db, order, table.id, now),
-        lambda training: see_other(f"/ui/train/{training.id}"),
+        lambda training: redirect(f"/ui/train/{training.id}"),
     )
 
 
@@ -289,7 +283,9 @@ def ask_target(
     request: Request, table: StoredDataset, error: RefusedError | None = None
 ) -> HTMLResponse:
     """Show the form to choose the column to predict, with errors if there are any."""
-    errors = {} if error is None else {"target": "; ".join(errors_of(error).values())}
+    errors = (
+        {} if error is None else {"target": "; ".join(field_errors(error).values())}
+    )
     typed = {"target": request.query_params.get("target", table.columns[-1])}
     return render(
         request,
@@ -326,7 +322,7 @@ def show_form(
         "groups": group_rows(typed, table.columns),
         "classes": drafted.labels,
         "typed": typed,
-        "labels": LABELS | dict(name_fields(errors, table.columns)),
+        "labels": LABELS | dict(label_fields(errors, table.columns)),
         "pairs": [(label, label) for label in drafted.labels],
         "missing_dropped": typed.get("missing_target") == "drop",
         "n_unpriced": count_unpriced(typed, table.columns),
@@ -342,7 +338,7 @@ def show_form(
 
 def count_unpriced(typed: Mapping[str, str], columns: Sequence[str]) -> int:
     """Return how many features have no price, bought with no bundle."""
-    bundles = find_bundles(typed)
+    bundles = list_bundles(typed)
     return sum(
         typed.get(f"c{number}-role") == "feature"
         and not typed.get(f"c{number}-cost", "").strip()
@@ -351,7 +347,7 @@ def count_unpriced(typed: Mapping[str, str], columns: Sequence[str]) -> int:
     )
 
 
-def name_fields(
+def label_fields(
     fields: Iterable[str], columns: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
     """Yield the fields of columns, each with a label that names the column."""
@@ -362,4 +358,4 @@ def name_fields(
 
 def plain_text(spec: Mapping[str, Any]) -> str:
     """Return a spec as text, as the command line reads and writes it."""
-    return spec_text(trainings.plain_spec(spec))
+    return format_spec(trainings.plain_spec(spec))

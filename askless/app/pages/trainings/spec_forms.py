@@ -16,7 +16,7 @@ from askless.app.uploads.price_tables import PriceTable
 from askless.core.catalogue.patterns import WILDCARD
 from askless.core.catalogue.prices import to_micros
 from askless.core.errors import Refusal
-from askless.core.table.cells import to_point
+from askless.core.table.cells import to_decimal_point
 
 Typed = Mapping[str, str]
 #: Roles that a column may have.
@@ -58,14 +58,14 @@ class ReadForm:
     def read_amount(self, where: str, text: str) -> Decimal | None:
         """Return a typed amount; add a refusal if it is none."""
         try:
-            written = to_point(text)
+            written = to_decimal_point(text)
             to_micros(written)
         except ValueError as error:
             self.refuse(where, str(error) if text else COST_RULE)
             return None
         return Decimal(written)
 
-    def read_whole(self, where: str, text: str) -> int | None:
+    def read_whole_number(self, where: str, text: str) -> int | None:
         """Return a typed whole number; add a refusal if it is none."""
         if text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS:
             return int(text)
@@ -88,7 +88,7 @@ class ReadForm:
         return place.partition(".")[2].partition("[")[0] or place.partition("[")[0]
 
 
-def begin_form(table: DraftedTable, columns: Sequence[str]) -> dict[str, str]:
+def draft_form(table: DraftedTable, columns: Sequence[str]) -> dict[str, str]:
     """Return the form's fields from a draft; `columns` are all names of the table."""
     spec = table.spec
     typed = {name: str(spec.get(name, "")) for name in ("name", "target", "positive")}
@@ -115,10 +115,7 @@ def begin_form(table: DraftedTable, columns: Sequence[str]) -> dict[str, str]:
 def fill_prices(
     typed: dict[str, str], columns: Sequence[str], prices: PriceTable
 ) -> None:
-    """Fill prices into the fields of columns and groups.
-
-    `typed` is changed; a group without a row gets the next one.
-    """
+    """Fill prices into the fields `typed` of columns and groups, in place."""
     for number, name in enumerate(columns):
         if name in prices.costs:
             typed[f"c{number}-cost"] = f"{prices.costs[name]:f}".rstrip("0").rstrip(".")
@@ -141,10 +138,7 @@ def group_rows(typed: Typed, columns: Sequence[str]) -> range:
 
 
 def add_groups(typed: dict[str, str], columns: Sequence[str]) -> None:
-    """Add a row for each group that a column names and that has no row.
-
-    `typed` is changed.
-    """
+    """Add to `typed` a row for each group that a column names without one."""
     rows = group_rows(typed, columns)
     known = {typed.get(f"g{row}-name", "").strip() for row in rows}
     # The last row is the empty one.
@@ -162,43 +156,43 @@ def read_form(typed: Typed, columns: Sequence[str]) -> ReadForm:
 
     What can't be read is left out of the spec and listed in `refusals`.
     """
-    read = ReadForm()
+    form = ReadForm()
     for name in TEXTS:
         if text := typed.get(name, "").strip():
-            read.spec[name] = text
-    read.spec["cost_unit"] = typed.get("cost_unit", "").strip()
-    read_classes(read, typed)
-    read_columns(read, typed, columns)
-    read_groups(read, typed, columns)
+            form.spec[name] = text
+    form.spec["cost_unit"] = typed.get("cost_unit", "").strip()
+    read_classes(form, typed)
+    read_columns(form, typed, columns)
+    read_groups(form, typed, columns)
     for name, (part, _) in WHOLES.items():
         text = typed.get(name, "").strip()
-        number = read.read_whole(name, text) if text else None
+        number = form.read_whole_number(name, text) if text else None
         if number is not None:
-            (read.spec.setdefault(part, {}) if part else read.spec)[name] = number
+            (form.spec.setdefault(part, {}) if part else form.spec)[name] = number
     budgets = [part.strip() for part in typed.get("budgets", "").split(",")]
-    amounts = [read.read_amount("budgets", budget) for budget in budgets if budget]
+    amounts = [form.read_amount("budgets", budget) for budget in budgets if budget]
     if amounts:
-        read.spec.setdefault("validation", {})["budgets"] = amounts
+        form.spec.setdefault("validation", {})["budgets"] = amounts
     if typed.get("missing_target") == "drop":
-        read.spec["missing_target"] = "drop"
-    return read
+        form.spec["missing_target"] = "drop"
+    return form
 
 
-def read_classes(read: ReadForm, typed: Typed) -> None:
+def read_classes(form: ReadForm, typed: Typed) -> None:
     """Read the names of classes that differ from their labels."""
     shown = {}
     number = 0
     while (label := typed.get(f"k{number}-label")) is not None:
         text = typed.get(f"k{number}-shown", "").strip()
-        read.places[f"classes.{label}"] = f"k{number}-shown"
+        form.places[f"classes.{label}"] = f"k{number}-shown"
         if text and text != label:
             shown[label] = text
         number += 1
     if shown:
-        read.spec["classes"] = shown
+        form.spec["classes"] = shown
 
 
-def read_columns(read: ReadForm, typed: Typed, columns: Sequence[str]) -> None:
+def read_columns(form: ReadForm, typed: Typed, columns: Sequence[str]) -> None:
     """Read the role of each column, and its feature if it is one.
 
     They are added to `read.spec`, and their fields to `read.places`.
@@ -207,26 +201,26 @@ def read_columns(read: ReadForm, typed: Typed, columns: Sequence[str]) -> None:
     ignored = []
     for number, name in enumerate(columns):
         role = typed.get(f"c{number}-role", "ignore")
-        read.places[f"column {name}"] = f"c{number}-type"
+        form.places[f"column {name}"] = f"c{number}-type"
         if name == typed.get("target", "").strip():
-            read.places[f"column {name}"] = "target"
+            form.places[f"column {name}"] = "target"
         elif role == "feature":
-            read.places[f"features[{len(features)}]"] = f"c{number}-role"
-            features.append(read_feature(read, typed, number, name))
+            form.places[f"features[{len(features)}]"] = f"c{number}-role"
+            features.append(read_feature(form, typed, number, name))
         elif role in ("group_by", "weight"):
-            read.places.setdefault(role, f"c{number}-role")
-            if role in read.spec:
-                read.refuse(f"c{number}-role", TWICE_RULE)
-            read.spec[role] = name
+            form.places.setdefault(role, f"c{number}-role")
+            if role in form.spec:
+                form.refuse(f"c{number}-role", TWICE_RULE)
+            form.spec[role] = name
         elif WILDCARD not in name:
             ignored.append(name)
-    read.spec["features"] = features
+    form.spec["features"] = features
     if ignored:
-        read.spec["ignore"] = ignored
+        form.spec["ignore"] = ignored
 
 
 def read_feature(
-    read: ReadForm, typed: Typed, number: int, name: str
+    form: ReadForm, typed: Typed, number: int, name: str
 ) -> dict[str, Any]:
     """Read a feature; the cost of a bundle's member may be left out."""
     start = f"c{number}-"
@@ -236,21 +230,21 @@ def read_feature(
             entry[part] = text
     usual = "1" if typed.get(SAME_COST) == "yes" else ""
     cost = typed.get(f"{start}cost", "").strip() or usual
-    if cost or entry.get("group") not in find_bundles(typed):
-        amount = read.read_amount(f"{start}cost", cost)
+    if cost or entry.get("group") not in list_bundles(typed):
+        amount = form.read_amount(f"{start}cost", cost)
         entry |= {} if amount is None else {"cost": amount}
     marks = typed.get(f"{start}missing", "")
     if len(marks) > MAX_MARKS:
-        read.refuse(f"{start}missing", f"must have at most {MAX_MARKS} characters")
+        form.refuse(f"{start}missing", f"must have at most {MAX_MARKS} characters")
     elif words := split_marks(marks):
         entry["missing"] = words
     if text := typed.get(f"{start}rare", "").strip():
-        rare = read.read_whole(f"{start}rare", text)
+        rare = form.read_whole_number(f"{start}rare", text)
         entry |= {} if rare is None else {"rare": rare}
     return entry
 
 
-def find_bundles(typed: Typed) -> set[str]:
+def list_bundles(typed: Typed) -> set[str]:
     """Return the names of groups that have a price."""
     kinds = (name for name in typed if name.startswith("g") and name.endswith("-kind"))
     return {
@@ -260,16 +254,16 @@ def find_bundles(typed: Typed) -> set[str]:
     }
 
 
-def read_groups(read: ReadForm, typed: Typed, columns: Sequence[str]) -> None:
+def read_groups(form: ReadForm, typed: Typed, columns: Sequence[str]) -> None:
     """Read the groups; refuse a feature's group that has no price."""
     groups: list[dict[str, Any]] = []
     for row in group_rows(typed, columns):
         name = typed.get(f"g{row}-name", "").strip()
         if not name:
             continue
-        read.places[f"groups[{len(groups)}]"] = f"g{row}-name"
+        form.places[f"groups[{len(groups)}]"] = f"g{row}-name"
         kind = "price" if typed.get(f"g{row}-kind") == "price" else "fee"
-        amount = read.read_amount(
+        amount = form.read_amount(
             f"g{row}-amount", typed.get(f"g{row}-amount", "").strip()
         )
         groups.append({"name": name} | ({} if amount is None else {kind: amount}))
@@ -278,9 +272,9 @@ def read_groups(read: ReadForm, typed: Typed, columns: Sequence[str]) -> None:
         is_feature = typed.get(f"c{number}-role") == "feature"
         group = typed.get(f"c{number}-group", "").strip()
         if is_feature and group and group not in known:
-            read.refuse(f"c{number}-group", GROUP_RULE)
+            form.refuse(f"c{number}-group", GROUP_RULE)
     if groups:
-        read.spec["groups"] = groups
+        form.spec["groups"] = groups
 
 
 def join_marks(marks: Sequence[str]) -> str:

@@ -11,15 +11,19 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from askless.app.errors import ConflictError
 from askless.app.http.plumbing.auth import Called, needs
-from askless.app.http.plumbing.deps import After, Changes, Now, ReadDb, read_again
-from askless.app.http.plumbing.following import LastEvent, require_unfinished, stream
-from askless.app.pages.plumbing.frame import render, see_other
+from askless.app.http.plumbing.deps import After, Changes, Now, ReadDb, show_now
+from askless.app.http.plumbing.following import (
+    LastEvent,
+    require_unfinished,
+    stream_events,
+)
+from askless.app.pages.plumbing.frame import redirect, render
 from askless.app.records import FINAL_STATES, Caller
 from askless.app.service import datasets, operations
 from askless.app.service.jobs import trainings
 from askless.app.store.database.transactions import Transaction
-from askless.app.words.charts.charts import NamedCurve, curve_chart
-from askless.app.words.wording import left_words
+from askless.app.words.charts.charts import NamedCurve, draw_curves
+from askless.app.words.wording import describe_time_left
 from askless.core.catalogue.prices import MICROS_PER_UNIT
 from askless.core.model.model import Curve
 
@@ -60,7 +64,7 @@ def show_trainings(
 
 
 @router.get("/{id}", dependencies=[needs("train")])
-def show_single(
+def show_training_page(
     request: Request, id: str, db: ReadDb, now: Now, caller: Called
 ) -> HTMLResponse:
     return show_training(request, db, trainings.show(db, id, now), now, caller)
@@ -94,14 +98,14 @@ def show_training(
         # Only a queued training needs to know whether a worker could take it.
         has_workers=training.state != "queued" or has_workers(request, db),
         step=step,
-        left=None if end is None else left_words(end - now),
+        left=None if end is None else describe_time_left(end - now),
         tested=tested,
         chart=tested and draw_tested(tested, training.spec.get("cost_unit", "")),
         remedy=REMEDIES.get(kind),
         sees=sees,
         table=datasets.get(db, training.dataset_id).name if has_table else None,
         refusal=refusal,
-        meaning=None if is_closing else trainings.foretell_name(db, training.name),
+        meaning=None if is_closing else trainings.explain_name(db, training.name),
     )
 
 
@@ -112,7 +116,7 @@ def draw_tested(tested: Mapping[str, Any], unit: str) -> str:
     errors = tuple(point["error"] for point in points)
     spends = tuple(point["mean_spend"] * MICROS_PER_UNIT for point in points)
     curve = Curve(budgets, errors, errors, spends, budgets, tested["rows"])
-    return curve_chart([NamedCurve("the parts tested so far", curve)], unit)
+    return draw_curves([NamedCurve("the parts tested so far", curve)], unit)
 
 
 def has_workers(request: Request, db: Any) -> bool:
@@ -129,7 +133,7 @@ async def events(
     last_event_id: LastEvent = 0,
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream the events of the API to callers signed in by cookie."""
-    async for event in stream(request, id, last_event_id):
+    async for event in stream_events(request, id, last_event_id):
         yield event
 
 
@@ -146,8 +150,8 @@ async def cancel_training(
     try:
         return await changes(
             lambda db: trainings.cancel(db, id, now),
-            lambda _: see_other(f"/ui/train/{id}"),
+            lambda _: redirect(f"/ui/train/{id}"),
         )
     except ConflictError as error:
         show = partial(explain, refusal=str(error))
-        return await read_again(request, caller.tenant_id, show)
+        return await show_now(request, caller.tenant_id, show)

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 from askless.app.documents.shape import Answer
 from askless.app.errors import ConflictError
 from askless.app.records import FINAL_STATES, Page, StoredJob
-from askless.app.service.jobs.queue import estimate
+from askless.app.service.jobs.queue import estimate_progress
 from askless.app.store import jobs
 from askless.app.store.database.rows import StoredRows
 from askless.app.store.database.transactions import Transaction
@@ -36,18 +36,15 @@ class JobNoun(Generic[S]):
     def show(self, db: Transaction, job_id: str, now: datetime) -> S:
         """Return a job with its place in the queue and its expected end."""
         job = self.rows.get(db, job_id)
-        return self.shown.of(job, **estimate(db, job, now))
+        return self.shown.of(job, **estimate_progress(db, job, now))
 
     def cancel(self, db: Transaction, job_id: str, now: datetime) -> StoredJob:
-        """Cancel a queued job at once; ask the worker to stop a running one.
-
-        Raises ConflictError for a job that has ended.
-        """
+        """Cancel a queued or running job; raise ConflictError for an ended one."""
         job = self.rows.get_locked(db, job_id)
         if job.state in FINAL_STATES:
             detail = f"The {self.rows.noun} has {job.state}: it can't be cancelled now."
             if job.state == "cancelled":
                 detail = f"The {self.rows.noun} is cancelled already."
             raise ConflictError(self.conflict, detail)
-        jobs.cancel(db, job, now)
+        jobs.cancel_job(db, job, now)
         return self.rows.get(db, job_id)

@@ -16,7 +16,7 @@ from askless.core.errors import RefusedError
 record_heartbeat, is_overdue = jobs.record_heartbeat, jobs.is_overdue
 is_cancelling = jobs.is_cancelling
 # Whether there is anything to claim or to sweep: these need no write transaction.
-is_any_queued, silent_tenants = jobs.is_any_queued, jobs.silent_tenants
+is_any_queued, silent_tenants = jobs.is_any_queued, jobs.list_silent_tenants
 LOST = "lost"
 # The least share done at which an end is estimated.
 LEAST_SHARE = 0.02
@@ -32,7 +32,9 @@ def claim(db: Transaction, holder: str, now: datetime) -> StoredJob | None:
     return claimed
 
 
-def estimate(db: Transaction, job: StoredJob, now: datetime) -> dict[str, object]:
+def estimate_progress(
+    db: Transaction, job: StoredJob, now: datetime
+) -> dict[str, object]:
     """Return `place` of a queued job and `expected_end` of a running one.
 
     The end assumes that the rest takes as long per share as the part done.
@@ -54,7 +56,7 @@ def advance(
     `more` are further fields of its event. Raises SupersededError if another attempt
     has the job.
     """
-    if hold(db, claimed, now) is None:
+    if lock_claimed(db, claimed, now) is None:
         return False
     jobs.record_heartbeat(db, claimed)
     jobs.change(db, claimed.id, share=share)
@@ -72,19 +74,19 @@ def succeed(
 ) -> None:
     """End a locked job as succeeded, with its model and result."""
     fields = {"share": 1.0, "model_id": model_id, "error": None} | result
-    jobs.end(db, job, "succeeded", now, **fields)
+    jobs.end_job(db, job, "succeeded", now, **fields)
 
 
 def fail(db: Transaction, claimed: StoredJob, problem: Problem, now: datetime) -> None:
     """End a job as failed, with the problem that explains it."""
-    job = hold(db, claimed, now)
+    job = lock_claimed(db, claimed, now)
     if job is not None:
-        jobs.end(db, job, "failed", now, error=problem)
+        jobs.end_job(db, job, "failed", now, error=problem)
 
 
 def release(db: Transaction, claimed: StoredJob, now: datetime) -> None:
     """Put a job back into the queue for another worker."""
-    job = hold(db, claimed, now)
+    job = lock_claimed(db, claimed, now)
     if job is not None:
         jobs.requeue(db, job, "queued", now)
 
@@ -93,12 +95,12 @@ def requeue_lost(
     db: Transaction, claimed: StoredJob, max_attempts: int, now: datetime
 ) -> None:
     """Requeue a job whose process has died; fail it after `max_attempts`."""
-    job = hold(db, claimed, now)
+    job = lock_claimed(db, claimed, now)
     if job is not None:
         requeue_or_end(db, job, max_attempts, now)
 
 
-def hold(
+def lock_claimed(
     db: Transaction, claimed: StoredJob, now: datetime, *, is_ended_too: bool = False
 ) -> StoredJob | None:
     """Lock and return a job, which must still be at the attempt claimed.
@@ -111,12 +113,12 @@ def hold(
     if job.attempt != claimed.attempt or job.state not in states:
         raise SupersededError(claimed.id)
     if job.state == "cancelling":
-        jobs.end(db, job, "cancelled", now)
+        jobs.end_job(db, job, "cancelled", now)
         return None
     return job
 
 
-def sweep(
+def requeue_silent(
     db: Transaction, timeout_s: float, max_attempts: int, now: datetime
 ) -> list[tuple[str, str]]:
     """Take a tenant's jobs from silent workers; return their ids and new states."""
@@ -129,13 +131,13 @@ def requeue_or_end(
 ) -> str:
     """Requeue a locked job of a lost worker, or end it; return its new state."""
     if job.state == "cancelling":
-        jobs.end(db, job, "cancelled", now)
+        jobs.end_job(db, job, "cancelled", now)
         return "cancelled"
     # The present loss, which has no event yet, counts too.
     if jobs.count_events(db, job.id, LOST) + 1 >= max_attempts:
         detail = f"It was given up after it had lost {max_attempts} workers."
         problem = problem_document("worker-lost", detail)
-        jobs.end(db, job, "failed", now, error=problem)
+        jobs.end_job(db, job, "failed", now, error=problem)
         return "failed"
     jobs.requeue(db, job, LOST, now)
     return "queued"

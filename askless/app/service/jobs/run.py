@@ -12,11 +12,11 @@ from askless.app.store import models
 from askless.app.store.blobs import Blobs
 from askless.app.store.database.transactions import Transaction
 from askless.app.uploads.parsing import TableReader, open_bounded
-from askless.app.uploads.places import as_arrow, find_file, is_parquet
+from askless.app.uploads.places import is_parquet, stat_file, to_arrow
 from askless.app.uploads.references import (
     TableReference,
     open_reference,
-    unlimited_rows,
+    without_row_limits,
 )
 from askless.app.uploads.streams import StreamedTable
 from askless.core.errors import Refusal, RefusedError
@@ -84,10 +84,10 @@ def open_cells(
     """
     reader, blobs = workshop.reader, workshop.blobs
     if isinstance(cells, TableReference):
-        most = unlimited_rows(reader.bounds)
+        most = without_row_limits(reader.bounds)
         return open_reference(cells, reader.places, text, most)
     with blobs.open(cells) as stream:
         if not is_parquet(stream):
             return open_bounded(stream, reader.bounds).with_text(text)
-    file = find_file(as_arrow(blobs.system), f"{blobs.root}/{cells}")
+    file = stat_file(to_arrow(blobs.system), f"{blobs.root}/{cells}")
     return StreamedTable([file], text, reader.bounds)

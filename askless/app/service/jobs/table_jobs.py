@@ -16,7 +16,7 @@ from askless.app.batch.checking import (
 from askless.app.batch.kinds import TABLE_KINDS as TABLE_KINDS
 from askless.app.documents.http import jobs as bodies
 from askless.app.errors import ConflictError, NotFoundError
-from askless.app.processes.child import preload
+from askless.app.processes.child import set_preloaded
 from askless.app.processes.limited import IsWanted, is_always_wanted, run_limited
 from askless.app.records import FINAL_STATES, JobKind, ModelHead, StoredJob
 from askless.app.service import limits
@@ -59,7 +59,7 @@ class JobOrder:
 
 def preload_checks() -> None:
     """Preload the modules that check tables, so that child processes share them."""
-    preload(TableReader.__module__, check_order_and_table.__module__)
+    set_preloaded(TableReader.__module__, check_order_and_table.__module__)
 
 
 def find_head(db: Transaction, key: str) -> ModelHead:
@@ -85,7 +85,7 @@ def find_model(
     return head.id, loaded.get(db, head.id)
 
 
-def check(
+def check_job(
     reader: TableReader,
     order: JobOrder,
     model: Model,
@@ -121,12 +121,12 @@ def start(
 ) -> StoredJob:
     """Store a job and put it into the queue.
 
-    `key` is what the caller called the model, by default its id. See `take_turn` for
-    jobs that make a version.
+    `key` is what the caller called the model, by default its id. For jobs that make a
+    version see `lock_model_name`.
     """
     name: str = order.kind
     if TABLE_KINDS[order.kind].makes_version:
-        name, order = take_turn(db, order, key or order.model_id)
+        name, order = lock_model_name(db, order, key or order.model_id)
     limits.check_training(db)
     datasets.get_locked(db, dataset_id)
     # Until the commit nobody can delete the model.
@@ -146,7 +146,7 @@ def start(
     return job
 
 
-def take_turn(db: Transaction, order: JobOrder, key: str) -> tuple[str, JobOrder]:
+def lock_model_name(db: Transaction, order: JobOrder, key: str) -> tuple[str, JobOrder]:
     """Return the model's name, and the order with what its result depends on.
 
     Of one name one job learns at a time, so that the next goes on from its version.
@@ -160,16 +160,13 @@ def take_turn(db: Transaction, order: JobOrder, key: str) -> tuple[str, JobOrder
         raise ConflictError("conflict", TURN)
     if find_head(db, key).id != order.model_id:
         raise ConflictError("conflict", CHANGED)
-    if models.find_one(db, key) is None:
+    if models.find_by_key(db, key) is None:
         order = replace(order, raw={**order.raw, "newest": True})
     return name, order
 
 
 def delete(db: Transaction, job_id: str) -> list[str]:
-    """Delete a job that has ended; return its blobs.
-
-    The caller removes them after the commit.
-    """
+    """Delete a job that has ended; return its blobs, to be removed later."""
     job = JOBS.get_locked(db, job_id)
     if job.state not in FINAL_STATES:
         detail = "The job has not ended. Cancel it first."
@@ -199,5 +196,5 @@ def named_blobs(db: Transaction, names: list[str]) -> set[str]:
     """Return the given blob names that are results of jobs of any tenant."""
     # A blob's name is the job's id, a point, and the format.
     ids = {name.partition(".")[0] for name in names}
-    finished = jobs.finished_jobs(db, ids)
+    finished = jobs.select_finished_jobs(db, ids)
     return {name for name in names if name.partition(".")[0] in finished}

@@ -50,7 +50,7 @@ class TableStep:
             return queue.advance(db, claimed, self.share, now)
         # A job that has succeeded is accepted, so that saving a result twice changes
         # nothing.
-        job = queue.hold(db, claimed, now, is_ended_too=True)
+        job = queue.lock_claimed(db, claimed, now, is_ended_too=True)
         if job is not None and job.state == "running":
             result, model_id = self.result, job.asked_model
             if self.document is not None:

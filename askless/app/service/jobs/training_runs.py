@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from askless.app.cluster.layout import on_cluster
+from askless.app.cluster.layout import prepare_on_cluster
 from askless.app.documents.files import model_text
 from askless.app.documents.http.trainings import TestedParts
 from askless.app.documents.model.checkpoint import rounds_from_json, rounds_to_json
@@ -114,11 +114,11 @@ def open_training(
     if workshop.place is None or is_upload or needs_values:
         yield TrainingWork(spec, prepare_streamed(table, spec))
         return
-    with on_cluster(table, spec, workshop.place, None) as prepared:
+    with prepare_on_cluster(table, spec, workshop.place, None) as prepared:
         yield TrainingWork(spec, prepared)
 
 
-def resume(db: Transaction, job: StoredJob, work: TrainingWork) -> TrainingRun:
+def resume_training(db: Transaction, job: StoredJob, work: TrainingWork) -> TrainingRun:
     """Resume a training after the rounds that earlier attempts have stored."""
     table = work.prepared.table
     n_outputs = count_outputs(len(table.classes), table.is_multilabel)
@@ -153,7 +153,7 @@ def save_model(
 ) -> bool:
     """Store the model, once; return False if the training is cancelled."""
     # A training that has succeeded is accepted, so that saving twice changes nothing.
-    training = queue.hold(db, claimed, now, is_ended_too=True)
+    training = queue.lock_claimed(db, claimed, now, is_ended_too=True)
     if training is not None and training.state == "running":
         model = models.insert(db, training.name, document, now, training.id)
         queue.succeed(db, training, now, model.id)

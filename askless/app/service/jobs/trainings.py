@@ -30,7 +30,11 @@ from askless.core.model.model import Model
 
 NOUN = JobNoun(jobs.TRAININGS, bodies.TrainingWithSpec, "training-finished")
 get, page, show, cancel = NOUN.get, NOUN.page, NOUN.show, NOUN.cancel
-events, last_step, is_begun = jobs.events, jobs.last_step, jobs.is_begun
+events, last_step, is_begun = (
+    jobs.list_events,
+    jobs.get_last_progress,
+    jobs.is_training_begun,
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Order:
     table: JudgedTable
 
 
-def check(
+def check_training(
     reader: TableReader,
     raw: Mapping[str, Any],
     source: TableSource,
@@ -58,17 +62,14 @@ def check_joined(
     tables: Sequence[NamedSource],
     is_wanted: IsWanted = is_always_wanted,
 ) -> tuple[Order, Upload]:
-    """Check a spec and the rows of several tables; return the joined table, too.
-
-    It is to be stored as a dataset, and trained on like any other.
-    """
+    """Check a spec and the rows of several tables; return the joined table."""
     table, content = join_sources(reader, tables, raw, is_wanted)
     name = " + ".join(named_table.name for named_table in tables)
     upload = make_upload(name, BytesIO(content), table.facts)
     return Order(plain_spec(raw), table), upload
 
 
-def validate(check_order: Callable[[], tuple[Order, object]]) -> bodies.Verdict:
+def list_errors(check_order: Callable[[], tuple[Order, object]]) -> bodies.Verdict:
     """Return all errors of a spec and a table instead of raising them."""
     try:
         return bodies.Verdict.of(check_order()[0].table, valid=True, errors=[])
@@ -119,7 +120,7 @@ def start(db: Transaction, order: Order, dataset_id: str, now: datetime) -> Stor
     return job
 
 
-def record(
+def store_finished(
     db: Transaction, order: Order, dataset_id: str, model: Model, now: datetime
 ) -> None:
     """Store a training that is done already, with the model that came of it."""
@@ -128,7 +129,7 @@ def record(
     queue.succeed(db, job, now, head.id)
 
 
-def foretell_name(db: Transaction, name: str) -> str:
+def explain_name(db: Transaction, name: str) -> str:
     """Return a sentence: what a name means once a training of it made a model."""
     now = models.find_by_name(db, name)
     if now is None:

@@ -44,20 +44,22 @@ class CaseColumns:
         )
         if len(self.targets) > 1:
             shown = " and ".join(self.targets)
-            raise unlike_models(f"their models predict {shown}")
+            raise unlike_models_error(f"their models predict {shown}")
         self.documents.append(case_text(case, ensemble))
 
     def refuse_type(self, feature: Feature) -> None:
         kind = self.types.setdefault(feature.name, feature.type)
         if kind != feature.type:
             shown = f"{feature.name} is a {kind} in one and a {feature.type} in another"
-            raise unlike_models(shown)
+            raise unlike_models_error(shown)
 
     def to_table(self) -> Any:
         """Return an arrow table: features, the target, and what was asked."""
         ((target, labels),) = self.targets.items()
         if target in self.cells:
-            raise unlike_models(f"{target} is predicted by one and read by another")
+            raise unlike_models_error(
+                f"{target} is predicted by one and read by another"
+            )
         n_rows = len(labels)
         columns = {
             name: pa.array(
@@ -70,7 +72,7 @@ class CaseColumns:
 
 
 def find_cell(case: StoredCase, feature_idx: int) -> Cell:
-    """Return what is known of a feature, as it was answered."""
+    """Return a feature's cell in a table of cases, as it was answered."""
     feature = case.model.ensemble.catalogue.features[feature_idx]
     value = case.state.values[feature_idx]
     if value != value:
@@ -91,7 +93,7 @@ def case_text(case: StoredCase, ensemble: Ensemble) -> str:
     return write_case(document)
 
 
-def unlike_models(why: str) -> RefusedError:
+def unlike_models_error(why: str) -> RefusedError:
     rule = f"must be cases of one table, but {why}: name one version, as NAME@2"
     return RefusedError([Refusal("cases_of", rule)])
 

@@ -70,10 +70,7 @@ class CaseQuery(NamedTuple):
 
 
 def query_of(db: Transaction, key: str, span: CaseSpan) -> CaseQuery:
-    """Return a query by a model's id or `name@version`, or by a name.
-
-    Raises NotFoundError for an unknown model.
-    """
+    """Return a query by a model's id or name; raise NotFoundError."""
     head = models.get_head(db, key)
     is_by_name = key == head.name and key != head.id
     return CaseQuery(head, is_by_name, span)
@@ -103,9 +100,9 @@ def find_rows(db: Transaction, query: CaseQuery, at: Moment) -> list[ClosedCaseR
     span, newest = query.span, query.newest
     if span.since is not None and span.until is not None and span.since > span.until:
         raise RefusedError([Refusal("until", "must not be before since")])
-    model_ids = models.relatives(db, query.head, is_by_name=query.is_by_name)
+    model_ids = models.list_related_ids(db, query.head, is_by_name=query.is_by_name)
     sought = ModelCases(model_ids, *span, open_since=find_open_since(span.since, at))
-    known = outcomes.known_cases(db, sought, MOST_CASES + 1)
+    known = outcomes.list_known_cases(db, sought, MOST_CASES + 1)
     if len(known) > MOST_CASES and newest is None:
         rule = f"must leave at most {MOST_CASES} cases: ask for a shorter span"
         raise RefusedError([Refusal("since", rule)])
@@ -127,8 +124,8 @@ def find_open_since(since: datetime | None, at: Moment) -> datetime | None:
 def find_expired(
     db: Transaction, rows: Sequence[ClosedCaseRow], at: Moment
 ) -> Iterator[ClosedCaseRow]:
-    """Yield those whose session has expired, with the time at which they were known."""
-    for batch in batches(rows):
+    """Yield the rows whose session has expired, with the time of that."""
+    for batch in read_in_batches(rows):
         for session, outcome in outcomes.list_with_sessions(db, ids_of(batch)):
             current = apply_expiry(session, at)
             if current.state == "closed":
@@ -140,7 +137,7 @@ def read_cases(
     db: Transaction, loaded: LoadedModels, rows: Sequence[ClosedCaseRow], at: Moment
 ) -> Iterator[StoredCase]:
     """Yield cases with their models and states; those erased meanwhile are left out."""
-    for batch in batches(rows):
+    for batch in read_in_batches(rows):
         listed = outcomes.list_with_sessions(db, ids_of(batch))
         pairs = {pair[0].id: pair for pair in listed}
         for row in batch:
@@ -161,7 +158,7 @@ def read_cases(
             )
 
 
-def batches(rows: Sequence[ClosedCaseRow]) -> Iterator[Sequence[ClosedCaseRow]]:
+def read_in_batches(rows: Sequence[ClosedCaseRow]) -> Iterator[Sequence[ClosedCaseRow]]:
     """Yield rows, `SOME` at a time."""
     for start in range(0, len(rows), SOME):
         yield rows[start : start + SOME]

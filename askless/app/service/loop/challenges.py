@@ -18,19 +18,19 @@ from askless.app.service.loop.cases import (
     CaseQuery,
     CaseSpan,
     StoredCase,
-    batches,
     find_rows,
     ids_of,
     read_cases,
+    read_in_batches,
 )
 from askless.app.store import challenges, jobs, models, sessions
 from askless.app.store.challenges import StoredChallenge, StoredPlay
 from askless.app.store.database.transactions import Transaction
 from askless.core.arrays import FloatArray
-from askless.core.simulation.sequences import find_crossing
+from askless.core.simulation.sequences import count_until_above
 from askless.core.simulation.silent_play import ClosedCase, Rivals, play_silently
 
-open_ids, find_newest = challenges.open_ids, challenges.find_newest
+open_ids, find_newest = challenges.list_open_ids, challenges.find_newest
 # A transaction that wrote a case may end later than one that wrote a newer case.
 OVERLAP = timedelta(hours=1)
 # Cases played between two looks of the rule; reading them takes about a second.
@@ -49,7 +49,7 @@ class NewCases(NamedTuple):
     cases: Sequence[StoredCase]
 
 
-def find_new(
+def read_new_cases(
     db: Transaction, loaded: LoadedModels, challenge_id: str, at: Moment
 ) -> NewCases | None:
     """Read the next cases to play; None without any, or without a challenger so far.
@@ -57,7 +57,7 @@ def find_new(
     Some are left for the next call if there are more than `AT_ONCE`.
     """
     challenge = challenges.get(db, challenge_id)
-    challenger_id = challenges.find_challenger(db, challenge)
+    challenger_id = challenges.challenger_of(db, challenge)
     if challenger_id is None or challenge.decision is not None:
         return None
     span = CaseSpan(since=challenge.counted_until - OVERLAP)
@@ -65,7 +65,7 @@ def find_new(
     query = CaseQuery(champion, is_by_name=False, span=span, newest=MOST_NEW)
     rows = find_rows(db, query, at)
     new: set[str] = set()
-    for batch in batches(rows):
+    for batch in read_in_batches(rows):
         new |= challenges.select_new(db, challenge, ids_of(batch))
     rows = [row for row in rows if row.session_id in new][:AT_ONCE]
     cases = [*read_cases(db, loaded, rows, at)]
@@ -78,7 +78,7 @@ def find_new(
     return NewCases(challenge, challenges.count_plays(db, challenge.id), rivals, cases)
 
 
-def play_new(new: NewCases) -> list[StoredPlay]:
+def play_new_cases(new: NewCases) -> list[StoredPlay]:
     """Play both models on cases; it may take long, so no transaction is open."""
     return [play_case(new.rivals, case) for case in new.cases]
 
@@ -97,7 +97,7 @@ def play_case(rivals: Rivals, case: StoredCase) -> StoredPlay:
     return StoredPlay(case.session.id, *played.losses, *spends)
 
 
-def record(
+def store_plays(
     db: Transaction, new: NewCases, played: Sequence[StoredPlay], now: datetime
 ) -> bool:
     """Store plays, and promote the challenger where the rule says so.
@@ -111,32 +111,32 @@ def record(
         return False
     if challenges.count_plays(db, challenge.id) != new.n_before:
         return False
-    kept_ids = sessions.hold_kept(db, [case.session.id for case in new.cases])
-    kept = [play for play in played if play.session_id in kept_ids]
-    challenges.add_plays(db, challenge.id, new.n_before + 1, kept)
+    kept_ids = sessions.lock_unerased(db, [case.session.id for case in new.cases])
+    unerased_plays = [play for play in played if play.session_id in kept_ids]
+    challenges.add_plays(db, challenge.id, new.n_before + 1, unerased_plays)
     challenges.change(db, challenge.id, counted_until=new.cases[-1].known_at)
     return challenge.is_by_rule and apply_rule(db, challenge, now)
 
 
 def apply_rule(db: Transaction, challenge: StoredChallenge, now: datetime) -> bool:
     """Promote the challenger of a locked challenge if its rule says so."""
-    gaps = gaps_of(challenges.plays(db, challenge.id))
-    n_seen = find_crossing(gaps, challenge.margin, challenge.alpha)
-    challenger_id = challenges.find_challenger(db, challenge)
+    gaps = list_loss_gaps(challenges.list_plays(db, challenge.id))
+    n_seen = count_until_above(gaps, challenge.margin, challenge.alpha)
+    challenger_id = challenges.challenger_of(db, challenge)
     if n_seen is None or challenger_id is None:
         return False
     models.crown(db, challenge.name, challenger_id)
-    challenges.end(db, challenge, "promoted", now, rule_after=n_seen)
+    challenges.end_challenge(db, challenge, "promoted", now, rule_after=n_seen)
     return True
 
 
-def gaps_of(plays: Sequence[StoredPlay]) -> FloatArray:
+def list_loss_gaps(plays: Sequence[StoredPlay]) -> FloatArray:
     """Return the champion's loss minus the challenger's, case by case."""
     gaps = [play.champion_loss - play.challenger_loss for play in plays]
     return np.array(gaps, np.float64)
 
 
-def is_open(db: Transaction, challenge: StoredChallenge) -> bool:
+def is_challenge_open(db: Transaction, challenge: StoredChallenge) -> bool:
     """Return whether a challenge goes on: it has, or will have, a challenger."""
     return challenge.decision is None and not has_failed(db, challenge)
 
@@ -159,11 +159,11 @@ def end_failed(db: Transaction, challenge_id: str, now: datetime) -> bool:
     challenge = challenges.lock_open(db, name)
     if challenge is None or not has_failed(db, challenge):
         return False
-    challenges.end(db, challenge, "failed", now)
+    challenges.end_challenge(db, challenge, "failed", now)
     return True
 
 
-def stop(db: Transaction, key: str, now: datetime) -> None:
+def stop_challenge(db: Transaction, key: str, now: datetime) -> None:
     """End the open challenge of a model's name; the champion stays.
 
     Its training is cancelled if it goes on. Raises NotFoundError without a challenge,
@@ -179,5 +179,5 @@ def stop(db: Transaction, key: str, now: datetime) -> None:
     challenge = challenges.lock_open(db, head.name)
     if challenge is None or challenge.id != newest.id:
         raise NotFoundError("challenge")
-    jobs.cancel(db, training, now)
-    challenges.end(db, challenge, "kept", now)
+    jobs.cancel_job(db, training, now)
+    challenges.end_challenge(db, challenge, "kept", now)

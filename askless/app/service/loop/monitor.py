@@ -15,12 +15,12 @@ from askless.app.documents.http.models import Estimate, Figures
 from askless.app.records import ModelHead, Moment, PredictSession
 from askless.app.service.loaded import LoadedModels
 from askless.app.service.loop.cases import MOST_CASES, CaseQuery, CaseSpan, find_rows
-from askless.app.service.loop.origins import find_trained_on
+from askless.app.service.loop.origins import get_trained_until
 from askless.app.service.sessions.expiry import apply_expiry
 from askless.app.store import challenges, models, outcomes
 from askless.app.store.database.transactions import Transaction
 from askless.app.store.outcomes import StoredOutcome
-from askless.app.words.challenges import say_due, say_reason
+from askless.app.words.challenges import describe_alarm, describe_due
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.alarms import (
     Alarm,
@@ -28,8 +28,8 @@ from askless.core.model.alarms import (
     FeatureEvidence,
     OutcomeEvidence,
     count_trained,
-    find_alarms,
-    gather_feature,
+    list_alarms,
+    make_feature_evidence,
 )
 from askless.core.model.drift import measure_drift
 from askless.core.model.ensemble import Ensemble
@@ -71,7 +71,7 @@ class Span(NamedTuple):
         return day.replace(day=1) if self.bucket == "month" else day
 
 
-def monitor(
+def compute_monitor(
     db: Transaction, loaded: LoadedModels, model_id: str, span: Span, at: Moment
 ) -> bodies.Monitor:
     """Return figures of all sessions that began within a span, and of each bucket.
@@ -81,11 +81,13 @@ def monitor(
     head = models.get_head(db, model_id)
     model = loaded.get(db, head.id)
     ensemble = model.ensemble
-    pairs = outcomes.sessions_of(db, head.id, span.since, span.until, MOST_SESSIONS + 1)
+    pairs = outcomes.list_sessions(
+        db, head.id, span.since, span.until, MOST_SESSIONS + 1
+    )
     if len(pairs) > MOST_SESSIONS:
         rule = f"must leave at most {MOST_SESSIONS} sessions: ask for fewer days"
         raise RefusedError([Refusal("from", rule)])
-    seen = see_all(pairs, at)
+    seen = parse_sessions(pairs, at)
     parts: dict[date, list[SeenSession]] = defaultdict(list)
     for seen_session in seen:
         parts[span.bucket_start(seen_session.session.created_at)].append(seen_session)
@@ -93,30 +95,31 @@ def monitor(
         model=head.id,
         unit=ensemble.catalogue.cost_unit,
         bucket=span.bucket,
-        refresh=judge(db, head, model, seen, at),
-        whole=sum_up(ensemble, span.since.date(), seen),
-        buckets=[sum_up(ensemble, start, part) for start, part in parts.items()],
+        refresh=judge_seen(db, head, model, seen, at),
+        whole=summarise_bucket(ensemble, span.since.date(), seen),
+        buckets=[
+            summarise_bucket(ensemble, start, part) for start, part in parts.items()
+        ],
     )
 
 
-def find_due(
+def judge_refresh(
     db: Transaction, loaded: LoadedModels, head: ModelHead, since: datetime, at: Moment
 ) -> bodies.RefreshDue:
-    """Return whether sessions that began since a time speak for training a model anew.
-
-    Of more than `MOST_SESSIONS` the newest are judged.
-    """
-    pairs = outcomes.sessions_of(db, head.id, since, at.now, MOST_SESSIONS)
-    return judge(db, head, loaded.get(db, head.id), see_all(pairs, at), at)
+    """Return whether the newest sessions speak for training a model anew."""
+    pairs = outcomes.list_sessions(db, head.id, since, at.now, MOST_SESSIONS)
+    return judge_seen(db, head, loaded.get(db, head.id), parse_sessions(pairs, at), at)
 
 
-def see_all(
+def parse_sessions(
     rows: Sequence[tuple[PredictSession, StoredOutcome | None]], at: Moment
 ) -> list[SeenSession]:
-    return [see(apply_expiry(session, at), outcome) for session, outcome in rows]
+    return [
+        parse_session(apply_expiry(session, at), outcome) for session, outcome in rows
+    ]
 
 
-def sum_up(
+def summarise_bucket(
     ensemble: Ensemble, start: date, seen: Sequence[SeenSession]
 ) -> bodies.MonitorBucket:
     """Return counts, mean spend, error and figures of the sessions of a bucket."""
@@ -133,7 +136,9 @@ def sum_up(
     spend = None
     if closed:
         amounts = np.array([float(session.spent) for session in closed])
-        spend = estimate_mean(amounts, equal_rows(np.zeros(len(closed), np.int64)))
+        spend = estimate_mean(
+            amounts, equal_weight_rows(np.zeros(len(closed), np.int64))
+        )
     interval = None
     if spend is not None and spend.interval is not None:
         interval = round(spend.interval[0]), round(spend.interval[1])
@@ -146,12 +151,12 @@ def sum_up(
         mean_spend_interval=interval,
         outcomes=len(recorded),
         error=estimate_share(wrong, len(recorded)) if recorded else None,
-        figures=figures_of(ensemble, recorded) if recorded else None,
-        features=features_of(ensemble, seen),
+        figures=compute_outcome_figures(ensemble, recorded) if recorded else None,
+        features=compute_feature_drift(ensemble, seen),
     )
 
 
-def equal_rows(targets: Any) -> ScoredRows:
+def equal_weight_rows(targets: Any) -> ScoredRows:
     """Return rows to score, with equal weights and each in its own group."""
     n_rows = targets.size
     weights = np.full(n_rows, 1.0 / n_rows)
@@ -163,18 +168,20 @@ def estimate_share(count: int, n_rows: int) -> Estimate:
     return Estimate(value=value, interval=wilson_interval(value, n_rows))
 
 
-def figures_of(ensemble: Ensemble, recorded: Sequence[StoredOutcome]) -> Figures:
+def compute_outcome_figures(
+    ensemble: Ensemble, recorded: Sequence[StoredOutcome]
+) -> Figures:
     """Return the figures of recorded outcomes, as a curve has them of held-out rows."""
     idxs = {label.label: idx for idx, label in enumerate(ensemble.classes)}
     targets = np.array([idxs[outcome.label] for outcome in recorded], np.int64)
     labels = np.array([idxs[outcome.predicted] for outcome in recorded], np.int64)
     chances = np.array([outcome.chances for outcome in recorded], np.float64)
     return Figures.of(
-        compute_figures_at(ensemble, equal_rows(targets), chances, labels)
+        compute_figures_at(ensemble, equal_weight_rows(targets), chances, labels)
     )
 
 
-def features_of(
+def compute_feature_drift(
     ensemble: Ensemble, seen: Sequence[SeenSession]
 ) -> list[bodies.MonitoredFeature]:
     """Return shares of unanswered questions, and drift of values, for each feature."""
@@ -204,7 +211,9 @@ def features_of(
     return features
 
 
-def see(session: PredictSession, outcome: StoredOutcome | None) -> SeenSession:
+def parse_session(
+    session: PredictSession, outcome: StoredOutcome | None
+) -> SeenSession:
     if session.document is None:
         return SeenSession(session, outcome, None)
     stored = json.loads(session.document)["features"]
@@ -214,7 +223,7 @@ def see(session: PredictSession, outcome: StoredOutcome | None) -> SeenSession:
     return SeenSession(session, outcome, answers)
 
 
-def judge(
+def judge_seen(
     db: Transaction,
     head: ModelHead,
     model: Model,
@@ -222,7 +231,7 @@ def judge(
     at: Moment,
 ) -> bodies.RefreshDue:
     """Return whether sessions of a model speak for a refresh."""
-    kept = [
+    answers = [
         seen_session.answers
         for seen_session in seen
         if seen_session.answers is not None
@@ -233,47 +242,47 @@ def judge(
         if seen_session.outcome is not None
     ]
     evidence = Evidence(
-        n_trained=count_rows(model, "rows"),
-        n_cases=len(kept),
-        features=list(gather_features(model, kept)),
+        n_trained=read_count(model, "rows"),
+        n_cases=len(answers),
+        features=list(gather_features(model, answers)),
         outcomes=gather_outcomes(model, with_outcome),
         n_new=count_new(db, head, at),
     )
-    reasons = [reason_of(model, alarm) for alarm in find_alarms(evidence)]
-    sentence = say_due(
-        [reason.told for reason in reasons], len(kept), len(with_outcome)
+    reasons = [to_refresh_reason(model, alarm) for alarm in list_alarms(evidence)]
+    sentence = describe_due(
+        [reason.told for reason in reasons], len(answers), len(with_outcome)
     )
     return bodies.RefreshDue(is_due=bool(reasons), reasons=reasons, sentence=sentence)
 
 
-def count_rows(model: Model, name: str) -> int:
+def read_count(model: Model, name: str) -> int:
     """Return a number of the model's card; 0 if it has none."""
     count = model.card.get(name)
     return count if isinstance(count, int) else 0
 
 
 def gather_features(
-    model: Model, kept: Sequence[Mapping[str, tuple[str, float | None]]]
+    model: Model, answers_by_case: Sequence[Mapping[str, tuple[str, float | None]]]
 ) -> Iterator[FeatureEvidence]:
-    """Yield what each feature's values say; features without a value are left out."""
+    """Yield the evidence of the values of each feature that has any."""
     values: dict[str, list[float]] = defaultdict(list)
-    for answers in kept:
+    for answers in answers_by_case:
         for name, (_, value) in answers.items():
             if value is not None:
                 values[name].append(value)
     ensemble = model.ensemble
-    n_rows, n_missing = (count_rows(model, name) for name in ("rows", "missing_cells"))
+    n_rows, n_missing = (read_count(model, name) for name in ("rows", "missing_cells"))
     trained = count_trained(ensemble, n_rows, n_missing)
     for idx, feature in enumerate(ensemble.catalogue.features):
         if values[feature.name]:
             known = np.array(values[feature.name])
-            yield gather_feature(ensemble, idx, known, trained[idx])
+            yield make_feature_evidence(ensemble, idx, known, trained[idx])
 
 
 def gather_outcomes(
     model: Model, with_outcome: Sequence[tuple[PredictSession, StoredOutcome]]
 ) -> OutcomeEvidence:
-    """Return what outcomes say beside the curve, at what each case has spent.
+    """Return errors by outcome beside those of the curve at the spend of each case.
 
     The curve is for sessions that buy all of their knowledge at the model's prices: of
     others, and of those that spent less than its first budget, it says nothing.
@@ -283,7 +292,7 @@ def gather_outcomes(
         (outcome, place)
         for session, outcome in with_outcome
         if session.price_list_id is None
-        and (place := find_place(model, session.spent)) is not None
+        and (place := place_in_curve(model, session.spent)) is not None
     ]
     if model.curve is None:
         judged = [(outcome, -1) for _, outcome in with_outcome]
@@ -302,7 +311,7 @@ def gather_outcomes(
     )
 
 
-def find_place(model: Model, spent: int) -> int | None:
+def place_in_curve(model: Model, spent: int) -> int | None:
     """Return the place of a spend in the model's curve; None where it has none."""
     if model.curve is None:
         return None
@@ -331,18 +340,18 @@ def mean_most_gap(model: Model, places: Sequence[int]) -> float | None:
 
 def count_new(db: Transaction, head: ModelHead, at: Moment) -> int:
     """Count the cases of a model's name that no training has used."""
-    span = CaseSpan(find_cut(db, head))
+    span = CaseSpan(last_trained_until(db, head))
     query = CaseQuery(head, is_by_name=True, span=span, newest=MOST_CASES)
     return len(find_rows(db, query, at))
 
 
-def find_cut(db: Transaction, head: ModelHead) -> datetime:
+def last_trained_until(db: Transaction, head: ModelHead) -> datetime:
     """Return the time up to which trainings have used the cases that were known.
 
     The cases of the last challenger count as used even if it was not promoted: they
     are no reason to train again. If its training failed, they do not count.
     """
-    cut = find_trained_on(db, head).until
+    cut = get_trained_until(db, head).until
     assert cut is not None, "a model has an age"
     newest = challenges.find_newest(db, head.name)
     if newest is None or newest.decision == "failed":
@@ -350,10 +359,10 @@ def find_cut(db: Transaction, head: ModelHead) -> datetime:
     return max(cut, newest.cut_at)
 
 
-def reason_of(model: Model, alarm: Alarm) -> bodies.RefreshReason:
+def to_refresh_reason(model: Model, alarm: Alarm) -> bodies.RefreshReason:
     name = title = None
     if alarm.feature_idx is not None:
         feature = model.ensemble.catalogue.features[alarm.feature_idx]
         name, title = feature.name, feature.title
-    sentence = say_reason(alarm, title)
+    sentence = describe_alarm(alarm, title)
     return bodies.RefreshReason.of(alarm, feature=name, told=sentence)

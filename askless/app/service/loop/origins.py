@@ -7,7 +7,7 @@ from askless.app.store import challenges, datasets, jobs
 from askless.app.store.database.transactions import Transaction
 
 
-def find_origin(db: Transaction, champion: ModelHead) -> tuple[StoredJob, str]:
+def get_origin(db: Transaction, champion: ModelHead) -> tuple[StoredJob, str]:
     """Return a champion's training, and the id of the table that it began with.
 
     A refresh has trained on that table and on cases, and so may have the one before:
@@ -29,8 +29,8 @@ def find_origin(db: Transaction, champion: ModelHead) -> tuple[StoredJob, str]:
         raise ConflictError("conflict", detail) from None
 
 
-def find_trained_on(db: Transaction, head: ModelHead) -> CaseSpan:
-    """Return when the cases that a model was trained on became known.
+def get_trained_until(db: Transaction, head: ModelHead) -> CaseSpan:
+    """Return the span of times at which a model's training cases became known.
 
     What was trained by hand counts as trained on all until then, since its table
     may have been made of them: the span is empty, and ends there.

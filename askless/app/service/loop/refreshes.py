@@ -23,8 +23,8 @@ from askless.app.service.loop.cases import (
     find_rows,
     read_cases,
 )
-from askless.app.service.loop.challenges import is_open
-from askless.app.service.loop.origins import find_origin, find_trained_on
+from askless.app.service.loop.challenges import is_challenge_open
+from askless.app.service.loop.origins import get_origin, get_trained_until
 from askless.app.store import challenges, jobs, models
 from askless.app.store import datasets as stored_datasets
 from askless.app.store.blobs import Blobs
@@ -90,7 +90,7 @@ class BegunRefresh(NamedTuple):
     challenge: StoredChallenge
 
 
-def prepare(
+def prepare_refresh(
     db: Transaction,
     place: Workplace,
     order: RefreshOrder,
@@ -104,17 +104,17 @@ def prepare(
     for an unknown model, ConflictError where there is nothing to train on or a
     challenge is open.
     """
-    champion = find_meant(db, order.key)
+    champion = get_current_model(db, order.key)
     newest = challenges.find_newest(db, champion.name)
     refuse_open(db, newest)
-    origin, dataset_id = find_origin(db, champion)
-    trained_on = find_trained_on(db, champion)
+    origin, dataset_id = get_origin(db, champion)
+    trained_on = get_trained_until(db, champion)
     span = CaseSpan(order.since or trained_on.since, at.now)
     rows = find_newest_rows(db, champion, span, at)
     n_new = sum(not trained_on.has(row.known_at) for row in rows)
     if not n_new:
         raise NoCasesError(
-            "conflict", say_no_cases(champion.name, trained_on, order.since)
+            "conflict", no_cases_message(champion.name, trained_on, order.since)
         )
     stream, _ = write_table(make_table(read_cases(db, place.loaded, rows, at)))
     name = stored_datasets.get(db, dataset_id).name
@@ -145,7 +145,7 @@ def find_newest_rows(
     return find_rows(db, query, at)
 
 
-def find_meant(db: Transaction, key: str) -> ModelHead:
+def get_current_model(db: Transaction, key: str) -> ModelHead:
     """Return the model that the name of a model means now."""
     named = models.get_head(db, key)
     meant = models.find_by_name(db, named.name)
@@ -155,11 +155,11 @@ def find_meant(db: Transaction, key: str) -> ModelHead:
 
 def refuse_open(db: Transaction, newest: StoredChallenge | None) -> None:
     """Refuse a second challenge; one that has no challenger is no obstacle."""
-    if newest is not None and is_open(db, newest):
+    if newest is not None and is_challenge_open(db, newest):
         raise ConflictError("conflict", OPEN.format(newest.name))
 
 
-def say_no_cases(name: str, trained_on: CaseSpan, since: datetime | None) -> str:
+def no_cases_message(name: str, trained_on: CaseSpan, since: datetime | None) -> str:
     """Say since when no case has become known that a champion was not trained on."""
     first = max(filter(None, (trained_on.until, since)))
     return (
@@ -169,7 +169,7 @@ def say_no_cases(name: str, trained_on: CaseSpan, since: datetime | None) -> str
     )
 
 
-def begin(
+def begin_refresh(
     db: Transaction, blobs: Blobs, refresh: PreparedRefresh, now: datetime
 ) -> BegunRefresh:
     """Put the training into the queue, and open the challenge of its model.
@@ -214,11 +214,8 @@ def begin(
 
 
 def end_failed_challenge(db: Transaction, name: str, now: datetime) -> None:
-    """End the open challenge of a locked name if it has no challenger.
-
-    Raises ConflictError for any other one.
-    """
+    """End a name's challenge without challenger; else raise ConflictError."""
     challenge = challenges.lock_open(db, name)
     refuse_open(db, challenge)
     if challenge is not None:
-        challenges.end(db, challenge, "failed", now)
+        challenges.end_challenge(db, challenge, "failed", now)

@@ -9,15 +9,15 @@ from askless.app.documents.http import challenges as bodies
 from askless.app.errors import NotFoundError
 from askless.app.records import ChallengeState, ModelHead
 from askless.app.service.loaded import LoadedModels
-from askless.app.service.loop.challenges import gaps_of
+from askless.app.service.loop.challenges import list_loss_gaps
 from askless.app.store import challenges, models
 from askless.app.store.challenges import StoredChallenge, StoredPlay
 from askless.app.store.database.transactions import Transaction
-from askless.app.words.challenges import GapSoFar, say_ending, say_gap
+from askless.app.words.challenges import GapSoFar, describe_ending, describe_loss_gap
 from askless.core.arrays import FloatArray
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.catalogue.prices import total_cost
-from askless.core.simulation.sequences import bound_gaps, find_crossing
+from askless.core.simulation.sequences import bound_mean_gaps, count_until_above
 
 MOST_LOOKS = 60
 
@@ -31,50 +31,49 @@ class BoundedGaps(NamedTuple):
     better_after: int | None
 
 
-def show(db: Transaction, loaded: LoadedModels, key: str) -> bodies.Challenge:
-    """Return the open challenge of a model's name, else the last one that has ended.
-
-    Raises NotFoundError where there was none.
-    """
+def show_challenge(db: Transaction, loaded: LoadedModels, key: str) -> bodies.Challenge:
+    """Return a name's open or last challenge; raise NotFoundError."""
     head = models.get_head(db, key)
     challenge = challenges.find_newest(db, head.name)
     if challenge is None:
         raise NotFoundError("challenge")
     champion = models.get_deleted_too(db, challenge.champion_id)
     catalogue = loaded.get(db, champion.id).ensemble.catalogue
-    challenger_id = challenges.find_challenger(db, challenge)
+    challenger_id = challenges.challenger_of(db, challenge)
     challenger: ModelHead | None = None
     catalogues = [catalogue]
     if challenger_id is not None:
         challenger = models.get_deleted_too(db, challenger_id)
         catalogues.append(loaded.get(db, challenger_id).ensemble.catalogue)
-    plays = challenges.plays(db, challenge.id)
+    plays = challenges.list_plays(db, challenge.id)
     gaps = bound_losses(challenge, plays)
     return bodies.Challenge.of(
         challenge,
-        state=state_of(challenge, challenger_id),
+        state=state_of_challenge(challenge, challenger_id),
         champion_version=champion.version,
         challenger=challenger_id,
         challenger_version=None if challenger is None else challenger.version,
-        rule=rule_of(challenge),
+        rule=rule_of_challenge(challenge),
         cases=len(plays),
         better_after=gaps.better_after,
         loss=compare_losses(plays, gaps) if plays else None,
         spend=compare_spends(plays, catalogues, challenge.alpha),
         unit=catalogue.cost_unit,
         looks=list_looks(gaps),
-        decision=decision_of(db, challenge),
-        verdict=say_verdict(challenge, challenger_id, gaps),
+        decision=decision_of_challenge(db, challenge),
+        verdict=describe_verdict(challenge, challenger_id, gaps),
     )
 
 
-def state_of(challenge: StoredChallenge, challenger_id: str | None) -> ChallengeState:
+def state_of_challenge(
+    challenge: StoredChallenge, challenger_id: str | None
+) -> ChallengeState:
     if challenge.decision is not None:
         return "ended"
     return "training" if challenger_id is None else "playing"
 
 
-def rule_of(challenge: StoredChallenge) -> bodies.PromotionRule:
+def rule_of_challenge(challenge: StoredChallenge) -> bodies.PromotionRule:
     return bodies.PromotionRule(
         alpha=challenge.alpha,
         margin=challenge.margin,
@@ -86,11 +85,11 @@ def bound_losses(
     challenge: StoredChallenge, plays: Sequence[StoredPlay]
 ) -> BoundedGaps:
     """Return the bounds after at most `MOST_LOOKS` numbers of cases, all at the end."""
-    gaps = gaps_of(plays)
+    gaps = list_loss_gaps(plays)
     n_looks = min(gaps.size, MOST_LOOKS)
     n_seen = np.rint(np.linspace(0, gaps.size, n_looks + 1)).astype(np.int64)[1:]
-    bounds = bound_gaps(gaps, n_seen, challenge.alpha)
-    crossing = find_crossing(gaps, challenge.margin, challenge.alpha)
+    bounds = bound_mean_gaps(gaps, n_seen, challenge.alpha)
+    crossing = count_until_above(gaps, challenge.margin, challenge.alpha)
     return BoundedGaps(gaps, n_seen.tolist(), bounds, crossing)
 
 
@@ -123,7 +122,7 @@ def compare_spends(
     spends = np.array(pairs, np.int64)
     most = max(1, *map(total_cost, catalogues))
     gaps = (spends[:, 0] - spends[:, 1]) / most
-    ((low, high),) = most * bound_gaps(gaps, np.array([len(gaps)]), alpha)
+    ((low, high),) = most * bound_mean_gaps(gaps, np.array([len(gaps)]), alpha)
     first, other = np.rint(spends.mean(axis=0)).astype(np.int64).tolist()
     middle = int(np.rint(most * gaps.mean()))
     interval = (int(np.floor(low)), int(np.ceil(high)))
@@ -149,7 +148,7 @@ def list_looks(gaps: BoundedGaps) -> list[bodies.ChallengeLook]:
     ]
 
 
-def decision_of(
+def decision_of_challenge(
     db: Transaction, challenge: StoredChallenge
 ) -> bodies.ChallengeDecision | None:
     if challenge.decision is None:
@@ -159,24 +158,24 @@ def decision_of(
         at=challenge.decided_at,
         cases=challenge.n_decided,
         by_rule=bool(challenge.was_by_rule),
-        by=challenges.find_decider(db, challenge),
+        by=challenges.find_decider_name(db, challenge),
     )
 
 
-def say_verdict(
+def describe_verdict(
     challenge: StoredChallenge, challenger_id: str | None, gaps: BoundedGaps
 ) -> str:
     """Return one sentence about where the challenge stands, two once it has ended."""
     sentences = []
     if challenge.decision is not None:
-        sentences.append(say_ending(challenge.decision, challenge.n_decided or 0))
+        sentences.append(describe_ending(challenge.decision, challenge.n_decided or 0))
     elif challenger_id is None:
         sentences.append("The challenger is being trained.")
     if gaps.gaps.size:
         low, high = gaps.bounds[-1].tolist()
         value, margin = float(gaps.gaps.mean()), challenge.margin
         gap = GapSoFar(gaps.gaps.size, value, low, high, margin, gaps.better_after)
-        sentences.append(say_gap(gap))
+        sentences.append(describe_loss_gap(gap))
     elif challenge.decision is None and challenger_id is not None:
         since = f"{challenge.cut_at:%Y-%m-%d %H:%M} UTC"
         sentences.append(

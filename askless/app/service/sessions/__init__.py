@@ -35,7 +35,7 @@ from askless.core.errors import ClosedError
 from askless.core.session import machine
 from askless.core.session.policies import check_policy
 from askless.core.session.state import StopRule
-from askless.core.session.steps import remember
+from askless.core.session.steps import add_step_chances
 
 
 class ChosenModel(NamedTuple):
@@ -105,7 +105,9 @@ def start(
     aim = requested_aim(request.aim, model.ensemble, request.policy)
     asked = request.budget, seed, known, request.policy, request.stop.to(StopRule)
     more = 0, request.coverage, aim, request.explore
-    state = remember(model.ensemble, machine.start(model.ensemble, *asked, *more))
+    state = add_step_chances(
+        model.ensemble, machine.start(model.ensemble, *asked, *more)
+    )
     session = PredictSession(
         id=sessions.make_id(),
         model_id=choice.model_id,
@@ -175,14 +177,14 @@ def erase(db: Transaction, call: SessionCall) -> None:
 SOME = 200
 
 
-def erase_old(db: Transaction, at: Moment, kept: timedelta) -> int:
-    """Erase the tenant's sessions closed for longer than `kept`; return how many.
+def erase_old(db: Transaction, at: Moment, least_age: timedelta) -> int:
+    """Erase the tenant's sessions closed for longer than `least_age`; return how many.
 
     They are read oldest first, `SOME` at a time; an expired one was closed then.
     """
-    before, after, n_erased = at.now - kept, None, 0
+    before, after, n_erased = at.now - least_age, None, 0
     while True:
-        batch = sessions.unchanged_since(db, before, after, SOME)
+        batch = sessions.lock_unchanged(db, before, after, SOME)
         for session in batch:
             current = apply_expiry(session, at)
             if current.state == "closed" and current.updated_at < before:

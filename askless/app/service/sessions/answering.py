@@ -28,7 +28,7 @@ def answer(
     opened = lock_open(db, call)
     if opened is None:
         raise ClosedError("the session takes no more answers")
-    after = take_new(opened, request)
+    after = take_new_answers(opened, request)
     if after is opened:
         return opened, 0
     require_version(opened.session, call.versions)
@@ -38,11 +38,8 @@ def answer(
     )
 
 
-def take_new(opened: OpenSession, request: AnswersRequest) -> OpenSession:
-    """Take all answers of a request that a session has not yet.
-
-    Returns the session itself where it has them all; refuses what is wrong with them.
-    """
+def take_new_answers(opened: OpenSession, request: AnswersRequest) -> OpenSession:
+    """Take a request's new answers; return the session itself if none is new."""
     ensemble, before = opened.model.ensemble, opened.state
     features = ensemble.catalogue.features
     answers, texts = check_answers(ensemble.catalogue, before, request)

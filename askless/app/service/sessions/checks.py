@@ -2,7 +2,7 @@
 
 from askless.app.documents.http import doubts
 from askless.app.documents.http import sessions as bodies
-from askless.app.service.sessions.answering import take_new
+from askless.app.service.sessions.answering import take_new_answers
 from askless.app.service.sessions.opened import SessionCall, find_open
 from askless.app.service.sessions.views import doubts_of
 from askless.app.store.database.transactions import Transaction
@@ -15,7 +15,7 @@ def check(
     opened = find_open(db, call)
     ensemble = opened.model.ensemble
     features = ensemble.catalogue.features
-    after = take_new(opened, request)
+    after = take_new_answers(opened, request)
     charges = after.state.charges[len(opened.state.charges) :]
     names = {answer.feature for answer in request.answers}
     all_doubts = doubts_of(ensemble, after.state, after.texts)

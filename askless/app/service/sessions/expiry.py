@@ -9,7 +9,7 @@ from askless.app.documents.session.state import has_pending
 from askless.app.records import Moment, PredictSession, SessionState
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.session import machine
-from askless.core.session.answers import give_up
+from askless.core.session.answers import give_up_pending
 from askless.core.session.state import State
 
 
@@ -26,7 +26,7 @@ def is_due(session: PredictSession, at: Moment) -> bool:
 def expire(catalogue: Catalogue, session: PredictSession, state: State) -> State:
     """Return the state of a session after it has expired."""
     if session.state == "waiting":
-        state = give_up(catalogue, state)
+        state = give_up_pending(catalogue, state)
     return machine.stop(state, "expired")
 
 

@@ -12,7 +12,7 @@ from askless.app.service.sessions.expiry import apply_expiry
 from askless.app.service.sessions.views import summary_of
 from askless.app.store import models, sessions
 from askless.app.store.database.transactions import Transaction
-from askless.app.words.wording import prediction_words
+from askless.app.words.wording import describe_prediction
 from askless.core.session import machine
 
 
@@ -21,7 +21,7 @@ def page(
 ) -> bodies.SessionPage:
     """Return a page of a filter's sessions, newest first."""
     stored = rows(db, limit, after, at, filters)
-    names = models.names(db, {session.model_id for session in stored.items})
+    names = models.map_names(db, {session.model_id for session in stored.items})
     return bodies.SessionPage(
         items=[
             summary_of(session, names[session.model_id]) for session in stored.items
@@ -34,9 +34,15 @@ def rows(
     db: Transaction, limit: int, after: str | None, at: Moment, filters: SessionFilter
 ) -> Page[PredictSession]:
     """Return a page of a filter's sessions as they are stored, newest first."""
-    kept = list(islice(find_sessions(db, limit + 1, after, at, filters), limit + 1))
-    following = sessions.cursor(kept[limit - 1]) if len(kept) > limit else None
-    return Page(tuple(kept[:limit]), following)
+    rows_and_next = list(
+        islice(find_sessions(db, limit + 1, after, at, filters), limit + 1)
+    )
+    following = (
+        sessions.write_session_cursor(rows_and_next[limit - 1])
+        if len(rows_and_next) > limit
+        else None
+    )
+    return Page(tuple(rows_and_next[:limit]), following)
 
 
 def find_referred(
@@ -44,9 +50,9 @@ def find_referred(
 ) -> PredictSession | None:
     """Return the newest session of a reference, which is locked in any case.
 
-    So of callers who start a session where there is none one does.
+    If several callers start a session of one reference at once, only one is started.
     """
-    sessions.lock_ref(db, client_ref)
+    sessions.lock_reference(db, client_ref)
     referred = rows(db, 1, None, at, SessionFilter(None, None, client_ref)).items
     return referred[0] if referred else None
 
@@ -61,36 +67,36 @@ class ListedSession(NamedTuple):
     pending: tuple[str, ...]
 
 
-def cases(
+def list_with_predictions(
     db: Transaction, loaded: LoadedModels, listed: Sequence[PredictSession]
 ) -> list[ListedSession]:
     """Return sessions with what they predict.
 
     A model is parsed once for all its sessions, and not at all if it is in memory.
     """
-    names = models.names(db, {session.model_id for session in listed})
-    made = []
+    names = models.map_names(db, {session.model_id for session in listed})
+    listed_sessions = []
     for session in listed:
         summary = summary_of(session, names[session.model_id])
         if session.document is None:
-            made.append(ListedSession(summary, "", ()))
+            listed_sessions.append(ListedSession(summary, "", ()))
             continue
         ensemble = loaded.get(db, session.model_id, session.price_list_id).ensemble
         features = ensemble.catalogue.features
         state, _ = parse_state(session.document, ensemble.catalogue)
-        prediction = prediction_words(ensemble, machine.forecast(ensemble, state))
+        prediction = describe_prediction(ensemble, machine.forecast(ensemble, state))
         pending = tuple(features[idx].title for idx in state.pending)
-        made.append(
+        listed_sessions.append(
             ListedSession(
                 summary, prediction, pending if session.state != "closed" else ()
             )
         )
-    return made
+    return listed_sessions
 
 
 def summaries(db: Transaction, ids: Iterable[str]) -> dict[str, bodies.SessionSummary]:
-    listed = sessions.of_ids(db, ids)
-    names = models.names(db, {session.model_id for session in listed})
+    listed = sessions.list_by_ids(db, ids)
+    names = models.map_names(db, {session.model_id for session in listed})
     return {
         session.id: summary_of(session, names[session.model_id]) for session in listed
     }

@@ -25,7 +25,7 @@ from askless.core.errors import ClosedError, OverBudgetError
 from askless.core.model.model import Model
 from askless.core.session import machine
 from askless.core.session.state import Charge, State
-from askless.core.session.steps import remember
+from askless.core.session.steps import add_step_chances
 
 
 def find_refusal(
@@ -45,7 +45,7 @@ def find_refusal(
     return OverBudgetError(name, amount, remaining - sums[over] + amount)
 
 
-def enter(
+def write_charges(
     db: Transaction,
     session: PredictSession,
     catalogue: Catalogue,
@@ -170,23 +170,20 @@ def save(
 def next_version(opened: OpenSession, now: datetime) -> OpenSession:
     before, state = opened.session, row_state(opened.state)
     version = before.version + 1
-    made = replace(before, state=state, version=version, updated_at=now)
-    return replace(opened, session=made)
+    changed = replace(before, state=state, version=version, updated_at=now)
+    return replace(opened, session=changed)
 
 
 def store(
     db: Transaction, opened: OpenSession, charges: Sequence[Charge] = ()
 ) -> OpenSession:
-    """Store a locked session, and charge.
-
-    Raises OverBudgetError if its budget forbids the charges.
-    """
+    """Store a locked session and charge it; raise OverBudgetError."""
     catalogue = opened.model.ensemble.catalogue
-    state = remember(opened.model.ensemble, opened.state)
+    state = add_step_chances(opened.model.ensemble, opened.state)
     document = write_state(state, catalogue, opened.texts)
     amount = sum(charge.amount for charge in charges)
     saved = sessions.save(db, replace(opened.session, document=document), amount)
     if saved is None:
         raise find_refusal(db, opened.session, catalogue, charges)
-    enter(db, saved, catalogue, charges)
+    write_charges(db, saved, catalogue, charges)
     return replace(opened, session=saved, state=state)

@@ -12,7 +12,9 @@ from askless.core.errors import ClosedError, Refusal, RefusedError
 from askless.core.session import machine
 
 
-def put(db: Transaction, call: SessionCall, label: str) -> bodies.SessionOutcome:
+def store_outcome(
+    db: Transaction, call: SessionCall, label: str
+) -> bodies.SessionOutcome:
     """Record the true label of a session's case, or correct it.
 
     It is stored with what the session predicts now. The same label again changes
@@ -25,7 +27,7 @@ def put(db: Transaction, call: SessionCall, label: str) -> bodies.SessionOutcome
     before = outcomes.find(db, call.id)
     outcome = make_outcome(opened, label, call.at.now)
     if before is None or (before.label, before.version) != (label, outcome.version):
-        outcomes.put(db, outcome)
+        outcomes.insert_or_replace(db, outcome)
     else:
         # The time of the first record stays.
         outcome = before

@@ -11,7 +11,7 @@ from askless.app.service.sessions.opened import OpenSession
 from askless.app.store import outcomes
 from askless.app.store.database.transactions import Transaction
 from askless.app.store.outcomes import StoredOutcome
-from askless.app.words.own_questions import OWN, REFS, pick_cases
+from askless.app.words.own_questions import OWN, REFS, choose_cases
 from askless.core.session import machine
 from askless.core.session.answers import list_questions
 from askless.core.session.state import State
@@ -40,7 +40,7 @@ class PlayedCase(NamedTuple):
     def advised(self) -> State:
         """The state before it was closed, with the policy's reason to stop."""
         state = replace(self.opened.state, is_ended=False, stop_reason=None)
-        return machine.advance(self.opened.model.ensemble, state)
+        return machine.decide_next_step(self.opened.model.ensemble, state)
 
 
 class Patients(NamedTuple):
@@ -72,12 +72,14 @@ def find_patients(
     if not {"models:read", "predict:read"}.issubset(scopes):
         return None
     groups: dict[str, list[PlayedCase]] = {}
-    for session, outcome in outcomes.of_refs(db, REFS, MOST_MODELS * len(REFS)):
+    for session, outcome in outcomes.list_by_references(
+        db, REFS, MOST_MODELS * len(REFS)
+    ):
         case = PlayedCase(open_closed(db, loaded, session), outcome)
         groups.setdefault(session.model_id, []).append(case)
     # Somebody else's case may have a patient's reference; then nobody is shown.
     played = [group for group in groups.values() if is_played_once(group)]
-    picked = [pick_patients(group) for group in reversed(played)]
+    picked = [choose_patients(group) for group in reversed(played)]
     parted = [patients for patients in picked if len(patients.cases) > 1]
     return min(parted, key=lambda shown: not shown.has_own_questions, default=None)
 
@@ -99,12 +101,12 @@ def open_closed(
     return OpenSession(session, model, state, texts)
 
 
-def pick_patients(group: Sequence[PlayedCase]) -> Patients:
+def choose_patients(group: Sequence[PlayedCase]) -> Patients:
     """Return the cases of a model that the rule shows."""
     ordered = sorted(
         group, key=lambda case: REFS.index(case.opened.session.client_ref or "")
     )
     is_right = [case.is_right for case in ordered]
-    picks = pick_cases([case.questions for case in ordered], is_right)
+    picks = choose_cases([case.questions for case in ordered], is_right)
     cases = tuple(ordered[place] for place in picks if place is not None)
     return Patients(cases, len(ordered), sum(is_right))

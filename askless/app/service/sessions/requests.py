@@ -6,7 +6,7 @@ from askless.app.words.wording import describe_choices, is_known
 from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.catalogue.price_lists import FEATURE_RULE
 from askless.core.errors import AnswerError, Refusal, RefusedError, nearest_hint
-from askless.core.session.answers import KNOWN_RULE, check_answer, is_vain
+from askless.core.session.answers import KNOWN_RULE, check_answer, discards_known_value
 from askless.core.session.state import Answer, State
 
 
@@ -18,10 +18,7 @@ def unknown_rule(catalogue: Catalogue, name: str) -> str:
 def check_known(
     catalogue: Catalogue, request: PredictRequest
 ) -> tuple[dict[int, float], Texts]:
-    """Return the known values by feature index, and category texts without a code.
-
-    Raises RefusedError with every broken rule.
-    """
+    """Return known values by index, and unseen categories; raise RefusedError."""
     values: dict[int, float] = {}
     texts: Texts = {}
     refusals: list[Refusal] = []
@@ -45,10 +42,7 @@ def check_known(
 def check_answers(
     catalogue: Catalogue, state: State, request: AnswersRequest
 ) -> tuple[list[Answer], Texts]:
-    """Return a request's answers in core's terms, and category texts without a code.
-
-    Raises RefusedError with every broken rule.
-    """
+    """Return answers as core's, and unseen categories; raise RefusedError."""
     checked: list[Answer] = []
     texts: Texts = {}
     refusals: list[Refusal] = []
@@ -66,7 +60,7 @@ def check_answers(
         elif has_value != (given.outcome == "value"):
             rule = "is given exactly when the outcome is value"
             refusals.append(Refusal(f"{where}.value", rule))
-        elif is_vain(state, feature_idx, given.outcome):
+        elif discards_known_value(state, feature_idx, given.outcome):
             refusals.append(Refusal(f"{where}.outcome", KNOWN_RULE))
         elif not has_value:
             checked.append(Answer(feature_idx, given.outcome))

@@ -17,10 +17,7 @@ def requested_aim(
 
 
 def change_state(ensemble: Ensemble, state: State, request: TermsRequest) -> State:
-    """Return a state under other terms; the same object if nothing changes.
-
-    Raises RefusedError if no term is named.
-    """
+    """Return a state under other terms; raise RefusedError if none is named."""
     changed = request.model_fields_set
     if not changed:
         raise RefusedError([Refusal("budget", "is required, or aim")])

@@ -11,23 +11,29 @@ from askless.app.records import PredictSession
 from askless.app.service.sessions.terms import aim_of
 from askless.app.words.own_questions import describe_out_of_force
 from askless.app.words.stops import describe_stop, to_sentence
-from askless.app.words.wording import LACKS, Doubt, find_doubt, step_words, why
+from askless.app.words.wording import (
+    LACKS,
+    Doubt,
+    describe_step,
+    explain_question,
+    make_doubt,
+)
 from askless.core.catalogue.catalogue import UNSEEN, Feature
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model
 from askless.core.session import machine
-from askless.core.session.certificates import find_certificate
-from askless.core.session.explorations import find_propensity
+from askless.core.session.certificates import make_certificate
+from askless.core.session.explorations import compute_propensity
 from askless.core.session.state import Forecast, Question, State
-from askless.core.session.steps import choose_class, find_prospect, trace_answers
+from askless.core.session.steps import compute_prospect, reported_class, trace_answers
 
 
-def model_of(session: PredictSession, name: str) -> bodies.ModelRef:
+def model_reference(session: PredictSession, name: str) -> bodies.ModelRef:
     return bodies.ModelRef(id=session.model_id, name=name)
 
 
 def summary_of(session: PredictSession, model_name: str) -> bodies.SessionSummary:
-    model = model_of(session, model_name)
+    model = model_reference(session, model_name)
     return bodies.SessionSummary.of(session, model=model, budget=session)
 
 
@@ -35,7 +41,7 @@ def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
     """Return the body of a session whose answers were erased; it keeps the amounts."""
     return bodies.Session.of(
         session,
-        model=model_of(session, model_name),
+        model=model_reference(session, model_name),
         budget=session,
         question=None,
         prediction=None,
@@ -67,7 +73,7 @@ def view_of(
     return bodies.Session.of(
         session,
         state,
-        model=model_of(session, model.name),
+        model=model_reference(session, model.name),
         budget=session,
         question=None if question is None else question_of(ensemble, state, question),
         prediction=prediction_of(ensemble, state),
@@ -96,14 +102,14 @@ def question_of(ensemble: Ensemble, state: State, question: Question) -> dict[st
     """Return the fields of `questions.Question`."""
     features = ensemble.catalogue.features
     feature = features[question.feature_idx]
-    prospect = find_prospect(ensemble, state, question.feature_idx)
+    prospect = compute_prospect(ensemble, state, question.feature_idx)
     return questions.Question.collect(
         question,
         feature,
         feature=feature.name,
         features=[features[idx].name for idx in question.feature_idxs],
-        why=why(ensemble, question, prospect),
-        propensity=find_propensity(ensemble, state),
+        why=explain_question(ensemble, question, prospect),
+        propensity=compute_propensity(ensemble, state),
         # None where this answer alone can't move the prediction.
         prospect=prospect
         and explanations.Prospect.of(prospect, ensemble.classes[prospect.class_idx]),
@@ -141,7 +147,7 @@ def steps_of(
     ensemble: Ensemble, state: State, forecast: Forecast
 ) -> list[explanations.AnswerStep]:
     """Return the effect of each answer on the probability of one class."""
-    class_idx = choose_class(forecast.probabilities)
+    class_idx = reported_class(forecast.probabilities)
     return [
         explanations.AnswerStep(
             feature=ensemble.catalogue.features[step.feature_idx].name,
@@ -150,7 +156,7 @@ def steps_of(
             before=step.before[class_idx],
             after=step.after[class_idx],
             log_odds=step.log_odds(class_idx),
-            words=step_words(ensemble, step, class_idx),
+            words=describe_step(ensemble, step, class_idx),
         )
         for step in trace_answers(ensemble, state)
     ]
@@ -160,7 +166,7 @@ def certificate_of(ensemble: Ensemble, state: State) -> certificates.Certificate
     """Return the certificate that a session requested; None if it requested none."""
     if state.stop.disagreement is None:
         return None
-    certificate = find_certificate(ensemble, state)
+    certificate = make_certificate(ensemble, state)
     lack = certificate.lack
     return certificates.Certificate.of(
         certificate, state.stop, in_force=lack is None, why=LACKS[lack]
@@ -192,7 +198,7 @@ def doubts_of(ensemble: Ensemble, state: State, texts: Texts) -> list[Doubt]:
     """Return doubts about the values that a session knows now."""
     pairs = zip(ensemble.catalogue.features, state.values, strict=True)
     doubts = (
-        find_doubt(feature, value, texts.get(feature.name))
+        make_doubt(feature, value, texts.get(feature.name))
         for feature, value in pairs
         # NaN, a missing value, is unequal to itself.
         if value == value

@@ -8,7 +8,7 @@ from askless.app.store.database.sql_types import UtcDateTime
 from askless.app.store.database.transactions import Transaction
 
 
-def clock(db: Transaction, ago_s: float = 0.0) -> sa.ColumnElement[datetime]:
+def sql_now(db: Transaction, ago_s: float = 0.0) -> sa.ColumnElement[datetime]:
     """Return the database's time, `ago_s` seconds ago, as an expression."""
     if db.dialect == "postgresql":
         return sa.func.clock_timestamp() - timedelta(seconds=ago_s)
@@ -20,7 +20,7 @@ def clock(db: Transaction, ago_s: float = 0.0) -> sa.ColumnElement[datetime]:
 def read_clock(db: Transaction) -> datetime:
     """Return the database's time as a value."""
     time: datetime | None = db.scalar(
-        sa.select(sa.type_coerce(clock(db), UtcDateTime()))
+        sa.select(sa.type_coerce(sql_now(db), UtcDateTime()))
     )
     assert time is not None, "a database knows the time"
     return time

@@ -99,11 +99,11 @@ def create_engine(url: str, n_connections: int = N_CONNECTIONS) -> sa.Engine:
         pool_size=n_connections,
         max_overflow=0,
     )
-    (begin_sqlite if is_sqlite else watch_idle)(engine)
+    (begin_sqlite if is_sqlite else limit_idle_transactions)(engine)
     return engine
 
 
-def watch_idle(engine: sa.Engine) -> None:
+def limit_idle_transactions(engine: sa.Engine) -> None:
     """Have PostgreSQL end transactions that stand still.
 
     Connections that were idle are pinged before use, so that lost ones are replaced.

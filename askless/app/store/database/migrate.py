@@ -52,13 +52,13 @@ def refuse_other_schema(engine: sa.Engine) -> None:
     """Raise RefusedError if a schema is unknown and does not serve this code."""
     with engine.connect() as connection:
         revision = MigrationContext.configure(connection).get_current_revision()
-    if revision not in (None, *revisions()) and not is_served(engine):
-        received = f"schema {revision}, not {revisions()[0]}"
+    if revision not in (None, *list_revisions()) and not is_served(engine):
+        received = f"schema {revision}, not {list_revisions()[0]}"
         raise RefusedError([Refusal("database", OTHER_SCHEMA, received)])
 
 
 @cache
-def revisions() -> tuple[str, ...]:
+def list_revisions() -> tuple[str, ...]:
     """Return the revisions of the schema that this code knows, newest first."""
     scripts = ScriptDirectory.from_config(build_config(""))
     return tuple(script.revision for script in scripts.walk_revisions())
@@ -72,11 +72,13 @@ def is_served(engine: sa.Engine) -> bool:
     """
     with engine.connect() as connection:
         revision = MigrationContext.configure(connection).get_current_revision()
-        if revision is None or revision in revisions():
-            return revision == revisions()[0]
+        if revision is None or revision in list_revisions():
+            return revision == list_revisions()[0]
         if not sa.inspect(connection).has_table(schema_state.name):
             return False
-        return connection.scalar(sa.select(schema_state.c.oldest_code)) in revisions()
+        return (
+            connection.scalar(sa.select(schema_state.c.oldest_code)) in list_revisions()
+        )
 
 
 def oldest_code(scripts: ScriptDirectory, revision: str | None) -> str | None:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from askless.app.errors import NoPageError, NotFoundError
 from askless.app.records import Page
-from askless.app.store.database.tenancy import owned, owner_values, run
+from askless.app.store.database.tenancy import execute, is_own, owner_values
 from askless.app.store.database.transactions import Transaction
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ class StoredRows(Generic[T]):
         self.table = table
         self.record = record
         self.columns = [table.c[field.name] for field in fields(record)]  # type: ignore[arg-type]  # records are dataclasses
-        self.query = sa.select(*self.columns).where(owned(table), *conditions)
+        self.query = sa.select(*self.columns).where(is_own(table), *conditions)
         self.by_id = self.query.where(table.c.id == sa.bindparam("key"))
         self.locked = self.by_id.with_for_update()
         self.insertion = table.insert()
@@ -65,12 +65,12 @@ class StoredRows(Generic[T]):
 
     def change(self, db: Transaction, key: str, **values: object) -> None:
         """Change a locked row."""
-        is_row = sa.and_(self.table.c.id == key, owned(self.table))
-        run(db, self.table.update().where(is_row).values(**values))
+        is_row = sa.and_(self.table.c.id == key, is_own(self.table))
+        execute(db, self.table.update().where(is_row).values(**values))
 
     def has_any(self, db: Transaction, *conditions: sa.ColumnElement[bool]) -> bool:
-        query = sa.select(self.table.c.id).where(owned(self.table), *conditions)
-        return run(db, query.limit(1)).first() is not None
+        query = sa.select(self.table.c.id).where(is_own(self.table), *conditions)
+        return execute(db, query.limit(1)).first() is not None
 
     def page(
         self,
@@ -93,7 +93,7 @@ class StoredRows(Generic[T]):
             query = query.where(sa.tuple_(*self.order) < sa.tuple_(*start))
         order = (column.desc() for column in self.order)
         # One row more than the page shows whether another page follows.
-        rows = run(db, query.order_by(*order).limit(limit + 1)).all()
+        rows = execute(db, query.order_by(*order).limit(limit + 1)).all()
         items = tuple(self.read(row) for row in rows[:limit])
         last = rows[limit - 1] if len(rows) > limit else None
         return Page(items, last and write_cursor(last.created_at, last.id))
@@ -101,7 +101,7 @@ class StoredRows(Generic[T]):
     def first(
         self, db: Transaction, query: sa.Select[Any], key: str | None = None
     ) -> T | None:
-        row = run(db, query, {"key": key}).first()
+        row = execute(db, query, {"key": key}).first()
         return None if row is None else self.read(row)
 
     def require(self, record: T | None) -> T:

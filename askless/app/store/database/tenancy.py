@@ -17,7 +17,7 @@ TENANT = sa.bindparam("tenant", type_=sa.String(40))
 TENANT_ID, KEY_ID = "tenant_id", "key_id"
 
 
-def owned(table: sa.Table) -> sa.ColumnElement[bool]:
+def is_own(table: sa.Table) -> sa.ColumnElement[bool]:
     """Return the condition that a row belongs to the transaction's tenant."""
     is_owned: sa.ColumnElement[bool] = table.c.tenant_id == TENANT
     return is_owned
@@ -39,9 +39,9 @@ def key_of(db: Transaction) -> str | None:
     return None if db.caller is None else db.caller.key_id
 
 
-def run(
+def execute(
     db: Transaction, statement: sa.Executable, params: Mapping[str, Any] | None = None
 ) -> sa.CursorResult[Any]:
-    """Execute a statement with the condition `owned` for the transaction's tenant."""
+    """Execute a statement with the condition `is_own` for the transaction's tenant."""
     values = {**(params or {}), TENANT.key: tenant_of(db)}
     return db.execute(statement, values)

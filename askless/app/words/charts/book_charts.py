@@ -5,7 +5,12 @@ from datetime import date
 from typing import NamedTuple
 
 from askless.app.words.charts.charts import PERCENTS, WIDE, in_unit
-from askless.app.words.charts.plot import Plot, day_axis, name_axis, number_axis
+from askless.app.words.charts.plot import (
+    Plot,
+    make_day_axis,
+    make_name_axis,
+    make_number_axis,
+)
 from askless.app.words.charts.svg import INK, SERIES
 
 
@@ -16,13 +21,13 @@ class PlottedFigure(NamedTuple):
     interval: tuple[float, float] | None = None
 
 
-def days_chart(amounts: Sequence[tuple[date, float]], unit: str, part: str) -> str:
+def draw_days_chart(amounts: Sequence[tuple[date, float]], unit: str, part: str) -> str:
     """Draw an amount for each day or month; `part` says which."""
     # Half the width of a bar, in days.
     half = 12.0 if part == "month" else 0.4
-    x = day_axis([day for day, _ in amounts], f"{part} (UTC)", 1.2 * half)
+    x = make_day_axis([day for day, _ in amounts], f"{part} (UTC)", 1.2 * half)
     ends = amount_ends([amount for _, amount in amounts])
-    plot = Plot(WIDE, x, number_axis(*ends, f"spend{in_unit(unit)}"))
+    plot = Plot(WIDE, x, make_number_axis(*ends, f"spend{in_unit(unit)}"))
     for day, amount in amounts:
         middle = day.toordinal()
         plot.add_bar((middle - half, 0.0), (middle + half, amount), SERIES[0])
@@ -30,22 +35,24 @@ def days_chart(amounts: Sequence[tuple[date, float]], unit: str, part: str) -> s
     return plot.write(f"Spend by {part}{in_unit(unit)}")
 
 
-def names_chart(amounts: Sequence[tuple[str, float]], unit: str, noun: str) -> str:
+def draw_names_chart(amounts: Sequence[tuple[str, float]], unit: str, noun: str) -> str:
     """Draw an amount for each of some names, the first on top."""
     ends = amount_ends([amount for _, amount in amounts])
-    y = name_axis([name for name, _ in amounts], is_down=True)
-    plot = Plot(names_size(amounts), number_axis(*ends, f"spend{in_unit(unit)}"), y)
+    y = make_name_axis([name for name, _ in amounts], is_down=True)
+    plot = Plot(
+        names_size(amounts), make_number_axis(*ends, f"spend{in_unit(unit)}"), y
+    )
     for row, (_, amount) in enumerate(amounts):
         plot.add_bar((0.0, row - 0.35), (amount, row + 0.35), SERIES[0])
     plot.add_line([(0.0, end) for end in y.ends], INK, stroke_width=1)
     return plot.write(f"Spend by {noun}{in_unit(unit)}")
 
 
-def trend_chart(points: Sequence[tuple[date, PlottedFigure]], name: str) -> str:
+def draw_trend_chart(points: Sequence[tuple[date, PlottedFigure]], name: str) -> str:
     """Draw a figure over time, with its intervals; `name` has its unit."""
-    x = day_axis([day for day, _ in points], "sessions that began from (UTC)")
+    x = make_day_axis([day for day, _ in points], "sessions that began from (UTC)")
     tops = [max(point.value, *(point.interval or (0.0,))) for _, point in points]
-    plot = Plot(WIDE, x, number_axis(0.0, 1.04 * max(tops), name))
+    plot = Plot(WIDE, x, make_number_axis(0.0, 1.04 * max(tops), name))
     for day, point in points:
         if point.interval is not None:
             ends = [(day.toordinal(), end) for end in point.interval]
@@ -56,10 +63,10 @@ def trend_chart(points: Sequence[tuple[date, PlottedFigure]], name: str) -> str:
     return plot.write(f"{name} over time, with 95 % intervals")
 
 
-def shares_chart(points: Sequence[tuple[str, PlottedFigure]], name: str) -> str:
+def draw_shares_chart(points: Sequence[tuple[str, PlottedFigure]], name: str) -> str:
     """Draw a share for each of some names, with its interval; values from 0 to 1."""
     x = PERCENTS._replace(ends=(-2, 102), name=f"{name} (%)")
-    y = name_axis([name for name, _ in points], is_down=True)
+    y = make_name_axis([name for name, _ in points], is_down=True)
     plot = Plot(names_size(points), x, y)
     for row, (_, point) in enumerate(points):
         if point.interval is not None:
@@ -78,13 +85,13 @@ class PlottedGap(NamedTuple):
     high: float
 
 
-def gap_chart(gaps: Sequence[PlottedGap], margin: float) -> str:
+def draw_gap_chart(gaps: Sequence[PlottedGap], margin: float) -> str:
     """Draw how the difference of two losses goes on, in points, with its bounds."""
     last = gaps[-1]
     # Bounds of the first cases would leave no room for all the others.
     most = max(5.0, *(200 * abs(value) for value in (last.low, last.high, last.value)))
-    x = number_axis(0.0, 1.02 * last.n_cases, "cases compared")
-    plot = Plot(WIDE, x, number_axis(-most, most, "loss lower by (points)"))
+    x = make_number_axis(0.0, 1.02 * last.n_cases, "cases compared")
+    plot = Plot(WIDE, x, make_number_axis(-most, most, "loss lower by (points)"))
     xs = [float(gap.n_cases) for gap in gaps]
     lows, highs = ([100 * gap[place] for gap in gaps] for place in (2, 3))
     plot.add_band(xs, lows, highs, SERIES[0])

@@ -11,8 +11,8 @@ from askless.app.words.charts.plot import (
     Axis,
     LegendEntry,
     Plot,
-    name_axis,
-    number_axis,
+    make_name_axis,
+    make_number_axis,
 )
 from askless.app.words.charts.svg import INK, SERIES, cut_to_width
 from askless.app.words.wording import percent
@@ -38,7 +38,7 @@ class NamedCurve(NamedTuple):
     curve: Curve
 
 
-def curve_chart(
+def draw_curves(
     curves: Sequence[NamedCurve],
     unit: str,
     size: tuple[int, int] = WIDE,
@@ -61,8 +61,10 @@ def curve_chart(
     most = max(spend for curve in curves for spend in curve.curve.mean_spends)
     plot = Plot(
         size,
-        number_axis(0, 1.04 * most / MICROS_PER_UNIT, f"mean spend{in_unit(unit)}"),
-        number_axis(
+        make_number_axis(
+            0, 1.04 * most / MICROS_PER_UNIT, f"mean spend{in_unit(unit)}"
+        ),
+        make_number_axis(
             0, 104 * max([*tops, *(baselines or {}).values()]), "wrong, of 100"
         ),
         legend=legend if len(legend) > 1 else (),
@@ -83,7 +85,7 @@ def curve_chart(
     return plot.write(f"Error against mean spend of {names}, with 95 % bands")
 
 
-def reliability_chart(bins: Sequence[ReliabilityBin], event: str, title: str) -> str:
+def draw_reliability(bins: Sequence[ReliabilityBin], event: str, title: str) -> str:
     """Draw how often an event came against its predicted chance, with intervals."""
     x_name = f"chance of {cut_to_width(event, PART, FONT)} (%)"
     axes = (PERCENTS._replace(name=text) for text in (x_name, "how often it came (%)"))
@@ -104,12 +106,12 @@ def reliability_chart(bins: Sequence[ReliabilityBin], event: str, title: str) ->
     return plot.write(label, class_="narrow-chart")
 
 
-def prospect_chart(now: float, answers: Sequence[tuple[str, float]], event: str) -> str:
+def draw_prospect(now: float, answers: Sequence[tuple[str, float]], event: str) -> str:
     """Draw the chance of an event after each answer, and a level line of it now."""
     names = [cut_to_width(name, PART, FONT) for name, _ in answers]
     x = PERCENTS._replace(name=f"chance of {cut_to_width(event, PART, FONT)} (%)")
     size = (SMALL[0], 60 + ROW * len(names))
-    plot = Plot(size, x, name_axis(names, is_down=True))
+    plot = Plot(size, x, make_name_axis(names, is_down=True))
     plot.add_line(
         [(100 * now, end) for end in plot.y.ends], INK, stroke_dasharray="6 4"
     )
@@ -136,7 +138,7 @@ class Effect(NamedTuple):
     has_steps: bool
 
 
-def effect_chart(effect: Effect, classes: Sequence[str]) -> str:
+def draw_effect(effect: Effect, classes: Sequence[str]) -> str:
     """Draw the chance of each class by answer; dashed lines are without an answer."""
     is_number = not isinstance(effect.answers[0], str)
     values = [float(answer) for answer in effect.answers] if is_number else []
@@ -145,7 +147,9 @@ def effect_chart(effect: Effect, classes: Sequence[str]) -> str:
     of_class = f" of {cut_to_width(classes[0], PART, FONT)}" if has_one else ""
     plot = Plot(
         SMALL,
-        number_axis(values[0], values[-1], "", 5) if is_number else name_axis(names),
+        make_number_axis(values[0], values[-1], "", 5)
+        if is_number
+        else make_name_axis(names),
         PERCENTS._replace(name=f"chance{of_class} (%)"),
         title=effect.title,
         legend=()
@@ -180,23 +184,20 @@ def make_steps(xs: Sequence[float], ys: Sequence[float]) -> list[tuple[float, fl
     ]
 
 
-def purchases_chart(
+def draw_purchases(
     features: Sequence[str], budgets: Sequence[str], shares: FloatArray, unit: str
 ) -> str:
-    """Draw how often each feature is asked under each budget; darker is more often.
-
-    `shares` (n_features, n_budgets).
-    """
+    """Draw how often features are asked, (n_features, n_budgets), as shades."""
     size = WIDE[0], 110 + 22 * len(features)
-    x = name_axis(budgets, f"budget{in_unit(unit)}")
-    plot = Plot(size, x, name_axis(features, is_down=True))
+    x = make_name_axis(budgets, f"budget{in_unit(unit)}")
+    plot = Plot(size, x, make_name_axis(features, is_down=True))
     for row, column in np.argwhere(shares > 0).tolist():
         corners = (column - 0.47, row - 0.45), (column + 0.47, row + 0.45)
         plot.add_bar(*corners, SERIES[0], float(shares[row, column]))
     return plot.write("How often each feature is asked, by budget")
 
 
-def margin_chart(curves: Mapping[str, tuple[FloatArray, FloatArray]]) -> str:
+def draw_margins(curves: Mapping[str, tuple[FloatArray, FloatArray]]) -> str:
     """Draw the share of cases by margin, a line for each budget.
 
     `curves` are margins, 0 to 1 and ascending, with the shares of the cases that have
@@ -228,7 +229,7 @@ class Line(NamedTuple):
     intervals: Sequence[tuple[float, float]] = ()
 
 
-def line_chart(line: Line, top: float = 1.0) -> str:
+def draw_line_chart(line: Line, top: float = 1.0) -> str:
     """Draw shares in a row, joined by a line; `top` is the end of their axis."""
     last = max(1, len(line.values) - 1)
     every = -(-len(line.labels) // MOST_LABELS)

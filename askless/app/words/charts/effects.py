@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askless.app.words.charts.charts import Effect, effect_chart
+from askless.app.words.charts.charts import Effect, draw_effect
 from askless.app.words.figures import Cells
-from askless.app.words.wording import percent, value_words
+from askless.app.words.wording import describe_value, percent
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.policies import POLICIES, default_policy
 from askless.core.simulation.effects import FeatureEffect, compute_effects
@@ -38,7 +38,7 @@ def show_effects(ensemble: Ensemble) -> EffectsWithTable | None:
     names = [ensemble.classes[idx].display for idx in class_idxs]
     has_votes = POLICIES[default_policy(ensemble, None, None)].has_votes
     charts = [
-        effect_chart(make_effect(ensemble, effect, class_idxs, has_votes), names)
+        draw_effect(make_effect(ensemble, effect, class_idxs, has_votes), names)
         for effect in drawn
     ]
     rows = [
@@ -72,10 +72,10 @@ def make_effect(
     class_idxs: Sequence[int],
     has_votes: bool,
 ) -> Effect:
-    """Return what is drawn of a feature; its last value is "not available"."""
+    """Return the drawn effect of a feature; its last value is "not available"."""
     feature = ensemble.catalogue.features[effect.feature_idx]
     values = effect.values[:-1].tolist()
-    answers = [value_words(feature, value) for value in values]
+    answers = [describe_value(feature, value) for value in values]
     unit = f" ({feature.unit})" if feature.unit else ""
     return Effect(
         title=feature.title + unit,
@@ -98,7 +98,7 @@ def list_answers(
     for place in [*places.tolist(), last]:
         answer = "not available"
         if place < last:
-            answer = value_words(feature, float(effect.values[place]))
+            answer = describe_value(feature, float(effect.values[place]))
         chances = (percent(float(effect.chances[place, idx])) for idx in class_idxs)
         rows.append((feature.title, answer, *chances))
     return rows

@@ -11,7 +11,7 @@ from askless.app.words.charts.svg import (
     draw_element,
     draw_svg,
     draw_text,
-    wrap,
+    wrap_words,
 )
 from askless.app.words.plan_words import PlanNode
 
@@ -99,7 +99,7 @@ def box_lines(node: PlanNode) -> Iterator[Text]:
     parts = [("answers", node.answers), ("head", node.head)]
     for kind, words in [*parts, *(("fact", line) for line in node.lines)]:
         width = (WIDTH - 2 * PAD) / (BOLD if kind == "head" else 1.0)
-        for line in wrap(words, width, SIZE, MOST_LINES):
+        for line in wrap_words(words, width, SIZE, MOST_LINES):
             yield Text(line, kind)
 
 

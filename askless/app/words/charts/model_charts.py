@@ -7,27 +7,27 @@ import numpy as np
 
 from askless.app.words.charts.charts import (
     NamedCurve,
-    curve_chart,
-    margin_chart,
-    purchases_chart,
-    reliability_chart,
+    draw_curves,
+    draw_margins,
+    draw_purchases,
+    draw_reliability,
 )
-from askless.app.words.facts import find_commonest, in_brackets
+from askless.app.words.facts import bracket, find_commonest
 from askless.app.words.figures import (
     RELIABILITY_NOTE,
     VOTE_ERROR,
     VOTE_NOTE,
     Cells,
-    curve_cells,
+    build_curve_cells,
+    build_figure_cells,
+    choose_places,
     describe_betters,
     describe_budgets,
-    explain,
-    figure_cells,
-    name_chance,
-    pick_places,
+    describe_event,
+    explain_figures,
     rank_purchases,
     shown_figures,
-    tenths,
+    to_percent,
 )
 from askless.app.words.wording import percent, percent_range
 from askless.core.model.ensemble import Ensemble
@@ -59,7 +59,7 @@ class CurvesWithTables(NamedTuple):
 
 
 def list_baselines(model: Model, curve: Curve) -> dict[str, float]:
-    """Return errors to compare with: always the commonest class, and no budget."""
+    """Return errors to compare with: of the commonest class, and without a limit."""
     commonest = find_commonest(model)
     baselines = (
         {} if commonest is None else {"always the commonest class": commonest.error}
@@ -72,10 +72,7 @@ def list_baselines(model: Model, curve: Curve) -> dict[str, float]:
 def show_curves(
     model: Model, tested: NamedCurve | None = None
 ) -> CurvesWithTables | None:
-    """Draw the model's own curve and, if given, that of a table, with baselines.
-
-    None: there is no curve.
-    """
+    """Draw the curves of model and table with baselines; None without."""
     unit, own = model.ensemble.catalogue.cost_unit, []
     baselines: dict[str, float] = {}
     notes: list[str] = []
@@ -88,11 +85,11 @@ def show_curves(
         return None
     tables = []
     for curve in curves:
-        head, rows = curve_cells(curve.curve, unit)
+        head, rows = build_curve_cells(curve.curve, unit)
         is_own = curve.curve is model.curve
         n_empty = len(head) - 2
         levels = [
-            (name, tenths(error), *(n_empty * ["–"]))
+            (name, to_percent(error), *(n_empty * ["–"]))
             for name, error in baselines.items()
         ]
         if VOTE_ERROR in head:
@@ -102,7 +99,7 @@ def show_curves(
         )
         tables.append((caption, (head, [*rows, *(levels if is_own else ())])))
         notes += describe_betters(curve.curve, unit)
-    svg = curve_chart(curves, unit, baselines=baselines)
+    svg = draw_curves(curves, unit, baselines=baselines)
     return CurvesWithTables(svg, tables, [*dict.fromkeys(notes), CURVE_NOTE])
 
 
@@ -113,9 +110,9 @@ def rows_suffix(curve: NamedCurve) -> str:
 
 def show_reliabilities(ensemble: Ensemble, curve: Curve) -> list[ChartWithTable]:
     """Draw how often an event came against its predicted chance, under some budgets."""
-    chance_name, names, shown = name_chance(ensemble), describe_budgets(curve), []
+    chance_name, names, shown = describe_event(ensemble), describe_budgets(curve), []
     head = ("Chance said", "It came", "95 % interval", "Share of rows")
-    for place in pick_places(curve):
+    for place in choose_places(curve):
         assert curve.predictive is not None
         bins = curve.predictive[place].reliability
         title = f"budget {names[place]}"
@@ -130,21 +127,21 @@ def show_reliabilities(ensemble: Ensemble, curve: Curve) -> list[ChartWithTable]
             )
             for chance_bin in bins
         ]
-        svg = reliability_chart(bins, chance_name, title)
+        svg = draw_reliability(bins, chance_name, title)
         caption = f"What was said and what came, {title}"
         shown.append(ChartWithTable(svg, caption, RELIABILITY_NOTE, head, rows))
     return shown
 
 
 def show_figures(ensemble: Ensemble, curve: Curve) -> tuple[Cells, list[str]]:
-    cells = figure_cells(curve, ensemble.catalogue.cost_unit)
-    return cells, explain(shown_figures(curve), ensemble, None).split("\n")
+    cells = build_figure_cells(curve, ensemble.catalogue.cost_unit)
+    return cells, explain_figures(shown_figures(curve), ensemble, None).split("\n")
 
 
 def show_margins(ensemble: Ensemble, curve: Curve) -> ChartWithTable:
     """Draw the margin of the label: its chance less that of all other classes."""
     curves, rows, names = {}, [], describe_budgets(curve)
-    for place in pick_places(curve):
+    for place in choose_places(curve):
         assert curve.predictive is not None
         bins = curve.predictive[place].reliability
         margins = np.abs([2.0 * chance_bin.mean_chance - 1.0 for chance_bin in bins])
@@ -168,7 +165,7 @@ def show_margins(ensemble: Ensemble, curve: Curve) -> ChartWithTable:
     if ensemble.n_outputs > 1:
         note += " Of several classes the rest is all others together."
     return ChartWithTable(
-        margin_chart(curves), "Margins of the label", note, head, rows
+        draw_margins(curves), "Margins of the label", note, head, rows
     )
 
 
@@ -181,9 +178,9 @@ def show_purchases(ensemble: Ensemble, curve: Curve) -> ChartWithTable | None:
     most, names = asked[:N_FEATURES], describe_budgets(curve)
     titles = [features[idx].title for idx in most]
     rows = [(features[idx].title, *map(percent, shares[idx].tolist())) for idx in asked]
-    svg = purchases_chart(titles, names, shares[most], unit)
+    svg = draw_purchases(titles, names, shares[most], unit)
     note = "Of all cases, under each budget; a darker field is a larger share."
     if len(asked) > len(most):
         note += f" {len(asked) - len(most)} more features are in the table alone."
-    caption = f"How often each feature is asked, by budget {in_brackets(unit)}".strip()
+    caption = f"How often each feature is asked, by budget {bracket(unit)}".strip()
     return ChartWithTable(svg, caption, note, ("Feature", *names), rows)

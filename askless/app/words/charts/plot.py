@@ -12,7 +12,7 @@ from askless.app.words.charts.svg import (
     draw_svg,
     draw_text,
     text_width,
-    wrap,
+    wrap_words,
 )
 
 # In pixels, at the size in which a chart is written.
@@ -41,7 +41,7 @@ class LegendEntry(NamedTuple):
     dashes: str | None = None
 
 
-def number_axis(low: float, high: float, name: str, most_ticks: int = 6) -> Axis:
+def make_number_axis(low: float, high: float, name: str, most_ticks: int = 6) -> Axis:
     """Return an axis of numbers with round ones marked: 1, 2 or 5 times 10^n apart."""
     high = high if high > low else low + 1.0
     least = (high - low) / most_ticks
@@ -58,18 +58,17 @@ def number_axis(low: float, high: float, name: str, most_ticks: int = 6) -> Axis
     )
 
 
-def name_axis(names: Sequence[str], name: str = "", *, is_down: bool = False) -> Axis:
+def make_name_axis(
+    names: Sequence[str], name: str = "", *, is_down: bool = False
+) -> Axis:
     """Return an axis of names, one beside or, with `is_down`, below the other."""
     ends = (-0.5, len(names) - 0.5)
     ticks = list(enumerate(names))
     return Axis(ends[::-1] if is_down else ends, ticks, name, has_grid=False)
 
 
-def day_axis(days: Sequence[date], name: str, least_room: float = 1.0) -> Axis:
-    """Return an axis of days, as ordinals, with some of them marked.
-
-    `least_room` is what it has before the first day and after the last one, in days.
-    """
+def make_day_axis(days: Sequence[date], name: str, least_room: float = 1.0) -> Axis:
+    """Return an axis of days with some marked; `least_room` at its ends."""
     first, last = min(days).toordinal(), max(days).toordinal()
     room = max((LEAST_DAYS - (last - first)) / 2, least_room)
     step = max(1, -(-(last - first) // 5))
@@ -122,7 +121,7 @@ class Plot:
     ) -> None:
         self.size, self.x, self.y = size, x, y
         width, height = size
-        x_width, y_width = widest(x.ticks, BELOW), widest(y.ticks, BESIDE)
+        x_width, y_width = widest_label(x.ticks, BELOW), widest_label(y.ticks, BESIDE)
         self.left = y_width + 2 * GAP + (LINE_HEIGHT if y.name else 0)
         room = (width - self.left) / max(1, len(x.ticks))
         self.is_turned = x_width > room
@@ -135,7 +134,7 @@ class Plot:
             self.left = max(self.left, x_width * math.cos(ANGLE) - room / 2)
         named = LINE_HEIGHT + GAP if x.name else 0
         self.bottom = height - named - LINE_HEIGHT - GAP - below
-        lines = wrap(title, width, FONT, 3)
+        lines = wrap_words(title, width, FONT, 3)
         middle = width / 2 if len(lines) > 1 else (self.left + self.right) / 2
         self.marks = [
             draw_text(line, middle, number * LINE_HEIGHT, text_anchor="middle")
@@ -147,7 +146,7 @@ class Plot:
         self.marks += [*entries, *self._draw_axes()]
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """Return where a point of the data is drawn; beyond an end it is at the end."""
+        """Return the drawn position of a data point, clipped to the axes."""
         (x_low, x_high), (y_low, y_high) = self.x.ends, self.y.ends
         along = min(1.0, max(0.0, (x - x_low) / (x_high - x_low)))
         up = min(1.0, max(0.0, (y - y_low) / (y_high - y_low)))
@@ -265,6 +264,6 @@ class Plot:
             )
 
 
-def widest(ticks: Iterable[tuple[float, str]], most: float) -> float:
+def widest_label(ticks: Iterable[tuple[float, str]], most: float) -> float:
     """Return the width of the widest label, which is cut beyond `most`."""
     return min(most, max((text_width(text, FONT) for _, text in ticks), default=0.0))

@@ -73,7 +73,7 @@ def draw_svg(
     )
 
 
-def stand_alone(svg: str, ink: str = "svg { color: #888 }") -> str:
+def to_standalone(svg: str, ink: str = "svg { color: #888 }") -> str:
     """Return an SVG as a file of its own, with the colours that a page would set.
 
     The default `ink` can be read on a light and on a dark background.
@@ -100,7 +100,9 @@ def cut_to_width(words: str, width: float, font_size: float) -> str:
     return f"{words}…"
 
 
-def wrap(words: str, width: float, font_size: float, most_lines: int) -> list[str]:
+def wrap_words(
+    words: str, width: float, font_size: float, most_lines: int
+) -> list[str]:
     """Return words in lines that fit a width; dots stand for lines left out."""
     lines, line = [], ""
     for word in words.split():

@@ -38,12 +38,12 @@ def learn_rows(rows, span, pace, out_state, out_told):
     shares = np.zeros(n_speeds)
     pulls = np.zeros((n_speeds + 1, n_outputs))
     for row in range(span[0], span[1]):
-        mix_speeds(out_state.losses, shares)
+        compute_speed_shares(out_state.losses, shares)
         weigh_row(rows.values[row], out_state, shares, sides, pulls)
         out_scores[row] = pulls[n_speeds]
-        out_shares[row] = find_share(out_state.alphas, shares, sides)
-        pull_outputs(rows.signed[row], pace.patience, pulls, out_state.losses)
-        move_alphas(sides, pulls, pace, out_state)
+        out_shares[row] = compute_voting_share(out_state.alphas, shares, sides)
+        compute_signed_weights(rows.signed[row], pace.patience, pulls, out_state.losses)
+        update_alphas(sides, pulls, pace, out_state)
         add_row(rows.values[row], rows.signed[row], pulls[n_speeds], pace, out_state)
         counts[N_ROWS] += 1
         counts[N_SINCE] += 1
@@ -53,7 +53,7 @@ def learn_rows(rows, span, pace, out_state, out_told):
 
 
 @kernel
-def mix_speeds(losses, out_shares):
+def compute_speed_shares(losses, out_shares):
     """Compute the share of each speed: the exponential of its loss, taken away."""
     least = losses.min()
     total = 0.0
@@ -93,7 +93,7 @@ def weigh_row(values, state, shares, out_sides, out_scores):
 
 
 @kernel
-def find_share(alphas, shares, sides):
+def compute_voting_share(alphas, shares, sides):
     """Return the share of the learners' |alpha| that votes; 0 without learners."""
     total, voting = 0.0, 0.0
     for learner in range(sides.size):
@@ -106,10 +106,10 @@ def find_share(alphas, shares, sides):
 
 
 @kernel
-def pull_outputs(signed, patience, out_pulls, out_losses):
+def compute_signed_weights(signed, patience, out_pulls, out_losses):
     """Replace scores by the signed weights that they leave a row, and note the losses.
 
-    Both by the logistic loss; out_pulls (n_speeds + 1, n_outputs).
+    Weights and losses are logistic; out_pulls: (n_speeds + 1, n_outputs).
     """
     n_speeds = out_losses.size
     for speed in range(n_speeds + 1):
@@ -127,7 +127,7 @@ def pull_outputs(signed, patience, out_pulls, out_losses):
 
 
 @kernel
-def move_alphas(sides, pulls, pace, out_state):
+def update_alphas(sides, pulls, pace, out_state):
     """Move each alpha down the derivative of the loss of a row (AdaGrad).
 
     Old squares fade, so steps don't vanish; the bound keeps alphas from growing where
@@ -151,7 +151,7 @@ def move_alphas(sides, pulls, pace, out_state):
 
 
 @kernel
-def find_code(value, cuts, n_codes, is_category):
+def code_value(value, cuts, n_codes, is_category):
     """Return the code of a value; -1 for a missing one and an unknown category."""
     if value != value:
         return -1
@@ -185,7 +185,7 @@ def add_row(values, signed, pulls, pace, out_state):
     for feature in range(values.size):
         cuts, n_codes = out_state.cuts[feature], out_state.n_codes[feature]
         value = values[feature]
-        code = find_code(value, cuts, n_codes, pace.is_category[feature])
+        code = code_value(value, cuts, n_codes, pace.is_category[feature])
         if code < 0:
             continue
         squares[feature] += pull * pull
@@ -201,18 +201,18 @@ def add_row(values, signed, pulls, pace, out_state):
 
 
 @kernel
-def find_online_stumps(state, is_category, out_found):
+def choose_online_stumps(state, is_category, out_found):
     """Find the best stump on each feature, by the weights of the rows so far."""
     weight = max(state.facts[WEIGHT], TINY)
     for feature in range(is_category.size):
         sums = state.sums[feature, : state.n_codes[feature]]
         gains = out_found.gains[feature]
-        edge, code = find_online_cut(sums, is_category[feature], gains)
+        edge, code = choose_online_cut(sums, is_category[feature], gains)
         out_found.edges[feature], out_found.codes[feature] = edge / weight, code
 
 
 @kernel
-def find_online_cut(sums, is_category, out_gains):
+def choose_online_cut(sums, is_category, out_gains):
     """Return the edge of a feature's best cut, not yet as a share, and its code.
 
     sums (n_codes, n_outputs); out_gains: the sums above the cut less those below.

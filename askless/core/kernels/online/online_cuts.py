@@ -41,7 +41,7 @@ def adapt_heaviest(feature, most, least, out_state):
     are not merged to make room.
     """
     bins, n_codes = out_state.bins[feature], out_state.n_codes[feature]
-    heaviest, pair = find_bins(bins, n_codes)
+    heaviest, pair = choose_bins(bins, n_codes)
     if heaviest < 0 or bins[heaviest, BIN_WEIGHT] <= most:
         return False
     if n_codes == bins.shape[0]:
@@ -54,7 +54,7 @@ def adapt_heaviest(feature, most, least, out_state):
 
 
 @kernel
-def find_bins(bins, n_codes):
+def choose_bins(bins, n_codes):
     """Return the heaviest bin of more than one value, or -1, and the lightest pair."""
     heaviest, pair = -1, 0
     for code in range(n_codes):

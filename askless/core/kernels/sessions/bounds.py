@@ -13,7 +13,7 @@ from askless.core.kernels.sessions.paths import (
     PENDING,
     Trail,
     follow,
-    step,
+    follow_node,
     vote_at,
 )
 
@@ -84,8 +84,8 @@ def is_silent(node, nodes, may_come):
 def bound_each(case, paths, reach, segments, scores, is_plan):
     """Return how far each hypothesis moves the bounds, and how many of them count.
 
-    Returns float64 (n_hypotheses,) twice, for the least and the greatest score. Of the
-    stumps on a feature the first brings its own bounds, the next what it changes.
+    Returns float64 (n_hypotheses,) twice, for the least and the greatest score. The
+    first stump on a feature brings its own bounds, later ones what they change.
     """
     roots, nodes, cuts, _, _ = paths
     starts, segment_cuts = segments
@@ -106,7 +106,9 @@ def bound_each(case, paths, reach, segments, scores, is_plan):
             f = nodes[node, FEATURE]
             low, high = 0.0, 0.0
             for segment in range(starts[f], starts[f + 1]):
-                sums[segment] += scores[~step(segment_cuts[segment], node, nodes, cuts)]
+                sums[segment] += scores[
+                    ~follow_node(segment_cuts[segment], node, nodes, cuts)
+                ]
                 low = min(low, sums[segment])
                 high = max(high, sums[segment])
             low_moves[h], high_moves[h] = low - lows[f], high - highs[f]

@@ -62,7 +62,7 @@ def draw_uniforms(seed, streams, is_drawn, start, out):
 
 
 @kernel
-def draw(uniform, alpha_sums):
+def draw_hypothesis(uniform, alpha_sums):
     """Return the hypothesis that a number in [0, 1) draws, each by alpha/sum(alpha)."""
     h = np.searchsorted(alpha_sums, uniform * alpha_sums[-1], side="right") - 1
     # By rounding the product may reach the last sum.
@@ -70,7 +70,7 @@ def draw(uniform, alpha_sums):
 
 
 @kernel
-def find_waiting_draw(uniforms, n_done, alpha_sums, waiting_for):
+def first_waiting_draw(uniforms, n_done, alpha_sums, waiting_for):
     """Return the first draw whose hypothesis waits for a feature, and that hypothesis.
 
     uniforms: (n_draws,) in [0, 1), of which the first `n_done` are skipped;
@@ -78,7 +78,7 @@ def find_waiting_draw(uniforms, n_done, alpha_sums, waiting_for):
     `uniforms`; -1 twice if no hypothesis waits.
     """
     for position in range(n_done, uniforms.shape[0]):
-        h = draw(uniforms[position], alpha_sums)
+        h = draw_hypothesis(uniforms[position], alpha_sums)
         if waiting_for[h] >= 0:
             return position, h
     return -1, -1
@@ -88,14 +88,14 @@ def find_waiting_draw(uniforms, n_done, alpha_sums, waiting_for):
 def tally_draws(uniforms, alpha_sums, ends, paths, out_votes):
     """Sum the votes of the drawn hypotheses, +1 or -1 each, as far as values are known.
 
-    uniforms: (n_draws,); ends: (n_hypotheses,), as from `follow`. out_votes:
+    uniforms: (n_draws,); ends: (n_hypotheses,), as from `follow_path`. out_votes:
     (n_outputs,), 0 before. Returns how many draws have a vote, and the alpha of all
     hypotheses that have one, drawn or not.
     """
     _, nodes, _, weighted_votes, alphas = paths
     counts = np.zeros(ends.shape[0], np.int64)
     for uniform in uniforms:
-        counts[draw(uniform, alpha_sums)] += 1
+        counts[draw_hypothesis(uniform, alpha_sums)] += 1
     n_voted = 0
     known = 0.0
     for h in range(ends.shape[0]):

@@ -25,7 +25,7 @@ class Ways(NamedTuple):
 
 
 @kernel
-def find_riskiest_rows(ways, here, costs, onward, best):
+def choose_riskiest_rows(ways, panel, costs, onward, best):
     """Return the rows of greatest risk that gain most if they go on, and that gain.
 
     The gain comes first, then the place of the last of these rows in the order of
@@ -33,11 +33,11 @@ def find_riskiest_rows(ways, here, costs, onward, best):
     several equal ways is taken. costs: (n_panels, n_rows), of stopping here; onward:
     (n_rows,), of going on. Rows of the same risk go on together.
     """
-    order, risks, weights = ways.orders[here], ways.risks[here], ways.weights
+    order, risks, weights = ways.orders[panel], ways.risks[panel], ways.weights
     n_rows, last, total = order.shape[0], -1, 0.0
     for place in range(n_rows):
         row = order[place]
-        total += weights[row] * (costs[here, row] - onward[row])
+        total += weights[row] * (costs[panel, row] - onward[row])
         if total > best + LEAST_LEAD:
             is_last = place + 1 == n_rows
             if is_last or risks[row] != risks[order[place + 1]]:
@@ -55,26 +55,26 @@ def learn_ways(ways, rate, costs, out_targets, out_thresholds):
     n_panels, n_rows = costs.shape
     onward = np.empty(n_rows)
     # A way leads to an earlier panel, whose costs are final by then.
-    for here in range(n_panels):
-        out_targets[here], out_thresholds[here] = here, np.inf
-        best, last, most = LEAST_LEAD, -1, costs[here].max()
+    for panel in range(n_panels):
+        out_targets[panel], out_thresholds[panel] = panel, np.inf
+        best, last, most = LEAST_LEAD, -1, costs[panel].max()
         for there in range(n_panels):
-            price = rate * ways.prices[here, there]
+            price = rate * ways.prices[panel, there]
             # Where even the best row gains nothing, none does.
-            if ways.prices[here, there] < 0 or price + costs[there].min() >= most:
+            if ways.prices[panel, there] < 0 or price + costs[there].min() >= most:
                 continue
             onward[:] = price + costs[there]
-            best, place = find_riskiest_rows(ways, here, costs, onward, best)
+            best, place = choose_riskiest_rows(ways, panel, costs, onward, best)
             if place >= 0:
-                out_targets[here], last = there, place
+                out_targets[panel], last = there, place
         if last < 0:
             continue
-        order, risks = ways.orders[here], ways.risks[here]
-        out_thresholds[here] = ALWAYS
+        order, risks = ways.orders[panel], ways.risks[panel]
+        out_thresholds[panel] = ALWAYS
         if last + 1 < n_rows:
-            out_thresholds[here] = (risks[order[last]] + risks[order[last + 1]]) / 2
-        target = out_targets[here]
-        price = rate * ways.prices[here, target]
+            out_thresholds[panel] = (risks[order[last]] + risks[order[last + 1]]) / 2
+        target = out_targets[panel]
+        price = rate * ways.prices[panel, target]
         for row in range(n_rows):
-            if risks[row] > out_thresholds[here]:
-                costs[here, row] = price + costs[target, row]
+            if risks[row] > out_thresholds[panel]:
+                costs[panel, row] = price + costs[target, row]

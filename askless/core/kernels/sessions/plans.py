@@ -17,7 +17,7 @@ from askless.core.kernels.sessions.prices import NO_GROUP, price_now, price_to_v
 
 
 @kernel
-def reserve(h, node, case, paths, prices, out_trail):
+def reserve_path(h, node, case, paths, prices, out_trail):
     """Reserve every open feature that a path may still read, and return their price.
 
     Each feature counts once, and a fee with the first of its group. Reserved features
@@ -51,7 +51,7 @@ def reserve(h, node, case, paths, prices, out_trail):
 
 
 @kernel
-def find_plan(case, ends, paths, prices, remaining):
+def compute_plan_length(case, ends, paths, prices, remaining):
     """Find the longest prefix that the remaining budget pays, whatever the answers.
 
     ends: (n_hypotheses,), as from `follow`. For a tree, every open feature that its
@@ -83,7 +83,7 @@ def find_plan(case, ends, paths, prices, remaining):
         if nodes[node, ABOVE] < 0 and nodes[node, BELOW] < 0 and left[f] != OPEN:
             # Its one feature is reserved already.
             continue
-        total = reserve(h, node, reserved, paths, prices, trail)
+        total = reserve_path(h, node, reserved, paths, prices, trail)
         if total > remaining:
             return h, first
         remaining -= total

@@ -78,11 +78,11 @@ def price_to_vote(node, case, paths, prices):
 
 
 @kernel
-def survey(case, paths, prices, out_ends, out_dues, out_waiting_for):
+def survey_paths(case, paths, prices, out_ends, out_dues, out_waiting_for):
     """Follow every path; write the price of its next vote and the feature it needs.
 
-    All int64 (n_hypotheses,): see `follow` and `price_to_vote`; -1 where a path waits
-    for no feature.
+    All outputs: int64 (n_hypotheses,), see `follow` and `price_to_vote`; -1 where a
+    path waits for no feature.
     """
     values, status, is_group_paid = case
     roots, nodes, cuts, _, _ = paths

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from askless.core.kernels.jit import kernel
-from askless.core.kernels.sessions.draws import draw
+from askless.core.kernels.sessions.draws import draw_hypothesis
 from askless.core.kernels.sessions.paths import FEATURE, OPEN, Case, follow, vote_at
 from askless.core.kernels.sessions.prices import NO_GROUP, price_now, price_to_vote
 from askless.core.kernels.sessions.walks import (
@@ -16,10 +16,10 @@ from askless.core.kernels.sessions.walks import (
     NEVER,
     SPENT,
     Totals,
-    ask_for,
-    ask_for_bundle,
-    end_budgets,
-    pay_for,
+    ask_bundle,
+    ask_feature,
+    charge_purchase,
+    end_unpaid_budgets,
 )
 
 # How a session stands: draws go on, nothing is left to know, or nothing can be paid.
@@ -75,13 +75,11 @@ def buy_feature(feature_idx, case, prices, out_counts, out_ranks):
     group = group_idxs[feature_idx]
     price = price_now(feature_idx, costs, group_idxs, fees, is_group_paid)
     if group != NO_GROUP and is_bundle[group]:
-        is_there = ask_for_bundle(
-            group, group_idxs, values, status, out_counts, out_ranks
-        )
+        is_there = ask_bundle(group, group_idxs, values, status, out_counts, out_ranks)
     else:
-        is_there = ask_for(feature_idx, values, status, out_counts, out_ranks)
+        is_there = ask_feature(feature_idx, values, status, out_counts, out_ranks)
     if is_there:
-        pay_for(price, group, out_counts, is_group_paid)
+        charge_purchase(price, group, out_counts, is_group_paid)
 
 
 @kernel
@@ -130,13 +128,13 @@ def sample_row(row, case, terms, draws, out_carried, out_ends):
     while counts[ENDED] < roots.shape[0] and counts[DONE] < n_budgets:
         if drawn == numbers.shape[0]:
             return False
-        h = draw(numbers[drawn], alpha_sums)
+        h = draw_hypothesis(numbers[drawn], alpha_sums)
         drawn += 1
         node = follow(values, status, roots[h], nodes, cuts)
         while node >= 0 and counts[DONE] < n_budgets:
             due = price_to_vote(node, case, paths, prices)
             totals = Totals(votes, out_carried.alphas[row], counts[DRAWS])
-            end_budgets(row, due, budgets, totals, counts, out_ends)
+            end_unpaid_budgets(row, due, budgets, totals, counts, out_ends)
             if counts[DONE] < n_budgets:
                 buy_and_follow(row, node, case, terms, draws, out_carried)
                 node = follow(values, status, node, nodes, cuts)
@@ -147,7 +145,7 @@ def sample_row(row, case, terms, draws, out_carried, out_ends):
     # No path waits any more, or all budgets have ended: what is left is the full vote.
     counts[DRAWS] = -1
     totals = Totals(votes, out_carried.alphas[row], counts[DRAWS])
-    end_budgets(row, np.int64(NEVER), budgets, totals, counts, out_ends)
+    end_unpaid_budgets(row, np.int64(NEVER), budgets, totals, counts, out_ends)
     return True
 
 
@@ -198,10 +196,7 @@ def is_any_payable(pair, case, terms, draws, carried):
 
 @kernel
 def simulate_pair(pair, drawn, case, terms, draws, out_carried):
-    """Simulate one row under one budget; return the status of its session.
-
-    drawn: (n_draws,), the hypotheses.
-    """
+    """Simulate one row under one budget by drawn hypotheses; return its status."""
     paths = terms.paths
     values, status, _ = case
     budget = terms.budgets[pair % terms.budgets.shape[0]]
@@ -247,7 +242,9 @@ def walk_payable(values, terms, draws, out_carried, out_stands):
         if not (out_stands[first : first + n_budgets] == GOES_ON).any():
             continue
         for position in range(drawn.shape[0]):
-            drawn[position] = draw(draws.uniforms[row, position], draws.alpha_sums)
+            drawn[position] = draw_hypothesis(
+                draws.uniforms[row, position], draws.alpha_sums
+            )
         for pair in range(first, first + n_budgets):
             if out_stands[pair] == GOES_ON:
                 is_paid = out_carried.is_group_paid[pair]

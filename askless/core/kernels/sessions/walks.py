@@ -81,7 +81,7 @@ class Ends(NamedTuple):
 
 
 @kernel
-def ask_for(feature_idx, values, out_status, out_counts, out_ranks):
+def ask_feature(feature_idx, values, out_status, out_counts, out_ranks):
     """Ask for a feature; return whether its value is there."""
     is_there = not np.isnan(values[feature_idx])
     out_status[feature_idx] = KNOWN if is_there else GONE
@@ -91,17 +91,17 @@ def ask_for(feature_idx, values, out_status, out_counts, out_ranks):
 
 
 @kernel
-def ask_for_bundle(group, group_idxs, values, out_status, out_counts, out_ranks):
+def ask_bundle(group, group_idxs, values, out_status, out_counts, out_ranks):
     """Ask for all open members of a bundle; return whether any value is there."""
     is_there = False
     for f in range(values.shape[0]):
         if group_idxs[f] == group and out_status[f] == OPEN:
-            is_there |= ask_for(f, values, out_status, out_counts, out_ranks)
+            is_there |= ask_feature(f, values, out_status, out_counts, out_ranks)
     return is_there
 
 
 @kernel
-def pay_for(price, group, out_counts, out_is_group_paid):
+def charge_purchase(price, group, out_counts, out_is_group_paid):
     """Charge a purchase, and with it the fee of its group."""
     out_counts[SPENT] += price
     if group != NO_GROUP:
@@ -109,7 +109,7 @@ def pay_for(price, group, out_counts, out_is_group_paid):
 
 
 @kernel
-def end_budgets(row, due, budgets, totals, counts, out_ends):
+def end_unpaid_budgets(row, due, budgets, totals, counts, out_ends):
     """End a row's session under the budgets that don't pay what is due."""
     budget = counts[DONE]
     while budget < budgets.shape[0] and (
@@ -147,18 +147,16 @@ def walk_row(row, case, terms, stages, out_ends):
                 # What the path has come to counts where the budget ends it.
                 alpha_here = alpha + (alphas[h] if here > 0 else 0.0)
                 totals = Totals(votes + weighted_votes[here], alpha_here, passed)
-                end_budgets(row, due, budgets, totals, counts, out_ends)
+                end_unpaid_budgets(row, due, budgets, totals, counts, out_ends)
             if counts[DONE] == budgets.shape[0]:
                 return
             group = group_idxs[f]
             if group != NO_GROUP and is_bundle[group]:
-                is_there = ask_for_bundle(
-                    group, group_idxs, values, status, counts, ranks
-                )
+                is_there = ask_bundle(group, group_idxs, values, status, counts, ranks)
             else:
-                is_there = ask_for(f, values, status, counts, ranks)
+                is_there = ask_feature(f, values, status, counts, ranks)
             if is_there:
-                pay_for(price, group, counts, is_group_paid)
+                charge_purchase(price, group, counts, is_group_paid)
             node = follow(values, status, node, nodes, cuts)
         # A path has ended here, with the vote ~node; 0 is none.
         if ~node > 0:
@@ -174,7 +172,7 @@ def walk_row(row, case, terms, stages, out_ends):
             passed = stage if has_vote else passed
             has_vote, stage_start = False, votes[0]
     totals = Totals(votes, alpha, passed)
-    end_budgets(row, np.int64(NEVER), budgets, totals, counts, out_ends)
+    end_unpaid_budgets(row, np.int64(NEVER), budgets, totals, counts, out_ends)
 
 
 @kernel

@@ -86,14 +86,14 @@ def play_askings(
     )
     if terms.first == kernels.NONE:
         # The first question is the same for all, and its plans take longest.
-        first, _ = find_first(tables, catalogue, budget, terms, is_askable)
+        first, _ = choose_first_question(tables, catalogue, budget, terms, is_askable)
         terms = terms._replace(first=first)
     shop = catalogue.prices, np.ascontiguousarray(is_askable)
     kernels.play_by_tables(cases, tables.served, shop, budget, terms, ends)
     return ends
 
 
-def find_first(
+def choose_first_question(
     tables: PartTables,
     catalogue: Catalogue,
     budget: int,
@@ -110,7 +110,7 @@ def find_first(
     return int(first), float(rate)
 
 
-def lay_out_cases(
+def make_cases(
     tables: PartTables, values: FloatArray, is_readable: BoolArray
 ) -> kernels.PlayedCases:
     """Return rows as cases to play; features that are not read have no cells."""

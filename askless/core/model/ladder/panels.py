@@ -113,10 +113,7 @@ class PanelLadder(Arrays, Derived):
 
     @cached_property
     def ranks(self) -> IntArray:
-        """Rank of each feature in the order of each panel, from 1; 0: not in it.
-
-        Shape (n_panels, n_read).
-        """
+        """Rank of features in each panel's order, from 1, or 0; (n_panels, n_read)."""
         ranks = np.zeros(self.members.shape, np.int64)
         for panel, row in zip(self.panels, ranks, strict=True):
             row[list(panel.feature_idxs)] = np.arange(len(panel.feature_idxs)) + 1
@@ -193,7 +190,7 @@ class PanelLadder(Arrays, Derived):
         losses = np.maximum(self.losses[:, None] + rises, floors)
         return np.asarray(np.where(self.members, losses, np.inf).min(axis=0))
 
-    def find_panel(self, is_known: BoolArray) -> int:
+    def best_panel(self, is_known: BoolArray) -> int:
         """Return the panel that predicts from known features, (n_features,).
 
         Candidates: for each number of ignored answers the panel with fewest hidden
@@ -205,7 +202,7 @@ class PanelLadder(Arrays, Derived):
 
     @cached_property
     def _find_panel_cached(self) -> Any:
-        """The search of `find_panel`, which keeps what it found for known features."""
+        """The search of `best_panel`, which keeps what it found for known features."""
 
         def search_panel(bits: bytes) -> int:
             known = np.frombuffer(bits, np.bool_)
@@ -222,7 +219,7 @@ class PanelLadder(Arrays, Derived):
 
         return lru_cache(maxsize=MAX_KEPT)(search_panel)
 
-    def find_whole(self, is_known: BoolArray) -> int:
+    def known_panel(self, is_known: BoolArray) -> int:
         """Return the preferred panel whose features are all known."""
         is_lacking = (self.members & ~is_known[: self.n_read]).any(axis=1)
         # The first False: the panel without features lacks none.
@@ -234,7 +231,7 @@ class PanelLadder(Arrays, Derived):
         """Return the log odds of rows by a panel; (..., n_features), (n_features,).
 
         The known features are the same in all rows: they have a value, or a missing
-        cell that is information. The others are hidden.
+        cell that is information. All other features are hidden.
         """
         panel = self.panels[number]
         is_lacking = self.members[number] & ~is_known[: self.n_read]
@@ -251,10 +248,10 @@ class PanelLadder(Arrays, Derived):
     def predict_widest(self, values: FloatArray, is_known: BoolArray) -> FloatArray:
         """Return the log odds of rows by the widest panel and the tables.
 
-        The tables in its blend read what is known of other features, too. The more of
-        its features are hidden, the less it tells: the share of them to the power
-        `TABLES_POWER` is the weight of the tables alone. Where nothing is known the log
-        odds are those of the class shares. Shapes as in `predict_logits`.
+        The tables in its blend read what is known of other features, too. The tables
+        alone have the weight share ** `TABLES_POWER`, with the share of the panel's
+        features that are hidden. If nothing is known the log odds are those of the
+        class shares. Shapes as in `predict_logits`.
         """
         if not is_known.any():
             return np.tile(self.starts, (len(values), 1))
@@ -282,18 +279,18 @@ class PanelLadder(Arrays, Derived):
 
         return lru_cache(maxsize=MAX_KEPT)(find)
 
-    def find_next(self, is_known: BoolArray, ahead: Sequence[int]) -> int:
+    def next_predictor(self, is_known: BoolArray, ahead: Sequence[int]) -> int:
         """Return the next panel that predicts as features become known.
 
         `ahead` lists the features in order. If the panel never changes, it is that of
         now.
         """
-        now = self.find_panel(is_known)
+        now = self.best_panel(is_known)
 
         def find_after(n_answers: int) -> int:
             will_know = is_known.copy()
             will_know[list(ahead[:n_answers])] = True
-            return self.find_panel(will_know)
+            return self.best_panel(will_know)
 
         reached = map(find_after, range(1, len(ahead) + 1))
         return next((panel for panel in reached if panel != now), now)

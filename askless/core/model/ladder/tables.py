@@ -54,7 +54,7 @@ class PartTables(Arrays, Derived):
     @cached_property
     def cells(self) -> kernels.CellLayout:
         """How values become cells, as kernels read it."""
-        return lay_out_cells(self.cuts, self.is_category, self.has_missing)
+        return make_cells(self.cuts, self.is_category, self.has_missing)
 
     @cached_property
     def served(self) -> kernels.TableParts:
@@ -94,7 +94,7 @@ class PartTables(Arrays, Derived):
         """
         coded = np.empty(values.shape, np.int64)
         rows = np.ascontiguousarray(values)
-        kernels.find_cells(rows, np.ascontiguousarray(is_known), self.cells, coded)
+        kernels.code_cells(rows, np.ascontiguousarray(is_known), self.cells, coded)
         return coded
 
     def list_ways(self, values: FloatArray) -> IntArray:
@@ -120,11 +120,11 @@ class PartTables(Arrays, Derived):
             coded = self.find_cells(values, is_known)
         scores = np.empty((len(values), self.served.log_shares.shape[1]))
         ways = np.ascontiguousarray(self.list_ways(values))
-        kernels.stand_rows(coded, is_known, ways, self.served, scores)
+        kernels.compute_row_log_chances(coded, is_known, ways, self.served, scores)
         return scores
 
 
-def lay_out_cells(
+def make_cells(
     cuts: tuple[FloatArray, ...], is_category: BoolArray, has_missing: BoolArray
 ) -> kernels.CellLayout:
     """Return the cells of features: one more than cuts, and one for missing values."""

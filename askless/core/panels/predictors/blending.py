@@ -13,7 +13,7 @@ from askless.core.model.ladder.columns import Columns
 from askless.core.model.ladder.panels import Panel
 from askless.core.model.ladder.tables import TableMember
 from askless.core.panels.effort import Recipe
-from askless.core.panels.predictors.chances import fit_weights, mean_loss, to_logits
+from askless.core.panels.predictors.chances import fit_weights, mean_log_loss, to_logits
 from askless.core.panels.predictors.ridges import (
     Basis,
     HeldOutRidge,
@@ -24,7 +24,7 @@ from askless.core.panels.predictors.trees import (
     GrownTrees,
     fit_trees,
     grow_folds,
-    make_growth,
+    make_growth_settings,
     merge_ensembles,
 )
 from askless.core.panels.rows import DIGITS, HeldOut, PanelRows
@@ -68,9 +68,9 @@ def make_panel(
     idxs, judges = tuple(feature_idxs), (held_out.targets, held_out.weights)
     if not idxs:
         logits = np.tile(rows.starts, (held_out.row_idxs.size, 1))
-        return Panel((), mean_loss(logits, *judges), frozenset(), rises=()), logits
+        return Panel((), mean_log_loss(logits, *judges), frozenset(), rises=()), logits
     growths = [
-        make_growth(rows, *settings)._replace(seed=rows.seed + number)
+        make_growth_settings(rows, *settings)._replace(seed=rows.seed + number)
         for number, settings in enumerate(recipe.ensembles)
     ]
     grown = [fit_trees(rows, idxs, growth) for growth in growths]
@@ -86,7 +86,7 @@ def make_panel(
     weights = fit_weights(np.array(predicted), *judges, priors, PRIOR_COUNT)
     weights = round_digits(weights, DIGITS)
     logits = np.einsum("p,pnk->nk", weights, predicted)
-    loss = mean_loss(logits, *judges)
+    loss = mean_log_loss(logits, *judges)
     own = [ridge for _, ridge in ridges]
     fitted = HeldOutBlend(columns, by_fold, own, weights, tables, idxs)
     blend = Blend(
@@ -158,10 +158,7 @@ class HeldOutBlend(NamedTuple):
     def hide(
         self, feature_idxs: Sequence[int], fold: int, row_idxs: IntArray
     ) -> FloatArray:
-        """Return the log odds of rows of a fold with features hidden together.
-
-        Shape (n_rows, n_outputs).
-        """
+        """Return log odds, (n_rows, n_outputs), of a fold without some features."""
         is_hidden = np.zeros(self.trees[0][fold].gains.size, np.bool_)
         is_hidden[list(feature_idxs)] = True
         hidden = self.columns.hide(is_hidden)
@@ -198,19 +195,21 @@ def measure_rises(
     row_idxs = np.concatenate(by_fold)
     judges = rows.targets[row_idxs], rows.weights[row_idxs]
     # Compared on the same rows; `logits` has the place of a row among all held out.
-    before = mean_loss(logits[np.searchsorted(held_out.row_idxs, row_idxs)], *judges)
+    before = mean_log_loss(
+        logits[np.searchsorted(held_out.row_idxs, row_idxs)], *judges
+    )
     rises = dict.fromkeys(feature_idxs, 0.0)
-    for together in gather_bundles(rows, feature_idxs):
+    for together in group_bundles(rows, feature_idxs):
         hidden = [
             fitted.hide(together, fold, fold_rows)
             for fold, fold_rows in enumerate(by_fold)
         ]
-        rise = max(mean_loss(np.concatenate(hidden), *judges) - before, 0.0)
+        rise = max(mean_log_loss(np.concatenate(hidden), *judges) - before, 0.0)
         rises |= dict.fromkeys(together, round(rise / len(together), DIGITS))
     return tuple(rises.values())
 
 
-def gather_bundles(
+def group_bundles(
     rows: PanelRows, feature_idxs: Sequence[int]
 ) -> list[tuple[int, ...]]:
     """Return features in groups that are revealed together: a bundle, or one alone."""
@@ -224,7 +223,7 @@ def gather_bundles(
     return list(together.values())
 
 
-def level_rises(panels: Sequence[Panel]) -> tuple[Panel, ...]:
+def cap_rises(panels: Sequence[Panel]) -> tuple[Panel, ...]:
     """Return panels with lower rises: none loses more without a feature than a subset.
 
     The loss of a subset that has the feature is that with the feature hidden. On few

@@ -29,7 +29,7 @@ def to_logits(chances: FloatArray) -> FloatArray:
     return centred
 
 
-def mean_loss(logits: FloatArray, targets: IntArray, weights: FloatArray) -> float:
+def mean_log_loss(logits: FloatArray, targets: IntArray, weights: FloatArray) -> float:
     """Return the weighted mean log-loss of logits (n_rows, n_outputs)."""
     losses, _ = losses_and_gradients(logits, targets)
     return float(weights @ losses / weights.sum())
@@ -58,7 +58,7 @@ def losses_and_gradients(
 def is_significantly_less(losses: FloatArray, others: FloatArray) -> bool:
     """Return whether `losses` are lower than `others` by over one standard error.
 
-    Both are (n_rows,), of the same rows; the error is that of the mean difference.
+    Losses are paired, (n_rows,); the standard error is that of their mean difference.
     """
     gains = others - losses
     return float(gains.mean()) > float(gains.std()) / math.sqrt(gains.size)

@@ -12,8 +12,8 @@ from askless.core.arrays import (
     FloatArray,
     Floats,
     IntArray,
+    evenly_spaced,
     round_digits,
-    spread_evenly,
 )
 from askless.core.model.ladder.blends import (
     KernelRidge,
@@ -26,7 +26,7 @@ from askless.core.panels.predictors.chances import (
     fit_binary,
     fit_link,
     losses_and_gradients,
-    mean_loss,
+    mean_log_loss,
     minimise_loss,
 )
 from askless.core.panels.predictors.solving import ComputeInputs, DualRidge, PrimalRidge
@@ -91,13 +91,12 @@ def fit_kernel(
     """Fit a kernel ridge regression, by random features, to columns of rows.
 
     `columns` (n_rows, n_columns) are standardised. The loss is squared error on +1 and
-    -1 for each output. Of the penalties tried, the one of least held-out log-loss after
-    Platt's link is kept.
+    -1 for each output. The penalty of least held-out log-loss by Platt's link is kept.
     """
     stretched = columns * basis.stretches
     width = WIDTH * sample_median_distance(stretched)
     waves = draw_waves(columns.shape[1], basis.n_waves, rows.seed) / width
-    targets = target_votes(rows)
+    targets = signed_targets(rows)
     means = rows.weights @ targets / rows.weights.sum()
     # Inputs and targets times these make least squares weighted.
     roots = np.sqrt(rows.weights)[:, None]
@@ -135,7 +134,7 @@ def fit_kernel(
 
 def sample_median_distance(columns: FloatArray) -> float:
     """Return the median distance of at most `N_DISTANCES` rows, evenly spaced."""
-    few = columns[spread_evenly(len(columns), N_DISTANCES)]
+    few = columns[evenly_spaced(len(columns), N_DISTANCES)]
     return compute_median_distance(compute_squared_distances(few))
 
 
@@ -170,11 +169,11 @@ def calibrate_votes(votes: FloatArray, held_out: HeldOut) -> CalibratedVotes:
     targets, weights = held_out.targets, held_out.weights
     slope, offsets = fit_link(votes, targets, weights)
     logits = slope * votes + offsets
-    loss = mean_loss(logits, targets, weights)
+    loss = mean_log_loss(logits, targets, weights)
     return CalibratedVotes(loss, logits, slope, offsets)
 
 
-def target_votes(rows: PanelRows) -> FloatArray:
+def signed_targets(rows: PanelRows) -> FloatArray:
     """Return +1 where a row has the output's class, else -1; (n_rows, n_outputs)."""
     first = 1 if rows.n_outputs == 1 else 0
     classes = np.arange(first, first + rows.n_outputs)
@@ -186,7 +185,7 @@ def fit_logistic(
 ) -> HeldOutRidge:
     """Fit a ridge logistic regression to the columns (n_rows, n_columns) of rows.
 
-    Of the penalties tried, the one of least held-out log-loss is kept.
+    The penalty of least held-out log-loss is kept.
     """
     least, best, last = math.inf, None, None
     # `last` starts each fit where the one before ended, which is near.
@@ -197,7 +196,7 @@ def fit_logistic(
             logits[fold] = last.logits(columns[fold])
             by_fold.append(last)
         judged = logits[held_out.row_idxs]
-        loss = mean_loss(judged, held_out.targets, held_out.weights)
+        loss = mean_log_loss(judged, held_out.targets, held_out.weights)
         if loss < least:
             least, best = loss, (judged, penalty, by_fold)
     assert best is not None, "some penalty has a finite loss"
@@ -240,8 +239,14 @@ def solve_logistic(
         return LogisticRidge(coefficients[:-1, None], coefficients[-1:])
     if start is not None:
         begin = np.vstack((start.coefficients, start.offsets))
-    kept = np.setdiff1d(np.arange(rows.n_rows), () if left_out is None else left_out)
-    inputs, targets, weights = columns[kept], rows.targets[kept], rows.weights[kept]
+    row_idxs = np.setdiff1d(
+        np.arange(rows.n_rows), () if left_out is None else left_out
+    )
+    inputs, targets, weights = (
+        columns[row_idxs],
+        rows.targets[row_idxs],
+        rows.weights[row_idxs],
+    )
 
     def loss(x: FloatArray) -> tuple[float, FloatArray]:
         grid = x.reshape(begin.shape)

@@ -40,11 +40,13 @@ class DualRidge:
         """Return the coefficients fitted without each fold, for one ridge penalty."""
         coefficients = []
         for fold in self.folds:
-            kept = np.setdiff1d(self.every, fold)
-            duals = solve(
-                self.products[np.ix_(kept, kept)], self.outputs[kept], penalty
+            row_idxs = np.setdiff1d(self.every, fold)
+            duals = solve_ridge(
+                self.products[np.ix_(row_idxs, row_idxs)],
+                self.outputs[row_idxs],
+                penalty,
             )
-            coefficients.append(self.inputs[kept].T @ duals)
+            coefficients.append(self.inputs[row_idxs].T @ duals)
         return coefficients
 
     def compute_votes(self, by_fold: Sequence[FloatArray]) -> FloatArray:
@@ -56,7 +58,7 @@ class DualRidge:
 
     def coefficients(self, penalty: float) -> FloatArray:
         """Return the coefficients fitted to all rows, (n_inputs, n_outputs)."""
-        duals = solve(self.products, self.outputs, penalty)
+        duals = solve_ridge(self.products, self.outputs, penalty)
         coefficients: FloatArray = self.inputs.T @ duals
         return coefficients
 
@@ -89,7 +91,7 @@ class PrimalRidge:
         """Return the coefficients fitted without each fold, for one ridge penalty."""
         # Sums over the other rows are those over all rows, less the fold's.
         return [
-            solve(self.products - products, self.output_products - sums, penalty)
+            solve_ridge(self.products - products, self.output_products - sums, penalty)
             for products, sums in self.fold_sums
         ]
 
@@ -103,7 +105,7 @@ class PrimalRidge:
 
     def coefficients(self, penalty: float) -> FloatArray:
         """Return the coefficients fitted to all rows, (n_inputs, n_outputs)."""
-        return solve(self.products, self.output_products, penalty)
+        return solve_ridge(self.products, self.output_products, penalty)
 
 
 def split_blocks(row_idxs: IntArray) -> list[IntArray]:
@@ -136,7 +138,7 @@ def load_solver() -> Callable[..., FloatArray]:
     return solver
 
 
-def solve(products: FloatArray, sums: FloatArray, penalty: float) -> FloatArray:
+def solve_ridge(products: FloatArray, sums: FloatArray, penalty: float) -> FloatArray:
     """Solve (products + penalty on the diagonal) x = sums."""
     cho_solve = load_solver()
     penalised = products.copy()

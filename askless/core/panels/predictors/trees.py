@@ -38,7 +38,7 @@ FULL_OUTPUTS, MOST_RATE = 3.0, 0.3
 FULL_ROWS, MOST_LONGER = 4000, 4.0
 
 
-def make_growth(
+def make_growth_settings(
     rows: PanelRows,
     rounds: int,
     leaves: int = 4,
@@ -65,7 +65,7 @@ def make_growth(
     )
 
 
-def choose_limits(rows: PanelRows, held_out: HeldOut) -> LeafLimits:
+def choose_leaf_limits(rows: PanelRows, held_out: HeldOut) -> LeafLimits:
     """Return the leaf limits of lower held-out log-loss, all useful features known.
 
     If the losses differ by less than a standard error, `PLAIN` is returned; but `FINE`
@@ -76,8 +76,8 @@ def choose_limits(rows: PanelRows, held_out: HeldOut) -> LeafLimits:
         return PLAIN
 
     def held_out_losses(limits: LeafLimits) -> FloatArray:
-        growth = make_growth(replace(rows, limits=limits), LEAF_ROUNDS)
-        logits = held_out_scores(rows, idxs, growth, held_out)
+        growth = make_growth_settings(replace(rows, limits=limits), LEAF_ROUNDS)
+        logits = score_held_out(rows, idxs, growth, held_out)
         losses, _ = losses_and_gradients(logits, held_out.targets)
         return losses * held_out.weights
 
@@ -111,7 +111,7 @@ class GrownTrees:
         is_hidden = np.isin(self.feature_idxs, feature_idxs)
         changes = np.zeros((row_idxs.size, self.scores.shape[0]))
         rows = np.ascontiguousarray(row_idxs)
-        kernels.hide_columns(
+        kernels.hiding_effects(
             self.table, is_hidden, rows, self.sizes, self.room, changes
         )
         return self.scores.T[row_idxs] + changes
@@ -155,7 +155,7 @@ def grow_folds(
     ]
 
 
-def held_out_scores(
+def score_held_out(
     rows: PanelRows, feature_idxs: Sequence[int], growth: Growth, held_out: HeldOut
 ) -> FloatArray:
     """Return log odds of held-out rows, (n_judges, n_outputs), by trees."""

@@ -23,13 +23,13 @@ from askless.core.model.learning_state import (
 )
 from askless.core.model.model import Model
 from askless.core.pipeline.online.learning_state import (
-    find_learning,
-    name_arrays,
-    own_calibrations,
+    copy_arrays,
+    get_learning,
+    plain_calibrations,
     restore_booster,
 )
-from askless.core.session.probability import FULL_VOTE, PLAIN, decide
-from askless.core.training.boosting import sign_rows
+from askless.core.session.probability import FULL_VOTE, PLAIN, decide_label
+from askless.core.training.boosting import sign_weights
 from askless.core.training.online.online import OnlineBooster
 
 # Facts of a card that describe the model before it learnt.
@@ -81,7 +81,7 @@ class Learning:
     """
 
     def __init__(self, model: Model) -> None:
-        learning = find_learning(model)
+        learning = get_learning(model)
         self.model, self.learning = model, learning
         self.booster = restore_booster(learning, model.ensemble.catalogue)
         self.record, self.class_weights = (
@@ -97,8 +97,8 @@ class Learning:
             return
         weights = rows.weights / self.learning.weight_unit
         n_classes = len(self.model.ensemble.classes)
-        how = self.booster.params.label_weights
-        signed = sign_rows(rows.targets, n_classes, weights, how)
+        label_weights = self.booster.params.label_weights
+        signed = sign_weights(rows.targets, n_classes, weights, label_weights)
         scores, shares = self.booster.learn(rows.values, signed)
         judged = self.judge((scores, shares), rows.targets, weights)
         late, old = (0.5 ** (1.0 / n) for n in (RECENT_ROWS, self.learning.half_life))
@@ -111,20 +111,20 @@ class Learning:
     def judge(
         self, votes: Votes, targets: IntArray, weights: FloatArray
     ) -> kernels.JudgedRows:
-        """Return how each link predicted rows, by all of their known values."""
+        """Return each link's errors and chances of the true class on rows."""
         learning, n_outputs = self.learning, self.model.ensemble.n_outputs
         first = replace(
             self.model.ensemble,
             priors=tuple(learning.first_priors.tolist()),
             calibrations=learning.first_calibrations,
         )
-        own = replace(first, calibrations=own_calibrations(n_outputs))
+        own = replace(first, calibrations=plain_calibrations(n_outputs))
         chances = np.empty((targets.size, 2))
         is_wrong: BoolArray = np.empty((targets.size, 2), np.bool_)
         for place, ensemble in enumerate((first, own)):
-            linked = link_whole_votes(ensemble, *votes)
+            linked = predict_from_all_known(ensemble, *votes)
             chances[:, place] = linked[np.arange(targets.size), targets]
-            is_wrong[:, place] = decide(ensemble, linked) != targets
+            is_wrong[:, place] = decide_label(ensemble, linked) != targets
         return kernels.JudgedRows(chances, is_wrong, targets, weights)
 
     def finish(self) -> tuple[Model, LearningReport]:
@@ -143,7 +143,7 @@ class Learning:
             n_learnt=before.n_learnt + self.n_rows,
             class_weights=self.class_weights,
             record=self.record,
-            state=name_arrays(self.booster.state),
+            state=copy_arrays(self.booster.state),
         )
         ensemble = update_ensemble(old, learning, self.booster)
         card = describe_learning(self.model.card, learning, ensemble)
@@ -166,7 +166,7 @@ class Learning:
         return model, report
 
 
-def link_whole_votes(
+def predict_from_all_known(
     ensemble: Ensemble, scores: FloatArray, shares: FloatArray
 ) -> FloatArray:
     """Return the class chances of rows by all that is known, (n_rows, n_classes).
@@ -188,7 +188,7 @@ def update_ensemble(
     stumps = booster.stumps()
     calibrations = learning.first_calibrations
     if not learning.keeps_calibrations:
-        calibrations = own_calibrations(old.n_outputs)
+        calibrations = plain_calibrations(old.n_outputs)
     shares = learning.class_weights / learning.class_weights.sum()
     return replace(
         old,
@@ -205,12 +205,12 @@ def describe_learning(
 ) -> dict[str, object]:
     """Return a card whose facts hold for the model that has learnt."""
     features = ensemble.catalogue.features
-    kept = {name: fact for name, fact in card.items() if name not in STALE}
+    facts = {name: fact for name, fact in card.items() if name not in STALE}
     since = learning.estimate_error(SINCE_TRAINING)
     late = learning.estimate_error(OF_LATE)
     assert since is not None, "rows were learnt"
     assert late is not None, "rows were learnt"
-    return kept | {
+    return facts | {
         "hypotheses": len(ensemble.hypotheses),
         "features_used": [features[i].name for i in np.flatnonzero(ensemble.is_used)],
         "learnt": {

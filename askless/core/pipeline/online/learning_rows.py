@@ -10,12 +10,12 @@ from askless.core.errors import Refusal, RefusedError, nearest_hint
 from askless.core.model.model import Model
 from askless.core.model.rows import (
     check_targets,
+    empty_refusals,
     find_column,
-    refuse_empty,
     warn_unseen,
 )
 from askless.core.pipeline.online.learning import LearntRows
-from askless.core.pipeline.online.learning_state import find_learning
+from askless.core.pipeline.online.learning_state import get_learning
 from askless.core.table.columns import Columns, cell_refusal, read_feature, show_numbers
 from askless.core.table.spec import CASE_COLUMN, TableSpec
 from askless.core.table.weights import read_raw_weights
@@ -28,12 +28,12 @@ NAME_RULE = "must be a feature, the target or the weight of the model"
 
 def list_names_read(model: Model) -> list[str]:
     """Return the columns that are read of rows to learn: features, target, weight."""
-    weight = find_learning(model).weight_column
+    weight = get_learning(model).weight_column
     features = [feature.name for feature in model.ensemble.catalogue.features]
     return [*features, model.target, *([] if weight is None else [weight])]
 
 
-def refuse_names(names: Collection[str], model: Model) -> list[Refusal]:
+def check_learning_names(names: Collection[str], model: Model) -> list[Refusal]:
     """Return refusals of columns that the model doesn't know, and of absent ones.
 
     Features may be absent, as long as one is there: they are missing in every row.
@@ -41,7 +41,7 @@ def refuse_names(names: Collection[str], model: Model) -> list[Refusal]:
     """
     known = list_names_read(model)
     stripped = {*known, *(name_read.strip() for name_read in known)}
-    stripped |= {CASE_COLUMN, *find_learning(model).ignored}
+    stripped |= {CASE_COLUMN, *get_learning(model).ignored}
     refusals = [
         Refusal(f"column {name}", f"{NAME_RULE}{nearest_hint(name, known)}")
         for name in names
@@ -73,20 +73,20 @@ def read_row_weights(
 
     A weight is 0, or `LEAST_WEIGHT` to `MOST_WEIGHT` times that of a row that counts 1.
     """
-    learning = find_learning(model)
+    learning = get_learning(model)
     name, unit = learning.weight_column, learning.weight_unit
     if name is None or name not in columns:
         return np.full(n_rows, unit), []
     table = TableSpec(model.target, weight=name)
     weights, refusals = read_raw_weights(columns, table, n_rows)
-    outside, rule = find_weights_outside(weights, unit)
+    outside, rule = list_weights_outside(weights, unit)
     if outside.size and not refusals:
         shown = show_numbers(weights, outside)
         refusals.append(cell_refusal(name, rule, outside, shown))
     return weights, refusals
 
 
-def find_weights_outside(weights: FloatArray, unit: float) -> tuple[IntArray, str]:
+def list_weights_outside(weights: FloatArray, unit: float) -> tuple[IntArray, str]:
     """Return the rows whose weights are out of range, and the rule."""
     least, most = LEAST_WEIGHT * unit, MOST_WEIGHT * unit
     is_inside = (weights == 0.0) | ((weights >= least) & (weights <= most))
@@ -99,7 +99,7 @@ def check_rows_to_learn(columns: Columns, model: Model, n_rows: int) -> list[str
 
     Values are read a column at a time, and let go.
     """
-    refusals = [*refuse_empty(n_rows), *refuse_names([*columns], model)]
+    refusals = [*empty_refusals(n_rows), *check_learning_names([*columns], model)]
     n_unseen = np.zeros(len(model.ensemble.catalogue.features), np.int64)
     for idx, (cells, wrong) in enumerate(read_known_values(columns, model)):
         refusals += wrong
@@ -118,10 +118,7 @@ def check_rows_to_learn(columns: Columns, model: Model, n_rows: int) -> list[str
 
 
 def read_rows_to_learn(columns: Columns, model: Model, n_rows: int) -> LearntRows:
-    """Return rows for `Learning`; raise RefusedError with every broken rule.
-
-    Those of weight 0 are left out.
-    """
+    """Return rows of positive weight to learn; raise RefusedError."""
     values = np.full((n_rows, len(model.ensemble.catalogue.features)), np.nan)
     refusals: list[Refusal] = []
     for idx, (cells, wrong) in enumerate(read_known_values(columns, model)):

@@ -25,10 +25,10 @@ CANNOT_LEARN = (
 OWN_SLOPE = 0.5
 
 
-def own_calibrations(n_outputs: int) -> tuple[tuple[str, Calibration], ...]:
+def plain_calibrations(n_outputs: int) -> tuple[tuple[str, Calibration], ...]:
     """Return the calibrations by which online boosting itself turns votes to chances.
 
-    For two classes 1/(1 + exp(-F)), by each policy that serves it. Of several classes
+    For two classes 1/(1 + exp(-F)), by each policy that serves it. With several classes
     it is the plain link.
     """
     if n_outputs > 1:
@@ -43,7 +43,7 @@ def make_learning(
     ensemble: Ensemble,
     columns: tuple[str | None, tuple[str, ...]],
 ) -> LearningState:
-    """Return what a model needs to go on from the rows that it was trained on.
+    """Return the learning state from which a trained model goes on.
 
     The rows are learnt once more: training hands over rounds, not states. `ensemble`
     is that of the model, calibrated where there were folds. `columns` are that of the
@@ -53,7 +53,7 @@ def make_learning(
     # Old rows fade, so the sum of rows of weight 1 tends to this limit.
     most = 1.0 / (1.0 - 0.5 ** (1.0 / params.half_life))
     return LearningState(
-        **kept_params(params),
+        **select_learning_params(params),
         weight_column=weight_column,
         weight_unit=rows.mean_weight,
         ignored=ignored,
@@ -62,7 +62,7 @@ def make_learning(
         record=np.zeros((2, 6)),
         first_priors=rows.priors,
         first_calibrations=ensemble.calibrations,
-        state=name_arrays(learn_table(rows, params).state),
+        state=copy_arrays(learn_table(rows, params).state),
     )
 
 
@@ -72,10 +72,10 @@ def start_learning(
     """Return a model that has learnt nothing; its cuts come from its first rows."""
     n_classes = len(classes)
     priors = np.full(n_classes, 1.0 / n_classes)
-    calibrations = own_calibrations(count_outputs(n_classes, is_multilabel=False))
+    calibrations = plain_calibrations(count_outputs(n_classes, is_multilabel=False))
     booster = OnlineBooster.start(catalogue, n_classes, params)
     learning = LearningState(
-        **kept_params(params),
+        **select_learning_params(params),
         weight_column=None,
         weight_unit=1.0,
         ignored=(),
@@ -84,7 +84,7 @@ def start_learning(
         record=np.zeros((2, 6)),
         first_priors=priors,
         first_calibrations=calibrations,
-        state=name_arrays(booster.state),
+        state=copy_arrays(booster.state),
     )
     ensemble = Ensemble(
         catalogue=catalogue,
@@ -99,24 +99,24 @@ def start_learning(
     return Model("model", ensemble, "y", learning=learning)
 
 
-def kept_params(params: BoostParams | LearningState) -> dict[str, Any]:
+def select_learning_params(params: BoostParams | LearningState) -> dict[str, Any]:
     """Return the parameters of training that learning goes on with."""
     return {name: getattr(params, name) for name in KEPT_PARAMS}
 
 
-def name_arrays(state: kernels.OnlineState) -> tuple[tuple[str, np.ndarray], ...]:
+def copy_arrays(state: kernels.OnlineState) -> tuple[tuple[str, np.ndarray], ...]:
     """Return copies of a booster's arrays by name."""
     return tuple((name, array.copy()) for name, array in state._asdict().items())
 
 
 def restore_booster(learning: LearningState, catalogue: Catalogue) -> OnlineBooster:
     """Return the booster that a learning goes on with; it shares no array with it."""
-    params = BoostParams("online", **kept_params(learning))
+    params = BoostParams("online", **select_learning_params(learning))
     state = {name: array.copy() for name, array in learning.state}
     return OnlineBooster(catalogue, params, kernels.OnlineState(**state))
 
 
-def find_learning(model: Model, where: str = "model") -> LearningState:
+def get_learning(model: Model, where: str = "model") -> LearningState:
     """Return a model's learning; raise RefusedError for one that can't go on."""
     if model.learning is None:
         raise RefusedError([Refusal(where, CANNOT_LEARN, model.ensemble.algorithm)])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from askless.core.arrays import FloatArray, spread_evenly
+from askless.core.arrays import FloatArray, evenly_spaced
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.values import list_cuts, middle_values, possible_values
 from askless.core.session import machine
@@ -65,16 +65,16 @@ class FlowNode:
         return self.question is not None and not self.children
 
 
-def find_flow(
+def compute_flow(
     ensemble: Ensemble, budget: int | None, bounds: FlowBounds | None = None
 ) -> FlowNode:
-    """Return the questions of a session, and what is asked after which answers.
+    """Return the tree of a session's questions: what is asked after which answers.
 
     Answers lead the same way where the next question, or the reason for none, and the
-    label are the same. What comes after several such answers is computed for one of
-    them, that of median chance. In a bundle only the first feature's answers are
-    distinguished; the others are typical values. The tree grows level by level, until
-    the next question's answers might be too many.
+    label are the same. The tree below several such answers is computed for the answer
+    of median chance. In a bundle only the first feature's answers are distinguished;
+    the others are typical values. The tree grows level by level, until the next
+    question's answers might be too many.
 
     Parameters
     ----------
@@ -88,13 +88,13 @@ def find_flow(
     waiting, n_nodes = deque([(root, 0)]), 1
     while waiting:
         draft, depth = waiting.popleft()
-        question = find_question(ensemble, draft.state)
+        question = question_to_ask(ensemble, draft.state)
         if question is None or depth >= bounds.depth or n_nodes >= bounds.n_nodes:
             continue
         draft.children = finder.follow(draft.state, question)
         n_nodes += len(draft.children)
         waiting += [(child, depth + 1) for child in draft.children]
-    return freeze(ensemble, root)
+    return to_node(ensemble, root)
 
 
 @dataclass(slots=True)
@@ -106,21 +106,21 @@ class Draft:
     children: list["Draft"] = field(default_factory=list)
 
 
-def freeze(ensemble: Ensemble, draft: Draft) -> FlowNode:
+def to_node(ensemble: Ensemble, draft: Draft) -> FlowNode:
     """Return a draft and all below it as nodes."""
     state = draft.state
     return FlowNode(
         answers=draft.answers,
-        question=find_question(ensemble, state),
+        question=question_to_ask(ensemble, state),
         stop_reason=state.stop_reason,
         spent=state.spent,
         forecast=machine.forecast(ensemble, state),
-        children=tuple(freeze(ensemble, child) for child in draft.children),
+        children=tuple(to_node(ensemble, child) for child in draft.children),
     )
 
 
-def find_question(ensemble: Ensemble, state: State) -> Question | None:
-    """Return what is asked next; None where the session advises to stop."""
+def question_to_ask(ensemble: Ensemble, state: State) -> Question | None:
+    """Return the next question; None where the session advises to stop."""
     if state.stop_reason is not None:
         return None
     return machine.next_question(ensemble, state)
@@ -157,10 +157,10 @@ class Finder:
         return asked, state.stop_reason, label
 
     def follow(self, state: State, question: Question) -> list[Draft]:
-        """Return where the answers to a question lead, those without a value last."""
+        """Return the nodes after a question's answers, the last one without a value."""
         feature = self.ensemble.catalogue.features[question.feature_idx]
         ways: dict[Key, list[tuple[State, float]]] = {}
-        for value in self.tries(state, question).tolist():
+        for value in self.list_trial_answers(state, question).tolist():
             after = self.answer(state, question, value)
             ways.setdefault(self.key_of(after), []).append((after, value))
         ranges: dict[Key, list[tuple[float, float]]] = {}
@@ -172,7 +172,7 @@ class Finder:
             chances = [self.chance_of(after, key[2]) for after, _ in tried]
             drafts.append(
                 Draft(
-                    self.middle_of(tried, chances),
+                    self.state_of_median_chance(tried, chances),
                     FlowAnswers(
                         ranges=tuple(ranges.get(key, ())),
                         codes=() if ranges else tuple(int(value) for value in values),
@@ -187,18 +187,18 @@ class Finder:
         """Return the chance of a class where a session stands."""
         return machine.forecast(self.ensemble, state).probabilities[label]
 
-    def middle_of(
-        self, tried: list[tuple[State, float]], chances: list[float]
+    def state_of_median_chance(
+        self, states: list[tuple[State, float]], chances: list[float]
     ) -> State:
         """Return the state of median chance after one of the values tried.
 
-        `chances` has one for each of `tried`. No answer counts only if it is the only
+        `chances` has one for each of `states`. No answer counts only if it is the only
         one tried.
         """
         # NaN, which stands for no answer, differs from itself.
-        places = [place for place, (_, value) in enumerate(tried) if value == value]
-        order = sorted(places or range(len(tried)), key=lambda place: chances[place])
-        return tried[order[(len(order) - 1) // 2]][0]
+        places = [place for place, (_, value) in enumerate(states) if value == value]
+        order = sorted(places or range(len(states)), key=lambda place: chances[place])
+        return states[order[(len(order) - 1) // 2]][0]
 
     def places(self, state: State, question: Question) -> tuple[FloatArray, FloatArray]:
         """Return values that may lead different ways, and the borders between them."""
@@ -211,11 +211,11 @@ class Finder:
             values = np.linspace(values[0], values[-1], N_PLACES)
         return values, (values[1:] + values[:-1]) / 2
 
-    def tries(self, state: State, question: Question) -> FloatArray:
+    def list_trial_answers(self, state: State, question: Question) -> FloatArray:
         """Return the answers that are tried, no answer last."""
         values, _ = self.places(state, question)
         if self.ensemble.catalogue.features[question.feature_idx].type == "number":
-            values = values[spread_evenly(values.size, N_TRIED)]
+            values = values[evenly_spaced(values.size, N_TRIED)]
         return np.append(values, np.nan)
 
     def part(

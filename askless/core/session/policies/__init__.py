@@ -10,7 +10,7 @@ from askless.core.session.policies.sample import Sample
 from askless.core.session.policies.sample_reyzin import ReyzinSample
 from askless.core.session.policies.worth import WorthPolicy
 from askless.core.session.policy import Policy
-from askless.core.session.spending import find_limit
+from askless.core.session.spending import compute_limit
 from askless.core.session.state import Aim, Spend
 
 POLICIES: dict[str, Policy] = {
@@ -27,7 +27,7 @@ POLICIES: dict[str, Policy] = {
 }
 
 
-def served_by(ensemble: Ensemble) -> list[str]:
+def list_serving_policies(ensemble: Ensemble) -> list[str]:
     """Return the policies that sessions of an ensemble may ask by."""
     return [name for name, policy in POLICIES.items() if policy.serves(ensemble)]
 
@@ -37,7 +37,7 @@ def check_policy(name: str, ensemble: Ensemble, where: str) -> str:
 
     `where` names the field in the refusal.
     """
-    policies = served_by(ensemble)
+    policies = list_serving_policies(ensemble)
     if name in policies:
         return name
     rule = f"must be one of {', '.join(policies)} for this model"
@@ -53,7 +53,7 @@ def default_policy(
     does, the policy preferred at what is spent of the budget.
     """
     if aim is not None:
-        for name in served_by(ensemble):
+        for name in list_serving_policies(ensemble):
             if POLICIES[name].look_ahead(ensemble, None) is not None:
                 return name
-    return ensemble.policy_at(find_limit(ensemble, budget, aim, spend))
+    return ensemble.policy_at(compute_limit(ensemble, budget, aim, spend))

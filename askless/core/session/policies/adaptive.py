@@ -15,20 +15,20 @@ from askless.core.model.ladder.stopping import (
 from askless.core.model.votes import TIE
 from askless.core.session.ladders import (
     LogitCache,
-    find_known,
-    find_open,
-    find_predictor,
-    find_risk,
-    find_whole,
+    choose_known_panel,
+    choose_predictor,
+    compute_risk,
     has_hidden_feature,
     ladder_of,
-    price_plan,
-    price_rests,
+    list_open_features,
+    mark_known,
+    price_open_features,
+    price_purchases,
 )
 from askless.core.session.policies.panels import PanelPolicy
 from askless.core.session.policies.sample import uniforms
 from askless.core.session.policy import Outlook, PlanLeft, Policy, Step
-from askless.core.session.position import Position, once
+from askless.core.session.position import Position, cached_once
 from askless.core.session.rows.walks import SimulatedRows
 from askless.core.session.state import Aim
 
@@ -68,7 +68,7 @@ class Adaptive(PanelPolicy):
     def look_ahead(self, ensemble: Ensemble, aim: Aim | None) -> Outlook:
         """Return the mean spend and error of an aim; None: the rule that errs least."""
         stopping = rules_of(ensemble)
-        number, share = find_mixture(stopping, aim)
+        number, share = choose_mixture(stopping, aim)
         # Without a share there may be no next rule.
         rule, other = stopping.rules[number], stopping.rules[number + (share > 0)]
         return Outlook(
@@ -76,31 +76,31 @@ class Adaptive(PanelPolicy):
             error=(1.0 - share) * rule.error + share * other.error,
         )
 
-    def find_next(self, position: Position) -> Step:
+    def choose_next(self, position: Position) -> Step:
         """Return the first open feature of the panel to go on to."""
-        step = super().find_next(position)
+        step = super().choose_next(position)
         if step.feature_idx is None or has_hidden_feature(position):
             return step
-        way = find_way(position)
-        if way is not None and find_whole_risk(position) > way.threshold:
+        way = choose_way(position)
+        if way is not None and compute_rule_risk(position) > way.threshold:
             return step
         # Advice to stop, with the feature that would be asked if one goes on.
         return Step(step.feature_idx, "not_worth_it")
 
-    def seek_open(self, position: Position) -> list[int]:
-        """Return the open features of the panel to go on to, as in `find_goers`.
+    def list_open(self, position: Position) -> list[int]:
+        """Return the open features of the panel to go on to.
 
         A rule is followed even where a missing value already tells more than its panel
         is expected to: it was learned with that case among its rows.
         """
-        way = find_way(position)
+        way = choose_way(position)
         if way is None:
-            return super().seek_open(position)
-        return find_open(position, way.panel) or super().seek_open(position)
+            return super().list_open(position)
+        return list_open_features(position, way.panel) or super().list_open(position)
 
     def choose_panel(self, position: Position) -> int:
         """Return the panel to go on to, worth it or not."""
-        way = find_way(position)
+        way = choose_way(position)
         return super().choose_panel(position) if way is None else way.panel
 
     def plan_left(self, position: Position) -> PlanLeft:
@@ -109,17 +109,16 @@ class Adaptive(PanelPolicy):
         Where the rule's panels can't all be bought, a case may go on by others: then at
         most all that is open.
         """
-        near, idxs = super().plan_left(position), list_ways(position)
-        most, spend = price_plan(position, list({*self.could_ask(position), *idxs}))
+        near, idxs = super().plan_left(position), list_reachable_features(position)
+        most, spend = price_purchases(
+            position, list({*self.list_askable(position), *idxs})
+        )
         if spend > position.remaining:
             _, most, spend = Policy.plan_left(self, position)
         return PlanLeft(near.least, max(most, near.most), max(spend, near.spend))
 
     def is_outside_rules(self, position: Position) -> bool:
-        """Return whether a feature that panels read came without a value.
-
-        Rules were not learned for that.
-        """
+        """Return whether a feature of panels came without a value: no rule fits."""
         return has_hidden_feature(position)
 
     def group_rows(
@@ -127,27 +126,27 @@ class Adaptive(PanelPolicy):
     ) -> list[IntArray]:
         """Return the rows of each of the two rules that are mixed."""
         aim = simulated.aims[column] if simulated.aims else None
-        mixture = find_mixture(rules_of(ensemble), aim)
+        mixture = choose_mixture(rules_of(ensemble), aim)
         picks = np.array(
             [draw_rule(mixture, simulated.seed, stream) for stream in simulated.streams]
         )
         return [np.flatnonzero(picks == pick) for pick in np.unique(picks)]
 
-    def find_goers(
+    def split_asked(
         self, position: Position, row_idxs: IntArray, cache: LogitCache
     ) -> tuple[int | None, BoolArray]:
         """Return the next feature at a position, and which rows are asked for it."""
         if has_hidden_feature(position):
-            return super().find_goers(position, row_idxs, cache)
+            return super().split_asked(position, row_idxs, cache)
         nobody = np.zeros(row_idxs.size, np.bool_)
-        way = find_way(position)
-        if way is None or not find_open(position, way.panel):
+        way = choose_way(position)
+        if way is None or not list_open_features(position, way.panel):
             return None, nobody
-        known = find_known(position)
-        logits = cache.predict_whole(find_whole(position), row_idxs, known)
+        known = mark_known(position)
+        logits = cache.predict_whole(choose_known_panel(position), row_idxs, known)
         costs = position.ensemble.error_costs
         goes_on = least_expected_costs(to_chances(logits), costs) > way.threshold
-        return find_open(position, way.panel)[0], goes_on
+        return list_open_features(position, way.panel)[0], goes_on
 
 
 def rules_of(ensemble: Ensemble) -> Stopping:
@@ -164,8 +163,8 @@ def draw_rule(mixture: Mixture, seed: int, stream: int) -> int:
     return mixture.rule + int(is_next)
 
 
-def find_mixture(stopping: Stopping, aim: Aim | None) -> Mixture:
-    """Return which rules sessions of an aim follow.
+def choose_mixture(stopping: Stopping, aim: Aim | None) -> Mixture:
+    """Return the mixture of rules that sessions of an aim follow.
 
     Rules are sorted by ascending spend, hence by descending error.
     """
@@ -176,23 +175,23 @@ def find_mixture(stopping: Stopping, aim: Aim | None) -> Mixture:
     if aim.error_price is not None:
         return Mixture(int(np.argmin(spends + aim.error_price * errors)), 0.0)
     if aim.mean_budget is not None:
-        return mix(spends, aim.mean_budget)
+        return mixture_of_mean(spends, aim.mean_budget)
     assert aim.wanted_error is not None, "an aim is one of three"
-    # Errors descend along the rules, and `mix` wants what ascends.
-    return mix(-errors, -aim.wanted_error)
+    # Errors descend along the rules, and `mixture_of_mean` wants ascending ones.
+    return mixture_of_mean(-errors, -aim.wanted_error)
 
 
-def mix(reached: FloatArray, wish: float) -> Mixture:
-    """Return the mixture of rules whose mean is `wish`; `reached` ascends."""
-    number = max(int(np.searchsorted(reached, wish, "right")) - 1, 0)
+def mixture_of_mean(reached: FloatArray, target: float) -> Mixture:
+    """Return the mixture of rules whose mean is `target`; `reached` ascends."""
+    number = max(int(np.searchsorted(reached, target, "right")) - 1, 0)
     if number + 1 == reached.size:
         return Mixture(number, 0.0)
     step = reached[number + 1] - reached[number]
-    return Mixture(number, float(max((wish - reached[number]) / step, 0.0)))
+    return Mixture(number, float(max((target - reached[number]) / step, 0.0)))
 
 
-@once
-def find_way(position: Position) -> Way | None:
+@cached_once
+def choose_way(position: Position) -> Way | None:
     """Return the panel to go on to, and the risk above which it is worth its price.
 
     It is the target of the session's rule. If the target costs more or less than when
@@ -201,8 +200,8 @@ def find_way(position: Position) -> Way | None:
     """
     if has_hidden_feature(position):
         return None
-    rule, stopping = find_own_rule(position), rules_of(position.ensemble)
-    now, prices = find_whole(position), price_rests(position)
+    rule, stopping = rule_of_session(position), rules_of(position.ensemble)
+    now, prices = choose_known_panel(position), price_open_features(position)
     target = int(rule.targets[now])
     if target == now:
         return None
@@ -210,39 +209,39 @@ def find_way(position: Position) -> Way | None:
         dearer = float(prices[target] - rule.prices[now])
         threshold = float(rule.thresholds[now]) + rule.rate * dearer
         return Way(target, threshold)
-    return find_detour(rule, stopping.errors, now, prices[:now])
+    return choose_cheapest_mixture(rule, stopping.errors, now, prices[:now])
 
 
-def list_ways(position: Position) -> list[int]:
+def list_reachable_features(position: Position) -> list[int]:
     """Return the open features of the panels that the session's rule may go on to."""
     if has_hidden_feature(position):
         return []
-    rule = find_own_rule(position)
-    number, idxs = find_whole(position), list[int]()
+    rule = rule_of_session(position)
+    number, idxs = choose_known_panel(position), list[int]()
     while (target := int(rule.targets[number])) != number:
-        idxs += find_open(position, target)
+        idxs += list_open_features(position, target)
         number = target
     return idxs
 
 
-def find_own_rule(position: Position) -> StoppingRule:
+def rule_of_session(position: Position) -> StoppingRule:
     """Return the rule that a session follows."""
     state, stopping = position.state, rules_of(position.ensemble)
-    mixture = find_mixture(stopping, state.aim)
+    mixture = choose_mixture(stopping, state.aim)
     return stopping.rules[draw_rule(mixture, state.seed, state.stream)]
 
 
-def find_whole_risk(position: Position) -> float:
+def compute_rule_risk(position: Position) -> float:
     """Return the expected error cost by the panel that rules judge by."""
-    ladder, number = ladder_of(position.ensemble), find_whole(position)
-    if number == find_predictor(position):
-        return find_risk(position)
-    values, known = position.case.values[None, :], find_known(position)
+    ladder, number = ladder_of(position.ensemble), choose_known_panel(position)
+    if number == choose_predictor(position):
+        return compute_risk(position)
+    values, known = position.case.values[None, :], mark_known(position)
     chances = to_chances(ladder.predict_logits(number, values, known)[0])
     return float(least_expected_costs(chances, position.ensemble.error_costs))
 
 
-def find_detour(
+def choose_cheapest_mixture(
     rule: StoppingRule, errors: FloatArray, now: int, prices: FloatArray
 ) -> Way | None:
     """Return the panel of least price and mean error, or None if it errs no less.

@@ -11,7 +11,7 @@ from askless.core.model.votes import TIE, pick_class
 from askless.core.session.policies.ordered import Ordered
 from askless.core.session.policy import Step
 from askless.core.session.position import Position
-from askless.core.session.probability import decide
+from askless.core.session.probability import decide_label
 from askless.core.session.rows.walks import Standing
 
 
@@ -29,11 +29,11 @@ class CascadePolicy(Ordered):
         """Return whether the ensemble has stages."""
         return ensemble.cascade is not None
 
-    def find_next(self, position: Position) -> Step:
+    def choose_next(self, position: Position) -> Step:
         """Return the first open feature of the plan, unless a stage has rejected."""
         if count_passed(position) < 0:
             return Step(None, "rejected_early")
-        return super().find_next(position)
+        return super().choose_next(position)
 
     def stages(self, ensemble: Ensemble) -> kernels.Stages:
         """Return the stages of the cascade."""
@@ -62,7 +62,7 @@ class CascadePolicy(Ordered):
         if state.known and set(state.known) & set(state.pending):
             return False
         codes = np.array(reachable_codes(position))
-        labels = decide(ensemble, stage_chances(ensemble, codes)).tolist()
+        labels = decide_label(ensemble, stage_chances(ensemble, codes)).tolist()
         votes = stage_votes(ensemble, codes).tolist()
         return len(set(labels)) == len(set(votes)) == 1
 

@@ -32,4 +32,4 @@ class OddsPolicy(Policy):
         is_coming = position.case.status == kernels.PENDING
         if (is_coming & position.ensemble.is_used).any():
             return False
-        return self.find_next(position).feature_idx is None
+        return self.choose_next(position).feature_idx is None

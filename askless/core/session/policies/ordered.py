@@ -4,7 +4,7 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.votes import TIE, divide
+from askless.core.model.votes import TIE, safe_divide
 from askless.core.session.policy import Policy, Step
 from askless.core.session.position import Position
 from askless.core.session.rows.walks import SimulatedRows, Walks, make_ends
@@ -20,7 +20,7 @@ class Ordered(Policy):
         """Return how many hypotheses the plan has."""
         return position.plan.length
 
-    def find_next(self, position: Position) -> Step:
+    def choose_next(self, position: Position) -> Step:
         """Return the first open feature of the plan.
 
         Where the plan ends although more could be bought, it is complete.
@@ -43,7 +43,7 @@ class Ordered(Policy):
         terms = kernels.Terms(simulated.budgets, paths, prices)
         kernels.walk_ordered(simulated.values, terms, self.stages(ensemble), ends)
         return Walks(
-            margins=divide(ends.votes, ends.alphas),
+            margins=safe_divide(ends.votes, ends.alphas),
             known_shares=ends.alphas / max(float(ensemble.alpha_sums[-1]), TIE),
             scores=ends.votes,
             marks=ends.marks,

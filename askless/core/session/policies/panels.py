@@ -9,23 +9,23 @@ from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.blends import to_chances
-from askless.core.session.answers import list_revealed, take
+from askless.core.session.answers import list_revealed, take_answer
 from askless.core.session.ladders import (
     SAME_LOSS,
     LogitCache,
-    expect_loss,
-    expect_losses,
-    find_extra,
-    find_known,
-    find_logits,
-    find_open,
-    find_predictor,
+    choose_predictor,
+    compute_expected_loss,
+    compute_expected_losses,
+    compute_logits,
     ladder_of,
-    price_plan,
-    stand,
+    list_extra_features,
+    list_open_features,
+    make_standing,
+    mark_known,
+    price_purchases,
 )
 from askless.core.session.policies.odds import OddsPolicy
-from askless.core.session.policy import PlanLeft, Step, find_beyond
+from askless.core.session.policy import PlanLeft, Step, choose_beyond_worthwhile
 from askless.core.session.position import Position
 from askless.core.session.rows.traces import Traces, make_traces
 from askless.core.session.rows.walks import (
@@ -68,50 +68,48 @@ class PanelPolicy(OddsPolicy):
         """Return whether the ensemble has panels."""
         return ensemble.panels is not None
 
-    def find_next(self, position: Position) -> Step:
+    def choose_next(self, position: Position) -> Step:
         """Return the first open feature of the panel to aim at."""
-        for idx in self.could_ask(position):
+        for idx in self.list_askable(position):
             return Step(idx)
         if position.beyond is not position:
-            return find_beyond(self, position)
+            return choose_beyond_worthwhile(self, position)
         is_open = position.case.status == kernels.OPEN
         if not (is_open & position.ensemble.is_used).any():
             return Step(None, "all_known")
         return Step(None, position.reason_to_stop)
 
-    def could_ask(self, position: Position) -> list[int]:
+    def list_askable(self, position: Position) -> list[int]:
         """Return the features of the panel to buy that have no answer yet."""
         if "could ask" not in position.kept:
-            position.kept["could ask"] = self.seek_open(position)
+            position.kept["could ask"] = self.list_open(position)
         open_idxs: list[int] = position.kept["could ask"]
         return open_idxs
 
-    def seek_open(self, position: Position) -> list[int]:
-        """Compute the features of `could_ask`, without the cache."""
+    def list_open(self, position: Position) -> list[int]:
+        """Compute the features of `list_askable`, without the cache."""
         number = self.choose_panel(position)
-        rest = find_open(position, number)
+        rest = list_open_features(position, number)
         if (
             rest
-            and expect_losses(position)[number] <= expect_loss(position) + SAME_LOSS
+            and compute_expected_losses(position)[number]
+            <= compute_expected_loss(position) + SAME_LOSS
         ):
             return rest
-        return find_extra(position)
+        return list_extra_features(position)
 
     def can_use(self, position: Position, feature_idx: int) -> bool:
         """Return whether the panel that predicts, or the one to buy, reads it."""
         ladder = ladder_of(position.ensemble)
         # A session that goes on beyond its worth buys by all of the budget.
         aims = [self.choose_panel(place) for place in (position, position.beyond)]
-        numbers = [find_predictor(position), *aims]
+        numbers = [choose_predictor(position), *aims]
         is_read = feature_idx < ladder.n_read
         return is_read and bool(ladder.members[numbers, feature_idx].any())
 
     def choose_panel(self, position: Position) -> int:
-        """Return the number of the panel to buy, the one of least expected loss.
-
-        Of several it is the preferred one.
-        """
-        return int(np.argmin(expect_losses(position)))
+        """Return the panel of least expected loss, on ties the preferred one."""
+        return int(np.argmin(compute_expected_losses(position)))
 
     def open_share(self, position: Position, feature_idx: int) -> float:
         """Return a feature's share of the gain that the panel to buy would make.
@@ -119,10 +117,10 @@ class PanelPolicy(OddsPolicy):
         Gains are of log-loss on held-out rows. If no other panel predicts until more
         features are known, these share the gain equally.
         """
-        ladder, is_known = ladder_of(position.ensemble), find_known(position)
-        ahead = [feature_idx, *self.could_ask(position)]
-        now = ladder.find_panel(is_known)
-        after = ladder.find_next(is_known, ahead)
+        ladder, is_known = ladder_of(position.ensemble), mark_known(position)
+        ahead = [feature_idx, *self.list_askable(position)]
+        now = ladder.best_panel(is_known)
+        after = ladder.next_predictor(is_known, ahead)
         aim = ladder.panels[self.choose_panel(position)]
         whole = ladder.panels[now].loss - aim.loss
         if after == now or whole <= 0:
@@ -132,28 +130,30 @@ class PanelPolicy(OddsPolicy):
         gain = ladder.panels[now].loss - ladder.panels[after].loss
         return gain / max(n_added, 1) / whole
 
-    def find_known(self, position: Position) -> BoolArray:
+    def mark_known(self, position: Position) -> BoolArray:
         """Return which features are known, missing values that are information too."""
-        return find_known(position)
+        return mark_known(position)
 
     def mark_read(self, position: Position, is_known: BoolArray) -> BoolArray:
         """Return which of some known features the panel of these reads."""
         ladder, is_read = ladder_of(position.ensemble), np.zeros_like(is_known)
-        members = ladder.members[ladder.find_panel(is_known)]
+        members = ladder.members[ladder.best_panel(is_known)]
         is_read[: ladder.n_read] = members & is_known[: ladder.n_read]
         return is_read
 
     def plan_left(self, position: Position) -> PlanLeft:
         """Return the purchases of the panel to buy."""
-        n_questions, spend = price_plan(position, self.could_ask(position))
+        n_questions, spend = price_purchases(position, self.list_askable(position))
         return PlanLeft(n_questions, n_questions, spend)
 
     def standing(self, position: Position) -> Standing:
         """Return the log odds by the preferred panel for what is known."""
-        number = find_predictor(position)
-        return stand(position.ensemble, find_logits(position), np.array(number))
+        number = choose_predictor(position)
+        return make_standing(
+            position.ensemble, compute_logits(position), np.array(number)
+        )
 
-    def suppose(
+    def predict_after(
         self, position: Position, feature_idx: int, values: FloatArray
     ) -> FloatArray:
         """Return the probability of each class after each of some answers alone.
@@ -162,10 +162,12 @@ class PanelPolicy(OddsPolicy):
         """
         ensemble = position.ensemble
         answer = Answer(feature_idx, "value", float(values[0]))
-        after = Position.of(ensemble, take(ensemble.catalogue, position.state, answer))
+        after = Position.of(
+            ensemble, take_answer(ensemble.catalogue, position.state, answer)
+        )
         rows = np.tile(after.case.values, (values.size, 1, 1))
         rows[:, 0, feature_idx] = values
-        number, known = find_predictor(after), find_known(after)
+        number, known = choose_predictor(after), mark_known(after)
         return to_chances(ladder_of(ensemble).predict_logits(number, rows, known)[:, 0])
 
     def walk(self, ensemble: Ensemble, simulated: SimulatedRows) -> Walks:
@@ -182,11 +184,11 @@ class PanelPolicy(OddsPolicy):
                     continue
                 rows, position = branch.row_idxs, Position.of(ensemble, branch.state)
                 ends.votes[rows, column] = cache.predict(position, rows)
-                ends.marks[rows, column] = find_predictor(position)
+                ends.marks[rows, column] = choose_predictor(position)
                 ends.spent[rows, column] = branch.state.spent
                 ends.n_asked[rows, column] = branch.ranks.max(initial=0)
                 ends.ranks[rows] = branch.ranks
-        standing = stand(ensemble, ends.votes, ends.marks)
+        standing = make_standing(ensemble, ends.votes, ends.marks)
         return Walks(
             **vars(standing), spent=ends.spent, n_asked=ends.n_asked, ranks=ends.ranks
         )
@@ -200,7 +202,7 @@ class PanelPolicy(OddsPolicy):
     ) -> Iterator[tuple[Branch, bool]]:
         """Yield groups of rows under a budget, and whether their sessions end there.
 
-        Of the rows at one position, those that end come first, then those that go on.
+        At one position the rows that end come first, then the rows that go on.
         `column` is the position of the budget in `cases.budgets`.
         """
         nobody = np.zeros(simulated.values.shape[1], np.int64)
@@ -211,7 +213,7 @@ class PanelPolicy(OddsPolicy):
         while branches:
             branch = branches.pop()
             position = Position.of(ensemble, branch.state)
-            feature_idx, goes_on = self.find_goers(position, branch.row_idxs, cache)
+            feature_idx, goes_on = self.split_asked(position, branch.row_idxs, cache)
             if not goes_on.all():
                 yield branch.keep(~goes_on), True
             if feature_idx is not None and goes_on.any():
@@ -227,12 +229,12 @@ class PanelPolicy(OddsPolicy):
         everyone = np.arange(simulated.values.shape[0])
         return [everyone] if everyone.size else []
 
-    def find_goers(
+    def split_asked(
         self, position: Position, row_idxs: IntArray, cache: LogitCache
     ) -> tuple[int | None, BoolArray]:
         """Return the next feature at a position, and which rows are asked for it."""
         del cache
-        feature_idx = self.find_next(position).feature_idx
+        feature_idx = self.choose_next(position).feature_idx
         return feature_idx, np.full(row_idxs.size, feature_idx is not None)
 
     def trace(self, ensemble: Ensemble, simulated: SimulatedRows) -> Iterator[Traces]:
@@ -268,10 +270,10 @@ def split_branch(
     revealed = list_revealed(ensemble.catalogue, branch.state, feature_idx)
     values = simulated.values[branch.row_idxs]
     keys = [np.isnan(values[:, idx]).astype(np.int64) for idx in revealed]
-    patterns, which = np.unique(np.array(keys).T, axis=0, return_inverse=True)
+    patterns, key_idxs = np.unique(np.array(keys).T, axis=0, return_inverse=True)
     parts = []
     for number in range(len(patterns)):
-        rows = branch.row_idxs[which.reshape(-1) == number]
+        rows = branch.row_idxs[key_idxs.reshape(-1) == number]
         ranks = branch.ranks.copy()
         state = reveal(
             ensemble, branch.state, feature_idx, simulated.values[rows[0]], ranks

@@ -12,11 +12,11 @@ from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.catalogue.prices import total_cost
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.votes import divide, full_votes
+from askless.core.model.votes import full_votes, safe_divide
 from askless.core.session.policies.ordered import Ordered
 from askless.core.session.policy import Policy, Step
 from askless.core.session.position import Position
-from askless.core.session.probability import probabilities
+from askless.core.session.probability import compute_probabilities
 from askless.core.session.rows.walks import SimulatedRows, Standing, Walks, make_ends
 
 N_BLOCK = 1024
@@ -91,7 +91,7 @@ class Sample(Policy):
         halts = np.where(position.is_payable, waiting_for, -1)
         return halts if (halts >= 0).any() else waiting_for
 
-    def find_next(self, position: Position) -> Step:
+    def choose_next(self, position: Position) -> Step:
         """Return the feature of the first draw that halts, if it can be paid."""
         ensemble, state = position.ensemble, position.state
         if not (position.waiting_for >= 0).any():
@@ -104,11 +104,11 @@ class Sample(Policy):
             numbers = generator.random(N_BLOCK)
             n_done = max(state.n_draws - start, 0)
             if first_waiting == MAX_DRAWS and (waiting >= 0).any():
-                place, _ = kernels.find_waiting_draw(
+                place, _ = kernels.first_waiting_draw(
                     numbers, n_done, ensemble.alpha_sums, waiting
                 )
                 first_waiting = MAX_DRAWS if place < 0 else start + place
-            place, h = kernels.find_waiting_draw(
+            place, h = kernels.first_waiting_draw(
                 numbers, n_done, ensemble.alpha_sums, halting
             )
             if place < 0:
@@ -136,7 +136,7 @@ class Sample(Policy):
 
     def count_draws(self, position: Position) -> int:
         """Return the number of draws before the first that waits for a value."""
-        return self.find_next(position).n_draws
+        return self.choose_next(position).n_draws
 
     def standing(self, position: Position) -> Standing:
         """Return the mean vote of the draws that voted; once decided, the full vote.
@@ -170,7 +170,7 @@ class Sample(Policy):
         if is_full.all():
             return super().chances(ensemble, standing)
         scores, shares = standing.scores, standing.known_shares
-        sampled = probabilities(ensemble, Sample.name, scores, shares)
+        sampled = compute_probabilities(ensemble, Sample.name, scores, shares)
         if not is_full.any():
             return sampled
         full = super().chances(ensemble, standing)
@@ -188,7 +188,7 @@ class Sample(Policy):
         # Without hypotheses there is nothing to draw: every vote is full, mark -1.
         if not ensemble.hypotheses:
             return replace(full, marks=full.marks - 1)
-        n_walked = count_walked(ensemble, simulated)
+        n_walked = count_simulated_budgets(ensemble, simulated)
         ends = make_ends(ensemble, simulated, n_walked)
         n_rows, n_features = simulated.values.shape
         is_known = np.zeros((n_rows, n_walked, n_features), np.bool_)
@@ -198,10 +198,10 @@ class Sample(Policy):
             part = kernels.Ends(*(array[rows] for array in ends))
             is_known[rows] = walk_rows(ensemble, simulated, rows, part)
         known_values = np.where(is_known, simulated.values[:, None, :], np.nan)
-        return finish(ensemble, full, ends, known_values)
+        return join_walks(ensemble, full, ends, known_values)
 
 
-def count_walked(ensemble: Ensemble, simulated: SimulatedRows) -> int:
+def count_simulated_budgets(ensemble: Ensemble, simulated: SimulatedRows) -> int:
     """Return for how many of the smallest budgets the draws must be simulated."""
     is_free = simulated.budgets >= total_cost(ensemble.catalogue)
     is_free &= not any(
@@ -210,7 +210,7 @@ def count_walked(ensemble: Ensemble, simulated: SimulatedRows) -> int:
     return is_free.size if simulated.needs_ranks else int((~is_free).sum())
 
 
-def begin_walks(ensemble: Ensemble, ranks: IntArray) -> kernels.SampleState:
+def initial_sample_states(ensemble: Ensemble, ranks: IntArray) -> kernels.SampleState:
     """Return the initial state of sessions; `ranks` (n_sessions, n_features) are 0."""
     n_sessions, n_hypotheses = ranks.shape[0], len(ensemble.hypotheses)
     return kernels.SampleState(
@@ -239,7 +239,7 @@ def walk_rows(
     budgets = simulated.budgets[: shape[1]]
     terms = kernels.Terms(budgets, ensemble.paths, ensemble.catalogue.prices)
     n_pairs = shape[0] * shape[1]
-    carried = begin_walks(ensemble, np.zeros((n_pairs, shape[2]), np.int64))
+    carried = initial_sample_states(ensemble, np.zeros((n_pairs, shape[2]), np.int64))
     stands = np.full(n_pairs, kernels.GOES_ON)
 
     def goes_on() -> BoolArray:
@@ -256,7 +256,7 @@ def walk_rows(
     return is_known
 
 
-def finish(
+def join_walks(
     ensemble: Ensemble, full: Walks, ends: kernels.Ends, known_values: FloatArray
 ) -> Walks:
     """Return the ends of all sessions: those simulated, then those of the full vote.
@@ -276,8 +276,8 @@ def finish(
     is_full = ends.marks < 0
     has_draws = ends.marks > 0
     shares = np.where(is_full, alphas, np.where(has_draws, ends.alphas, 0.0)) / total
-    sampled = divide(ends.votes, ends.marks)
-    margins = np.where(is_full[..., None], divide(votes, alphas), sampled)
+    sampled = safe_divide(ends.votes, ends.marks)
+    margins = np.where(is_full[..., None], safe_divide(votes, alphas), sampled)
     scores = np.where(is_full[..., None], votes, sampled * total)
     return Walks(
         np.hstack((margins, full.margins[:, n_walked:])),

@@ -10,10 +10,10 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.session.policies.ordered import Ordered
 from askless.core.session.policies.sample import (
     Sample,
-    begin_walks,
-    count_walked,
+    count_simulated_budgets,
     draw_blocks,
-    finish,
+    initial_sample_states,
+    join_walks,
 )
 from askless.core.session.position import Position
 from askless.core.session.rows.walks import SimulatedRows, Walks, make_ends
@@ -45,7 +45,7 @@ class ReyzinSample(Sample):
         # Without hypotheses there is nothing to draw: every vote is full, mark -1.
         if not ensemble.hypotheses:
             return replace(full, marks=full.marks - 1)
-        n_walked = count_walked(ensemble, simulated)
+        n_walked = count_simulated_budgets(ensemble, simulated)
         ends = make_ends(ensemble, simulated, n_walked)
         is_known = np.zeros(simulated.values.shape, np.bool_)
         for first in range(0, len(simulated.values) if n_walked else 0, N_ROWS):
@@ -53,7 +53,7 @@ class ReyzinSample(Sample):
             part = kernels.Ends(*(array[rows] for array in ends))
             is_known[rows] = walk_to_first_miss(ensemble, simulated, rows, part)
         known_values = np.where(is_known, simulated.values, np.nan)
-        return finish(ensemble, full, ends, known_values[:, None, :])
+        return join_walks(ensemble, full, ends, known_values[:, None, :])
 
 
 def walk_to_first_miss(
@@ -66,7 +66,7 @@ def walk_to_first_miss(
     values, streams = simulated.values[rows], simulated.streams[rows]
     budgets = simulated.budgets[: out_ends.spent.shape[1]]
     terms = kernels.Terms(budgets, ensemble.paths, ensemble.catalogue.prices)
-    carried = begin_walks(ensemble, out_ends.ranks)
+    carried = initial_sample_states(ensemble, out_ends.ranks)
     n_rows = values.shape[0]
     has_ended = np.zeros(n_rows, np.bool_)
     for numbers in draw_blocks(simulated.seed, streams, lambda: ~has_ended):

@@ -7,19 +7,14 @@ import numpy as np
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.ladder.asking import (
-    Worth,
-    lay_out_cases,
-    make_terms,
-    play_askings,
-)
+from askless.core.model.ladder.asking import Worth, make_cases, make_terms, play_askings
 from askless.core.model.ladder.blends import to_chances
 from askless.core.model.ladder.tables import PartTables
 from askless.core.model.votes import TIE
-from askless.core.session.ladders import find_known, ladder_of
+from askless.core.session.ladders import ladder_of, mark_known
 from askless.core.session.policies.odds import OddsPolicy
-from askless.core.session.policy import Step, find_beyond
-from askless.core.session.position import UNLIMITED, Position, once
+from askless.core.session.policy import Step, choose_beyond_worthwhile
+from askless.core.session.position import UNLIMITED, Position, cached_once
 from askless.core.session.rows.walks import SimulatedRows, Standing, Walks
 
 
@@ -49,25 +44,22 @@ class WorthPolicy(OddsPolicy):
         ladder = ensemble.panels
         return ladder is not None and None not in (ladder.tables, ladder.worth)
 
-    def find_next(self, position: Position) -> Step:
+    def choose_next(self, position: Position) -> Step:
         """Return the feature of the largest rate, or the reason for none."""
-        asked = find_asked(position)
+        asked = choose_feature(position)
         if asked is not None:
             return Step(asked)
         if position.beyond is not position:
-            return find_beyond(self, position)
-        if not find_askable(position).any():
+            return choose_beyond_worthwhile(self, position)
+        if not mark_open_askable(position).any():
             return Step(None, "all_known")
         return Step(None, position.reason_to_stop)
 
-    def could_ask(self, position: Position) -> list[int]:
-        """Return the features that lower the entropy, those of the largest rate first.
-
-        The one that is asked comes first.
-        """
-        rates = rate_features(position)
+    def list_askable(self, position: Position) -> list[int]:
+        """Return features that lower the entropy: the asked one, then by rate."""
+        rates = compute_rates(position)
         order = sorted(rates, key=lambda idx: -rates[idx])
-        asked = find_asked(position)
+        asked = choose_feature(position)
         return list(dict.fromkeys([*([] if asked is None else [asked]), *order]))
 
     def can_use(self, position: Position, feature_idx: int) -> bool:
@@ -76,22 +68,22 @@ class WorthPolicy(OddsPolicy):
 
     def open_share(self, position: Position, feature_idx: int) -> float:
         """Return a feature's share of the rates of all that could be asked."""
-        rates = rate_features(position)
+        rates = compute_rates(position)
         total = sum(rates.values())
         return rates.get(feature_idx, 0.0) / total if total > 0 else 1.0
 
     def standing(self, position: Position) -> Standing:
         """Return the log odds by the widest panel and the tables."""
         ladder, values = ladder_of(position.ensemble), position.case.values[None]
-        odds = ladder.predict_widest(values, find_known(position))[0]
-        part = np.array(find_case(position).part)
-        return stand_by_odds(position.ensemble, odds, part)
+        odds = ladder.predict_widest(values, mark_known(position))[0]
+        part = np.array(make_table_case(position).part)
+        return standing_of_odds(position.ensemble, odds, part)
 
     def walk(self, ensemble: Ensemble, simulated: SimulatedRows) -> Walks:
         """Simulate a session for every row under every budget."""
         tables, worth = tables_of(ensemble), worth_of(ensemble)
         everything = np.ones(simulated.values.shape[1], np.bool_)
-        laid = lay_out_cases(tables, simulated.values, everything)
+        cases = make_cases(tables, simulated.values, everything)
         shape = simulated.values.shape[0], simulated.budgets.size
         odds = np.zeros((*shape, ensemble.n_outputs))
         spent, n_asked, parts = np.zeros((3, *shape), np.int64)
@@ -100,12 +92,14 @@ class WorthPolicy(OddsPolicy):
             budget = None if limit == UNLIMITED else limit
             terms = make_terms(ensemble.catalogue, worth.terms_at(budget))
             askable = mark_askable(ensemble)
-            ends = play_askings(tables, ensemble.catalogue, laid, limit, terms, askable)
+            ends = play_askings(
+                tables, ensemble.catalogue, cases, limit, terms, askable
+            )
             ranks = ends.ranks
-            odds[:, column] = predict_ends(ensemble, simulated.values, ranks > 0)
+            odds[:, column] = predict_at_ends(ensemble, simulated.values, ranks > 0)
             spent[:, column], parts[:, column] = ends.spent, ends.parts
             n_asked[:, column] = ranks.max(axis=1, initial=0)
-        standing = stand_by_odds(ensemble, odds, parts)
+        standing = standing_of_odds(ensemble, odds, parts)
         return Walks(**vars(standing), spent=spent, n_asked=n_asked, ranks=ranks)
 
 
@@ -117,7 +111,7 @@ def tables_of(ensemble: Ensemble) -> PartTables:
 
 
 def worth_of(ensemble: Ensemble) -> Worth:
-    """Return how an ensemble's cases are asked by tables."""
+    """Return the terms by which an ensemble's cases are asked by tables."""
     assert ensemble.panels is not None, "the policy needs it"
     assert ensemble.panels.worth is not None, "the policy needs it"
     return ensemble.panels.worth
@@ -130,9 +124,9 @@ def mark_askable(ensemble: Ensemble) -> BoolArray:
     return is_askable
 
 
-@once
-def find_case(position: Position) -> TableCase:
-    """Return what tables know of a case.
+@cached_once
+def make_table_case(position: Position) -> TableCase:
+    """Return a case as tables see it: its known features, part and log chances.
 
     A missing value is known where it is information; what was refused is not known.
     """
@@ -143,23 +137,23 @@ def find_case(position: Position) -> TableCase:
     coded = tables.find_cells(values, is_known)[0]
     logs = np.empty(len(position.ensemble.classes))
     way = tables.list_ways(values)[0]
-    part = kernels.stand_by_tables(coded, is_known, way, tables.served, logs)
+    part = kernels.compute_case_log_chances(coded, is_known, way, tables.served, logs)
     return TableCase(is_known, int(part), logs)
 
 
-@once
-def find_askable(position: Position) -> BoolArray:
+@cached_once
+def mark_open_askable(position: Position) -> BoolArray:
     """Return which features have no answer yet and may be asked; (n_features,)."""
     is_open = position.case.status == kernels.OPEN
     return np.asarray(is_open & mark_askable(position.ensemble), np.bool_)
 
 
-@once
-def find_asked(position: Position) -> int | None:
+@cached_once
+def choose_feature(position: Position) -> int | None:
     """Return the feature to ask next; None where no answer is worth its price."""
     ensemble = position.ensemble
     terms = worth_of(ensemble).terms_at(position.limit)
-    served, is_open = make_terms(ensemble.catalogue, terms), find_askable(position)
+    served, is_open = make_terms(ensemble.catalogue, terms), mark_open_askable(position)
     first = terms.first
     # What training played out as the first question is asked where nothing is known.
     is_first = bool((position.case.status == kernels.OPEN).all())
@@ -168,8 +162,8 @@ def find_asked(position: Position) -> int | None:
         if can_pay and is_open[first]:
             return first
     asked, _, _ = kernels.choose_look(
-        find_posterior(position),
-        find_case(position).part,
+        compute_posterior(position),
+        make_table_case(position).part,
         kernels.Offers(is_open, position.prices, position.remaining),
         tables_of(ensemble).served,
         served,
@@ -177,27 +171,27 @@ def find_asked(position: Position) -> int | None:
     return None if asked == kernels.NONE else int(asked)
 
 
-@once
-def find_posterior(position: Position) -> FloatArray:
+@cached_once
+def compute_posterior(position: Position) -> FloatArray:
     """Return the chance of each class by the tables as they are; (n_classes,)."""
-    logs = find_case(position).logs
+    logs = make_table_case(position).logs
     posterior = np.empty(logs.size)
     kernels.normalise_logs(logs, posterior)
     return posterior
 
 
-@once
-def rate_features(position: Position) -> dict[int, float]:
+@cached_once
+def compute_rates(position: Position) -> dict[int, float]:
     """Return the fall of entropy by its price of each feature that lowers it."""
-    tables, case = tables_of(position.ensemble), find_case(position)
+    tables, case = tables_of(position.ensemble), make_table_case(position)
     worth = worth_of(position.ensemble)
     served = make_terms(position.ensemble.catalogue, worth.terms_at(position.limit))
-    is_open = find_askable(position) & position.is_affordable
+    is_open = mark_open_askable(position) & position.is_affordable
     falls = np.empty(is_open.size)
     parts = tables.served
     chances, spreads = parts.chances[case.part], parts.spreads[case.part]
-    kernels.expect_falls(
-        find_posterior(position), chances, spreads, tables.cells, is_open, falls
+    kernels.write_expected_falls(
+        compute_posterior(position), chances, spreads, tables.cells, is_open, falls
     )
     helping = np.flatnonzero(falls >= kernels.LEAST_FALL).tolist()
     return {
@@ -206,7 +200,7 @@ def rate_features(position: Position) -> dict[int, float]:
     }
 
 
-def predict_ends(
+def predict_at_ends(
     ensemble: Ensemble, values: FloatArray, is_asked: BoolArray
 ) -> FloatArray:
     """Return the log odds of rows by what each was asked; (n_rows, n_outputs).
@@ -217,14 +211,14 @@ def predict_ends(
     is_known = is_asked & ~np.isnan(values)
     is_known[:, : ladder.n_read] |= is_asked[:, : ladder.n_read] & ladder.may_lack
     odds = np.empty((len(values), ensemble.n_outputs))
-    keys, which = np.unique(is_known, axis=0, return_inverse=True)
+    keys, key_idxs = np.unique(is_known, axis=0, return_inverse=True)
     for number, known in enumerate(keys):
-        row_idxs = np.flatnonzero(which.reshape(-1) == number)
+        row_idxs = np.flatnonzero(key_idxs.reshape(-1) == number)
         odds[row_idxs] = ladder.predict_widest(values[row_idxs], known)
     return odds
 
 
-def stand_by_odds(ensemble: Ensemble, odds: FloatArray, parts: IntArray) -> Standing:
+def standing_of_odds(ensemble: Ensemble, odds: FloatArray, parts: IntArray) -> Standing:
     """Return the vote of sessions by their log odds, (..., n_outputs), and parts.
 
     The share known is that by which the entropy of the class shares has fallen.

@@ -8,7 +8,7 @@ import numpy as np
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.model.certificates import N_STRATA, EarlyRule
 from askless.core.model.ensemble import Ensemble
-from askless.core.session.probability import decide
+from askless.core.session.probability import decide_label
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def make_traces(
     steps = np.minimum(np.arange(spends.shape[1]), ends[:, None])
     rows = np.arange(len(ends))[:, None]
     chances = np.ascontiguousarray(chances[rows, steps])
-    labels = decide(ensemble, chances)
+    labels = decide_label(ensemble, chances)
     confidences = np.take_along_axis(chances, labels[..., None], axis=-1)[..., 0]
     return Traces(confidences, labels, spends[rows, steps], chances[:, -1])
 
@@ -56,10 +56,7 @@ class Stops:
     spends: IntArray
 
     def count(self) -> IntArray:
-        """Count stops in each stratum, then those whose label differs; as in `Level`.
-
-        Shape (n_rules, 2 * N_STRATA).
-        """
+        """Count stops, then differing labels, by stratum; (n_rules, 2 * N_STRATA)."""
         shape = (len(self.strata), N_STRATA)
         counts = np.zeros((2, *shape), np.int64)
         for place, (strata, differs) in enumerate(
@@ -70,10 +67,10 @@ class Stops:
         return np.hstack((counts[0], counts[1]))
 
 
-def find_stops(
+def locate_stops(
     traces: Traces, rules: Sequence[EarlyRule], bounds: Sequence[int]
 ) -> Stops:
-    """Return where sessions stop by each rule; `bounds` are those of `Level`."""
+    """Return the steps at which sessions stop by each rule; `bounds` as in `Level`."""
     strata = (traces.spends[..., None] >= np.array(bounds, np.int64)).sum(axis=-1)
     rows = np.arange(len(strata))
     stops = np.empty((len(rules), rows.size), np.int64)

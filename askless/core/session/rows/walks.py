@@ -9,7 +9,7 @@ import numpy as np
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.model.ensemble import Ensemble
-from askless.core.session.answers import list_revealed, take
+from askless.core.session.answers import list_revealed, take_answer
 from askless.core.session.position import UNLIMITED
 from askless.core.session.state import Aim, Answer, State, StopRule
 
@@ -38,7 +38,7 @@ class Walks(Standing):
     #: (n_rows, n_features); the order of asking under the largest budget, 0: not
     #: asked; under budget b the features of rank 1 to `n_asked`
     ranks: IntArray
-    #: (n_budgets,); who asked, which `walk` says
+    #: (n_budgets,); who asked, which `walk_rows` says
     policies: tuple[str, ...] = ()
 
     def take(self, budgets: Sequence[int] | IntArray) -> "Walks":
@@ -86,7 +86,7 @@ def open_session(
 ) -> State:
     """Return the state in which a row's session under a budget begins.
 
-    It spends the budget: `walk` has limited budgets to what is worth it.
+    It spends the budget: `walk_rows` has limited budgets to what is worth it.
     """
     limit = int(simulated.budgets[column])
     n_features = len(ensemble.catalogue.features)
@@ -122,5 +122,5 @@ def reveal(
         given = Answer(idx, "unavailable")
         if not is_missing[idx]:
             given = Answer(idx, "value", float(values[idx]))
-        state = take(ensemble.catalogue, state, given)
+        state = take_answer(ensemble.catalogue, state, given)
     return state

@@ -11,7 +11,7 @@ from askless.core.training.learner import (
     Learner,
     RoundSearch,
     choose_candidate,
-    is_better,
+    is_significantly_better,
     make_stump,
 )
 from askless.core.training.shards.histograms import Candidates
@@ -52,7 +52,7 @@ class ProductLearner(Learner):
             rest = [factors[idx] for idx in sorted(factors) if idx != place]
             stumps, codes = zip(*rest, strict=True)
             others = Product(stumps)
-            find_factors = partial(weights.find_factors, others, codes)
+            find_factors = partial(weights.search_factors, others, codes)
             candidates = search.search_picked(find_factors)
             already = others.feature_idxs
             position, best = choose_candidate(
@@ -60,7 +60,7 @@ class ProductLearner(Learner):
             )
             n_idle += 1
             turn += 1
-            if is_better(best, score):
+            if is_significantly_better(best, score):
                 n_idle, score = 1, best
                 factors[place] = make_factor(weights.binned, candidates, position)
                 chosen = join_factors(factors, candidates, position)

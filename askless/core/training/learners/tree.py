@@ -11,9 +11,9 @@ from askless.core.training.learner import (
     Choice,
     Learner,
     RoundSearch,
+    argmax_first,
     choose_candidate,
-    find_first_best,
-    is_better,
+    is_significantly_better,
     make_stump,
 )
 from askless.core.training.shards.histograms import Candidates
@@ -128,9 +128,9 @@ class TreeLearner(Learner):
                 )
                 for leaf in tree.leaves
             ]
-            best = find_first_best(np.array([leaf_score for _, leaf_score in choices]))
+            best = argmax_first(np.array([leaf_score for _, leaf_score in choices]))
             position, best_score = choices[best]
-            if not is_better(best_score, score):
+            if not is_significantly_better(best_score, score):
                 break
             score = best_score
             tree.split(tree.leaves[best], position)

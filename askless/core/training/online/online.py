@@ -29,11 +29,11 @@ from askless.core.model.hypotheses import Stump
 from askless.core.table.dataset import Dataset, count_outputs
 from askless.core.training.boosting import initial_weights
 from askless.core.training.buying import Buyer
-from askless.core.training.online.online_search import RULE, StumpSearch, mix_alphas
+from askless.core.training.online.online_search import RULE, StumpSearch, average_alphas
 from askless.core.training.online.online_start import (
     MARKS,
+    compute_first_cuts,
     count_slots,
-    find_first_cuts,
     make_state,
     set_cuts,
 )
@@ -114,7 +114,7 @@ class OnlineBooster:
             As `Dataset` has them. NaN is missing: learners that read it abstain, and
             the row is no information about the feature.
         signed : float64 array, shape (n_samples, n_outputs)
-            As `sign_rows` returns them, with weights about 1.
+            As `sign_weights` returns them, with weights about 1.
 
         Returns
         -------
@@ -124,7 +124,7 @@ class OnlineBooster:
             The share of the learners' |alpha| that voted on the row.
         """
         n_samples = values.shape[0]
-        rows = as_online_rows(values, signed)
+        rows = to_online_rows(values, signed)
         progress = np.zeros(signed.shape), np.zeros(n_samples)
         start = 0
         while start < n_samples:
@@ -133,9 +133,9 @@ class OnlineBooster:
             if n_first:
                 mark = next(later for later in MARKS if later > n_rows)
                 stop = min(stop, start + mark - n_rows)
-                kept = slice(n_rows, n_rows + stop - start)
-                self.state.first_values[kept] = rows.values[start:stop]
-                self.state.first_signed[kept] = rows.signed[start:stop]
+                slots = slice(n_rows, n_rows + stop - start)
+                self.state.first_values[slots] = rows.values[start:stop]
+                self.state.first_signed[slots] = rows.signed[start:stop]
             self.learn_span(rows, (start, stop), progress)
             if n_first and self.n_rows == mark:
                 self.begin_anew(is_last=mark == MARKS[-1])
@@ -148,10 +148,7 @@ class OnlineBooster:
         return int(self.state.counts[kernels.N_ROWS])
 
     def begin_anew(self, *, is_last: bool) -> None:
-        """Learn the first rows from an empty state, several times, by their cuts.
-
-        They are let go if it `is_last`.
-        """
+        """Learn the first rows several times by their cuts; drop them if `is_last`."""
         old, n_rows = self.state, self.n_rows
         rows = kernels.OnlineRows(old.first_values[:n_rows], old.first_signed[:n_rows])
         _, n_slots, n_outputs = old.sums.shape
@@ -159,7 +156,7 @@ class OnlineBooster:
         if old.counts[kernels.HAS_TABLE]:
             self.state.cuts[:], self.state.n_codes[:] = old.cuts, old.n_codes
         else:
-            cuts = find_first_cuts(self.catalogue, rows.values, n_slots)
+            cuts = compute_first_cuts(self.catalogue, rows.values, n_slots)
             set_cuts(self.state, cuts, self.is_category)
         progress = np.zeros(rows.signed.shape), np.zeros(n_rows)
         # Very few rows would seem to be evidence if they came again.
@@ -203,10 +200,10 @@ class OnlineBooster:
         """Return the weak learners with their alphas, all positive.
 
         Features come by the sum of their learners' |alpha| per price, the greatest
-        first, since learners stay where they were added, and the truth changes. So the
-        policy `ordered` spends on what counts now.
+        first, since learners stay where they were added, and the truth changes. The
+        policy `ordered` then spends on what counts now.
         """
-        state, alphas = self.state, mix_alphas(self.state)
+        state, alphas = self.state, average_alphas(self.state)
         n_learners = int(state.counts[kernels.N_LEARNERS])
         stumps = []
         for place in self.rank_features(alphas[:n_learners]).tolist():
@@ -234,7 +231,7 @@ class OnlineBooster:
         return np.lexsort((features, -worth[features]))
 
 
-def as_online_rows(values: FloatArray, signed: FloatArray) -> kernels.OnlineRows:
+def to_online_rows(values: FloatArray, signed: FloatArray) -> kernels.OnlineRows:
     """Return rows as kernels take them: other memory layouts are compiled anew."""
     return kernels.OnlineRows(
         np.require(values, np.float64, ("C", "W")),

@@ -17,7 +17,7 @@ from askless.core.training.rounds import Memory
 # The rule that weighs edges against prices.
 RULE = "adaboost_bt_smoothed"
 # A stump is added once its edge is above so many standard errors (of features that are
-# not read yet above more: `StumpSearch.find_needs`), ...
+# not read yet above more: `StumpSearch.compute_required_errors`), ...
 NEED = 2.0
 # ... and is ahead of the next by one of them, or so many rows came since the last one.
 PATIENCE_ROWS = 20
@@ -66,15 +66,15 @@ class StumpSearch:
             np.zeros(n_features, np.int64),
             np.zeros((n_features, n_outputs)),
         )
-        kernels.find_online_stumps(state, self.is_category, stumps)
+        kernels.choose_online_stumps(state, self.is_category, stumps)
         edges = stumps.edges
         # Rows without a feature's value have no part in the error of its edge.
         weight = max(state.facts[kernels.WEIGHT], kernels.TINY)
         errors = np.sqrt(state.squares) / weight
         sure = np.clip(edges - errors, 0.0, MOST_EDGE)
-        score = self.find_buyer(state).make_scorer()
+        score = self.make_buyer(state).make_scorer()
         scores = score(np.arange(n_features), sure, np.ones(n_features), ())
-        is_shown = edges > self.find_needs(n_features) * errors
+        is_shown = edges > self.compute_required_errors(n_features) * errors
         if not is_shown.any():
             return False
         best = int(np.where(is_shown, scores, -np.inf).argmax())
@@ -86,7 +86,7 @@ class StumpSearch:
         if not (is_ahead or is_late):
             return False
         alpha = math.atanh(sure[best])
-        place = make_place(state, alpha)
+        place = free_learner_place(state, alpha)
         if place is None:
             return False
         state.stumps[place] = best, self.is_category[best]
@@ -99,7 +99,7 @@ class StumpSearch:
         state.facts[kernels.WEIGHT] *= KEPT
         return True
 
-    def find_needs(self, n_features: int) -> FloatArray:
+    def compute_required_errors(self, n_features: int) -> FloatArray:
         """Return how many standard errors each edge must be above; (n_features,).
 
         The greatest of n standard normals is about √(2 ln n). So a feature that is not
@@ -112,7 +112,7 @@ class StumpSearch:
         needs[is_unread] = max(NEED, math.sqrt(2.0 * math.log(n_unread)))
         return needs
 
-    def find_buyer(self, state: kernels.OnlineState) -> Buyer:
+    def make_buyer(self, state: kernels.OnlineState) -> Buyer:
         """Return a buyer that has bought the features of all learners."""
         n_learners = int(state.counts[kernels.N_LEARNERS])
         read = frozenset(state.stumps[:n_learners, kernels.READS_FEATURE].tolist())
@@ -123,21 +123,21 @@ class StumpSearch:
         return self.buyer
 
 
-def mix_alphas(state: kernels.OnlineState) -> FloatArray:
+def average_alphas(state: kernels.OnlineState) -> FloatArray:
     """Return the alphas, mixed over the speeds; (n_learners,)."""
     shares = np.exp(state.losses.min() - state.losses)
     mixed: FloatArray = (shares / shares.sum()) @ state.alphas
     return mixed
 
 
-def make_place(state: kernels.OnlineState, alpha: float) -> int | None:
+def free_learner_place(state: kernels.OnlineState, alpha: float) -> int | None:
     """Make room for a new stump, last in line; return None if it is too weak."""
     most = state.thresholds.size
     n_learners = int(state.counts[kernels.N_LEARNERS])
     if n_learners < most:
         state.counts[kernels.N_LEARNERS] += 1
         return n_learners
-    alphas = np.abs(mix_alphas(state))
+    alphas = np.abs(average_alphas(state))
     weakest = int(alphas.argmin())
     if alpha < STRONGER * alphas[weakest]:
         return None

@@ -7,7 +7,7 @@ import numpy as np
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray
 from askless.core.catalogue.catalogue import Catalogue
-from askless.core.codes.binning import find_thresholds
+from askless.core.codes.binning import compute_thresholds
 from askless.core.table.dataset import MAX_CODES
 
 # Codes of a number in a stream without a table.
@@ -56,13 +56,13 @@ def make_state(
     )
 
 
-def find_first_cuts(
+def compute_first_cuts(
     catalogue: Catalogue, values: FloatArray, n_slots: int
 ) -> list[FloatArray]:
     """Return cuts between the values of the first rows, and every known category.
 
-    Of more values than `n_slots` the cuts are quantiles. `values` (n_samples,
-    n_features), NaN where missing.
+    If a feature has more than `n_slots` values, its cuts are quantiles. `values`
+    (n_samples, n_features), NaN where missing.
     """
     cuts = []
     for feature, column in zip(catalogue.features, values.T, strict=True):
@@ -71,7 +71,7 @@ def find_first_cuts(
             cuts.append(np.arange(n_known, dtype=np.float64))
         else:
             present = np.sort(column[~np.isnan(column)])
-            cuts.append(find_thresholds(present, None, n_slots))
+            cuts.append(compute_thresholds(present, None, n_slots))
     return cuts
 
 

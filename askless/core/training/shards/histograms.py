@@ -41,13 +41,13 @@ class Candidates:
     presents: FloatArray
 
 
-def make_sums(n_outputs: int, n_lanes: int, n_chunks: int) -> IntArray:
+def make_empty_sums(n_outputs: int, n_lanes: int, n_chunks: int) -> IntArray:
     """Return sums by code, all of them 0, as `kernels.add_moved_rows` takes them."""
     n_turns = min(N_TURNS, max(n_chunks, 1)) if n_outputs * n_lanes < FEW_LANES else 1
     return np.zeros((n_outputs, n_turns, n_lanes, 2, 256), dtype=np.int64)
 
 
-def make_moved(n_outputs: int, n_samples: int) -> MovedRows:
+def make_moved_rows(n_outputs: int, n_samples: int) -> MovedRows:
     """Return uninitialised arrays for the rows whose weights change."""
     n_chunks = -(-n_samples // kernels.CHUNK)
     shape = (n_chunks, n_outputs, min(n_samples, kernels.CHUNK) + 1)
@@ -58,7 +58,7 @@ def make_moved(n_outputs: int, n_samples: int) -> MovedRows:
     )
 
 
-def make_best(n_outputs: int, n_features: int) -> Best:
+def make_best_stumps(n_outputs: int, n_features: int) -> Best:
     """Return uninitialised arrays for the best stump on every feature."""
     return Best(
         np.empty(n_features),
@@ -99,7 +99,7 @@ def merge_sums(sums_by_shard: Sequence[IntArray]) -> IntArray:
     return merged
 
 
-def scan(
+def scan_sums(
     binned: Binned, lanes: IntArray, sums: IntArray, look: Look, best: Best
 ) -> None:
     """Find the best stump on every feature of some lanes, regardless of costs.
@@ -110,7 +110,7 @@ def scan(
     -----
     The edge of a stump with the best votes is sum_l |sum_i w_il y_il phi(x_i)| (Kegl
     and Busa-Fekete 2009, eq. 6 and 7). Missing values abstain, phi = 0. A class that
-    no vote helps is voted against. Of equal cuts on a feature the lowest is taken.
+    no vote helps is voted against. The lowest of equally good cuts is taken.
     """
     kernel = kernels.scan_parallel if sums.size >= PARALLEL_SUMS else kernels.scan
     kernel(sums, binned.coded, lanes, look, best)

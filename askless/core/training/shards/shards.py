@@ -16,8 +16,8 @@ from askless.core.kernels import Change, MovedRows
 from askless.core.model.hypotheses import Hypothesis
 from askless.core.training.shards.histograms import (
     add_rows_to_sums,
-    make_moved,
-    make_sums,
+    make_empty_sums,
+    make_moved_rows,
     merge_sums,
 )
 from askless.core.training.shards.questions import (
@@ -86,7 +86,7 @@ class Shard:
     ) -> None:
         self.binned = binned
         self.weights = signed_weights.T.copy()
-        self.moved = make_moved(*self.weights.shape)
+        self.moved = make_moved_rows(*self.weights.shape)
         self.places: list[LeafRows] = []
         self._classes = classify_signs(self.weights)
         self.is_split = is_split
@@ -118,7 +118,7 @@ class Shard:
         if isinstance(ask, Sums):
             sums = self.sum_all_rows(ask.lanes)
         elif isinstance(ask, Sides):
-            numbers = self.count_sides(self.cast(ask.hypothesis, ask.codes))
+            numbers = self.count_sides(self.votes_on(ask.hypothesis, ask.codes))
         elif isinstance(ask, PlaceSplit):
             sums = self.split(ask)
         elif isinstance(ask, PlaceSums):
@@ -135,7 +135,7 @@ class Shard:
         if step.hypothesis is None:
             ballots = np.zeros(self.weights.shape, dtype=np.int8)
         else:
-            ballots = self.cast(step.hypothesis, step.codes)
+            ballots = self.votes_on(step.hypothesis, step.codes)
         is_fresh = step.is_fresh or self._is_pending
         change = Change(np.array(step.factors), is_fresh, self.is_split)
         is_large = self.weights.size >= PARALLEL_ROWS
@@ -146,16 +146,16 @@ class Shard:
         self._is_pending = True
         self.places = []
 
-    def cast(self, hypothesis: Hypothesis, codes: tuple[int, ...]) -> BallotArray:
+    def votes_on(self, hypothesis: Hypothesis, codes: tuple[int, ...]) -> BallotArray:
         """Return the votes of a hypothesis on every row; the last are remembered."""
         # A round asks for the same votes first for sides, then for the step.
         key = hypothesis, codes
         if self._cast is None or self._cast[0] != key:
-            self._cast = key, hypothesis.cast(self.binned, codes)
+            self._cast = key, hypothesis.votes_on(self.binned, codes)
         return self._cast[1]
 
     def count_sides(self, ballots: BallotArray) -> IntArray:
-        """Return the weights that ballots have wrong and right, then their quanta."""
+        """Return number and quanta of the weights that ballots have wrong and right."""
         n_outputs = self.weights.shape[0]
         sides = np.empty((self.moved.stops.shape[0], n_outputs, 4), dtype=np.int64)
         is_large = self.weights.size >= PARALLEL_ROWS
@@ -165,7 +165,7 @@ class Shard:
         return totals
 
     def sum_all_rows(self, lanes: IntArray) -> IntArray:
-        """Return the sums by code of all rows: the kept ones, brought up to date."""
+        """Return the cached sums by code of all rows, updated by the moved rows."""
         if self._sums is None:
             return self.sum(self.moved, lanes)
         if self._is_pending:
@@ -216,7 +216,7 @@ class Shard:
 
     def multiply_by_votes(self, factor: FactorSums) -> MovedRows:
         """List all rows with weights times a hypothesis' votes; 0 if it abstains."""
-        ballots = self.cast(factor.hypothesis, factor.codes)
+        ballots = self.votes_on(factor.hypothesis, factor.codes)
         return self.gather(self.weights * ballots, np.arange(ballots.shape[1]))
 
     def sum(self, listed: MovedRows, lanes: IntArray) -> IntArray:
@@ -228,7 +228,7 @@ class Shard:
     def gather(self, weights: FloatArray, rows: IntArray) -> MovedRows:
         """List some rows with all their quanta; valid until the next call."""
         if self._room is None:
-            self._room = make_moved(*self.weights.shape)
+            self._room = make_moved_rows(*self.weights.shape)
         n_chunks = -(-rows.size // kernels.CHUNK)
         listed = MovedRows(*(array[:n_chunks] for array in self._room))
         is_large = rows.size * weights.shape[0] >= PARALLEL_ROWS
@@ -238,7 +238,7 @@ class Shard:
 
     def _make_sums(self, lanes: IntArray) -> IntArray:
         n_chunks = self.moved.stops.shape[0]
-        return make_sums(self.weights.shape[0], lanes.size, n_chunks)
+        return make_empty_sums(self.weights.shape[0], lanes.size, n_chunks)
 
 
 class LocalShards:

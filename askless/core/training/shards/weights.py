@@ -16,9 +16,9 @@ from askless.core.model.hypotheses import Hypothesis, Stump
 from askless.core.training.shards.histograms import (
     MOST_SUMS,
     Candidates,
-    make_best,
+    make_best_stumps,
     pick_candidates,
-    scan,
+    scan_sums,
 )
 from askless.core.training.shards.questions import (
     Ask,
@@ -125,14 +125,14 @@ class Weights:
             None, (), (FIRST_SCALE,) * 3, is_fresh=True
         )
 
-    def find_stumps(self, feature_idxs: IntArray) -> Candidates:
+    def search_stumps(self, feature_idxs: IntArray) -> Candidates:
         """Return the stumps of largest edge over all rows, one for each feature."""
         if self.shards.is_kept:
             sums = self._get_kept_sums()
             return self._scan(sums, feature_idxs, self._make_look(self.quanta))
         return self._search_by_lanes(self._sum_lanes, feature_idxs)
 
-    def find_factors(
+    def search_factors(
         self, hypothesis: Hypothesis, codes: tuple[int, ...], feature_idxs: IntArray
     ) -> Candidates:
         """Return the best stumps to multiply with a hypothesis, one for each feature.
@@ -169,10 +169,7 @@ class Weights:
         return Place(0, self._get_kept_sums() if self.shards.is_kept else None)
 
     def split(self, place: Place, feature_idx: int, code: int) -> tuple[Place, Place]:
-        """Split a place by a stump; return the places above and below its cut.
-
-        Rows without the feature drop out.
-        """
+        """Split a place by a stump into two; rows without the feature drop out."""
         sums = self._ask_shards(PlaceSplit(place.number, feature_idx, code)).sums
         above, below = (None, None) if place.sums is None else sums
         number = self._n_places
@@ -186,12 +183,12 @@ class Weights:
 
         `codes` are those of the cuts of its stumps; None: they are looked up.
         """
-        codes = codes or hypothesis.find_codes(self.binned)
-        counts, sides = self._find_sides(hypothesis, codes)
+        codes = codes or hypothesis.cut_codes(self.binned)
+        counts, sides = self._count_sides(hypothesis, codes)
         # The side of most weights keeps them; of equal ones those that are right: `max`
         # takes the first of equals, hence the reversed order.
-        kept = max(reversed(range(3)), key=counts.__getitem__)
-        factors = [math.exp(-alpha * (side - kept)) for side in range(3)]
+        largest_side = max(reversed(range(3)), key=counts.__getitem__)
+        factors = [math.exp(-alpha * (side - largest_side)) for side in range(3)]
         total = sum(f * side for f, side in zip(factors, sides, strict=True))
         most = total + sum(f * n for f, n in zip(factors, counts, strict=True)) / 2
         self.is_fresh = not 2.0**MIN_BITS <= total <= most <= 2.0**MAX_BITS
@@ -199,9 +196,9 @@ class Weights:
         wrong, none, right = (scale * factor for factor in factors)
         self._step = WeightStep(hypothesis, codes, (wrong, none, right), self.is_fresh)
         self._seen = self._nothing
-        return total / self.quanta * math.exp(-alpha * (kept - 1))
+        return total / self.quanta * math.exp(-alpha * (largest_side - 1))
 
-    def _find_sides(self, hypothesis: Hypothesis, codes: tuple[int, ...]) -> Triples:
+    def _count_sides(self, hypothesis: Hypothesis, codes: tuple[int, ...]) -> Triples:
         """Return rows and quanta that are wrong, abstained on and right."""
         stump = hypothesis.sole_stump
         if stump is not None:
@@ -227,7 +224,7 @@ class Weights:
         cut = Cut(codes[0], stump.is_category, max(place, 0), *form)
         sides = np.empty(4, dtype=np.int64)
         sums, votes = self._seen.sums, stump.ballots
-        kernels.find_sides(sums, known.counts, cut, votes, sides)
+        kernels.compute_sides(sums, known.counts, cut, votes, sides)
         n_wrong, n_right, edge, missing = sides.tolist()
         if place < 0:
             asked = self._ask_shards(Sides(stump, codes))
@@ -270,8 +267,8 @@ class Weights:
         return Look(quanta, float(self.quanta), votes, is_leaf)
 
     def _scan(self, sums: IntArray, feature_idxs: IntArray, look: Look) -> Candidates:
-        best = make_best(self.n_outputs, self.binned.n_codes.size)
-        scan(self.binned, self.binned.packing.lanes, sums, look, best)
+        best = make_best_stumps(self.n_outputs, self.binned.n_codes.size)
+        scan_sums(self.binned, self.binned.packing.lanes, sums, look, best)
         return pick_candidates(best, feature_idxs)
 
     def _search_by_lanes(
@@ -280,11 +277,11 @@ class Weights:
         feature_idxs: IntArray,
     ) -> Candidates:
         """Return the best stumps on some features, from a few lanes at a time."""
-        best = make_best(self.n_outputs, self.binned.n_codes.size)
+        best = make_best_stumps(self.n_outputs, self.binned.n_codes.size)
         lanes = self.binned.packing.lanes_of(feature_idxs)
         size = max(1, MOST_SUMS // self.n_outputs)
         for first in range(0, lanes.size, size):
             some = lanes[first : first + size]
             sums, look = sum_lanes(some)
-            scan(self.binned, some, sums, look, best)
+            scan_sums(self.binned, some, sums, look, best)
         return pick_candidates(best, feature_idxs)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from askless.app.doors.oidc.door import NoGrantError, entitle
+from askless.app.doors.oidc.door import NoGrantError, make_entitled
 from askless.app.service.keys import ROLES
 from askless.app.settings.doors import Grant
 
@@ -30,7 +30,7 @@ WHO = {"iss": "https://id.example.org", "sub": "7"}
     ],
 )
 def test_a_claim_names_groups(claims: dict[str, Any], claim: str) -> None:
-    found = entitle(WHO | claims, claim, GRANTS)
+    found = make_entitled(WHO | claims, claim, GRANTS)
 
     assert found.tenant == "cardiology"
     assert found.person.scopes == ROLES["clinician"]
@@ -38,13 +38,13 @@ def test_a_claim_names_groups(claims: dict[str, Any], claim: str) -> None:
 
 
 def test_all_groups_of_one_tenant_count() -> None:
-    found = entitle(WHO | {"groups": ["audit", "heart"]}, "groups", GRANTS)
+    found = make_entitled(WHO | {"groups": ["audit", "heart"]}, "groups", GRANTS)
 
     assert set(found.person.scopes) == {*ROLES["clinician"], *ROLES["auditor"]}
 
 
 def test_of_two_tenants_the_one_named_first_counts() -> None:
-    found = entitle(WHO | {"groups": ["it", "heart"]}, "groups", GRANTS)
+    found = make_entitled(WHO | {"groups": ["it", "heart"]}, "groups", GRANTS)
 
     assert found.tenant == "cardiology"
     assert found.person.scopes == ROLES["clinician"]
@@ -62,7 +62,7 @@ def test_of_two_tenants_the_one_named_first_counts() -> None:
 )
 def test_no_group_grants_nothing(claims: dict[str, Any]) -> None:
     with pytest.raises(NoGrantError):
-        entitle(WHO | claims, "groups", GRANTS)
+        make_entitled(WHO | claims, "groups", GRANTS)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,6 @@ def test_no_group_grants_nothing(claims: dict[str, Any]) -> None:
 def test_people_are_called_what_claims_call_them(
     claims: dict[str, Any], name: str
 ) -> None:
-    found = entitle(WHO | claims | {"groups": "it"}, "groups", GRANTS)
+    found = make_entitled(WHO | claims | {"groups": "it"}, "groups", GRANTS)
 
     assert found.person.name == name

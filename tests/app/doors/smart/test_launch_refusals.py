@@ -201,7 +201,7 @@ def test_nobody_at_a_record_system_is_anybody_elsewhere(
         tenant = keys.get_or_create_tenant(db, "clinic", NOW)
     with transaction(app.state.engine, tenant) as db:
         grace = people.Person(issuer, "grace", "Grace", keys.SCOPES)
-        admin = people.let_in(db, grace, NOW)
+        admin = people.renew_key_of(db, grace, NOW)
     ehr.lies = {"configuration": {"issuer": issuer}}
     ehr.lies["claims"] = {"iss": issuer, "sub": "grace"}
 
@@ -250,7 +250,7 @@ def test_no_patient_and_no_code_is_logged(
 ) -> None:
     levels = {name: logging.getLogger(name).level for name in ("", "httpx2")}
     handlers = logging.getLogger().handlers[:]
-    logs.configure()
+    logs.configure_logging()
     try:
         done = come_back(client, ehr)
     finally:

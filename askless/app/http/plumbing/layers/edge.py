@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from askless.app.http.plumbing.forms import FORM, media_type
-from askless.app.http.plumbing.layers.errors import GONE, problem
+from askless.app.http.plumbing.layers.errors import GONE, problem_response
 from askless.app.logs import log
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,64}")
@@ -120,10 +120,10 @@ class Edge:
         answer: ASGIApp = self.app
         if content_length(headers) > exchange.limit:
             detail = TOO_LARGE.format(limit=exchange.limit)
-            answer = problem(scope, "too-large", detail)
+            answer = problem_response(scope, "too-large", detail)
         elif "\x00" in scope["path"]:
             # No database takes it as a key, and nothing has such a name.
-            answer = problem(scope, "not-found")
+            answer = problem_response(scope, "not-found")
         try:
             await answer(scope, exchange.receive_limited, exchange.send_marked)
         except Exception:

@@ -57,7 +57,7 @@ class Problem(JSONResponse):
     media_type = MEDIA_TYPE
 
 
-def problem(
+def problem_response(
     scope: Mapping[str, Any],
     kind: str,
     detail: str | None = None,
@@ -74,29 +74,31 @@ def problem(
     return Problem(body, status, headers=None if headers is None else dict(headers))
 
 
-def invalid_request(request: Request, errors: Iterable[tuple[str, str]]) -> Problem:
+def invalid_request_response(
+    request: Request, errors: Iterable[tuple[str, str]]
+) -> Problem:
     """Return the response 422 for pairs of a field and its broken rule."""
     listed = [{"field": printable_name(field), "rule": rule} for field, rule in errors]
     detail = "; ".join(
         f"{refusal['field']}: {refusal['rule']}" for refusal in listed[:3]
     )
-    return problem(request.scope, "invalid-request", detail, errors=listed)
+    return problem_response(request.scope, "invalid-request", detail, errors=listed)
 
 
 def on_refused(request: Request, error: RefusedError) -> Problem:
-    return invalid_request(
+    return invalid_request_response(
         request, ((refusal.field, refusal.told) for refusal in error.refusals)
     )
 
 
 def on_invalid(request: Request, error: RequestValidationError) -> Problem:
-    return invalid_request(
+    return invalid_request_response(
         request, (field_and_rule(detail) for detail in error.errors())
     )
 
 
 def on_over_budget(request: Request, error: OverBudgetError) -> Problem:
-    return problem(
+    return problem_response(
         request.scope,
         "over-budget",
         str(error),
@@ -109,7 +111,7 @@ def on_over_budget(request: Request, error: OverBudgetError) -> Problem:
 def on_useless(request: Request, error: UselessAnswerError) -> Problem:
     feature, price = error.feature, from_micros(error.price)
     detail = str(error)
-    return problem(
+    return problem_response(
         request.scope, "useless-answer", detail, feature=feature, price=price
     )
 
@@ -119,19 +121,19 @@ def on_wrong_method(request: Request) -> Response:
     headers = {"Allow": ", ".join(allowed_methods(request))}
     if request.method == "OPTIONS":
         return Response(status_code=204, headers=headers)
-    return problem(request.scope, "method-not-allowed", headers=headers)
+    return problem_response(request.scope, "method-not-allowed", headers=headers)
 
 
 def on_http(request: Request, error: HTTPException) -> Response:
     """Answer an HTTPException of the framework or of a route."""
     # The framework raises these for a body that it can't parse.
     if error.status_code in (400, 422):
-        return invalid_request(request, [MALFORMED])
+        return invalid_request_response(request, [MALFORMED])
     if error.status_code == 405:
         return on_wrong_method(request)
     kind = KIND_OF_STATUS.get(error.status_code, "conflict")
     detail = None if error.status_code == 404 else str(error.detail)
-    return problem(
+    return problem_response(
         request.scope, kind, detail, headers=error.headers, status=error.status_code
     )
 
@@ -139,7 +141,7 @@ def on_http(request: Request, error: HTTPException) -> Response:
 def on_unknown_key(request: Request, error: UnknownKeyError) -> Problem:
     del error
     headers = {"WWW-Authenticate": "Bearer"}
-    return problem(request.scope, "unauthorized", headers=headers)
+    return problem_response(request.scope, "unauthorized", headers=headers)
 
 
 def on_replayed(request: Request, error: ReplayedError) -> Response:
@@ -155,14 +157,14 @@ def on_replayed(request: Request, error: ReplayedError) -> Response:
 def on_unavailable(request: Request, error: Exception) -> Problem:
     """Answer 503: a retry may succeed; log the cause."""
     cause = getattr(error, "orig", None) or error
-    if is_full(cause):
+    if is_storage_full(cause):
         request.app.state.full_until = time.monotonic() + FULL_FOR_S
     cause_text = (str(cause).splitlines() or [""])[0][:MAX_SHOWN]
     log_failure(request, "http.unavailable", error, logging.WARNING, cause=cause_text)
-    return problem(request.scope, "unavailable", headers={"Retry-After": "2"})
+    return problem_response(request.scope, "unavailable", headers={"Retry-After": "2"})
 
 
-def is_full(cause: object) -> bool:
+def is_storage_full(cause: object) -> bool:
     """Return whether a database or a folder has no space left."""
     codes = {getattr(cause, name, None) for name in ("errno", "sqlstate")}
     is_sqlite_full = getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
@@ -171,7 +173,7 @@ def is_full(cause: object) -> bool:
 
 def on_crash(request: Request, error: Exception) -> Problem:
     log_failure(request, "http.crashed", error, logging.ERROR)
-    return problem(request.scope, "internal")
+    return problem_response(request.scope, "internal")
 
 
 def on_internal(request: Request, error: InternalError) -> Problem:
@@ -181,7 +183,7 @@ def on_internal(request: Request, error: InternalError) -> Problem:
 
 
 def on_file_error(request: Request, error: OSError) -> Problem:
-    return (on_unavailable if is_full(error) else on_crash)(request, error)
+    return (on_unavailable if is_storage_full(error) else on_crash)(request, error)
 
 
 def log_failure(
@@ -198,18 +200,18 @@ HANDLERS: dict[int | type[Exception], Any] = {
     RequestValidationError: on_invalid,
     OverBudgetError: on_over_budget,
     UselessAnswerError: on_useless,
-    ClosedError: lambda request, _: problem(request.scope, "session-closed"),
+    ClosedError: lambda request, _: problem_response(request.scope, "session-closed"),
     UnknownKeyError: on_unknown_key,
-    ForbiddenError: lambda request, error: problem(
+    ForbiddenError: lambda request, error: problem_response(
         request.scope, "forbidden", str(error)
     ),
-    NotFoundError: lambda request, error: problem(
+    NotFoundError: lambda request, error: problem_response(
         request.scope, "not-found", str(error)
     ),
-    ConflictError: lambda request, error: problem(
+    ConflictError: lambda request, error: problem_response(
         request.scope, error.kind, str(error)
     ),
-    InProgressError: lambda request, error: problem(
+    InProgressError: lambda request, error: problem_response(
         request.scope, error.kind, str(error), headers={"Retry-After": "1"}
     ),
     ReplayedError: on_replayed,

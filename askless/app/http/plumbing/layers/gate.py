@@ -8,7 +8,7 @@ loopback is no loopback name.
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from askless.app.http.plumbing.layers.errors import problem
+from askless.app.http.plumbing.layers.errors import problem_response
 from askless.app.settings.hosts import host_of, is_loopback
 
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -35,9 +35,9 @@ class Gate:
             if scope["path"] not in PROBES and not self.is_ours(
                 headers.get("host", "")
             ):
-                answer = problem(scope, "unknown-host")
+                answer = problem_response(scope, "unknown-host")
             elif scope["method"] not in SAFE and self.is_foreign(headers):
-                answer = problem(scope, "foreign-origin")
+                answer = problem_response(scope, "foreign-origin")
         await answer(scope, receive, send)
 
     def is_ours(self, text: str) -> bool:

@@ -57,22 +57,22 @@ async def replace_problems(
 ) -> None:
     """Run an application; send other responses instead of its problems."""
     # A problem's messages are held until its document is whole; all others pass.
-    held: list[Message] = []
+    withheld: list[Message] = []
     problem = (b"content-type", MEDIA_TYPE.encode())
 
     async def send_on(message: Message) -> None:
         is_start = message["type"] == "http.response.start"
         if is_start and problem in message["headers"]:
-            held.append(message)
-        elif not held:
+            withheld.append(message)
+        elif not withheld:
             await send(message)
         else:
-            held.append(message)
+            withheld.append(message)
             if not message.get("more_body", False):
                 await send_instead()
 
     async def send_instead() -> None:
-        start, *parts = held
+        start, *parts = withheld
         document = json.loads(b"".join(part.get("body", b"") for part in parts))
         headers = Headers(raw=start["headers"])
         response = rebuild(document, start["status"], headers)

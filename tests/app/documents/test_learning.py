@@ -59,7 +59,7 @@ def test_stopped_and_taken_up_after_any_row_gives_equal_bytes(make):
     model = make()
     rows = some_rows(len(model.ensemble.classes))
     # After each of the first rows, then now and then.
-    stops = [*range(1, 20), *range(20, N_ROWS, 37), N_ROWS]
+    stops = [*range(1, 20), *range(20, N_ROWS, 97), N_ROWS]
 
     whole, now = model_text(learn(model, rows)), model
     for start, stop in pairwise([0, *stops]):

@@ -108,14 +108,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("full")
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    # A process of pytest-xdist writes no durations.
+    if not hasattr(session.config, "workerinput"):
+        first_yardstick()
+
+
 def pytest_collection_finish() -> None:
     # Thousands of tests stay in memory to the end: the collector need not visit them.
-    gc.collect()
     gc.freeze()
     # Nearly all of what tests leave is freed without it, and it takes a tenth of a run.
     gc.set_threshold(50_000, 20, 20)
     gc.enable()
-    first_yardstick()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

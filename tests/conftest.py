@@ -118,7 +118,7 @@ def pytest_collection_finish() -> None:
     # Thousands of tests stay in memory to the end: the collector need not visit them.
     gc.freeze()
     # Nearly all of what tests leave is freed without it, and it takes a tenth of a run.
-    gc.set_threshold(50_000, 20, 20)
+    gc.set_threshold(200_000, 10, 10)
     gc.enable()
 
 

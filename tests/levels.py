@@ -88,3 +88,12 @@ def at_most(n_examples: int) -> settings:
     if settings.get_current_profile_name() == "quick":
         n_examples = min(n_examples, settings.default.max_examples)
     return settings(max_examples=n_examples)
+
+
+def step_of(n_cases_apart: int) -> int:
+    """Return how far apart the cases are that a test of very many takes.
+
+    Level quick takes some of them, all others each.
+    """
+    is_some = settings.get_current_profile_name() == "quick"
+    return n_cases_apart if is_some else 1

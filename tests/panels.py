@@ -36,7 +36,7 @@ def random_rows(seed: int = 0, n_classes: int = 2, n_samples: int = 24) -> Panel
 
 
 def shorten(patch: pytest.MonkeyPatch, rounds: int = 2) -> None:
-    """Let trees be of few rounds and kernels of few waves: all of them take minutes."""
+    """Let trees, waves and sets that are tried be few: all of them take minutes."""
 
     def make_few(rows: PanelRows, wanted: int, *options: float) -> kernels.Growth:
         return make_growth_settings(rows, min(rounds, wanted), *options)
@@ -52,6 +52,7 @@ def shorten(patch: pytest.MonkeyPatch, rounds: int = 2) -> None:
             for one in (effort.full, effort.light)
         )
         short = effort._replace(order_rounds=2 * rounds, full=full, light=light)
+        short = short._replace(max_rungs=min(effort.max_rungs, 5), max_swaps=2)
         patch.setitem(EFFORTS, name, short)
 
 

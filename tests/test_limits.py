@@ -14,6 +14,7 @@ PACKAGE = ROOT / "askless"
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # What blocks are made of.
 STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
+LOOPS = (ast.For, ast.AsyncFor, ast.comprehension)
 BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match)
 # Layers in which functions of one noun have one name: http/models.get asks
 # service/models.get, which asks store/models.get. Each door has `add_to`.
@@ -213,28 +214,28 @@ def empty_names() -> Iterator[str]:
 
     Fields of classes may be called so: their owner says what they hold.
     """
-    loops = (ast.For, ast.AsyncFor, ast.comprehension)
     for path, tree in trees().items():
         fields = {
             node
             for owner in nodes_of(tree)
-            if isinstance(owner, ast.ClassDef)
+            if type(owner) is ast.ClassDef
             for field in owner.body
             if isinstance(field, ast.AnnAssign)
             for node in ast.walk(field)
         }
         for node in nodes_of(tree):
-            names = (
-                {node.arg} & {"one", *SAY_NOTHING}
-                if isinstance(node, ast.arg)
-                else set()
-            )
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                names = {node.id} & SAY_NOTHING if node not in fields else set()
-            elif isinstance(node, loops):
+            # Most nodes are none of these.
+            kind, names = type(node), set[str]()
+            if kind is ast.Name:
+                if isinstance(node.ctx, ast.Store) and node not in fields:
+                    names = {node.id} & SAY_NOTHING
+            elif kind is ast.arg:
+                names = {node.arg} & {"one", *SAY_NOTHING}
+            elif kind in LOOPS:
                 targets = ast.walk(node.target)
                 names = {"one"} & {getattr(target, "id", "") for target in targets}
-            yield from (f"{path}: {name}" for name in names)
+            for name in names:
+                yield f"{path}: {name}"
 
 
 OFFENDERS: dict[str, Callable[[], Iterator[str]]] = {

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 from uuid import uuid4
@@ -27,7 +28,7 @@ from askless.app.processes.limited import (
     is_always_wanted,
     open_as_os_file,
 )
-from askless.app.service import models
+from askless.app.service import loaded, models
 from askless.app.service.jobs import table_jobs
 from askless.app.settings.settings import Settings
 from askless.app.store.blobs import Blobs
@@ -104,6 +105,7 @@ def read_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     if is_quick(request.config) and request.path.stem not in IN_CHILDREN:
         for module in READERS:
             monkeypatch.setattr(module, "run_limited", run_here)
+        monkeypatch.setattr(loaded, "parse_model", parse_once)
 
 
 def run_here(
@@ -118,7 +120,19 @@ def run_here(
         raise UnwantedError
     with open_as_os_file(source) as file, open(os.dup(file.fileno()), "rb") as copy:
         copy.seek(0)
+        if function is models.check_document:
+            return check_once(copy.read())
         return function(copy, *arguments)
+
+
+@lru_cache
+def check_once(document: bytes) -> models.CheckedModel:
+    """Check a document that many tests import, once."""
+    return models.check_document(io.BytesIO(document))
+
+
+# Models never change, and many tests store the same.
+parse_once = lru_cache(loaded.parse_model)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,13 @@ import pytest
 from askless.app.settings import places
 from askless.app.settings.places import ClusterPlace
 from askless.core.errors import RefusedError
-from tests.app.dask_clusters import write_certificates
+
+
+def write_certificates(folder: Path) -> ClusterPlace:
+    # Loading Dask takes as long as many tests.
+    from tests.app import dask_clusters
+
+    return dask_clusters.write_certificates(folder)
 
 
 @pytest.fixture

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Iterator
 from copy import deepcopy
-from itertools import cycle
+from itertools import cycle, islice
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
 from tests.app.clinic import Json, Put, Start, clinic, model_json
+from tests.levels import step_of
 
 pytest_plugins = ["tests.app.conftest_http"]
 pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
@@ -63,9 +64,11 @@ def test_refusals_of_a_model_repeat_nothing(client: TestClient) -> None:
     model |= {"calibrations": {"ordered": calibration}, "error_costs": [[0, 1], [1, 0]]}
     assert client.post("/models", json=model).status_code == 201
 
-    refused = [assert_silent(client.post("/models", json=raw)) for raw in marked(model)]
+    step = step_of(3)
+    some = islice(marked(model), 0, None, step)
+    refused = [assert_silent(client.post("/models", json=raw)) for raw in some]
 
-    assert sum(refused) > 80
+    assert sum(refused) > 80 // step
 
 
 def test_refusals_of_a_session_repeat_nothing(client: TestClient, put: Put) -> None:

@@ -46,34 +46,34 @@ def wide(n_columns: int) -> bytes:
     return b",".join(b"c%d" % number for number in range(n_columns)) + b"\n"
 
 
-HOSTILE = {
-    "nothing": (b"", "the file is empty"),
-    "no row": (b"a,b\n", "must have at least one row"),
-    "two names": (b"a,a\n1,2\n", "names must be unique"),
-    "long row": (b"a,b\n1,2,3\n", "every row must have as many cells"),
-    "other encoding": (b"\xff\xfe\n\xff\n", "must be CSV in UTF-8"),
-    "half a file": (b"PAR1", "must be a whole Parquet file"),
-    "columns": (wide(100_000), "header, of at most|at most 1,000 columns"),
-    "columns of no name": (b"," * 1_000_000 + b"\n1\n", "at most 1,000 columns"),
-    "line": (b"x" * 5_000_000, "must have a first line, its header, of at most"),
-    "second line": (b"a,b\n1," + b"x" * 5_000_000, "4,006 bytes; not so in line 2"),
-    "cell": (b"a,b\n1,2\n1," + b"x" * 2000, "a cell may have at most 1,000 bytes"),
-    "open quote": (b'a,b\n1,"2\n' + b"1,2\n" * 900, "is a quote left open"),
-    "rows": (b"a\n" + b"1\n" * 1001, "at most 1,000 rows; it has 1,001"),
-    "gzip": (gzip.compress(b"0" * 250_000_000, 1), "must unpack to at most"),
-    "repeated text": (parquet(a=["x" * 9_000_000] * 9), "a cell may have at most"),
-    "Parquet rows": (parquet(a=pa.nulls(10**6)), "at most 1,000 rows"),
-    "workbook": (b"PK\x03\x04", "is an Excel workbook or another ZIP archive"),
-}
+def hostile_contents() -> dict[str, tuple[bytes, str]]:
+    """Return what is sent, by kind, and the rule that refuses it."""
+    return {
+        "nothing": (b"", "the file is empty"),
+        "no row": (b"a,b\n", "must have at least one row"),
+        "two names": (b"a,a\n1,2\n", "names must be unique"),
+        "long row": (b"a,b\n1,2,3\n", "every row must have as many cells"),
+        "other encoding": (b"\xff\xfe\n\xff\n", "must be CSV in UTF-8"),
+        "half a file": (b"PAR1", "must be a whole Parquet file"),
+        "columns": (wide(100_000), "header, of at most|at most 1,000 columns"),
+        "columns of no name": (b"," * 1_000_000 + b"\n1\n", "at most 1,000 columns"),
+        "line": (b"x" * 5_000_000, "must have a first line, its header, of at most"),
+        "second line": (b"a,b\n1," + b"x" * 5_000_000, "4,006 bytes; not so in line 2"),
+        "cell": (b"a,b\n1,2\n1," + b"x" * 2000, "a cell may have at most 1,000 bytes"),
+        "open quote": (b'a,b\n1,"2\n' + b"1,2\n" * 900, "is a quote left open"),
+        "rows": (b"a\n" + b"1\n" * 1001, "at most 1,000 rows; it has 1,001"),
+        "gzip": (gzip.compress(b"0" * 250_000_000, 1), "must unpack to at most"),
+        "repeated text": (parquet(a=["x" * 9_000_000] * 9), "a cell may have at most"),
+        "Parquet rows": (parquet(a=pa.nulls(10**6)), "at most 1,000 rows"),
+        "workbook": (b"PK\x03\x04", "is an Excel workbook or another ZIP archive"),
+    }
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 def test_what_is_no_table_is_refused_and_not_kept(
     client: TestClient, blobs: Blobs
 ) -> None:
-    for kind in HOSTILE:
-        content, rule = HOSTILE[kind]
-
+    for content, rule in hostile_contents().values():
         answer = client.post("/datasets", files={"dataset": ("t.csv", content)})
 
         assert answer.status_code == 422

@@ -1,12 +1,20 @@
 """Generated tables: what tells the label, and what who knows that errs."""
 
 import math
+from importlib import import_module
+from types import ModuleType
 
 import numpy as np
 import pytest
 
-from benchmarks.frontier import generated, making, shuffled
+from benchmarks.frontier import making, shuffled
 from benchmarks.frontier.making import BITS, BLOCK, MAKERS, N_CONTEXTS
+
+
+@pytest.fixture
+def generated() -> ModuleType:
+    """The program, which loads a library for pictures."""
+    return import_module("benchmarks.frontier.generated")
 
 
 def make(name: str, n_rows: int = 400) -> making.Made:
@@ -97,7 +105,7 @@ def test_regime_of_cube_nm_12_says_which_features_tell():
 
 
 @pytest.mark.full
-def test_rows_have_errors_of_fixed_sets_and_of_own_questions():
+def test_rows_have_errors_of_fixed_sets_and_of_own_questions(generated):
     rows = generated.make_rows("indicator", 1000, "fast", 2)
 
     assert [row[:4] for row in rows] == [
@@ -109,7 +117,7 @@ def test_rows_have_errors_of_fixed_sets_and_of_own_questions():
     assert [float(row[4]) > 0.2 for row in rows] == [True, True, True, False]
 
 
-def test_a_table_that_there_is_none_of_is_refused(monkeypatch, capsys):
+def test_a_table_that_there_is_none_of_is_refused(generated, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["generated", "cube_7"])
 
     with pytest.raises(SystemExit):
@@ -118,7 +126,7 @@ def test_a_table_that_there_is_none_of_is_refused(monkeypatch, capsys):
     assert "no such table: cube_7" in capsys.readouterr().err
 
 
-def test_picture_has_a_panel_by_table_with_three_lines():
+def test_picture_has_a_panel_by_table_with_three_lines(generated):
     rows = [
         [name, 1000, count, 3, f"{0.9 - 0.1 * count:.3f}", "0.2", "1.0", "0.1", ""]
         for name in generated.DRAWN

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from tests.app.test_certificates import CERTIFICATION
 from tests.app.test_panel_documents import fitted
 from tests.cascades import two_stages
 from tests.documents import document_of
+from tests.levels import step_of
 from tests.panels import make_ladder, make_stopping, make_tables
 from tests.sessions import small_ensemble
 
@@ -50,6 +52,8 @@ MODELS: dict[str, Callable[[], Model]] = {
     "panels": lambda: replace(fitted(3), curve=None),
     "asking": asking,
 }
+# Documents of so few places that all are damaged each time.
+SHORT = {"classes", "cascade", "baseline"}
 # A second policy reads what the model's own one does not look at.
 ALSO_PLAYED = {"asking": "adaptive"}
 # Facts that nothing reads but people.
@@ -148,7 +152,8 @@ def test_damaged_document_is_refused_or_can_be_played(
     check_playable(model_from_json(document).ensemble)
     n_refused = n_played = 0
 
-    for way, value in damage_each(document):
+    step = 1 if kind in SHORT else step_of(3)
+    for way, value in islice(damage_each(document), 0, None, step):
         try:
             model = model_from_json(document)
             assert_in_range(model.ensemble)

@@ -1,7 +1,6 @@
 """Batches of rows by scikit-learn's convention, with online boosting alone."""
 
 import numpy as np
-import polars
 import pytest
 
 from askless import BudgetedBoostingClassifier, load_model
@@ -61,6 +60,7 @@ def test_fit_is_gone_on_from():
 
 
 def test_frames_are_learnt_by_name_and_saved_to_go_on(tmp_path):
+    polars = pytest.importorskip("polars")
     X, y = make_table()
     colours = np.where(X[:, 1] > 0, "red", "blue")
     frame = polars.DataFrame({"a": X[:, 0], "colour": colours})

@@ -96,7 +96,7 @@ def checks_of(estimators, names=None):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.usefixtures("short_panels")
+@pytest.mark.usefixtures("short_panels", "short_calibrations")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "check"), [*checks_of(PLAIN), *checks_of(FITTED, ON_GROWN)]
@@ -107,7 +107,7 @@ def test_scikit_learn_conventions_hold(estimator, check):
 
 @pytest.mark.full
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.usefixtures("short_panels")
+@pytest.mark.usefixtures("short_panels", "short_calibrations")
 @pytest.mark.slow
 @pytest.mark.parametrize(("estimator", "check"), checks_of(REST, ON_GROWN))
 def test_scikit_learn_conventions_hold_whatever_is_grown(estimator, check):

@@ -20,7 +20,7 @@ from askless.core.pipeline.train import train
 from askless.core.table.columns import read_feature
 from askless.core.work import run_to_end
 
-pytestmark = pytest.mark.usefixtures("short_pruning")
+pytestmark = pytest.mark.usefixtures("short_pruning", "short_calibrations")
 
 N_ROWS = 120
 CODED = {

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.core.catalogue.catalogue import Catalogue, Feature, Group
@@ -24,6 +24,7 @@ from askless.core.table.check import CheckedTable
 from askless.core.table.dataset import ClassLabel
 from askless.core.table.spec import TableSpec
 from askless.core.training.params import BoostParams
+from tests.levels import at_most
 from tests.rounds import run
 from tests.small import ensemble_of, finish, pull, table_of, train
 from tests.strategies import datasets, stump_ensembles
@@ -276,7 +277,7 @@ def test_interrupted_training_repeats_no_round_and_ends_with_the_same_model(
 
 
 @pytest.mark.slow
-@settings(max_examples=10)
+@at_most(10)
 @given(datasets(max_rows=10), st.sampled_from(["adaboost_rs", "speedboost"]))
 def test_any_small_table_trains(dataset, algorithm):
     model = trained(dataset, folds=2, params=BoostParams(algorithm, rounds=2))

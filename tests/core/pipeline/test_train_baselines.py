@@ -28,7 +28,7 @@ from tests.documents import through_json
 from tests.sessions import observe
 from tests.small import finish, train
 
-pytestmark = pytest.mark.usefixtures("short_pruning")
+pytestmark = pytest.mark.usefixtures("short_pruning", "short_calibrations")
 
 
 def test_algorithms_are_the_rules_a_cascade_and_the_baselines():

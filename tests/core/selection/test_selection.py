@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from askless.core.catalogue.catalogue import Catalogue, Group
@@ -20,6 +20,7 @@ from askless.core.selection.search import (
     select_subset,
 )
 from askless.core.selection.table import make_selection_table
+from tests.levels import at_most
 from tests.selections import LEARNERS, kinds_of, make_dataset, noisy, run, subset_of
 from tests.strategies import datasets
 
@@ -191,7 +192,7 @@ def test_cost_counts_fees_and_bundles_once(groups, cost):
 
 @pytest.mark.slow
 @some_pairs
-@settings(max_examples=10)
+@at_most(10)
 @given(dataset=datasets(min_rows=3), data=st.data())
 def test_row_order_changes_nothing(method, learner, dataset, data):
     order = np.array(data.draw(st.permutations(range(dataset.n_samples))))
@@ -207,7 +208,7 @@ def test_row_order_changes_nothing(method, learner, dataset, data):
 
 @pytest.mark.parametrize("learner", LEARNERS)
 @given(dataset=datasets(min_rows=3))
-@settings(max_examples=10)
+@at_most(10)
 def test_the_unit_of_a_number_changes_nothing(learner, dataset):
     is_number = np.array([kind == "number" for kind in kinds_of(dataset)])
     shifted = np.where(is_number, 4 * dataset.values + 8, dataset.values)
@@ -218,7 +219,7 @@ def test_the_unit_of_a_number_changes_nothing(learner, dataset):
 
 
 @given(dataset=datasets(min_rows=3))
-@settings(max_examples=10)
+@at_most(10)
 def test_z_never_exceeds_1_and_falls_from_round_to_round(dataset):
     fit = boost_subset(subset_of(dataset, [0]), SelectionParams(rounds=6))
 

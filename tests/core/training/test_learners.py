@@ -325,7 +325,7 @@ def test_very_many_rounds_of_a_tiny_table_stay_finite(learner, n_classes):
     values = np.array([[0.0, 1], [1, 0], [1, 1], [0, 0], [1, 1], [2, 0]])
     targets = np.array([0, 1, 0, 1, n_classes - 1, 0])
     dataset = make_dataset(values, targets, n_classes)
-    params = params_of(learner, rounds=1000, size=2)
+    params = params_of(learner, rounds=400, size=2)
 
     rounds = run(dataset, params)
 

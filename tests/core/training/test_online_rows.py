@@ -34,12 +34,12 @@ def test_one_row_at_a_time_is_learnt_as_all_at_once(n_classes, has_table):
 
 def test_state_stopped_and_taken_up_at_every_row_has_equal_bytes():
     """A state that went through JSON as lists of numbers, after each row."""
-    dataset = mixed(11, n_samples=320, share_missing=0.1)
+    dataset = mixed(11, n_samples=200, share_missing=0.1)
     signed = signed_of(dataset)
     whole = OnlineBooster.start(dataset.catalogue, 2, PARAMS)
     stopped = OnlineBooster.start(dataset.catalogue, 2, PARAMS)
 
-    for row in range(320):
+    for row in range(200):
         one = slice(row, row + 1)
         whole.learn(dataset.values[one], signed[one])
         stopped.learn(dataset.values[one], signed[one])

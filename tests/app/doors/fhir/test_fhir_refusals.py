@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from askless.core.session import answers
 from tests.app.clinic import Put, ageless, model_json
 from tests.app.doors.fhir.filler import (
     MEDIA_TYPE,
@@ -280,10 +281,11 @@ def test_closed_and_erased_sessions_take_no_answer(
 
 
 def test_answer_that_was_corrected_too_often_is_refused_by_its_path(
-    client: TestClient, form: Json
+    client: TestClient, form: Json, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(answers, "MAX_TAKEN", 3)
     path = f"/predict/{said(form, 'session')}/answers"
-    for place in range(50):
+    for place in range(3):
         answer = {"feature": "age", "outcome": "value", "value": 20 + place}
         body = {"answers": [answer], "insist": True}
         client.post(path, json=body).raise_for_status()

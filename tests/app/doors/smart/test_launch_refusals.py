@@ -4,7 +4,6 @@ import logging
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
 import pytest
 import sqlalchemy as sa
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -31,6 +30,7 @@ from tests.app.doors.smart.launches import (
     NOW,
     SITE,
     come_back,
+    follow,
     meet_anew,
     sessions_of,
 )
@@ -108,7 +108,7 @@ def test_what_a_record_system_says_is_checked(
 
 def test_an_unknown_model_is_named(client: TestClient, ehr: Ehr) -> None:
     sent = client.get("/ui/smart/ehr/launch/nope", params=ehr.begin())
-    there = httpx.get(sent.headers["location"], trust_env=False)
+    there = follow(sent)
 
     refused = client.get(there.headers["location"])
 
@@ -120,7 +120,7 @@ def test_a_launch_comes_back_once_and_to_its_browser(
     app: FastAPI, client: TestClient, ehr: Ehr
 ) -> None:
     sent = client.get(LAUNCH, params=ehr.begin())
-    back = httpx.get(sent.headers["location"], trust_env=False).headers["location"]
+    back = follow(sent).headers["location"]
     kept = dict(client.cookies)
     client.cookies.clear()
 
@@ -226,7 +226,7 @@ def test_two_record_systems_don_t_meet(settings: Settings, ehr: Ehr) -> None:
             launch = LAUNCH.replace("/ehr/", "/other/")
             assert browser.get(launch, params=ehr.begin()).status_code == 403
             sent = browser.get(LAUNCH, params=ehr.begin())
-            back = httpx.get(sent.headers["location"], trust_env=False)
+            back = follow(sent)
             moved = back.headers["location"].replace("/ehr/", "/other/")
 
             assert browser.get(moved).status_code == 400
@@ -234,9 +234,7 @@ def test_two_record_systems_don_t_meet(settings: Settings, ehr: Ehr) -> None:
 
 def test_two_launches_at_once_both_come_back(client: TestClient, ehr: Ehr) -> None:
     sent = [client.get(LAUNCH, params=ehr.begin()) for _ in range(2)]
-    there = [
-        httpx.get(response.headers["location"], trust_env=False) for response in sent
-    ]
+    there = [follow(response) for response in sent]
     # Nor does a link of somebody else end one under way.
     assert client.get("/ui/smart/ehr/callback?error=x&state=y").status_code == 400
 
@@ -269,11 +267,11 @@ def test_what_says_who_answers_must_say_so(client: TestClient, ehr: Ehr) -> None
     """RFC 9207: where its metadata promise `iss`, an answer without it is another's."""
     ehr.lies["configuration"] = {"authorization_response_iss_parameter_supported": True}
     sent = client.get(LAUNCH, params=ehr.begin())
-    back = httpx.get(sent.headers["location"], trust_env=False).headers["location"]
+    back = follow(sent).headers["location"]
 
     assert client.get(f"{back}&iss=https://evil.example").status_code == 502
     again = client.get(LAUNCH, params=ehr.begin())
-    back = httpx.get(again.headers["location"], trust_env=False).headers["location"]
+    back = follow(again).headers["location"]
     assert client.get(f"{back}&iss={ehr.url}").status_code == 303
     # The first one's words did not have the metadata fetched again.
     assert client.get(LAUNCH, params=ehr.begin()).status_code == 302
@@ -315,7 +313,7 @@ def test_an_outage_ends_no_launch(
     """A page that says 503 may be loaded again."""
     monkeypatch.setattr(auth_servers, "FRESH_S", 0)
     sent = client.get(LAUNCH, params=ehr.begin())
-    back = httpx.get(sent.headers["location"], trust_env=False).headers["location"]
+    back = follow(sent).headers["location"]
     ehr.lies["configuration"] = {"token_endpoint": "http://127.0.0.1:9/"}
     assert client.get(back).status_code == 503
     ehr.lies = {}

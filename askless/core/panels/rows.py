@@ -275,12 +275,14 @@ def choose_coarse_cuts(
         n_rare = np.bincount(value_idxs, is_rare[is_there])
         boundaries = np.flatnonzero(np.diff(n_rare / counts))
         boundaries = boundaries[evenly_spaced(boundaries.size, kernels.LOST // 2)]
+        # Else a value of most rows would take most cuts, and the others share few.
+        most = max(1, present.size // kernels.LOST)
+        capped = np.repeat(known, np.minimum(counts, most))
         # So many cuts make one code more.
         n_quantiles = kernels.LOST - 1 - boundaries.size
-        # Else a value of most rows would take most cuts, and the others share few.
-        capped = np.cumsum(np.minimum(counts, present.size / kernels.LOST))
-        shares = np.linspace(0.0, capped[-1], n_quantiles + 2)[1:-1]
+        shares = np.linspace(0.0, 1.0, n_quantiles + 2)[1:-1]
+        lower = np.quantile(capped, shares, method="lower")
         # A cut lies above its value, so the greatest value can't have one.
-        below = np.minimum(np.searchsorted(capped, shares), known.size - 2)
+        below = np.minimum(np.searchsorted(known, lower), known.size - 2)
         places = np.union1d(below, boundaries)
     return compute_midpoints(known[places], known[places + 1])

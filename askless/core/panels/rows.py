@@ -276,8 +276,8 @@ def choose_coarse_cuts(
         boundaries = np.flatnonzero(np.diff(n_rare / counts))
         boundaries = boundaries[evenly_spaced(boundaries.size, kernels.LOST // 2)]
         # Else a value of most rows would take most cuts, and the others share few.
-        most = max(1, present.size // kernels.LOST)
-        capped = np.repeat(known, np.minimum(counts, most))
+        is_most, few = counts > present.size / 2, present.size // kernels.LOST
+        capped = np.repeat(known, np.where(is_most, few, counts))
         # So many cuts make one code more.
         n_quantiles = kernels.LOST - 1 - boundaries.size
         shares = np.linspace(0.0, 1.0, n_quantiles + 2)[1:-1]

@@ -1,7 +1,7 @@
 """The base class of policies; `policies` has one class for each."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
-from askless.core.catalogue.prices import buy
+from askless.core.catalogue.prices import Paid, buy
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.votes import raw_votes
 from askless.core.session.answers import find_paid, take
@@ -164,6 +164,23 @@ class Policy(ABC):
         n_paid = int((np.cumsum(np.sort(costs)) <= position.remaining).sum())
         return PlanLeft(1, max(n_paid, 1), min(total, position.remaining))
 
+    def lacks_any(self, position: Position) -> bool:
+        """Return whether something that such sessions may buy came without a value.
+
+        What was measured is of rows that answer everything.
+        """
+        is_gone = (position.case.status == kernels.GONE) & ~self.find_known(position)
+        gone = np.flatnonzero(is_gone).tolist()
+        return any(self.may_buy(position, idx) for idx in gone)
+
+    def may_buy(self, position: Position, feature_idx: int) -> bool:
+        """Return whether the session may buy a feature, if it answers everything.
+
+        By default it may if the feature is of use and the limit pays it alone.
+        """
+        is_useful = self.can_use(position, feature_idx)
+        return is_useful and fits_limit(position, [feature_idx])
+
     def is_outside_rules(self, position: Position) -> bool:
         """Return whether its rules for ending early don't hold for the case."""
         del position
@@ -284,6 +301,13 @@ class Policy(ABC):
             if step.feature_idx is None or step.reason is not None:
                 return
             state = reveal(ensemble, state, step.feature_idx, values, out_ranks)
+
+
+def fits_limit(position: Position, idxs: Sequence[int]) -> bool:
+    """Return whether the limit pays some features, as they are at the start."""
+    catalogue, known = position.ensemble.catalogue, position.state.known
+    price, _ = buy(catalogue, Paid(), [idx for idx in idxs if idx not in known])
+    return position.limit is None or price <= position.limit
 
 
 def find_beyond(policy: Policy, position: Position) -> Step:

@@ -38,12 +38,13 @@ def make_promise(
     of the budget that the session spends (`find_limit`). The error of a state is E(p),
     p the price of what its prediction reads, all bought anew. What was known at the
     start adds to the limit what it would have cost. An error is never below the one
-    that is promised for later.
+    that is promised for later. Where something that such sessions may buy came without
+    a value, nothing is promised: rows that were measured answer everything.
     """
     state, ensemble = position.state, position.ensemble
     budget = position.limit
     measured = find_measured(ensemble, policy.name, budget, state.aim)
-    if measured is None:
+    if measured is None or policy.lacks_any(position):
         return None
     left = policy.plan_left(position)
     value = find_value(policy, position)

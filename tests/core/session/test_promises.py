@@ -7,13 +7,14 @@ import pytest
 
 from askless.core.catalogue.price_lists import PriceList
 from askless.core.model.ensemble import Knee
+from askless.core.model.ladder.asking import AskingTerms, Worth
 from askless.core.model.measured import MeasuredErrors
 from askless.core.model.model import Curve, Model, bind_errors
 from askless.core.session import machine
 from askless.core.session.policies.adaptive import list_ways
 from askless.core.session.position import Position
 from askless.core.session.state import Aim
-from tests.panels import make_ladder, make_stopping
+from tests.panels import make_ladder, make_stopping, make_tables
 from tests.sessions import NEVER, observe, small_ensemble
 
 MEASURED = MeasuredErrors((0, 1, 2, None), (0.5, 0.3, 0.35, 0.2))
@@ -135,6 +136,45 @@ def test_curve_binds_its_errors_and_a_model_without_one_has_none():
     assert bind_errors(replace(bound, curve=late)).ensemble.measured is None
     priced = replace(ensemble, error_costs=costs)
     assert bind_errors(Model("m", priced, curve=curve)).ensemble.measured is None
+
+
+def asking(policy):
+    """An ensemble that asks by any policy; its last feature is too dear for 2."""
+    plain = small_ensemble([1, 1, 5])
+    tables = make_tables(plain, 0, 0)
+    ladder = make_ladder(plain, [(0, 1, 2)], can_hide=True)
+    ladder = replace(
+        ladder,
+        stopping=adaptive().panels.stopping,
+        tables=tables,
+        worth=Worth((AskingTerms(0, 1.0),), (0, 1, 2)),
+    )
+    return replace(plain, panels=ladder, policy=policy, measured=MEASURED)
+
+
+@pytest.mark.parametrize("outcome", ["refused", "unknown", "unavailable"])
+@pytest.mark.parametrize("policy", ["panels", "worth", "adaptive", "ordered"])
+def test_nothing_is_promised_once_the_plan_lacks_an_answer(policy, outcome):
+    ensemble = asking(policy)
+    state = machine.start(ensemble, 2, stop=NEVER)
+    assert machine.next_question(ensemble, state).promise is not None
+
+    state = observe(ensemble, state, state.next_feature_idx, outcome)
+
+    assert machine.next_question(ensemble, state).promise is None
+
+
+@pytest.mark.parametrize("policy", ["panels", "worth", "adaptive", "ordered"])
+def test_promise_stays_where_what_lacks_could_never_be_paid(policy):
+    ensemble = asking(policy)
+    state = machine.start(ensemble, 2, stop=NEVER)
+    before = machine.next_question(ensemble, state)
+
+    state = observe(ensemble, state, 2, "refused")
+
+    after = machine.next_question(ensemble, state)
+    assert after.feature_idx == before.feature_idx
+    assert after.promise.error_at_end == before.promise.error_at_end
 
 
 def test_aims_have_no_curve():

@@ -74,6 +74,10 @@ class WorthPolicy(OddsPolicy):
         """Return whether some table or gate reads the feature."""
         return feature_idx in worth_of(position.ensemble).feature_idxs
 
+    def find_known(self, position: Position) -> BoolArray:
+        """Return which features are known, missing values that are information too."""
+        return find_known(position)
+
     def open_share(self, position: Position, feature_idx: int) -> float:
         """Return a feature's share of the rates of all that could be asked."""
         rates = rate_features(position)

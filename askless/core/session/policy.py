@@ -9,10 +9,10 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
-from askless.core.catalogue.prices import Paid, buy
+from askless.core.catalogue.prices import Paid, buy, find_most
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.votes import raw_votes
-from askless.core.session.answers import find_paid, take
+from askless.core.session.answers import find_paid, list_revealed, take
 from askless.core.session.certainty import is_vote_certain
 from askless.core.session.position import Position
 from askless.core.session.probability import FULL_VOTE, probabilities
@@ -150,19 +150,25 @@ class Policy(ABC):
     def plan_left(self, position: Position) -> PlanLeft:
         """Return how much of the plan is left, the question to be asked included.
 
-        By default a session may end after any answer, and buys at most everything that
-        is open: as many questions as what remains would pay without fees.
+        By default a session may end after any answer, and buys at most what of all that
+        is open comes to the most.
         """
-        catalogue = position.ensemble.catalogue
-        is_open = position.case.status == kernels.OPEN
-        is_open &= position.ensemble.is_used & position.is_affordable
-        idxs = np.flatnonzero(is_open).tolist()
-        total, _ = buy(catalogue, find_paid(catalogue, position.state), idxs)
-        bundled = catalogue.is_bundled[idxs]
-        bundles = np.unique(catalogue.group_idxs[idxs][bundled])
-        costs = np.append(catalogue.costs[idxs][~bundled], catalogue.fees[bundles])
-        n_paid = int((np.cumsum(np.sort(costs)) <= position.remaining).sum())
-        return PlanLeft(1, max(n_paid, 1), min(total, position.remaining))
+        catalogue, state = position.ensemble.catalogue, position.state
+        is_open = self.mark_useful(position) & position.is_affordable
+        is_open &= position.case.status == kernels.OPEN
+        paid, asked, first = find_paid(catalogue, state), state.next_feature_idx, 0
+        is_asked = asked is not None and bool(is_open[asked])
+        if asked is not None and is_asked:
+            revealed = list_revealed(catalogue, state, asked)
+            first, paid = buy(catalogue, paid, revealed)
+            is_open[list(revealed)] = False
+        idxs, left = np.flatnonzero(is_open).tolist(), position.remaining - first
+        n_more, spend = find_most(catalogue, paid, idxs, left)
+        return PlanLeft(1, max(n_more + is_asked, 1), first + spend)
+
+    def mark_useful(self, position: Position) -> BoolArray:
+        """Return which features sessions read; (n_features,)."""
+        return position.ensemble.is_used
 
     def lacks_any(self, position: Position) -> bool:
         """Return whether something that such sessions may buy came without a value.

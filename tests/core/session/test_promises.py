@@ -102,6 +102,16 @@ def test_voting_policies_promise_the_same_end():
     assert promise.spend_left == 3
 
 
+def test_session_that_may_ask_anything_promises_what_its_budget_can_buy():
+    ensemble = replace(small_ensemble([2, 2, 2]), measured=MEASURED)
+    state, left = machine.start(ensemble, 5, stop=NEVER), []
+    while question := machine.next_question(ensemble, state):
+        left.append((question.promise.questions_left, question.promise.spend_left))
+        state = observe(ensemble, state, question.feature_idx, "value", 1.0)
+
+    assert left == [((1, 2), 4), ((1, 1), 2)]
+
+
 def test_known_values_count_as_if_they_were_bought():
     ensemble = panelled()
     first = machine.next_question(ensemble, machine.start(ensemble, 1)).feature_idx
@@ -205,6 +215,13 @@ def test_case_that_goes_on_by_a_rule_spends_no_more_than_it_has(budget, spend):
 
     assert promise.spend_left == spend
     assert promise.questions_left[0] <= promise.questions_left[1] <= 3
+
+
+@pytest.mark.parametrize(("budget", "left"), [(6, (2, 2)), (7, (3, 7))])
+def test_case_that_cannot_pay_all_of_its_rule_promises_what_it_can(budget, left):
+    promise = promise_of(asking("adaptive"), budget=budget, policy="adaptive")
+
+    assert (promise.questions_left[1], promise.spend_left) == left
 
 
 def test_rule_says_nothing_of_a_case_with_a_refused_answer():

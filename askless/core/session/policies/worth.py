@@ -78,6 +78,10 @@ class WorthPolicy(OddsPolicy):
         """Return which features are known, missing values that are information too."""
         return find_known(position)
 
+    def mark_useful(self, position: Position) -> BoolArray:
+        """Return which features tables or gates read; (n_features,)."""
+        return mark_askable(position.ensemble)
+
     def open_share(self, position: Position, feature_idx: int) -> float:
         """Return a feature's share of the rates of all that could be asked."""
         rates = rate_features(position)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from askless.app.words.savings import describe_rest
+from askless.app.words.trust import lacks_any
 from askless.app.words.wording import money
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.machine import next_question
@@ -51,7 +52,7 @@ def describe_not_worth(ensemble: Ensemble, state: State) -> str:
     price, spend = question.price, measure_rest(state, position)
     words = "" if price == spend else f", {money(price, unit)} for the next question"
     is_whole_rest = state.budget == knee.budget and state.spent <= (position.limit or 0)
-    if not is_whole_rest or POLICIES[state.policy].lacks_any(position.beyond):
+    if not is_whole_rest or lacks_any(ensemble, state):
         # The gain was measured between other amounts, or of rows that answer all.
         knee = replace(knee, gain=None)
     gain = describe_rest(knee, unit, has_costs=ensemble.error_costs is not None)

@@ -5,12 +5,16 @@ from dataclasses import replace
 
 import pytest
 
+from askless.app.service.sessions.terms import aim_of
 from askless.app.words.wording import describe_error_change
+from askless.core.model.measured import MeasuredErrors
+from askless.core.model.model import Model
 from askless.core.session import machine
 from askless.core.session.state import Aim
 from tests.app.clinic import model_json
 from tests.documents import state_from_json, state_to_json
 from tests.panels import make_aimed
+from tests.small import MICROS
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -36,6 +40,50 @@ def test_session_with_an_aim_says_what_it_comes_to_on_average(start, model):
         "expected_error": pytest.approx(0.25),
     }
     assert session["policy"] == "adaptive"
+
+
+@pytest.mark.parametrize(
+    ("aim", "expected"),
+    [
+        (Aim(mean_budget=1 * MICROS), (1.05, 0.4)),
+        (Aim(mean_budget=3 * MICROS), (3.15, 0.3)),
+        (Aim(mean_budget=9 * MICROS), (4.2, 0.2)),
+        (Aim(wanted_error=0.4), (0.0, 0.45)),
+    ],
+)
+def test_aim_says_what_held_out_rows_of_the_card_did(aim, expected):
+    assert expect_of(aim) == pytest.approx(expected)
+
+
+MEASURED = MeasuredErrors((0, None), (0.45, 0.2))
+COSTS = ((0.0, 1.0), (5.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("card", "changes"),
+    [
+        ({}, {"measured": MEASURED}),
+        ({"mean_budgets": [{"mean_budget": 1}]}, {"measured": MEASURED}),
+        (None, {"measured": None}),
+        (None, {"measured": MEASURED, "error_costs": COSTS}),
+    ],
+)
+def test_aim_says_what_its_rules_did_where_the_card_says_nothing(card, changes):
+    told = expect_of(Aim(mean_budget=2.5 * MICROS), card, **changes)
+
+    assert told == pytest.approx((2.5, 0.25))
+
+
+def expect_of(aim, card=None, measured=MEASURED, **changes):
+    """Mean spend and error of an aim; the card is of three budgets if none is given."""
+    points = [(2, 2.1, 0.35), (4, 4.2, 0.25), (5, 4.2, 0.2)]
+    names = "mean_budget", "mean_spend", "error"
+    if card is None:
+        card = {"mean_budgets": [dict(zip(names, at, strict=True)) for at in points]}
+    ensemble = replace(make_aimed(), measured=measured, **changes)
+    state = machine.start(ensemble, None, policy="adaptive")
+    session_aim = aim_of(Model("m", ensemble, card=card), replace(state, aim=aim))
+    return session_aim.expected_spend, session_aim.expected_error
 
 
 def test_question_under_an_aim_promises_no_error_that_was_not_measured(start, model):

@@ -59,6 +59,31 @@ def test_one_list_for_all_says_why() -> None:
     assert describe_own_questions(early) == why
 
 
+@pytest.mark.parametrize(
+    ("gain", "words"),
+    [
+        (0.004, "as many errors, surer probabilities"),
+        (-0.004, "as many errors, surer probabilities"),
+        (0.006, "1 point fewer errors"),
+        (-0.016, "2 points more errors"),
+    ],
+)
+def test_gain_that_rounds_to_no_point_is_not_said_as_one(
+    gain: float, words: str
+) -> None:
+    model = make(0, 1, 1, 1, gain=gain)
+    own = "asks each case its own questions from 1 up"
+    assert describe_own_questions(model) == f"{own}: {words}"
+
+
+def test_sure_gain_that_is_not_in_force_is_not_said_not_to_pay() -> None:
+    assert describe_own_questions(make(0, 0, 0, 0, gain=0.041)) == (
+        "one list for all: own questions are not asked: they did better on average "
+        "over all budgets (4.1 ± 0.3 points), but under none was it sure enough by "
+        "log-loss"
+    )
+
+
 def test_error_costs_have_no_points() -> None:
     costs = ((0.0, 1.0), (5.0, 0.0))
     model = make(0, 1, 1, 1, error_costs=costs)

@@ -10,9 +10,12 @@ from askless.app.words.sessions import (
     describe_lists,
     describe_note,
 )
+from askless.core.model.ensemble import BudgetRange
 from askless.core.model.model import Model
 from tests.sessions import small_ensemble
+from tests.small import MICROS
 
+RANGES = (BudgetRange(5 * MICROS, "worth"), BudgetRange(None, "adaptive"))
 SAVED = {"spend": 10.666, "error": 0.021, "fixed_spend": 18.0, "fixed_error": 0.022}
 TOLD = {
     "rows": 1200,
@@ -43,6 +46,17 @@ def test_each_budget_has_its_sentences():
         ),
     ]
     assert "1,200 rows" in describe_note(model_of())
+
+
+def test_what_own_questions_do_is_not_said_of_ending_early():
+    ensemble = replace(small_ensemble((1, 2)), ranges=RANGES)
+    card = {"sessions": TOLD | {"lists": [1, 3, 3], "saved": [None, SAVED, SAVED]}}
+
+    _, rows = build_session_cells(Model("m", ensemble, card=card))
+
+    spends = "spends 10.67 instead of 18.00, and errs in 2.1 % instead of 2.2 %."
+    assert rows[1][1].endswith(f". Asking each case its own questions {spends}")
+    assert rows[2][1].endswith(f". Ending early {spends}")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from askless.app.documents import files
 from askless.app.pages.models.report import render_report
-from askless.app.terminal.explained import error_at_spend, list_purchases
+from askless.app.terminal.explained import error_at_spend, list_limits, list_purchases
 from askless.app.terminal.show import build_curve_table
 from askless.app.words.charts.model_charts import show_curves
 from askless.app.words.facts import describe_commonest
@@ -19,6 +19,7 @@ from askless.app.words.figures import (
     describe_betters,
 )
 from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.model.ensemble import Knee
 from askless.core.model.hypotheses import Stump
 from askless.core.model.model import Curve, Model
 from tests.panels import make_ladder
@@ -75,6 +76,43 @@ def test_purchases_have_the_error_before_and_after():
     told = [(it.question.price, it.spent, it.error_before) for it in purchases]
     assert told == [(UNIT, UNIT, 0.4), (2 * UNIT, 3 * UNIT, 0.3)]
     assert [purchase.error_after for purchase in purchases] == [0.3, 0.2]
+
+
+def test_last_purchase_has_the_error_of_all_that_may_be_spent():
+    purchases = list_purchases(scored(), 4 * UNIT)
+    unlimited = list_purchases(scored(), None)
+    nothing = list_purchases(scored(), 0)
+
+    curve = replace(CURVE, budgets=(0, UNIT, 4 * UNIT, None))
+    more = list_purchases(replace(scored(), curve=curve), 4 * UNIT)
+    assert [purchase.error_after for purchase in purchases] == [0.3, 0.2]
+    assert [purchase.error_after for purchase in more] == [0.3, 0.2]
+    assert [purchase.spent for purchase in more] == [UNIT, 3 * UNIT]
+    assert [purchase.error_after for purchase in unlimited] == [0.3, 0.2, 0.1]
+    assert nothing == []
+
+
+def test_last_purchase_has_the_error_of_what_is_worth_spending():
+    knees = Knee(0, 0), Knee(4 * UNIT, 3 * UNIT)
+    ensemble = replace(scored().ensemble, knees=knees, policy="panels")
+    ladder = make_ladder(ensemble, [(0, 1, 2)])
+    curve = replace(CURVE, budgets=(0, 3 * UNIT, 4 * UNIT, None))
+    model = Model("m", replace(ensemble, panels=ladder), "y", curve=curve)
+
+    purchases = list_purchases(model, 5 * UNIT)
+
+    assert [purchase.spent for purchase in purchases] == [UNIT, 3 * UNIT]
+    assert [purchase.error_after for purchase in purchases] == [0.4, 0.3]
+
+
+def test_budgets_without_a_curve_are_those_that_buy_more():
+    model = replace(scored(), curve=None)
+    ladder = make_ladder(model.ensemble, [(1, 0, 2), (2, 0)])
+    panels = replace(model.ensemble, panels=ladder, policy="panels")
+
+    assert list_limits(model) == [0, UNIT, 3 * UNIT, 6 * UNIT]
+    amounts = [0, 2, 3, 4, 6]
+    assert list_limits(replace(model, ensemble=panels)) == [UNIT * n for n in amounts]
 
 
 def test_error_is_that_of_the_largest_budget_that_is_spent():

@@ -80,6 +80,19 @@ def test_what_is_not_worth_it_is_said_with_its_price(gain, budget):
     )
 
 
+def test_gain_of_rows_that_answer_all_is_not_said_after_a_refusal():
+    ensemble = paneled(1, 2, 4)
+    ladder = make_ladder(ensemble, [[0, 1, 2]], can_hide=True)
+    knees = Knee(ONE, ONE), Knee(7 * ONE, ONE, 0.025, 0.007)
+    ensemble = replace(ensemble, panels=ladder, knees=knees)
+    state = machine.start(ensemble, 7 * ONE, stop=NEVER)
+
+    ended = observe(ensemble, state, 0, "refused")
+
+    assert ended.stop_reason == "not_worth_it"
+    assert describe_stop(ensemble, ended).endswith("which training found not to pay")
+
+
 @pytest.mark.parametrize(
     ("gain", "standard_error", "costs", "words"),
     [

@@ -12,10 +12,11 @@ from askless.app.documents.model.model import model_to_json
 from askless.app.words.facts import list_facts
 from askless.app.words.own_questions import describe_out_of_force
 from askless.app.words.savings import describe_knee
-from askless.app.words.trust import budgets_now_and_at_end
+from askless.app.words.trust import budgets_now_and_at_end, describe_errors
 from askless.core.model.ensemble import BudgetRange, Knee
 from askless.core.session import machine
 from askless.core.session.state import StopRule
+from tests.panels import make_ladder
 from tests.sessions import NEVER, observe
 from tests.small import MICROS
 from tests.worthwhile import BUDGETS, KNEES, WORTH, ensemble_of, model_of
@@ -79,6 +80,31 @@ def test_session_says_the_price_of_what_is_not_worth_it(client, start, model) ->
         "errors fewer in 100 cases."
     )
     assert ended["question"]["worth"]["error_at_end"] == 0.28
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_session_promises_nothing_once_an_answer_is_lacking(client, start) -> None:
+    ladder = make_ladder(ensemble_of(), [(0, 1, 2)], can_hide=True)
+    raw = model_to_json(model_of(panels=ladder))
+    model = client.post("/models", json=raw).json()["id"]
+    begun = start(None, model=model, stop={"certain": False, "spend": "all"})
+    body = {"answers": [{"feature": "f0", "outcome": "refused"}]}
+
+    after = client.post(f"/predict/{begun['id']}/answers", json=body).json()
+
+    assert "If you follow the whole plan" in begun["question"]["why"]
+    assert after["question"]["worth"] is None
+    assert "If you follow" not in after["question"]["why"]
+
+
+def test_errors_of_cases_with_every_answer_are_not_told_of_one_without() -> None:
+    model = model_of()
+    state = machine.start(model.ensemble, 3 * MICROS, stop=NEVER)
+    assert describe_errors(model, state).startswith("The model was wrong in")
+
+    state = observe(model.ensemble, state, 0, "refused")
+
+    assert describe_errors(model, state) == ""
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)

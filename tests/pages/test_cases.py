@@ -238,3 +238,21 @@ def test_the_fee_of_a_reversed_charge_is_in_the_next_one(
     assert bill.count("given back") == 1
     address = re.findall(r'href="(/ui/[^"]+)">Download as JSON', page)[0]
     assert client.get(address).json() == state_of(client, session)
+
+
+def test_result_says_whether_other_cases_had_answers_that_this_one_lacks(
+    client: TestClient, model_id: str
+) -> None:
+    session = client.post("/predict", json={"model": model_id, "budget": 60}).json()
+    path, page = f"/predict/{session['id']}", f"/ui/sessions/{session['id']}/result"
+    body = {
+        "answers": [{"feature": session["question"]["feature"], "outcome": "refused"}]
+    }
+    sentence = "These cases had every answer; this one lacks some."
+
+    before = client.get(page).text
+    assert client.post(f"{path}/answers", json=body).status_code == 200
+
+    assert "What more budget would change" in before
+    assert sentence not in before
+    assert sentence in client.get(page).text

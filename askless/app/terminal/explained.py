@@ -20,11 +20,13 @@ from askless.app.words.figures import (
 )
 from askless.app.words.outlines import build_outline_cells
 from askless.app.words.wording import money, percent
-from askless.core.catalogue.prices import from_micros, total_cost
+from askless.core.catalogue.prices import from_micros
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve, Model
 from askless.core.model.values import list_cuts, typical_values
+from askless.core.pipeline.budgets import list_purchase_steps
 from askless.core.session.plans.outline import outline
+from askless.core.session.spending import compute_limit
 from askless.core.session.state import Question
 from askless.core.session.steps import reported_class
 from askless.core.simulation.effects import Effects, FeatureEffect
@@ -35,10 +37,11 @@ MAX_VALUES = 10
 # Figures of the chances beside the error.
 CHANCES = ("auroc", "log_loss")
 ERRORS_NOTE = (
-    "Error of sessions on held-out rows under a budget of what is spent by then."
+    "Error of sessions on held-out rows under a budget of what is spent by then; "
+    "at the end under all that the session may spend."
 )
-# Budgets tried where a model has no curve.
-N_TRIED = 8
+# Most budgets tried where a model has no curve.
+N_TRIED = 50
 
 SCORECARD = (
     "An additive scorecard: the points are log odds of {name}. Begin at {base:+.2f} "
@@ -61,20 +64,26 @@ class Purchase(NamedTuple):
     spent: int
     #: on held-out rows, under a budget of what was spent; None: the model has no curve
     error_before: float | None
+    #: after the last question under all that the session may spend
     error_after: float | None
 
 
 def list_purchases(model: Model, budget: int | None) -> list[Purchase]:
-    """Return the purchases of a session whose answers are all middle values."""
-    purchases, spent = [], 0
+    """Return what a session buys whose answers are all middle values."""
+    purchases, spent = list[Purchase](), 0
     for question in outline(model.ensemble, budget):
         before, spent = error_at_spend(model.curve, spent), spent + question.price
         after = error_at_spend(model.curve, spent)
         purchases.append(Purchase(question, spent, before, after))
+    if purchases:
+        # What is left over buys nothing more, but other cases were asked with it.
+        end = compute_limit(model.ensemble, budget, None, "worthwhile")
+        error_at_end = error_at_spend(model.curve, end)
+        purchases[-1] = purchases[-1]._replace(error_after=error_at_end)
     return purchases
 
 
-def error_at_spend(curve: Curve | None, spent: int) -> float | None:
+def error_at_spend(curve: Curve | None, spent: int | None) -> float | None:
     """Return the error at the largest budget of a curve within what is spent."""
     return None if curve is None else curve.errors_calibrated[curve.place_at(spent)]
 
@@ -128,11 +137,12 @@ def build_budget_table(model: Model) -> Table:
 
 
 def list_limits(model: Model) -> list[int]:
-    """Return the budgets of the curve, or shares of what everything costs."""
+    """Return the budgets of the curve, or those at which more can be bought."""
     if model.curve is not None:
         return [budget for budget in model.curve.budgets if budget is not None]
-    most = total_cost(model.ensemble.catalogue)
-    return [most * part // N_TRIED for part in range(N_TRIED + 1)]
+    steps = list_purchase_steps(model.ensemble)
+    places = np.linspace(0, len(steps) - 1, min(N_TRIED, len(steps)))
+    return [steps[place] for place in places.round().astype(int)]
 
 
 def print_effects(

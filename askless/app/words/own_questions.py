@@ -22,6 +22,9 @@ OUT_OF_FORCE = (
     "that they pay under this budget."
 )
 
+# A mean gain of more standard errors than this is no chance.
+SURE = 2.0
+
 # The last rows of a demo's table, which its training does not see.
 N_PATIENTS = 12
 
@@ -55,17 +58,31 @@ def describe_own_questions(model: Model) -> str | None:
     if own is None:
         return None
     if not any(own.in_force):
-        why = f"own questions don't pay on this table ({describe_gain(own, model)})"
+        why = describe_refused(own, model)
         is_one = all(span.policy != EARLY for span in model.ensemble.ranges)
         return f"one list for all: {why}" if is_one else why
     unit = model.ensemble.catalogue.cost_unit
     runs = " and ".join(describe_runs(own, unit))
-    more = "fewer" if own.mean_gain >= 0 else "more"
     if model.ensemble.error_costs is not None:
         return f"asks each case its own questions {runs}: {describe_gain(own, model)}"
-    points = f"{100 * abs(own.mean_gain):.0f}"
-    noun = "point" if points == "1" else "points"
-    return f"asks each case its own questions {runs}: {points} {noun} {more} errors"
+    points = round(100 * own.mean_gain)
+    # What is in force saves log-loss, and need not save errors.
+    gain = "as many errors, surer probabilities"
+    if points:
+        noun = "point" if abs(points) == 1 else "points"
+        gain = f"{abs(points)} {noun} {'fewer' if points > 0 else 'more'} errors"
+    return f"asks each case its own questions {runs}: {gain}"
+
+
+def describe_refused(own: OwnQuestionsShape, model: Model) -> str:
+    """Return why own questions are in force under no budget."""
+    gain = describe_gain(own, model)
+    if own.mean_gain <= SURE * own.standard_error:
+        return f"own questions don't pay on this table ({gain})"
+    return (
+        f"own questions are not asked: they did better on average over all budgets "
+        f"({gain}), but under none was it sure enough by log-loss"
+    )
 
 
 def describe_gain(own: OwnQuestionsShape, model: Model) -> str:

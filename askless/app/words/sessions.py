@@ -3,16 +3,22 @@
 from collections.abc import Sequence
 
 from askless.app.documents.model.card import SavedShape, SessionsShape, read_sessions
+from askless.app.words.own_questions import OWN
 from askless.app.words.wording import money, percent
 from askless.core.catalogue.prices import MICROS_PER_UNIT
+from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model
 
 # Numbers of questions that are told, those with the largest shares.
 MOST_TOLD = 5
 
+# What a policy does that differs from one list for all.
+ENDING = "Ending early"
+WAYS = {OWN: "Asking each case its own questions"}
+
 SESSIONS_NOTE = (
     "Lists and questions are of this model, played on {rows:,} rows of its training. "
-    "What ending early saves is of held-out rows."
+    "What is compared with one list for all is of held-out rows."
 )
 
 
@@ -20,14 +26,15 @@ def build_session_cells(
     model: Model,
 ) -> tuple[Sequence[str], list[tuple[str, ...]]] | None:
     """Return a table of how sessions go by budget; None if the card has no sessions."""
-    sessions, unit = read_sessions(model), model.ensemble.catalogue.cost_unit
+    sessions, ensemble = read_sessions(model), model.ensemble
     if sessions is None:
         return None
     rows: list[tuple[str, ...]] = [
-        (name_amount(budget), describe_sessions(sessions, place, unit))
+        (name_amount(budget), describe_sessions(sessions, place, ensemble))
         for place, budget in enumerate(sessions.budgets)
     ]
-    return (f"budget {unit}".strip(), "how cases go"), rows
+    head = f"budget {ensemble.catalogue.cost_unit}".strip()
+    return (head, "how cases go"), rows
 
 
 def describe_note(model: Model) -> str:
@@ -36,7 +43,7 @@ def describe_note(model: Model) -> str:
     return "" if sessions is None else SESSIONS_NOTE.format(rows=sessions.rows)
 
 
-def describe_sessions(sessions: SessionsShape, place: int, unit: str) -> str:
+def describe_sessions(sessions: SessionsShape, place: int, ensemble: Ensemble) -> str:
     """Return two or three sentences on how sessions go under one budget.
 
     A model that asks every case the same saves nothing, whatever the folds did.
@@ -47,7 +54,10 @@ def describe_sessions(sessions: SessionsShape, place: int, unit: str) -> str:
     saved = sessions.saved[place]
     if saved is None or sessions.lists[place] < 2:
         return words
-    return f"{words} {describe_saved(saved, unit)}"
+    budget = sessions.budgets[place]
+    limit = None if budget is None else round(budget * MICROS_PER_UNIT)
+    way = WAYS.get(ensemble.policy_at(limit), ENDING)
+    return f"{words} {describe_saved(saved, way, ensemble.catalogue.cost_unit)}"
 
 
 def describe_lists(n_lists: int, commonest: float, ended_after: Sequence[float]) -> str:
@@ -75,12 +85,12 @@ def describe_number(number: int) -> str:
     return "1 question" if number == 1 else f"{number} questions"
 
 
-def describe_saved(saved: SavedShape, unit: str) -> str:
-    """Return what ending early saves, and the error with and without it."""
+def describe_saved(saved: SavedShape, way: str, unit: str) -> str:
+    """Return what a way of asking saves, and the error with and without it."""
     spend, fixed = (name_amount(micros) for micros in (saved.spend, saved.fixed_spend))
     amount = f"{spend} {unit}".strip()
     return (
-        f"Ending early spends {amount} instead of {fixed}, and errs in "
+        f"{way} spends {amount} instead of {fixed}, and errs in "
         f"{100 * saved.error:.1f} % instead of {100 * saved.fixed_error:.1f} %."
     )
 

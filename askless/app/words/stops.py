@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from askless.app.words.savings import describe_rest
+from askless.app.words.trust import lacks_any
 from askless.app.words.wording import money
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.machine import next_question
@@ -50,8 +51,9 @@ def describe_not_worth(ensemble: Ensemble, state: State) -> str:
     unit = ensemble.catalogue.cost_unit
     price, spend = question.price, price_rest(state, position)
     words = "" if price == spend else f", {money(price, unit)} for the next question"
-    if state.budget != knee.budget or state.spent > (position.limit or 0):
-        # The gain was measured of all that lies between other amounts.
+    is_whole_rest = state.budget == knee.budget and state.spent <= (position.limit or 0)
+    if not is_whole_rest or lacks_any(ensemble, state):
+        # The gain was measured between other amounts, or of rows that answer all.
         knee = replace(knee, gain=None)
     gain = describe_rest(knee, unit, has_costs=ensemble.error_costs is not None)
     return f"going on is not worth it: {money(spend, unit)} more{words}, {gain}"

@@ -5,6 +5,7 @@ from askless.app.words.wording import money, percent
 from askless.core.catalogue.prices import MICROS_PER_UNIT
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve, Model
+from askless.core.session.policies import POLICIES
 from askless.core.session.position import Position
 from askless.core.session.state import State
 
@@ -47,8 +48,18 @@ def budgets_now_and_at_end(
     return state.spent, limit
 
 
+def lacks_any(ensemble: Ensemble, state: State) -> bool:
+    """Return whether something that a session may buy came without a value."""
+    return POLICIES[state.policy].lacks_any(Position.of(ensemble, state).beyond)
+
+
 def describe_errors(model: Model, state: State) -> str:
-    """Return how often the model errs for what is spent, and at the end."""
+    """Return how often the model errs for what is spent, and at the end.
+
+    "" where the session lacks an answer: the cases of these errors had every one.
+    """
+    if lacks_any(model.ensemble, state):
+        return ""
     unit = model.ensemble.catalogue.cost_unit
     now, end = budgets_now_and_at_end(model.ensemble, state)
     limit = "without a limit"

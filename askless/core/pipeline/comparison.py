@@ -77,6 +77,8 @@ class OwnQuestions:
     #: mean of the gains where in force, else over all budgets, and its standard error
     mean_gain: float
     mean_error: float
+    #: in micro-units; price of everything, a budget from which on nothing limits
+    whole_price: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.catalogue.prices import total_cost
 from askless.core.model.ensemble import BudgetRange, Ensemble
 from askless.core.model.ladder.asking import Worth
 from askless.core.pipeline.comparison import (
@@ -63,6 +64,7 @@ def evaluate_own_questions(
         tuple(in_force.tolist()),
         mean,
         error,
+        total_cost(pairs[0][0].catalogue),
     )
 
 
@@ -94,7 +96,8 @@ def choose_budgets_in_force(leads: FloatArray, gains: FloatArray) -> BoolArray:
 def add_own_questions(comparison: Comparison, own: OwnQuestions) -> Comparison:
     """Return the comparison with own questions in the ranges where they pay.
 
-    A run begins at its least budget and ends before the next one of the curve.
+    A run begins at its least budget and ends before the next one of the curve. No limit
+    begins at the price of everything.
     """
     runs = list_runs_in_force(own)
     ends = {policy_range.up_to for policy_range in comparison.ranges}
@@ -116,21 +119,17 @@ def add_own_questions(comparison: Comparison, own: OwnQuestions) -> Comparison:
 
 def list_runs_in_force(own: OwnQuestions) -> list[tuple[int, int | None]]:
     """Return the least and the greatest budget of each run; None: no upper end."""
+    finite = [budget for budget in own.budgets if budget is not None]
+    unlimited = max([own.whole_price, *(budget + 1 for budget in finite)])
+    begins = [unlimited if budget is None else budget for budget in own.budgets]
     runs: list[tuple[int, int | None]] = []
     for place, is_on in enumerate(own.in_force):
         if not is_on:
             continue
-        after = own.budgets[place + 1] if place + 1 < len(own.budgets) else None
-        up_to = None if after is None else after - 1
-        begin = own.budgets[place]
-        if place and own.in_force[place - 1]:
-            begin = runs.pop()[0]
-        elif begin is None:
-            begin = (
-                max((budget for budget in own.budgets if budget is not None), default=0)
-                + 1
-            )
-        runs.append((begin, up_to))
+        is_last = place + 1 == len(begins)
+        up_to = None if is_last else begins[place + 1] - 1
+        goes_on = place > 0 and own.in_force[place - 1]
+        runs.append((runs.pop()[0] if goes_on else begins[place], up_to))
     return runs
 
 

@@ -1,7 +1,7 @@
 """The base class of policies; `policies` has one class for each."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -9,10 +9,10 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
-from askless.core.catalogue.prices import buy
+from askless.core.catalogue.prices import Paid, buy, find_most
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.votes import raw_classes
-from askless.core.session.answers import compute_paid, take_answer
+from askless.core.session.answers import compute_paid, list_revealed, take_answer
 from askless.core.session.certainty import is_vote_certain
 from askless.core.session.position import Position
 from askless.core.session.probability import FULL_VOTE, compute_probabilities
@@ -150,19 +150,42 @@ class Policy(ABC):
     def plan_left(self, position: Position) -> PlanLeft:
         """Return how much of the plan is left, the question to be asked included.
 
-        By default a session may end after any answer, and buys at most everything that
-        is open: as many questions as what remains would pay without fees.
+        By default a session may end after any answer, and buys at most what of all that
+        is open comes to the most.
         """
-        catalogue = position.ensemble.catalogue
-        is_open = position.case.status == kernels.OPEN
-        is_open &= position.ensemble.is_used & position.is_affordable
-        idxs = np.flatnonzero(is_open).tolist()
-        total, _ = buy(catalogue, compute_paid(catalogue, position.state), idxs)
-        bundled = catalogue.is_bundled[idxs]
-        bundles = np.unique(catalogue.group_idxs[idxs][bundled])
-        costs = np.append(catalogue.costs[idxs][~bundled], catalogue.fees[bundles])
-        n_paid = int((np.cumsum(np.sort(costs)) <= position.remaining).sum())
-        return PlanLeft(1, max(n_paid, 1), min(total, position.remaining))
+        catalogue, state = position.ensemble.catalogue, position.state
+        is_open = self.mark_useful(position) & position.is_affordable
+        is_open &= position.case.status == kernels.OPEN
+        paid, asked, first = compute_paid(catalogue, state), state.next_feature_idx, 0
+        is_asked = asked is not None and bool(is_open[asked])
+        if asked is not None and is_asked:
+            revealed = list_revealed(catalogue, state, asked)
+            first, paid = buy(catalogue, paid, revealed)
+            is_open[list(revealed)] = False
+        idxs, left = np.flatnonzero(is_open).tolist(), position.remaining - first
+        n_more, spend = find_most(catalogue, paid, idxs, left)
+        return PlanLeft(1, max(n_more + is_asked, 1), first + spend)
+
+    def mark_useful(self, position: Position) -> BoolArray:
+        """Return which features sessions read; (n_features,)."""
+        return position.ensemble.is_used
+
+    def lacks_any(self, position: Position) -> bool:
+        """Return whether something that such sessions may buy came without a value.
+
+        What was measured is of rows that answer everything.
+        """
+        is_gone = (position.case.status == kernels.GONE) & ~self.mark_known(position)
+        gone = np.flatnonzero(is_gone).tolist()
+        return any(self.may_buy(position, idx) for idx in gone)
+
+    def may_buy(self, position: Position, feature_idx: int) -> bool:
+        """Return whether the session may buy a feature, if it answers everything.
+
+        By default it may if the feature is of use and the limit pays it alone.
+        """
+        is_useful = self.can_use(position, feature_idx)
+        return is_useful and fits_limit(position, [feature_idx])
 
     def is_outside_rules(self, position: Position) -> bool:
         """Return whether its rules for ending early don't hold for the case."""
@@ -284,6 +307,13 @@ class Policy(ABC):
             if step.feature_idx is None or step.reason is not None:
                 return
             state = reveal(ensemble, state, step.feature_idx, values, out_ranks)
+
+
+def fits_limit(position: Position, idxs: Sequence[int]) -> bool:
+    """Return whether the limit pays some features, as they are at the start."""
+    catalogue, known = position.ensemble.catalogue, position.state.known
+    price, _ = buy(catalogue, Paid(), [idx for idx in idxs if idx not in known])
+    return position.limit is None or price <= position.limit
 
 
 def choose_beyond_worthwhile(policy: Policy, position: Position) -> Step:

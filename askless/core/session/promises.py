@@ -34,15 +34,17 @@ def make_promise(
     Notes
     -----
     With E(b) the error of the model's curve under the largest budget not above b, the
-    error at the end is E(limit), the same in the whole session; the limit is what the
-    session spends of its budget (`compute_limit`). The error of a state is E(p), p the
-    price of what its prediction reads, all bought anew. The cost of the features known
-    at the start is added to the limit. An error is never below a later one.
+    error at the end is E(limit), the same in the whole session; the limit is the part
+    of the budget that the session spends (`find_limit`). The error of a state is E(p),
+    p the price of what its prediction reads, all bought anew. What was known at the
+    start adds to the limit what it would have cost. An error is never below the one
+    that is promised for later. Where something that such sessions may buy came without
+    a value, nothing is promised: rows that were measured answer everything.
     """
     state, ensemble = position.state, position.ensemble
     budget = position.limit
     measured = choose_measured_errors(ensemble, policy.name, budget, state.aim)
-    if measured is None:
+    if measured is None or policy.lacks_any(position):
         return None
     left = policy.plan_left(position)
     value = price_read(policy, position)

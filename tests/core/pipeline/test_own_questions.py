@@ -1,5 +1,7 @@
 """Where own questions of each case are in force, by held-out rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,14 +14,14 @@ from askless.core.pipeline.own_questions import (
     policy_under_budget,
 )
 
-# Budgets of 0, 10, 20, 30 and no limit.
+# Budgets of 0, 10, 20, 30 and no limit; everything costs 50.
 BUDGETS = (0, 10, 20, 30, None)
 BASE = (BudgetRange(15, "panels"), BudgetRange(None, "adaptive"))
 
 
 def own(*in_force: int) -> OwnQuestions:
     flags = tuple(map(bool, in_force))
-    return OwnQuestions(BUDGETS, (0.0,) * 5, (0.0,) * 5, flags, 0.0, 0.0)
+    return OwnQuestions(BUDGETS, (0.0,) * 5, (0.0,) * 5, flags, 0.0, 0.0, 50)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,12 @@ def test_run_leads_everywhere_and_much_somewhere(
             [(10, 19), (30, None)],
             [(9, "panels"), (19, "worth"), (29, "adaptive"), (None, "worth")],
         ),
-        ((0, 0, 0, 0, 1), [(31, None)], None),
+        ((0, 0, 0, 0, 1), [(50, None)], None),
+        (
+            (0, 0, 0, 1, 0),
+            [(30, 49)],
+            [(15, "panels"), (29, "adaptive"), (49, "worth"), (None, "adaptive")],
+        ),
         ((1, 1, 1, 1, 1), [(0, None)], [(None, "worth")]),
     ],
 )
@@ -65,6 +72,11 @@ def test_runs_become_ranges_of_budgets(in_force, runs, ranges) -> None:
     if ranges is not None:
         given = [(one.up_to, one.policy) for one in comparison.ranges]
         assert given == ranges
+
+
+def test_budget_at_the_price_of_everything_keeps_its_own_range() -> None:
+    judged = replace(own(0, 0, 0, 1, 0), whole_price=30)
+    assert list_runs_in_force(judged) == [(30, 30)]
 
 
 def test_without_ranges_every_budget_is_asked_by_lists() -> None:

@@ -7,13 +7,14 @@ import pytest
 
 from askless.core.catalogue.price_lists import PriceList
 from askless.core.model.ensemble import Knee
+from askless.core.model.ladder.asking import AskingTerms, Worth
 from askless.core.model.measured import MeasuredErrors
 from askless.core.model.model import Curve, Model, bind_errors
 from askless.core.session import machine
 from askless.core.session.policies.adaptive import list_reachable_features
 from askless.core.session.position import Position
 from askless.core.session.state import Aim
-from tests.panels import make_ladder, make_stopping
+from tests.panels import make_ladder, make_stopping, make_tables
 from tests.sessions import NEVER, observe, small_ensemble
 
 MEASURED = MeasuredErrors((0, 1, 2, None), (0.5, 0.3, 0.35, 0.2))
@@ -101,6 +102,16 @@ def test_voting_policies_promise_the_same_end():
     assert promise.spend_left == 3
 
 
+def test_session_that_may_ask_anything_promises_what_its_budget_can_buy():
+    ensemble = replace(small_ensemble([2, 2, 2]), measured=MEASURED)
+    state, left = machine.start(ensemble, 5, stop=NEVER), []
+    while question := machine.next_question(ensemble, state):
+        left.append((question.promise.questions_left, question.promise.spend_left))
+        state = observe(ensemble, state, question.feature_idx, "value", 1.0)
+
+    assert left == [((1, 2), 4), ((1, 1), 2)]
+
+
 def test_known_values_count_as_if_they_were_bought():
     ensemble = panelled()
     first = machine.next_question(ensemble, machine.start(ensemble, 1)).feature_idx
@@ -137,6 +148,45 @@ def test_curve_binds_its_errors_and_a_model_without_one_has_none():
     assert bind_errors(Model("m", priced, curve=curve)).ensemble.measured is None
 
 
+def asking(policy):
+    """An ensemble that asks by any policy; its last feature is too dear for 2."""
+    plain = small_ensemble([1, 1, 5])
+    tables = make_tables(plain, 0, 0)
+    ladder = make_ladder(plain, [(0, 1, 2)], can_hide=True)
+    ladder = replace(
+        ladder,
+        stopping=adaptive().panels.stopping,
+        tables=tables,
+        worth=Worth((AskingTerms(0, 1.0),), (0, 1, 2)),
+    )
+    return replace(plain, panels=ladder, policy=policy, measured=MEASURED)
+
+
+@pytest.mark.parametrize("outcome", ["refused", "unknown", "unavailable"])
+@pytest.mark.parametrize("policy", ["panels", "worth", "adaptive", "ordered"])
+def test_nothing_is_promised_once_the_plan_lacks_an_answer(policy, outcome):
+    ensemble = asking(policy)
+    state = machine.start(ensemble, 2, stop=NEVER)
+    assert machine.next_question(ensemble, state).promise is not None
+
+    state = observe(ensemble, state, state.next_feature_idx, outcome)
+
+    assert machine.next_question(ensemble, state).promise is None
+
+
+@pytest.mark.parametrize("policy", ["panels", "worth", "adaptive", "ordered"])
+def test_promise_stays_where_what_lacks_could_never_be_paid(policy):
+    ensemble = asking(policy)
+    state = machine.start(ensemble, 2, stop=NEVER)
+    before = machine.next_question(ensemble, state)
+
+    state = observe(ensemble, state, 2, "refused")
+
+    after = machine.next_question(ensemble, state)
+    assert after.feature_idx == before.feature_idx
+    assert after.promise.error_at_end == before.promise.error_at_end
+
+
 def test_aims_have_no_curve():
     ensemble = panelled()
     state = replace(machine.start(ensemble, None), aim=Aim(mean_budget=1))
@@ -165,6 +215,13 @@ def test_case_that_goes_on_by_a_rule_spends_no_more_than_it_has(budget, spend):
 
     assert promise.spend_left == spend
     assert promise.questions_left[0] <= promise.questions_left[1] <= 3
+
+
+@pytest.mark.parametrize(("budget", "left"), [(6, (2, 2)), (7, (3, 7))])
+def test_case_that_cannot_pay_all_of_its_rule_promises_what_it_can(budget, left):
+    promise = promise_of(asking("adaptive"), budget=budget, policy="adaptive")
+
+    assert (promise.questions_left[1], promise.spend_left) == left
 
 
 def test_rule_says_nothing_of_a_case_with_a_refused_answer():

@@ -1,4 +1,6 @@
+from collections.abc import Sequence
 from decimal import Decimal
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from askless.core.catalogue.prices import (
     MAX_UNITS,
     Paid,
     add_paid,
+    buy,
+    find_most,
     from_micros,
     hypothesis_costs,
     price_feature,
@@ -126,6 +130,60 @@ def test_everything_costs_the_total_in_any_order(catalogue, order):
         paid = add_paid(catalogue, paid, [idx])
 
     assert spent == total_cost(catalogue)
+
+
+@given(catalogues(max_features=5), st.sets(st.integers(0, 4)), st.data())
+def test_most_that_a_limit_pays_is_that_of_the_best_choice(catalogue, before, data):
+    idxs = range(len(catalogue.features))
+    paid = add_paid(catalogue, Paid(), before.intersection(idxs))
+    limit = data.draw(st.integers(0, total_cost(catalogue)))
+    choices = chain(*(combinations(idxs, size) for size in range(len(idxs) + 1)))
+    priced = [(choice, buy(catalogue, paid, choice)[0]) for choice in choices]
+    within = [(choice, spend) for choice, spend in priced if spend <= limit]
+
+    number, spend = find_most(catalogue, paid, idxs, limit)
+
+    assert number == max(
+        count_purchases(catalogue, paid, choice) for choice, _ in within
+    )
+    # Where prices are too fine it is the limit.
+    assert spend in (limit, max(amount for _, amount in within))
+
+
+def count_purchases(catalogue: Catalogue, paid: Paid, choice: Sequence[int]) -> int:
+    """Count the features of a choice, those of a bundle to be paid as one."""
+    groups = [int(catalogue.group_idxs[idx]) for idx in choice]
+    is_one = [
+        catalogue.is_bundled[idx] and group not in paid.group_idxs
+        for idx, group in zip(choice, groups, strict=True)
+    ]
+    bundles = {group for group, joins in zip(groups, is_one, strict=True) if joins}
+    return is_one.count(False) + len(bundles)
+
+
+@pytest.mark.parametrize(
+    ("limit", "most"),
+    [
+        # The fee of 2.10 is paid once: 2.10 + 3.10, and 1 besides.
+        (0, (1, 0)),
+        (6_200_000, (3, 6_200_000)),
+        (10_360_000, (3, 8_270_000)),
+        (11_400_000, (4, 11_370_000)),
+        (99_000_000, (4, 98_270_000)),
+        (2**60, (5, 101_370_000)),
+    ],
+)
+def test_most_of_a_limit_counts_fees_once_and_bundles_whole(limit, most):
+    assert find_most(BLOOD, Paid(), range(6), limit) == most
+
+
+def test_most_of_prices_that_are_too_fine_is_the_limit():
+    prices = [1_000_001, 2_000_000, 3_000_000]
+    features = tuple(Feature(f"f{price}", cost=price) for price in prices)
+
+    most = find_most(Catalogue(features), Paid(), range(3), 2_500_000)
+
+    assert most == (1, 2_500_000)
 
 
 def test_rule_costs_add_the_due_fee_and_floor_zeros():

@@ -5,7 +5,7 @@ An imported card may hold anything: a part with an unexpected shape is ignored.
 
 from typing import Annotated
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from askless.app.documents.shape import Many, Shape
 from askless.core.model.model import Model
@@ -59,6 +59,20 @@ class OwnQuestionsShape(CardShape):
     standard_error: Amount
 
 
+class MeanBudgetShape(CardShape):
+    """What sessions with a mean budget come to; amounts in units.
+
+    `error` is the share of held-out rows that are predicted wrong.
+    """
+
+    mean_budget: Amount
+    mean_spend: Amount
+    error: Share
+
+
+MEAN_BUDGETS = TypeAdapter(tuple[MeanBudgetShape, ...])
+
+
 class LearntShape(CardShape):
     """The rows learnt since training, predicted before they were learnt.
 
@@ -95,6 +109,14 @@ def read_own_questions(model: Model) -> OwnQuestionsShape | None:
     except ValidationError:
         return None
     return shape if len(shape.in_force) == len(shape.budgets) else None
+
+
+def read_mean_budgets(model: Model) -> tuple[MeanBudgetShape, ...]:
+    """Return what a card says of mean budgets; nothing if missing or malformed."""
+    try:
+        return MEAN_BUDGETS.validate_python(model.card.get("mean_budgets"))
+    except ValidationError:
+        return ()
 
 
 def read_sessions(model: Model) -> SessionsShape | None:

@@ -88,6 +88,7 @@ def build_result_context(opened: OpenSession | ErasedSession) -> dict[str, Any]:
         "reasons": case_words.list_reasons(session, model),
         "unasked": case_words.list_missing(model, state),
         "error_now": trust.error_under(model, Position.of(model.ensemble, state).limit),
+        "lacks_any": trust.lacks_any(model.ensemble, state),
         "reliability": trust.describe_reliability(model, state, session.prediction),
         "larger": case_words.list_larger_budgets(model, state),
         "is_ended": state.is_ended,

@@ -81,7 +81,7 @@ def view_of(
         stop_words=to_sentence(describe_stop(ensemble, state)) or None,
         answers=answers_of(ensemble, state, texts),
         certificate=certificate_of(ensemble, state),
-        aim=aim_of(ensemble, state),
+        aim=aim_of(model, state),
         policy_words=describe_out_of_force(ensemble, state),
         pending=[features[idx].name for idx in state.pending],
         warnings=doubts_of(ensemble, state, texts),

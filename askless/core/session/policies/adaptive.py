@@ -13,6 +13,7 @@ from askless.core.model.ladder.stopping import (
     least_expected_costs,
 )
 from askless.core.model.votes import TIE
+from askless.core.session.answers import list_revealed, take_answer
 from askless.core.session.ladders import (
     LogitCache,
     choose_known_panel,
@@ -27,10 +28,10 @@ from askless.core.session.ladders import (
 )
 from askless.core.session.policies.panels import PanelPolicy
 from askless.core.session.policies.sample import uniforms
-from askless.core.session.policy import Outlook, PlanLeft, Policy, Step
+from askless.core.session.policy import Outlook, PlanLeft, Step
 from askless.core.session.position import Position, cached_once
 from askless.core.session.rows.walks import SimulatedRows
-from askless.core.session.state import Aim
+from askless.core.session.state import Aim, Answer
 
 
 class Way(NamedTuple):
@@ -106,16 +107,30 @@ class Adaptive(PanelPolicy):
     def plan_left(self, position: Position) -> PlanLeft:
         """Return the purchases up to the next panel, and up to the last of the rule.
 
-        Where the rule's panels can't all be bought, a case may go on by others: then at
-        most all that is open.
+        Where the rule's panels can't all be bought, a case goes on by others.
         """
         near, idxs = super().plan_left(position), list_reachable_features(position)
         most, spend = price_purchases(
             position, list({*self.list_askable(position), *idxs})
         )
         if spend > position.remaining:
-            _, most, spend = Policy.plan_left(self, position)
+            most, spend = price_purchases(position, self.list_bought(position))
         return PlanLeft(near.least, max(most, near.most), max(spend, near.spend))
+
+    def list_bought(self, position: Position) -> list[int]:
+        """Return what the session buys if it goes on wherever it may.
+
+        Where it goes on to hangs on which features are known, not on their values.
+        """
+        catalogue, idxs = position.ensemble.catalogue, list[int]()
+        while choose_way(position) is not None and self.list_askable(position):
+            state = position.state
+            revealed = list_revealed(catalogue, state, self.list_askable(position)[0])
+            for idx in revealed:
+                state = take_answer(catalogue, state, Answer(idx, "value", 0.0))
+            idxs += revealed
+            position = Position.of(position.ensemble, state)
+        return idxs
 
     def is_outside_rules(self, position: Position) -> bool:
         """Return whether a feature of panels came without a value: no rule fits."""

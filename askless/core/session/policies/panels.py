@@ -25,7 +25,12 @@ from askless.core.session.ladders import (
     price_purchases,
 )
 from askless.core.session.policies.odds import OddsPolicy
-from askless.core.session.policy import PlanLeft, Step, choose_beyond_worthwhile
+from askless.core.session.policy import (
+    PlanLeft,
+    Step,
+    choose_beyond_worthwhile,
+    fits_limit,
+)
 from askless.core.session.position import Position
 from askless.core.session.rows.traces import Traces, make_traces
 from askless.core.session.rows.walks import (
@@ -145,6 +150,13 @@ class PanelPolicy(OddsPolicy):
         """Return the purchases of the panel to buy."""
         n_questions, spend = price_purchases(position, self.list_askable(position))
         return PlanLeft(n_questions, n_questions, spend)
+
+    def may_buy(self, position: Position, feature_idx: int) -> bool:
+        """Return whether some panel that the limit pays reads a feature."""
+        orders = [panel.feature_idxs for panel in ladder_of(position.ensemble).panels]
+        return any(
+            feature_idx in order and fits_limit(position, order) for order in orders
+        )
 
     def standing(self, position: Position) -> Standing:
         """Return the log odds by the preferred panel for what is known."""

@@ -66,6 +66,14 @@ class WorthPolicy(OddsPolicy):
         """Return whether some table or gate reads the feature."""
         return feature_idx in worth_of(position.ensemble).feature_idxs
 
+    def mark_known(self, position: Position) -> BoolArray:
+        """Return which features are known, missing values that are information too."""
+        return mark_known(position)
+
+    def mark_useful(self, position: Position) -> BoolArray:
+        """Return which features tables or gates read; (n_features,)."""
+        return mark_askable(position.ensemble)
+
     def open_share(self, position: Position, feature_idx: int) -> float:
         """Return a feature's share of the rates of all that could be asked."""
         rates = compute_rates(position)

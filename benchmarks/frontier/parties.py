@@ -76,7 +76,9 @@ def play_panels(drawn: Draw) -> Methods:
     yield "panels", {**found, **after, "seconds": seconds}
     # A filled table has no missing cells: all rows go the same way.
     row = drawn.testing.values[:1]
-    ranks = [simulate(ensemble, row, [budget]).ranks[0] for budget in drawn.budgets]
+    ranks = [
+        simulate_sessions(ensemble, row, [budget]).ranks[0] for budget in drawn.budgets
+    ]
     sets = [tuple(np.flatnonzero(rank).tolist()) for rank in ranks]
     yield "logistic", rivals.refit(drawn, sets, rivals.fit_logistic)
 

@@ -111,8 +111,10 @@ class HeldOutLosses(NamedTuple):
     groups: IntArray
     #: the most that an error costs
     dearest: float
-    #: mean spend in units of prices, which error costs are in too; None: without them
-    spends: tuple[float, ...] | None
+    #: mean spend in units of prices, which error costs are in too
+    spends: tuple[float, ...]
+    #: whether errors have costs
+    has_costs: bool
 
     def keep(self, is_kept: BoolArray) -> "HeldOutLosses":
         """Return the losses of some of the rows; (n_rows,)."""
@@ -128,56 +130,45 @@ class HeldOutLosses(NamedTuple):
 
 
 def compute_knees(
-    ensemble: Ensemble, losses: HeldOutLosses, budgets: Sequence[int | None]
+    losses: HeldOutLosses, budgets: Sequence[int | None]
 ) -> tuple[Knee, ...]:
     """Return the knees: the part of each budget that is worth spending.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        Which policy asks under which budget. Sessions of `LIMITED` policies end by
-        worth; of others pages alone propose the worthwhile part.
-    losses : HeldOutLosses
-        Of the rows of the curve, which the ensembles of their folds never saw.
-    budgets : sequence
-        Those of the losses, ascending; in micro-units.
+    The losses are of the rows of the curve, which the ensembles of their folds never
+    saw; the budgets, in micro-units and ascending, are theirs. Sessions of `LIMITED`
+    policies end by worth; of others pages alone propose the worthwhile part.
     """
-    policies = [ensemble.policy_at(budget) for budget in budgets]
     return tuple(
         Knee(budgets[place], budgets[part], *compare_costs(losses, part, place))
         if part < place
         else Knee(budgets[place], budgets[place])
-        for place, part in enumerate(choose_worthwhile_budgets(losses, policies))
+        for place, part in enumerate(choose_worthwhile_budgets(losses))
     )
 
 
-def choose_worthwhile_budgets(
-    losses: HeldOutLosses, policies: Sequence[str]
-) -> list[int]:
+def choose_worthwhile_budgets(losses: HeldOutLosses) -> list[int]:
     """Return the position of the worthwhile part of each budget.
 
     Notes
     -----
     Budgets are gone through from the smallest on. The worthwhile part of a budget is
-    that of the budget before it if that does as well (`errs_no_more`), and if the
-    policy there is the same or neither ends early; else it is the whole budget. So a
-    larger budget never buys less, small gains add up, and who names the worthwhile part
-    gets the same session. It is the rule of one standard error (Breiman et al. 1984,
-    section 3.4.3) of paired differences, with a bound.
+    that of the budget before it if that does as well (`errs_no_more`) and spends no
+    more on average; else it is the whole budget. So small gains add up, and who names
+    the worthwhile part gets the same session. It is the rule of one standard error
+    (Breiman et al. 1984, section 3.4.3) of paired differences, with a bound.
     """
     parts, last = [0], 0
-    for place in range(1, len(policies)):
-        pair = {policies[last], policies[place]}
+    for place in range(1, len(losses.spends)):
         # Ending early may spend less under a larger budget, at the same error.
-        is_alike = len(pair) == 1 or pair == {"panels", "worth"}
-        if not is_alike or not errs_no_more(losses, last, place):
+        is_cheaper = losses.spends[last] <= losses.spends[place]
+        if not is_cheaper or not errs_no_more(losses, last, place):
             last = place
         parts.append(last)
     return parts
 
 
 def measure_optimism(
-    losses: HeldOutLosses, fold_idxs: IntArray, policies: Sequence[str]
+    losses: HeldOutLosses, fold_idxs: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return by how much errors and costs at worthwhile parts are too low.
 
@@ -187,8 +178,6 @@ def measure_optimism(
         Of all folds.
     fold_idxs : array
         The fold of each row; (n_rows,).
-    policies : sequence
-        The policy that asks under each budget.
 
     Returns
     -------
@@ -202,13 +191,13 @@ def measure_optimism(
     folds choose (as in nested cross-validation, Varma and Simon 2006). A part of
     several budgets has their mean.
     """
-    n_budgets = len(policies)
-    own = np.array(choose_worthwhile_budgets(losses, policies))
+    n_budgets = len(losses.spends)
+    own = np.array(choose_worthwhile_budgets(losses))
     measures = np.stack([losses.errors, losses.costs])
     chosen = np.zeros((2, n_budgets))
     for fold_idx in np.unique(fold_idxs).tolist():
         is_inside = fold_idxs == fold_idx
-        parts = choose_worthwhile_budgets(losses.keep(~is_inside), policies)
+        parts = choose_worthwhile_budgets(losses.keep(~is_inside))
         chosen += losses.weights[is_inside] @ measures[:, is_inside][:, :, parts]
     gaps = np.zeros((2, n_budgets))
     for part in np.unique(own[own > 0]).tolist():
@@ -236,7 +225,8 @@ def compute_held_out_losses(
         rows.weights / rows.weights.sum(),
         rows.group_idxs,
         1.0 if costs is None else float(np.max(costs)),
-        None if costs is None else tuple(np.divide(spends, MICROS_PER_UNIT).tolist()),
+        tuple(np.divide(spends, MICROS_PER_UNIT).tolist()),
+        costs is not None,
     )
 
 
@@ -247,7 +237,7 @@ def errs_no_more(losses: HeldOutLosses, less: int, more: int) -> bool:
     and where errors have costs also if the larger one saves no more than it spends.
     """
     gap, error = compare_costs(losses, less, more)
-    if losses.spends is not None and gap <= losses.spends[more] - losses.spends[less]:
+    if losses.has_costs and gap <= losses.spends[more] - losses.spends[less]:
         return True
     gaps = losses.log_losses[:, less] - losses.log_losses[:, more]
     lost, lost_error = average_differences(gaps, losses.weights, losses.groups)

@@ -175,12 +175,11 @@ def compute_held_out_curve(
     figures = compute_figures(whole, joined)
     curve = replace(average_curves(curves), predictive=figures)
     losses = compute_held_out_losses(pairs[0][0], joined, curve.mean_spends)
-    knees = compute_knees(pairs[0][0], losses, budgets)
+    knees = compute_knees(losses, budgets)
     fold_idxs = np.repeat(
         np.arange(len(scored)), [part.targets.size for part in scored]
     )
-    policies = [pairs[0][0].policy_at(budget) for budget in budgets]
-    return add_optimism(curve, *measure_optimism(losses, fold_idxs, policies)), knees
+    return add_optimism(curve, *measure_optimism(losses, fold_idxs)), knees
 
 
 def add_optimism(curve: Curve, errors: FloatArray, costs: FloatArray) -> Curve:

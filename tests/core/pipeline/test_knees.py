@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from askless.core.catalogue.prices import MICROS_PER_UNIT
-from askless.core.model.ensemble import BudgetRange
 from askless.core.model.figures import Estimate, Figures
 from askless.core.model.model import Curve
 from askless.core.pipeline.budgets import (
@@ -42,10 +41,8 @@ def score(n_rows: int, *shares: float, is_nested: bool = False) -> ScoredRows:
 
 
 def parts_of(rows: ScoredRows, spends=FREE, **fields) -> list[int | None]:
-    ensemble = replace(small_ensemble((10, 10)), **({"policy": "panels"} | fields))
-    knees = compute_knees(
-        ensemble, compute_held_out_losses(ensemble, rows, spends), BUDGETS
-    )
+    ensemble = replace(small_ensemble((10, 10)), **fields)
+    knees = compute_knees(compute_held_out_losses(ensemble, rows, spends), BUDGETS)
     assert [knee.budget for knee in knees] == [*BUDGETS]
     return [knee.worthwhile for knee in knees]
 
@@ -110,32 +107,21 @@ def test_purchases_pay_together() -> None:
     assert parts_of(rows, spends, error_costs=costs) == [0, 10, 10, None]
 
 
-def test_parts_of_other_policies_are_known_too() -> None:
+def test_part_never_spends_more_on_average() -> None:
+    # Early ends under the third budget spend less than all of the second.
     rows = score(2000, 0.5, 0.2, 0.2, 0.2)
-    assert parts_of(rows, policy="ordered") == [0, 10, 10, 10]
-
-
-def test_part_is_never_asked_by_another_kind_of_policy() -> None:
-    rows = score(2000, 0.2, 0.2, 0.2, 0.2)
-    ranges = (BudgetRange(10, "panels"), BudgetRange(None, "adaptive"))
-    assert parts_of(rows, ranges=ranges) == [0, 0, 20, 20]
-    ranges = (BudgetRange(10, "worth"), BudgetRange(None, "panels"))
-    assert parts_of(rows, ranges=ranges) == [0, 0, 0, 0]
+    spends = tuple(MICROS_PER_UNIT * spend for spend in (0.0, 8.0, 6.0, 6.0))
+    assert parts_of(rows, spends) == [0, 10, 20, 20]
 
 
 def test_what_a_budget_gains_besides_is_known_where_it_is_not_worth_it() -> None:
     rows = score(1000, 0.5, 0.2, 0.197, 0.197)
-    ensemble = replace(small_ensemble((10, 10)), policy="panels")
-    knees = compute_knees(
-        ensemble, compute_held_out_losses(ensemble, rows, FREE), BUDGETS
-    )
+    losses = compute_held_out_losses(small_ensemble((10, 10)), rows, FREE)
+    knees = compute_knees(losses, BUDGETS)
     assert [knee.gain for knee in knees] == pytest.approx([None, None, 0.003, 0.003])
     errors = [knee.standard_error for knee in knees]
     assert errors[:2] == [None, None]
     assert 0.0 < errors[2] < 0.05
-
-
-POLICIES = ["panels"] * len(BUDGETS)
 
 
 def lose(is_wrong: np.ndarray) -> HeldOutLosses:
@@ -150,8 +136,8 @@ def test_error_at_a_part_that_its_own_rows_chose_is_too_low() -> None:
     shares, gaps = np.array([0.5, 0.24, 0.22, 0.2]), []
     for seed in range(60):
         losses = lose(np.random.default_rng(seed).random((100, 4)) < shares)
-        parts = choose_worthwhile_budgets(losses, POLICIES)[1:]
-        errors, costs = measure_optimism(losses, np.arange(100) % 5, POLICIES)
+        parts = choose_worthwhile_budgets(losses)[1:]
+        errors, costs = measure_optimism(losses, np.arange(100) % 5)
         assert costs == pytest.approx(2.0 * errors)
         measured = losses.errors.mean(0) - shares
         gaps.append((measured[parts].mean(), (measured + errors)[parts].mean()))
@@ -163,15 +149,15 @@ def test_error_at_a_part_that_its_own_rows_chose_is_too_low() -> None:
 def test_error_at_a_part_that_all_rows_choose_stays() -> None:
     is_wrong = np.zeros((100, 4))
     is_wrong[::2, 0] = is_wrong[::10, 1:] = 1.0
-    errors, costs = measure_optimism(lose(is_wrong), np.arange(100) % 5, POLICIES)
+    errors, costs = measure_optimism(lose(is_wrong), np.arange(100) % 5)
     assert [*errors, *costs] == pytest.approx([0.0] * 8)
 
 
 def test_only_errors_at_parts_are_corrected() -> None:
     is_wrong = np.random.default_rng(1).random((100, 4)) < [0.5, 0.24, 0.22, 0.2]
     losses = lose(is_wrong)
-    is_part = np.isin(range(4), choose_worthwhile_budgets(losses, POLICIES)[1:])
-    errors, _ = measure_optimism(losses, np.arange(100) % 5, POLICIES)
+    is_part = np.isin(range(4), choose_worthwhile_budgets(losses)[1:])
+    errors, _ = measure_optimism(losses, np.arange(100) % 5)
     assert errors[is_part].all()
     assert not errors[~is_part].any()
 

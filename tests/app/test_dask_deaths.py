@@ -206,7 +206,7 @@ folder, address = Path(sys.argv[1]), sys.argv[2]
 files = (folder / name for name in ("ca.pem", "cert.pem", "key.pem"))
 spec = read_spec({**dask.SPEC, "ignore": ["kind", "weight"]})
 table = dask.open_table(folder / "visits.parquet", spec.table.text_columns)
-with dask.on_cluster(table, spec, ClusterPlace(address, *files), 3) as prepared:
+with dask.prepare_on_cluster(table, spec, ClusterPlace(address, *files), 3) as prepared:
     progress = dask.train(prepared, spec)
     for _ in range(4):
         next(progress)

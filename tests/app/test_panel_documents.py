@@ -187,7 +187,9 @@ def test_command_line_trains_panels_and_evaluates_and_predicts(run, tmp_path):
     state, asked = answer_from_row(ensemble, state, [2.0, 0.0, 1.0])
     curve = json.loads(told.out)
     # Whether the easy cases end early is for its folds to say.
-    kept = {ensemble.policy_at(one) for one in (0, 3_000_000, None)}
+    # A session plays the policy of the worthwhile part.
+    limits = [ensemble.worthwhile_at(budget) for budget in (0, 3_000_000, None)]
+    kept = {ensemble.policy_at(limit) for limit in limits}
     assert trained.code == 0
     assert set(curve["policy"].split(", ")) == kept
     assert curve["max_spend"][1] <= 3

@@ -117,14 +117,14 @@ from dataclasses import replace
 from askless.app.processes.parts import PartProcesses
 from askless.core.pipeline.train import train
 from askless.core.table.check import CheckedTable
-from askless.core.work import end_of
+from askless.core.work import run_to_end
 from tests.app.test_parts import PLAIN
 from tests.baselines import mixed
 
 if __name__ == "__main__":
     checked = CheckedTable(mixed(3, n_samples=200, noise=0.8), None, ())
     spec = replace(PLAIN, boost=replace(PLAIN.boost, rounds=2))
-    end_of(train(checked, spec, run_parts=PartProcesses(2)))
+    run_to_end(train(checked, spec, run_parts=PartProcesses(2)))
 """
 
 

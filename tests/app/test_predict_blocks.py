@@ -213,11 +213,11 @@ def test_refusal_comes_from_another_process_as_it_was():
 
 COORDINATOR = """
 import os, time
-from askless.app.processes.pool import work_through
+from askless.app.processes.pool import map_in_processes
 from tests.app.test_predict_blocks import Sleep
 
 if __name__ == "__main__":
-    for pid in work_through(Sleep(), range(4), 2):
+    for pid in map_in_processes(Sleep(), range(4), 2):
         print(pid, flush=True)
 """
 

@@ -1,6 +1,5 @@
 """Compute what a feature costs to obtain now, in exact integer micro-units."""
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,8 +12,6 @@ from askless.core.catalogue.catalogue import NO_GROUP, Catalogue
 
 MICROS_PER_UNIT = 1_000_000
 MAX_UNITS = 1_000_000_000
-# Most steps of money in which the most that purchases come to is searched for.
-MAX_STEPS = 1 << 16
 # Sums of prices must not overflow 64 bits.
 MAX_TOTAL = 2**62
 PLAIN_DECIMAL = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,2})?", re.ASCII | re.I)
@@ -103,63 +100,30 @@ def buy(
     return total, paid
 
 
-def find_most(
+def bound_purchases(
     catalogue: Catalogue, paid: Paid, feature_idxs: Sequence[int], limit: int
 ) -> tuple[int, int]:
-    """Return the most purchases that a limit pays, and the most that any come to.
+    """Return bounds of how many purchases a limit pays, and of what they come to.
 
-    A bundle is one purchase. Where prices are too fine for `MAX_STEPS`, the most that
-    they come to is the limit. Amounts are in micro-units.
+    A bundle is one purchase. Their number is bounded without fees, and what they come
+    to by the dearest of so many with their fees; in micro-units.
     """
-    bags = sort_bags(catalogue, paid, feature_idxs)
-    cheapest = np.zeros(1, np.int64)
-    for fee, costs in bags:
-        own = np.append(0, fee + np.cumsum(np.sort(costs)))
-        # Least price of each number of purchases from this bag and those before.
-        joined = np.full(cheapest.size + own.size - 1, MAX_TOTAL)
-        fewer, more = sorted((cheapest, own), key=len)
-        for number, amount in enumerate(fewer.tolist()):
-            part = joined[number : number + more.size]
-            np.minimum(part, more + amount, out=part)
-        cheapest = joined
-    total, n_bought = int(cheapest[-1]), int((cheapest <= limit).sum()) - 1
-    if total <= limit or not n_bought:
-        return n_bought, min(total, limit) if n_bought else 0
-    step = math.gcd(*(amount for fee, costs in bags for amount in (fee, *costs)))
-    n_steps = limit // step
-    if n_steps > MAX_STEPS:
-        return n_bought, limit
-    # Bit k is set where some purchases come to k steps.
-    sums, within = 1, (2 << n_steps) - 1
-    for fee, costs in bags:
-        own_sums = 0
-        for cost in costs:
-            first, later = (fee + cost) // step, cost // step
-            own_sums |= (own_sums << later | sums << first) & within
-        sums |= own_sums
-    return n_bought, (sums.bit_length() - 1) * step
-
-
-def sort_bags(
-    catalogue: Catalogue, paid: Paid, feature_idxs: Sequence[int]
-) -> list[tuple[int, list[int]]]:
-    """Return the fee that is due and the prices of features, for each group.
-
-    Features of which no fee is due come first. A bundle has one feature, which costs
-    nothing more.
-    """
-    free: list[int] = []
-    by_group: dict[int, list[int]] = {}
+    offers: dict[tuple[bool, int], int] = {}
     for idx in feature_idxs:
-        group = int(catalogue.group_idxs[idx])
-        is_due = group not in (NO_GROUP, *paid.group_idxs)
-        cost = 0 if idx in paid.feature_idxs else catalogue.features[idx].cost
-        if is_due and catalogue.is_bundled[idx]:
-            by_group[group] = [0]
-        else:
-            (by_group.setdefault(group, []) if is_due else free).append(cost)
-    bags = [(int(catalogue.fees[group]), costs) for group, costs in by_group.items()]
-    return [(0, free), *bags] if free else bags
+        group_idx = int(catalogue.group_idxs[idx])
+        is_bundled = (
+            bool(catalogue.is_bundled[idx]) and group_idx not in paid.group_idxs
+        )
+        offers.setdefault((is_bundled, group_idx if is_bundled else idx), idx)
+    prices = [price_feature(catalogue, paid, idx) for idx in offers.values()]
+    costs = [
+        price if is_bundled else min(price, catalogue.features[idx].cost)
+        for price, (is_bundled, idx) in zip(prices, offers, strict=True)
+    ]
+    n_bought = int((np.cumsum(np.sort(costs)) <= limit).sum())
+    total, _ = buy(catalogue, paid, feature_idxs)
+    dearest = sum(sorted(prices, reverse=True)[:n_bought])
+    return n_bought, min(total, limit, dearest)
 
 
 def hypothesis_costs(

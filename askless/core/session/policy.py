@@ -9,7 +9,7 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
-from askless.core.catalogue.prices import Paid, buy, find_most
+from askless.core.catalogue.prices import Paid, bound_purchases, buy
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.votes import raw_classes
 from askless.core.session.answers import compute_paid, list_revealed, take_answer
@@ -163,7 +163,7 @@ class Policy(ABC):
             first, paid = buy(catalogue, paid, revealed)
             is_open[list(revealed)] = False
         idxs, left = np.flatnonzero(is_open).tolist(), position.remaining - first
-        n_more, spend = find_most(catalogue, paid, idxs, left)
+        n_more, spend = bound_purchases(catalogue, paid, idxs, left)
         return PlanLeft(1, max(n_more + is_asked, 1), first + spend)
 
     def mark_useful(self, position: Position) -> BoolArray:

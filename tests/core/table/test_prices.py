@@ -12,8 +12,8 @@ from askless.core.catalogue.prices import (
     MAX_UNITS,
     Paid,
     add_paid,
+    bound_purchases,
     buy,
-    find_most,
     from_micros,
     hypothesis_costs,
     price_feature,
@@ -133,7 +133,7 @@ def test_everything_costs_the_total_in_any_order(catalogue, order):
 
 
 @given(catalogues(max_features=5), st.sets(st.integers(0, 4)), st.data())
-def test_most_that_a_limit_pays_is_that_of_the_best_choice(catalogue, before, data):
+def test_purchases_are_never_more_than_their_bounds(catalogue, before, data):
     idxs = range(len(catalogue.features))
     paid = add_paid(catalogue, Paid(), before.intersection(idxs))
     limit = data.draw(st.integers(0, total_cost(catalogue)))
@@ -141,13 +141,13 @@ def test_most_that_a_limit_pays_is_that_of_the_best_choice(catalogue, before, da
     priced = [(choice, buy(catalogue, paid, choice)[0]) for choice in choices]
     within = [(choice, spend) for choice, spend in priced if spend <= limit]
 
-    number, spend = find_most(catalogue, paid, idxs, limit)
+    number, spend = bound_purchases(catalogue, paid, idxs, limit)
 
-    assert number == max(
-        count_purchases(catalogue, paid, choice) for choice, _ in within
+    assert spend <= limit
+    assert all(amount <= spend for _, amount in within)
+    assert all(
+        count_purchases(catalogue, paid, choice) <= number for choice, _ in within
     )
-    # Where prices are too fine it is the limit.
-    assert spend in (limit, max(amount for _, amount in within))
 
 
 def count_purchases(catalogue: Catalogue, paid: Paid, choice: Sequence[int]) -> int:
@@ -161,29 +161,13 @@ def count_purchases(catalogue: Catalogue, paid: Paid, choice: Sequence[int]) -> 
     return is_one.count(False) + len(bundles)
 
 
-@pytest.mark.parametrize(
-    ("limit", "most"),
-    [
-        # The fee of 2.10 is paid once: 2.10 + 3.10, and 1 besides.
-        (0, (1, 0)),
-        (6_200_000, (3, 6_200_000)),
-        (10_360_000, (3, 8_270_000)),
-        (11_400_000, (4, 11_370_000)),
-        (99_000_000, (4, 98_270_000)),
-        (2**60, (5, 101_370_000)),
-    ],
-)
-def test_most_of_a_limit_counts_fees_once_and_bundles_whole(limit, most):
-    assert find_most(BLOOD, Paid(), range(6), limit) == most
+def test_one_purchase_comes_to_its_price_whatever_is_left():
+    features = tuple(Feature(f"f{price}", cost=price) for price in (2_000_000,) * 3)
 
-
-def test_most_of_prices_that_are_too_fine_is_the_limit():
-    prices = [1_000_001, 2_000_000, 3_000_000]
-    features = tuple(Feature(f"f{price}", cost=price) for price in prices)
-
-    most = find_most(Catalogue(features), Paid(), range(3), 2_500_000)
-
-    assert most == (1, 2_500_000)
+    assert bound_purchases(Catalogue(features), Paid(), range(3), 3_000_000) == (
+        1,
+        2_000_000,
+    )
 
 
 def test_rule_costs_add_the_due_fee_and_floor_zeros():

@@ -156,15 +156,13 @@ class Policy(ABC):
         catalogue, state = position.ensemble.catalogue, position.state
         is_open = self.mark_useful(position) & position.is_affordable
         is_open &= position.case.status == kernels.OPEN
-        paid, asked, first = compute_paid(catalogue, state), state.next_feature_idx, 0
-        is_asked = asked is not None and bool(is_open[asked])
-        if asked is not None and is_asked:
-            revealed = list_revealed(catalogue, state, asked)
-            first, paid = buy(catalogue, paid, revealed)
-            is_open[list(revealed)] = False
+        asked = state.next_feature_idx
+        revealed = () if asked is None else list_revealed(catalogue, state, asked)
+        first, paid = buy(catalogue, compute_paid(catalogue, state), revealed)
+        is_open[list(revealed)] = False
         idxs, left = np.flatnonzero(is_open).tolist(), position.remaining - first
         n_more, spend = bound_purchases(catalogue, paid, idxs, left)
-        return PlanLeft(1, max(n_more + is_asked, 1), first + spend)
+        return PlanLeft(1, max(n_more + bool(revealed), 1), first + spend)
 
     def mark_useful(self, position: Position) -> BoolArray:
         """Return which features sessions read; (n_features,)."""

@@ -36,7 +36,7 @@ def test_no_saving_is_told_where_only_the_whole_cost_reaches_the_error() -> None
     small = replace(CURVE, mean_spends=(0.0, 7.5e6, 7.8e6, 8e6))
     free = replace(CURVE, mean_spends=(0.0,) * 4)
 
-    assert [compute_saving(one) for one in (better, small, free)] == [None] * 3
+    assert [compute_saving(curve) for curve in (better, small, free)] == [None] * 3
 
 
 def test_half_is_the_largest_budget_of_at_most_half_the_spend() -> None:

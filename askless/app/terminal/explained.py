@@ -76,7 +76,7 @@ def list_purchases(model: Model, budget: int | None) -> list[Purchase]:
         after = error_at_spend(model.curve, spent)
         purchases.append(Purchase(question, spent, before, after))
     if purchases:
-        # What is left over buys nothing more, but other cases were asked with it.
+        # The rest of the budget buys nothing here, but it did in other cases.
         end = compute_limit(model.ensemble, budget, None, "worthwhile")
         error_at_end = error_at_spend(model.curve, end)
         purchases[-1] = purchases[-1]._replace(error_after=error_at_end)

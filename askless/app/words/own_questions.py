@@ -66,7 +66,7 @@ def describe_own_questions(model: Model) -> str | None:
     if model.ensemble.error_costs is not None:
         return f"asks each case its own questions {runs}: {describe_gain(own, model)}"
     points = round(100 * own.mean_gain)
-    # What is in force saves log-loss, and need not save errors.
+    # Own questions in force lower the log-loss, and need not lower the error.
     gain = "as many errors, surer probabilities"
     if points:
         noun = "point" if abs(points) == 1 else "points"

@@ -12,7 +12,7 @@ from askless.core.model.model import Model
 # Numbers of questions that are told, those with the largest shares.
 MOST_TOLD = 5
 
-# What a policy does that differs from one list for all.
+# The words for how a policy differs from one list for all.
 ENDING = "Ending early"
 WAYS = {OWN: "Asking each case its own questions"}
 

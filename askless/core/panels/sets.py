@@ -96,7 +96,7 @@ def compute_stump_gains(search: SetSearch, bought: Sequence[int]) -> FloatArray:
         halves.append((labels > np.median(labels)).astype(np.int64))
         for idx in bought[-N_LAST:]:
             codes = search.judged.codes[idx]
-            # Where most rows have the greatest code, its rows are a half.
+            # If most rows have the greatest code, these rows form one half.
             middle = min(np.median(codes), codes.max() - 1.0)
             halves.append((codes > middle).astype(np.int64))
     gains = np.zeros(rows.coarse.n_codes.size)

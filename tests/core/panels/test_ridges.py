@@ -78,7 +78,7 @@ def test_held_out_kernel_ridge_knows_more_than_the_class_shares(n_classes):
 
     starts = np.tile(rows.starts, (rows.n_rows, 1))
     losses = [
-        mean_log_loss(one, rows.targets, rows.weights) for one in (logits, starts)
+        mean_log_loss(odds, rows.targets, rows.weights) for odds in (logits, starts)
     ]
     assert losses[0] < losses[1]
 

@@ -128,7 +128,7 @@ def test_folds_of_some_units_are_those_of_units_without_gaps():
         some, row_groups=np.unique(some.row_groups, return_inverse=True)[1]
     )
 
-    folds, expected = (deal_strata(one, 3, seed=0) for one in (some, renumbered))
+    folds, expected = (deal_strata(table, 3, seed=0) for table in (some, renumbered))
 
     assert [fold.tolist() for fold in folds] == [fold.tolist() for fold in expected]
 

@@ -93,7 +93,8 @@ def test_rules_are_tested_in_the_order_of_the_guide_up_to_the_first_that_fails()
     third = level_of([GOOD, BAD, (0, 0, 120, 0, 0, 40)], [BAD, likely, sure])
 
     found = [
-        choose_rule(certification_of(one), one, 0.1, 0.1) for one in (first, second)
+        choose_rule(certification_of(level), level, 0.1, 0.1)
+        for level in (first, second)
     ]
     nothing = choose_rule(certification_of(third), third, 0.1, 0.1)
 

@@ -60,7 +60,7 @@ class OwnQuestionsShape(CardShape):
 
 
 class MeanBudgetShape(CardShape):
-    """What sessions with a mean budget come to; amounts in units.
+    """The spend and error of sessions with a mean budget; amounts in units.
 
     `error` is the share of held-out rows that are predicted wrong.
     """

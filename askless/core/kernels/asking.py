@@ -180,9 +180,14 @@ def spread_over_parts(number, price, tables, plan):
     for way in range(tables.children.shape[1]):
         child = tables.children[number, way]
         if child != NONE:
-            joint = plan.chances[number] * tables.arrivals[child]
-            plan.shares[child] = joint.sum()
-            plan.chances[child] = joint / max(plan.shares[child], TINY)
+            share, chances = 0.0, plan.chances[child]
+            for target in range(chances.shape[0]):
+                joint = plan.chances[number, target] * tables.arrivals[child, target]
+                chances[target] = joint
+                share += joint
+            for target in range(chances.shape[0]):
+                chances[target] /= max(share, TINY)
+            plan.shares[child] = share
             plan.remaining[child] = plan.remaining[number] - price
 
 
@@ -215,8 +220,9 @@ def plan_gate(posterior, part, offers, tables, terms):
         np.zeros(n_parts),
         np.zeros(n_parts),
     )
-    plan.shares[part], plan.chances[part] = 1.0, posterior
-    plan.remaining[part] = offers.remaining
+    plan.shares[part], plan.remaining[part] = 1.0, offers.remaining
+    for target in range(n_classes):
+        plan.chances[part, target] = posterior[target]
     follow_gates(part, offers, tables, plan)
     for number in range(n_parts - 1, part - 1, -1):
         if plan.shares[number] <= 0.0:
@@ -284,7 +290,8 @@ def compute_case_log_chances(case_cells, is_known, way, tables, out_logs):
     part = np.int64(0)
     while way[part] != NONE and is_gate_known(part, is_known, tables):
         part = way[part]
-    out_logs[:] = tables.log_shares[part]
+    for target in range(out_logs.shape[0]):
+        out_logs[target] = tables.log_shares[part, target]
     add_case_logs(case_cells, is_known, tables.log_chances[part], out_logs)
     return part
 

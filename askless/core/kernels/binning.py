@@ -143,8 +143,10 @@ def encode_parallel(values, features, tables, out_learnt, out_codes):
     sizes = np.empty((n_chunks, n_features), np.int64)
     has_missing = np.zeros((n_chunks, n_features), np.bool_)
     for chunk in prange(n_chunks):
-        known[chunk] = out_learnt.known
-        sizes[chunk] = out_learnt.sizes
+        for idx in range(n_features):
+            sizes[chunk, idx] = out_learnt.sizes[idx]
+            for place in range(sizes[chunk, idx]):
+                known[chunk, idx, place] = out_learnt.known[idx, place]
         start = np.int64(chunk) * CHUNK
         rows = values[start : start + CHUNK]
         learnt = ColumnFacts(known[chunk], sizes[chunk], has_missing[chunk])

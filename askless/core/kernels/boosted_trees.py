@@ -128,7 +128,9 @@ def boost_trees(table, targets, weights, growth, out_scores, out_trees):
             for row in range(n_rows):
                 moves[output, row] = steps[leaf_of(table, row, size, nodes)]
         # After all outputs, since a round's chances are those before it.
-        out_scores += moves
+        for output in range(n_outputs):
+            for row in range(n_rows):
+                out_scores[output, row] += moves[output, row]
     return sizes
 
 

@@ -118,19 +118,19 @@ def write_bells(counts, scores, is_own, out_whole, out_left):
             height = bell_height(scores[place], mean, variance if is_own else shared)
             out_whole[place, target] = totals[place] * height
             norm += out_whole[place, target]
-        own_sums = sums[target].copy()
+        n, s1, s2 = sums[target]
         for place in range(n_bins):
             z = scores[place]
-            sums[target, 0] = max(own_sums[0] - 1.0, 0.0)
-            sums[target, 1] = own_sums[1] - z
-            sums[target, 2] = max(own_sums[2] - z * z, 0.0)
+            sums[target, 0] = max(n - 1.0, 0.0)
+            sums[target, 1] = s1 - z
+            sums[target, 2] = max(s2 - z * z, 0.0)
             mean, variance = bell_variance(sums, target)
             if not is_own:
                 variance = common_variance(sums)
             height = bell_height(z, mean, variance)
             out_left[place, target] = totals[place] * height / max(norm, TINY)
             out_whole[place, target] /= max(norm, TINY)
-        sums[target] = own_sums
+        sums[target, 0], sums[target, 1], sums[target, 2] = n, s1, s2
 
 
 @kernel
@@ -139,8 +139,13 @@ def add_responsibilities(count, left, weights, shares, out_gained):
 
     left, weights: (n_mixed,); shares: room for as many.
     """
-    shares[:] = weights * left
-    out_gained += shares * (count / max(shares.sum(), TINY))
+    total = 0.0
+    for number in range(left.shape[0]):
+        shares[number] = weights[number] * left[number]
+        total += shares[number]
+    factor = count / max(total, TINY)
+    for number in range(left.shape[0]):
+        out_gained[number] += shares[number] * factor
 
 
 @kernel
@@ -162,7 +167,9 @@ def fit_mixture_weights(counts, left, n_steps, out_weights):
                 add_responsibilities(
                     count, left[cell, target], out_weights, shares, gained
                 )
-        out_weights[:] = gained / gained.sum()
+        total = gained.sum()
+        for number in range(n_mixed):
+            out_weights[number] = gained[number] / total
 
 
 @kernel
@@ -209,10 +216,13 @@ def add_bells(counts, n_bins, scores, out_whole, out_left):
     for number in range(2):
         whole, left = out_whole[number], out_left[number]
         write_bells(counts[:n_bins], scores, number == 1, whole, left)
-        whole[:n_bins] *= 1.0 - lost
-        left[:n_bins] *= 1.0 - lost
-        for place in range(n_bins, n_cells):
-            whole[place], left[place] = lost, lost
+        for place in range(n_cells):
+            for target in range(counts.shape[1]):
+                if place < n_bins:
+                    whole[place, target] *= 1.0 - lost
+                    left[place, target] *= 1.0 - lost
+                else:
+                    whole[place, target], left[place, target] = lost, lost
 
 
 @kernel
@@ -224,6 +234,14 @@ def add_pooled_table(counts, out_whole, out_left):
         pooled = counts[place].sum() + 0.5
         out_whole[place] = pooled / total
         out_left[place] = max(pooled - 1.0, 0.0) / max(total - 1.0, 1.0)
+
+
+@kernel
+def copy_table(table, out_table):
+    """Copy a table (n_cells, n_classes); as an assignment it compiles slowly."""
+    for place in range(table.shape[0]):
+        for target in range(table.shape[1]):
+            out_table[place, target] = table[place, target]
 
 
 @kernel
@@ -248,9 +266,36 @@ def write_component_tables(counts, n_bins, bins, parent, out_whole, out_left):
     out_left[n_mixed + 1] = 1.0 / counts.shape[0]
     n_mixed += 2
     if parent.shape[0] > 0:
-        out_whole[n_mixed], out_left[n_mixed] = parent, parent
+        copy_table(parent, out_whole[n_mixed])
+        copy_table(parent, out_left[n_mixed])
         n_mixed += 1
     return n_mixed
+
+
+@kernel
+def order_by_cell(tables, out_by_cell):
+    """Put what tables say of one cell side by side: (n_cells, n_classes, n_mixed)."""
+    n_cells, n_classes, n_mixed = out_by_cell.shape
+    for place in range(n_cells):
+        for target in range(n_classes):
+            for number in range(n_mixed):
+                out_by_cell[place, target, number] = tables[number, place, target]
+
+
+@kernel
+def add_weighted_tables(weights, tables, out_chances):
+    """Write the weighted sum of tables, at least FLOOR.
+
+    weights: (n_mixed,), of the first tables (N_MIXED, n_cells, n_classes). As an
+    expression of arrays it takes seconds to compile.
+    """
+    n_cells, n_classes = out_chances.shape
+    for place in range(n_cells):
+        for target in range(n_classes):
+            chance = 0.0
+            for number in range(weights.shape[0]):
+                chance += weights[number] * tables[number, place, target]
+            out_chances[place, target] = max(chance, FLOOR)
 
 
 @kernel
@@ -271,10 +316,8 @@ def mix_tables(counts, cells, scores, parent, n_steps, out_chances):
         left = np.empty((N_MIXED, last - first, n_classes))
         cell_counts, above = counts[first:last], parent[first:last]
         n_mixed = write_component_tables(cell_counts, n_bins, bins, above, whole, left)
-        by_cell = np.ascontiguousarray(left[:n_mixed].transpose(1, 2, 0))
+        by_cell = np.empty((last - first, n_classes, n_mixed))
+        order_by_cell(left, by_cell)
         weights = np.empty(n_mixed)
         fit_mixture_weights(cell_counts, by_cell, n_steps, weights)
-        out_chances[first:last] = 0.0
-        for number in range(n_mixed):
-            out_chances[first:last] += weights[number] * whole[number]
-        out_chances[first:last] = np.maximum(out_chances[first:last], FLOOR)
+        add_weighted_tables(weights, whole, out_chances[first:last])

@@ -96,11 +96,14 @@ def newton_step(slopes, is_fixed, out_step):
     for column in range(n_columns):
         pivot = np.sqrt(max(root[column, column], LEAST_PIVOT))
         root[column, column] = pivot
-        root[column, column + 1 :] /= pivot
-        for below in range(column + 1, n_columns):
-            root[below, below:] -= root[column, below] * root[column, below:]
         step[column] /= pivot
-        step[column + 1 :] -= step[column] * root[column, column + 1 :]
+        for after in range(column + 1, n_columns):
+            root[column, after] /= pivot
+            step[after] -= step[column] * root[column, after]
+        for below in range(column + 1, n_columns):
+            factor = root[column, below]
+            for after in range(below, n_columns):
+                root[below, after] -= factor * root[column, after]
     for column in range(n_columns - 1, -1, -1):
         for after in range(column + 1, n_columns):
             step[column] -= root[column, after] * step[after]

@@ -182,22 +182,28 @@ def goes_below(code, node):
 def partition_leaf(table, rows, node):
     """Reorder the rows of a leaf, those below its node first; return their number."""
     codes = table.codes[node[READS]]
-    is_below = np.empty(rows.shape[0], np.bool_)
-    for place in range(rows.shape[0]):
-        is_below[place] = goes_below(codes[rows[place]], node)
-    below, above = rows[is_below], rows[~is_below]
-    rows[: below.shape[0]] = below
-    rows[below.shape[0] :] = above
-    return below.shape[0]
+    above = np.empty_like(rows)
+    n_below, n_above = 0, 0
+    for row in rows:
+        if goes_below(codes[row], node):
+            rows[n_below] = row
+            n_below += 1
+        else:
+            above[n_above] = row
+            n_above += 1
+    for place in range(n_above):
+        rows[n_below + place] = above[place]
+    return n_below
 
 
 @kernel
 def write_steps(rows, derivatives, bounds, growth, out_steps):
     """Write the Newton step of each leaf; bounds: (n_leaves, 2), ranges of `rows`."""
     for leaf in range(bounds.shape[0]):
-        leaf_rows = rows[bounds[leaf, 0] : bounds[leaf, 1]]
-        gradient = derivatives.gradients[leaf_rows].sum()
-        slope = derivatives.slopes[leaf_rows].sum()
+        gradient, slope = 0.0, 0.0
+        for place in range(bounds[leaf, 0], bounds[leaf, 1]):
+            gradient += derivatives.gradients[rows[place]]
+            slope += derivatives.slopes[rows[place]]
         out_steps[leaf] = growth.rate * gradient / (slope + growth.l2 + LEAST_SLOPE)
 
 
@@ -226,7 +232,8 @@ def grow_tree(table, rows, derivatives, growth, is_open, out_tree):
     node = 0
     while node < n_leaves - 1 and gains.max() > 0.0:
         leaf, other = np.argmax(gains), node + 1
-        out_tree.nodes[node] = splits[leaf]
+        for part in range(N_NODE):
+            out_tree.nodes[node, part] = splits[leaf, part]
         out_tree.gains[splits[leaf, READS]] += gains[leaf]
         # The first leaf hangs nowhere; its node is the root.
         if hangs[leaf, 0] >= 0:
@@ -263,6 +270,15 @@ def subtract_sums(sums, last, out_sums):
 
 
 @kernel
+def copy_sums(sums, out_sums):
+    """Copy sums (n_columns, n_codes, N_SUMS); as an assignment they compile slowly."""
+    for column in range(sums.shape[0]):
+        for code in range(sums.shape[1]):
+            for sum_idx in range(N_SUMS):
+                out_sums[column, code, sum_idx] = sums[column, code, sum_idx]
+
+
+@kernel
 def sum_new_leaves(table, is_open, rows, derivatives, leaves):
     """Sum the smaller of two new leaves; the larger is the parent less the smaller."""
     sums, bounds, leaf, other = leaves
@@ -270,7 +286,7 @@ def sum_new_leaves(table, is_open, rows, derivatives, leaves):
     small, large = (leaf, other) if sizes[leaf] <= sizes[other] else (other, leaf)
     leaf_rows = rows[bounds[small, 0] : bounds[small, 1]]
     if small == leaf:
-        sums[other] = sums[leaf]
+        copy_sums(sums[leaf], sums[other])
     sum_leaf(table, is_open, leaf_rows, derivatives, sums[small])
     for column in range(is_open.shape[0]):
         if is_open[column]:

@@ -40,7 +40,8 @@ def learn_rows(rows, span, pace, out_state, out_told):
     for row in range(span[0], span[1]):
         compute_speed_shares(out_state.losses, shares)
         weigh_row(rows.values[row], out_state, shares, sides, pulls)
-        out_scores[row] = pulls[n_speeds]
+        for output in range(n_outputs):
+            out_scores[row, output] = pulls[n_speeds, output]
         out_shares[row] = compute_voting_share(out_state.alphas, shares, sides)
         compute_signed_weights(rows.signed[row], pace.patience, pulls, out_state.losses)
         update_alphas(sides, pulls, pace, out_state)
@@ -60,7 +61,8 @@ def compute_speed_shares(losses, out_shares):
     for speed in range(losses.size):
         out_shares[speed] = np.exp(least - losses[speed])
         total += out_shares[speed]
-    out_shares /= total
+    for speed in range(losses.size):
+        out_shares[speed] /= total
 
 
 @kernel
@@ -168,16 +170,26 @@ def code_value(value, cuts, n_codes, is_category):
 
 
 @kernel
+def divide_by_scale(scale, out_sums, out_bins, out_squares):
+    """Bring sums back to the scale 1; expressions of arrays compile slowly."""
+    n_features, n_codes, n_outputs = out_sums.shape
+    for feature in range(n_features):
+        out_squares[feature] /= scale * scale
+        for code in range(n_codes):
+            out_bins[feature, code, BIN_WEIGHT] /= scale
+            for output in range(n_outputs):
+                out_sums[feature, code, output] /= scale
+
+
+@kernel
 def add_row(values, signed, pulls, pace, out_state):
     """Add the weights of a row to the sums, on a scale that grows from row to row."""
     sums, bins, facts = out_state.sums, out_state.bins, out_state.facts
     squares = out_state.squares
     facts[SCALE] *= pace.growth
     if facts[SCALE] > MOST_SCALE:
-        sums /= facts[SCALE]
-        bins[:, :, BIN_WEIGHT] /= facts[SCALE]
+        divide_by_scale(facts[SCALE], sums, bins, squares)
         facts[WEIGHT] /= facts[SCALE]
-        squares /= facts[SCALE] * facts[SCALE]
         facts[SCALE] = 1.0
     scale = facts[SCALE]
     weight, pull = scale * np.abs(signed).sum(), scale * np.abs(pulls).sum()
@@ -218,10 +230,11 @@ def choose_online_cut(sums, is_category, out_gains):
     sums (n_codes, n_outputs); out_gains: the sums above the cut less those below.
     """
     n_codes, n_outputs = sums.shape
-    total, gains = np.zeros(n_outputs), np.zeros(n_outputs)
+    total = np.zeros(n_outputs)
     for code in range(n_codes):
-        total += sums[code]
-    gains[:] = total
+        for output in range(n_outputs):
+            total[output] += sums[code, output]
+    gains = total.copy()
     best, best_code = 0.0, 0
     # Above the last code of a number is nothing.
     for code in range(n_codes - (0 if is_category else 1)):
@@ -235,5 +248,6 @@ def choose_online_cut(sums, is_category, out_gains):
             edge += abs(gains[output])
         if edge > best:
             best, best_code = edge, code
-            out_gains[:] = gains
+            for output in range(n_outputs):
+                out_gains[output] = gains[output]
     return best, best_code

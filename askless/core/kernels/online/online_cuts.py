@@ -70,6 +70,16 @@ def choose_bins(bins, n_codes):
 
 
 @kernel
+def copy_bin(feature, place, to, out_state):
+    """Copy a bin of a feature, its sums and its cut to another place."""
+    for fact in range(out_state.bins.shape[2]):
+        out_state.bins[feature, to, fact] = out_state.bins[feature, place, fact]
+    for output in range(out_state.sums.shape[2]):
+        out_state.sums[feature, to, output] = out_state.sums[feature, place, output]
+    out_state.cuts[feature, to] = out_state.cuts[feature, place]
+
+
+@kernel
 def merge_bins(feature, code, out_state):
     """Merge a bin with the next one."""
     bins, sums = out_state.bins[feature], out_state.sums[feature]
@@ -82,11 +92,11 @@ def merge_bins(feature, code, out_state):
     merged[BIN_WEIGHT] = weight
     merged[LEAST] = min(merged[LEAST], other[LEAST])
     merged[MOST] = max(merged[MOST], other[MOST])
-    sums[code] += sums[code + 1]
+    for output in range(sums.shape[1]):
+        sums[code, output] += sums[code + 1, output]
     cuts[code] = cuts[code + 1]
     for later in range(code + 1, last):
-        bins[later], sums[later] = bins[later + 1], sums[later + 1]
-        cuts[later] = cuts[later + 1]
+        copy_bin(feature, later + 1, later, out_state)
     empty_bin(feature, last, out_state)
     out_state.n_codes[feature] = last
 
@@ -97,14 +107,14 @@ def split_bin(feature, code, out_state):
     bins, sums = out_state.bins[feature], out_state.sums[feature]
     cuts, end = out_state.cuts[feature], out_state.n_codes[feature]
     for later in range(end, code, -1):
-        bins[later], sums[later] = bins[later - 1], sums[later - 1]
-        cuts[later] = cuts[later - 1]
+        copy_bin(feature, later - 1, later, out_state)
     lower, other = bins[code], bins[code + 1]
     # Rounding can push a mean out of its range.
     cut = lower[MEAN] if lower[LEAST] <= lower[MEAN] < lower[MOST] else lower[LEAST]
     cuts[code] = cut
-    sums[code] *= 0.5
-    sums[code + 1] = sums[code]
+    for output in range(sums.shape[1]):
+        sums[code, output] *= 0.5
+        sums[code + 1, output] = sums[code, output]
     lower[BIN_WEIGHT] *= 0.5
     other[BIN_WEIGHT] = lower[BIN_WEIGHT]
     lower[MEAN], other[MEAN] = 0.5 * (lower[LEAST] + cut), 0.5 * (cut + other[MOST])

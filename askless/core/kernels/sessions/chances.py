@@ -52,7 +52,8 @@ def link_votes(scores, shares, link, priors, tolerance, out_chances):
             logits[output] = offset + rise * factor * scores[row, output]
             is_tie = is_tie and abs(scores[row, output]) <= tolerance
         if is_tie:
-            out_chances[row] = priors
+            for target in range(priors.shape[0]):
+                out_chances[row, target] = priors[target]
         else:
             write_probabilities(logits, out_chances[row])
 

@@ -63,7 +63,8 @@ def learn_ways(ways, rate, costs, out_targets, out_thresholds):
             # Where even the best row gains nothing, none does.
             if ways.prices[panel, there] < 0 or price + costs[there].min() >= most:
                 continue
-            onward[:] = price + costs[there]
+            for row in range(n_rows):
+                onward[row] = price + costs[there, row]
             best, place = choose_riskiest_rows(ways, panel, costs, onward, best)
             if place >= 0:
                 out_targets[panel], last = there, place

@@ -49,18 +49,19 @@ def warm_up(*, panels_first: bool = False, many_rows: bool = True) -> None:
     Parameters
     ----------
     panels_first : bool
-        The order. Two processes share the work where one begins with panels and the
-        other with boosting: each loads what the other has compiled by then.
+        The order. Two processes share the work where one trains or begins with panels,
+        and the other begins with tables, which a training needs late: each loads what
+        the other has compiled by then.
     many_rows : bool
         Whether to compile also what only trainings on many rows need.
     """
     large = [warm_many_rows] if many_rows else []
     steps = (
-        [warm_panels, *large, warm_boosting, warm_learning, warm_panel_sessions]
+        [*large, warm_panels, warm_tables, warm_boosting]
         if panels_first
-        else [warm_boosting, warm_panels, warm_panel_sessions, warm_learning, *large]
+        else [warm_tables, warm_boosting, warm_learning, warm_panels, *large]
     )
-    for step in steps:
+    for step in [*steps, warm_panel_sessions, warm_learning]:
         run_once(step)
 
 
@@ -86,9 +87,14 @@ def warm_learning() -> None:
 
 
 def warm_panels() -> None:
-    """Compile what fitting panels needs, and what the search for gates does."""
+    """Compile what fitting panels needs."""
     for n_classes in (2, 3):
         run_to_end(fit_ladder(make_rows(12, n_classes)))
+
+
+def warm_tables() -> None:
+    """Compile the search for gates, and tables in parts."""
+    for n_classes in (2, 3):
         rows = make_rows(2 * LEAST_ROWS, n_classes)
         fit_tables(CountedRows(rows, np.ones(3, np.bool_)), 0)
 

@@ -234,6 +234,6 @@ def compile_beside(*, many_rows: bool) -> Iterator[None]:
 
 
 def compile_all(channel: Connection, many_rows: bool) -> None:
-    """Compile or load every kernel in the child, those of boosting first."""
+    """Compile or load every kernel in the child, those of tables first."""
     del channel
     warm_up(many_rows=many_rows)

@@ -8,7 +8,6 @@ from askless.core.catalogue.prices import buy
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.blends import to_chances
 from askless.core.model.ladder.panels import PanelLadder
-from askless.core.model.ladder.stopping import least_expected_costs
 from askless.core.model.votes import TIE
 from askless.core.session.answers import compute_paid, list_revealed
 from askless.core.session.position import Position, cached_once
@@ -56,11 +55,11 @@ def choose_predictor(position: Position) -> int:
     return ladder.best_panel(mark_known(position))
 
 
-def predictor_lacks_features(position: Position) -> bool:
-    """Return whether the panel that predicts does so without some of its features."""
+def knows_just_the_panel(position: Position) -> bool:
+    """Return whether what is known is just what the panel that predicts reads."""
     ladder = ladder_of(position.ensemble)
-    members = ladder.members[choose_predictor(position)]
-    return bool((members & ~mark_known(position)[: ladder.n_read]).any())
+    members, known = ladder.members[choose_predictor(position)], mark_known(position)
+    return np.array_equal(np.flatnonzero(known), np.flatnonzero(members))
 
 
 @cached_once
@@ -153,13 +152,6 @@ def compute_logits(position: Position) -> FloatArray:
     return logits
 
 
-@cached_once
-def compute_risk(position: Position) -> float:
-    """Return the expected error cost, given what is known."""
-    chances = to_chances(compute_logits(position))
-    return float(least_expected_costs(chances, position.ensemble.error_costs))
-
-
 def list_open_features(position: Position, number: int) -> list[int]:
     """Return the features of a panel that have no answer yet, in its order."""
     status = position.case.status
@@ -224,14 +216,12 @@ class LogitCache:
     def predict(self, position: Position, row_idxs: IntArray) -> FloatArray:
         """Return the log odds of rows of a position; (n_rows, n_outputs)."""
         number, known = choose_predictor(position), mark_known(position)
-        if predictor_lacks_features(position):
-            return self.ladder.predict_logits(number, self.values[row_idxs], known)
-        return self.predict_whole(number, row_idxs, known)
+        if knows_just_the_panel(position):
+            return self.predict_whole(number, row_idxs)
+        return self.ladder.predict_logits(number, self.values[row_idxs], known)
 
-    def predict_whole(
-        self, number: int, row_idxs: IntArray, known: BoolArray
-    ) -> FloatArray:
-        """Return the log odds of rows by a panel of which all is known."""
+    def predict_whole(self, number: int, row_idxs: IntArray) -> FloatArray:
+        """Return the log odds of rows by a panel alone, of which all is known."""
         n_rows, n_outputs = len(self.values), self.ladder.starts.size
         if number not in self.kept:
             self.kept[number] = (
@@ -241,8 +231,7 @@ class LogitCache:
         logits, is_there = self.kept[number]
         lacking = row_idxs[~is_there[row_idxs]]
         if lacking.size:
-            logits[lacking] = self.ladder.predict_logits(
-                number, self.values[lacking], known
-            )
+            panel = self.ladder.panels[number]
+            logits[lacking] = panel.logits(self.values[lacking], self.ladder.starts)
             is_there[lacking] = True
         return logits[row_idxs]

@@ -195,15 +195,31 @@ def test_tables_read_what_the_widest_panel_lacks(ensemble, values):
     n_features = values.shape[1]
     rows, known = np.nan_to_num(values[:5]), np.ones(n_features, np.bool_)
     few, all_of_them = limit(1), limit(n_features)
+    members = ~known
+    members[list(few.panels[few.widest].feature_idxs)] = True
+    known[np.flatnonzero(members)[0]] = False
     expected = all_of_them.predict_logits(all_of_them.widest, rows, known)
-    assert np.allclose(few.predict_widest(rows, known), expected)
+    assert np.allclose(few.predict_logits(few.widest, rows, known), expected)
+    alone = few.panels[few.widest].logits(rows, few.starts)
+    assert np.array_equal(few.predict_logits(few.widest, rows, members), alone)
     without = limit(0)
-    expected = without.predict_logits(without.widest, rows, known)
-    assert np.array_equal(without.predict_widest(rows, known), expected)
-    nothing = np.zeros(n_features, np.bool_)
-    assert np.array_equal(
-        few.predict_widest(rows, nothing), np.tile(few.starts, (5, 1))
-    )
+    alone = without.panels[without.widest].logits(rows, without.starts)
+    assert np.array_equal(without.predict_logits(without.widest, rows, members), alone)
+
+
+def test_nothing_known_is_the_class_shares_and_a_lone_answer_is_read(ensemble, values):
+    ladder, n_features = ensemble.panels, values.shape[1]
+    nothing, rows = np.zeros(n_features, np.bool_), np.nan_to_num(values[:5])
+    for number in (ladder.widest, ladder.best_panel(nothing)):
+        shares = np.tile(ladder.starts, (5, 1))
+        assert np.array_equal(ladder.predict_logits(number, rows, nothing), shares)
+    lone = nothing.copy()
+    lone[2] = True
+    predicted = ladder.predict_logits(ladder.best_panel(nothing), rows, lone)
+    assert np.array_equal(predicted, to_odds(ladder.tables.score(rows, lone)))
+    without = replace(ladder, tables=None)
+    unread = without.predict_logits(ladder.best_panel(nothing), rows, lone)
+    assert np.array_equal(unread, np.tile(ladder.starts, (5, 1)))
 
 
 @pytest.mark.parametrize("n_hidden", [0, 1, 3])
@@ -220,9 +236,10 @@ def test_tables_weigh_more_the_more_of_the_widest_panel_is_hidden(
     members = np.flatnonzero(ladder.members[ladder.widest])
     known = ~np.isin(np.arange(values.shape[1]), members[:n_hidden])
 
-    predicted = ladder.predict_widest(rows, known)
+    predicted = ladder.predict_logits(ladder.widest, rows, known)
 
-    panel = ladder.predict_logits(ladder.widest, rows, known)
+    alone = replace(ladder, tables=None)
+    panel = alone.predict_logits(ladder.widest, rows, known)
     by_tables = to_odds(ladder.tables.score(rows, known))
     share = (n_hidden / members.size) ** TABLES_POWER
     np.testing.assert_allclose(predicted, (1 - share) * panel + share * by_tables)

@@ -232,40 +232,37 @@ class PanelLadder(Arrays, Derived):
 
         The known features are the same in all rows: they have a value, or a missing
         cell that is information. All other features are hidden.
+
+        If nothing is known the log odds are those of the class shares. The tables in
+        the panel's blend read what is known of other features, too. Where the panel
+        hides features of its own, the tables alone have the weight share **
+        `TABLES_POWER`, with the share that it hides; without features, all of it.
         """
-        panel = self.panels[number]
-        is_lacking = self.members[number] & ~is_known[: self.n_read]
-        if panel.blend is None or not is_lacking.any():
-            return panel.logits(values, self.starts)
-        hiding = self._hidings(number, is_lacking.tobytes(), values.shape[-1])
-        return panel.logits(values, self.starts, hiding)
+        panel, members = self.panels[number], self.members[number]
+        if not is_known.any():
+            return np.tile(self.starts, (*values.shape[:-1], 1))
+        is_lacking, hiding = members & ~is_known[: self.n_read], None
+        if is_lacking.any():
+            hiding = self._hidings(number, is_lacking.tobytes(), values.shape[-1])
+        odds = panel.logits(values, self.starts, hiding)
+        is_matched = hiding is None and members.sum() == is_known.sum()
+        if is_matched or self.tables is None:
+            return odds
+        scores = self.tables.score(values.reshape(-1, values.shape[-1]), is_known)
+        by_tables = to_odds(scores).reshape(odds.shape)
+        if panel.blend is None:
+            return by_tables
+        if panel.blend.tables is not None:
+            within = panel.blend.tables.logits(values, ~is_known)
+            odds = odds + panel.blend.tables_weight * (by_tables - within)
+        share = is_lacking.sum() / members.sum()
+        mixed: FloatArray = odds + share**TABLES_POWER * (by_tables - odds)
+        return mixed
 
     @cached_property
     def widest(self) -> int:
         """The panel of most features, the preferred one of several."""
         return int(self.members.sum(axis=1).argmax())
-
-    def predict_widest(self, values: FloatArray, is_known: BoolArray) -> FloatArray:
-        """Return the log odds of rows by the widest panel and the tables.
-
-        The tables in its blend read what is known of other features, too. The tables
-        alone have the weight share ** `TABLES_POWER`, with the share of the panel's
-        features that are hidden. If nothing is known the log odds are those of the
-        class shares. Shapes as in `predict_logits`.
-        """
-        if not is_known.any():
-            return np.tile(self.starts, (len(values), 1))
-        assert self.tables is not None, "they have asked"
-        odds = self.predict_logits(self.widest, values, is_known)
-        by_tables = to_odds(self.tables.score(values, is_known))
-        blend = self.panels[self.widest].blend
-        if blend is not None and blend.tables is not None:
-            within = blend.tables.logits(values, ~is_known)
-            odds = odds + blend.tables_weight * (by_tables - within)
-        members = self.members[self.widest]
-        share = 1.0 - is_known[: self.n_read][members].sum() / max(members.sum(), 1)
-        mixed: FloatArray = odds + share**TABLES_POWER * (by_tables - odds)
-        return mixed
 
     @cached_property
     def _hidings(self) -> Any:

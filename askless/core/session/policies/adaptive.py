@@ -17,12 +17,9 @@ from askless.core.session.answers import list_revealed, take_answer
 from askless.core.session.ladders import (
     LogitCache,
     choose_known_panel,
-    choose_predictor,
-    compute_risk,
     has_hidden_feature,
     ladder_of,
     list_open_features,
-    mark_known,
     price_open_features,
     price_purchases,
 )
@@ -157,8 +154,7 @@ class Adaptive(PanelPolicy):
         way = choose_way(position)
         if way is None or not list_open_features(position, way.panel):
             return None, nobody
-        known = mark_known(position)
-        logits = cache.predict_whole(choose_known_panel(position), row_idxs, known)
+        logits = cache.predict_whole(choose_known_panel(position), row_idxs)
         costs = position.ensemble.error_costs
         goes_on = least_expected_costs(to_chances(logits), costs) > way.threshold
         return list_open_features(position, way.panel)[0], goes_on
@@ -249,10 +245,8 @@ def rule_of_session(position: Position) -> StoppingRule:
 def compute_rule_risk(position: Position) -> float:
     """Return the expected error cost by the panel that rules judge by."""
     ladder, number = ladder_of(position.ensemble), choose_known_panel(position)
-    if number == choose_predictor(position):
-        return compute_risk(position)
-    values, known = position.case.values[None, :], mark_known(position)
-    chances = to_chances(ladder.predict_logits(number, values, known)[0])
+    values = position.case.values[None, :]
+    chances = to_chances(ladder.panels[number].logits(values, ladder.starts)[0])
     return float(least_expected_costs(chances, position.ensemble.error_costs))
 
 

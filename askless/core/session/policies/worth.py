@@ -83,7 +83,7 @@ class WorthPolicy(OddsPolicy):
     def standing(self, position: Position) -> Standing:
         """Return the log odds by the widest panel and the tables."""
         ladder, values = ladder_of(position.ensemble), position.case.values[None]
-        odds = ladder.predict_widest(values, mark_known(position))[0]
+        odds = ladder.predict_logits(ladder.widest, values, mark_known(position))[0]
         part = np.array(make_table_case(position).part)
         return standing_of_odds(position.ensemble, odds, part)
 
@@ -222,7 +222,7 @@ def predict_at_ends(
     keys, key_idxs = np.unique(is_known, axis=0, return_inverse=True)
     for number, known in enumerate(keys):
         row_idxs = np.flatnonzero(key_idxs.reshape(-1) == number)
-        odds[row_idxs] = ladder.predict_widest(values[row_idxs], known)
+        odds[row_idxs] = ladder.predict_logits(ladder.widest, values[row_idxs], known)
     return odds
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.core import kernels
-from askless.core.arrays import BoolArray, Derived, FloatArray, IntArray, evenly_spaced
+from askless.core.arrays import BoolArray, Derived, IntArray, evenly_spaced
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.model.ladder.asking import (
     AskingTerms,
@@ -19,7 +19,6 @@ from askless.core.model.ladder.asking import (
     play_askings,
 )
 from askless.core.model.ladder.tables import PartTables, to_odds
-from askless.core.panels.gates import mean_and_standard_error
 from askless.core.panels.predictors.chances import losses_and_gradients
 from askless.core.panels.tables import CountedRows, HeldOutTables
 
@@ -32,11 +31,14 @@ SMALL_STEPS = (1, 2, 3, 4, 6)
 POWERS = 0.0, 0.5, 1.0
 
 # First questions that are played out at most, each of a rate above this share of the
-# best one's; the first is kept unless another gains over so many standard errors.
-MOST_FIRSTS, LEAST_RATE, N_ERRORS = 6, 0.5, 1.0
+# best one's.
+MOST_FIRSTS, LEAST_RATE = 6, 0.5
 
 # CellLayout times classes times rows that are played at most, and the least rows.
 MOST_PLAYED, LEAST_PLAYED = 4_000_000, 300
+
+# What is added to the weight of a row.
+TINY = 1e-12
 
 # A feature of which no cell's log chances differ more between classes says nothing.
 LEAST_SPREAD = 0.02
@@ -74,24 +76,25 @@ class Playing(Derived):
         """Their classes."""
         return self.rows.targets[self.row_idxs]
 
-    def play(self, budget: int, terms: AskingTerms) -> FloatArray:
-        """Return the log-loss of each row by tables at the end of its session."""
+    def measure(self, terms: AskingTerms) -> float:
+        """Return the mean log-loss of rows by tables at the end of their sessions."""
         served = make_terms(self.catalogue, terms)
         ends = [
             play_askings(
-                fold.tables, self.catalogue, fold.cases, budget, served, self.is_askable
+                fold.tables,
+                self.catalogue,
+                fold.cases,
+                terms.least_budget,
+                served,
+                self.is_askable,
             )
             for fold in self.folds
         ]
         odds = to_odds(np.concatenate([end.logs for end in ends]))
-        return losses_and_gradients(odds, self.targets)[0]
-
-    def lead(self, gains: FloatArray) -> float:
-        """Return the mean gain of rows in standard errors."""
-        weights = self.rows.weights[self.row_idxs]
-        groups = self.rows.dataset.row_group_idxs[self.row_idxs]
-        mean, error = mean_and_standard_error(gains, weights, groups)
-        return mean / max(error, 1e-12)
+        losses, _ = losses_and_gradients(odds, self.targets)
+        # Rows without weight count as good as nothing, unless there are no others.
+        weights = self.rows.weights[self.row_idxs] + TINY
+        return float(np.average(losses, weights=weights))
 
 
 def fit_asking_terms(tables: HeldOutTables, rungs: Sequence[int]) -> Worth:
@@ -149,19 +152,30 @@ def make_folds(tables: HeldOutTables, is_askable: BoolArray) -> Playing:
 def fit_terms(
     playing: Playing, tables: PartTables, budget: int, powers: Sequence[float]
 ) -> AskingTerms:
-    """Return the terms of least held-out log-loss under a budget."""
-    candidates = [AskingTerms(budget, power) for power in powers]
-    losses = [playing.play(budget, terms) for terms in candidates]
-    best = min(range(len(candidates)), key=lambda place: float(losses[place].mean()))
-    greedy, before = candidates[best], losses[best]
-    terms, least = greedy, float(before.mean())
-    for first in list_first_questions(playing, tables, budget, greedy)[1:]:
-        other = AskingTerms(budget, greedy.power, first)
-        after = playing.play(budget, other)
-        is_surely_less = playing.lead(before - after) > N_ERRORS
-        if is_surely_less and float(after.mean()) < least:
-            terms, least = other, float(after.mean())
-    return terms
+    """Return the terms of least held-out log-loss under a budget.
+
+    The power is chosen first, with the first question of the largest rate; then other
+    first questions are played out, since all cases are asked the first one.
+    """
+    greedy, least = choose_terms(
+        playing, [AskingTerms(budget, power) for power in powers]
+    )
+    firsts = list_first_questions(playing, tables, budget, greedy)[1:]
+    if not firsts:
+        return greedy
+    led, loss = choose_terms(
+        playing, [AskingTerms(budget, greedy.power, first) for first in firsts]
+    )
+    return led if loss < least else greedy
+
+
+def choose_terms(
+    playing: Playing, candidates: Sequence[AskingTerms]
+) -> tuple[AskingTerms, float]:
+    """Return the terms of least held-out log-loss, and it; the first of equals."""
+    losses = [playing.measure(terms) for terms in candidates]
+    best = int(np.argmin(losses))
+    return candidates[best], losses[best]
 
 
 def list_first_questions(

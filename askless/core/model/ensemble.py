@@ -221,9 +221,7 @@ class Ensemble(Derived):
         is_used = np.zeros(len(self.catalogue.features), dtype=np.bool_)
         is_used[self.paths.nodes[:, kernels.FEATURE]] = True
         if self.panels is not None:
-            is_used[: self.panels.n_read] |= self.panels.members.any(axis=0)
-            if self.panels.worth is not None:
-                is_used[self.panels.worth.readable] = True
+            is_used |= self.panels.mark_readable(is_used.size)
         return is_used
 
     @cached_property

@@ -57,9 +57,10 @@ def choose_predictor(position: Position) -> int:
 
 def knows_just_the_panel(position: Position) -> bool:
     """Return whether what is known is just what the panel that predicts reads."""
-    ladder = ladder_of(position.ensemble)
-    members, known = ladder.members[choose_predictor(position)], mark_known(position)
-    return np.array_equal(np.flatnonzero(known), np.flatnonzero(members))
+    ladder, known = ladder_of(position.ensemble), mark_known(position)
+    members = np.flatnonzero(ladder.members[choose_predictor(position)])
+    read = np.flatnonzero(known & ladder.mark_readable(known.size))
+    return np.array_equal(read, members)
 
 
 @cached_once

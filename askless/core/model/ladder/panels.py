@@ -219,6 +219,14 @@ class PanelLadder(Arrays, Derived):
 
         return lru_cache(maxsize=MAX_KEPT)(search_panel)
 
+    def mark_readable(self, n_features: int) -> BoolArray:
+        """Return which features panels or own questions read; (n_features,)."""
+        is_readable = np.zeros(n_features, np.bool_)
+        is_readable[: self.n_read] = self.is_read
+        if self.worth is not None:
+            is_readable[self.worth.readable] = True
+        return is_readable
+
     def known_panel(self, is_known: BoolArray) -> int:
         """Return the preferred panel whose features are all known."""
         is_lacking = (self.members & ~is_known[: self.n_read]).any(axis=1)
@@ -239,6 +247,7 @@ class PanelLadder(Arrays, Derived):
         `TABLES_POWER`, with the share that it hides; without features, all of it.
         """
         panel, members = self.panels[number], self.members[number]
+        is_known = is_known & self.mark_readable(is_known.size)
         if not is_known.any():
             return np.tile(self.starts, (*values.shape[:-1], 1))
         is_lacking, hiding = members & ~is_known[: self.n_read], None

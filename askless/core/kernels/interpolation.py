@@ -205,24 +205,29 @@ def add_own_table(counts, n_bins, n_passes, out_whole, out_left):
 
 
 @kernel
+def leave_to_missing(n_bins, lost, out_table):
+    """Leave a share of each class to the missing cell, which stands past the bins."""
+    for place in range(out_table.shape[0]):
+        for target in range(out_table.shape[1]):
+            if place < n_bins:
+                out_table[place, target] *= 1.0 - lost
+            else:
+                out_table[place, target] = lost
+
+
+@kernel
 def add_bells(counts, n_bins, scores, out_whole, out_left):
     """Write two tables of bells, of one variance and of one by class.
 
     counts: (n_cells, n_classes) of one feature; a missing cell has its pooled chance.
     out_whole, out_left: (2, n_cells, n_classes).
     """
-    n_cells = counts.shape[0]
     lost = counts[n_bins:].sum() / max(counts.sum(), TINY)
     for number in range(2):
         whole, left = out_whole[number], out_left[number]
         write_bells(counts[:n_bins], scores, number == 1, whole, left)
-        for place in range(n_cells):
-            for target in range(counts.shape[1]):
-                if place < n_bins:
-                    whole[place, target] *= 1.0 - lost
-                    left[place, target] *= 1.0 - lost
-                else:
-                    whole[place, target], left[place, target] = lost, lost
+        leave_to_missing(n_bins, lost, whole)
+        leave_to_missing(n_bins, lost, left)
 
 
 @kernel

@@ -37,9 +37,11 @@ def make_promise(
     error at the end is E(limit), the same in the whole session; the limit is the part
     of the budget that the session spends (`compute_limit`). The error of a state is
     E(p), p the price of what its prediction reads, all bought anew. What was known at
-    the start adds to the limit what it would have cost. An error is never below the one
-    that is promised for later. Where something that such sessions may buy came without
-    a value, nothing is promised: rows that were measured answer everything.
+    the start adds to the limit what it would have cost, as far as it belongs to a set
+    that is known whole: a single value of a dear set predicts no error that was
+    measured. An error is never below the one that is promised for later. Where
+    something that such sessions may buy came without a value, nothing is promised:
+    rows that were measured answer everything.
     """
     state, ensemble = position.state, position.ensemble
     budget = position.limit
@@ -68,5 +70,10 @@ def price_read(policy: Policy, position: Position, revealed: Sequence[int] = ())
     """Return the price of what a prediction reads, once more is known; micro-units."""
     is_known = policy.mark_known(position).copy()
     is_known[list(revealed)] = True
-    read = np.flatnonzero(policy.mark_read(position, is_known))
+    is_read = policy.mark_read(position, is_known)
+    ladder, given = position.ensemble.panels, position.state.known
+    if ladder is not None and given:
+        whole = ladder.panels[ladder.known_panel(is_known)].feature_idxs
+        is_read[[idx for idx in given if idx not in whole]] = False
+    read = np.flatnonzero(is_read)
     return buy(position.ensemble.catalogue, Paid(), read.tolist())[0]

@@ -124,6 +124,17 @@ def test_known_values_count_as_if_they_were_bought():
     assert question.promise.error_at_end <= question.promise.error_now
 
 
+@pytest.mark.parametrize(
+    ("known", "error"), [((1,), 0.5), ((0,), 0.3), ((0, 1), 0.35), ((1, 2), 0.5)]
+)
+def test_a_known_value_counts_with_a_set_that_is_known_whole(known, error):
+    plain = small_ensemble([1, 1, 1])
+    ladder = make_ladder(plain, [(0, 1, 2), (0,)], can_hide=True)
+    ensemble = replace(plain, panels=ladder, policy="panels", measured=MEASURED)
+    promise = promise_of(ensemble, known=dict.fromkeys(known, 1.0))
+    assert promise.error_now == error
+
+
 def test_nothing_is_promised_where_nothing_was_measured():
     ensemble = panelled()
     dearer = ensemble.at_prices(PriceList({"f0": 5, "f1": 1, "f2": 1}), "prices")

@@ -49,8 +49,8 @@ def warm_up(*, panels_first: bool = False, many_rows: bool = True) -> None:
     Parameters
     ----------
     panels_first : bool
-        The order. Two processes share the work where one trains or begins with panels,
-        and the other begins with tables, which a training needs late: each loads what
+        The order. Of two processes that share the work one begins with panels, or
+        trains, and the other with tables, which a training needs late: each loads what
         the other has compiled by then.
     many_rows : bool
         Whether to compile also what only trainings on many rows need.

@@ -76,7 +76,7 @@ class Playing(Derived):
         """Their classes."""
         return self.rows.targets[self.row_idxs]
 
-    def measure(self, terms: AskingTerms) -> float:
+    def measure_loss(self, terms: AskingTerms) -> float:
         """Return the mean log-loss of rows by tables at the end of their sessions."""
         served = make_terms(self.catalogue, terms)
         ends = [
@@ -92,7 +92,7 @@ class Playing(Derived):
         ]
         odds = to_odds(np.concatenate([end.logs for end in ends]))
         losses, _ = losses_and_gradients(odds, self.targets)
-        # Rows without weight count as good as nothing, unless there are no others.
+        # The mean is there where all weights are 0, too.
         weights = self.rows.weights[self.row_idxs] + TINY
         return float(np.average(losses, weights=weights))
 
@@ -105,7 +105,7 @@ def fit_asking_terms(tables: HeldOutTables, rungs: Sequence[int]) -> Worth:
     catalogue = tables.rows.dataset.catalogue
     budgets = list_budgets(catalogue, rungs)
     some = [budgets[place] for place in evenly_spaced(len(budgets), MOST_BUDGETS)]
-    is_askable = mark_readable(tables.whole)
+    is_askable = mark_telling(tables.whole)
     playing = make_folds(tables, is_askable)
     amounts = np.concatenate((catalogue.costs, catalogue.fees))
     powers = POWERS if np.unique(amounts).size > 1 else (1.0,)
@@ -121,7 +121,7 @@ def list_budgets(catalogue: Catalogue, rungs: Sequence[int]) -> list[int]:
     return sorted({*rungs, *(step for step in small if rungs[0] < step < rungs[-1])})
 
 
-def mark_readable(tables: PartTables) -> BoolArray:
+def mark_telling(tables: PartTables) -> BoolArray:
     """Return which features a table or a gate reads; (n_features,)."""
     is_read = np.zeros(len(tables.cuts), np.bool_)
     for part in tables.parts:
@@ -163,17 +163,17 @@ def fit_terms(
     firsts = list_first_questions(playing, tables, budget, greedy)[1:]
     if not firsts:
         return greedy
-    led, loss = choose_terms(
+    other, loss = choose_terms(
         playing, [AskingTerms(budget, greedy.power, first) for first in firsts]
     )
-    return led if loss < least else greedy
+    return other if loss < least else greedy
 
 
 def choose_terms(
     playing: Playing, candidates: Sequence[AskingTerms]
 ) -> tuple[AskingTerms, float]:
     """Return the terms of least held-out log-loss, and it; the first of equals."""
-    losses = [playing.measure(terms) for terms in candidates]
+    losses = [playing.measure_loss(terms) for terms in candidates]
     best = int(np.argmin(losses))
     return candidates[best], losses[best]
 

@@ -55,14 +55,6 @@ def choose_predictor(position: Position) -> int:
     return ladder.best_panel(mark_known(position))
 
 
-def knows_just_the_panel(position: Position) -> bool:
-    """Return whether what is known is just what the panel that predicts reads."""
-    ladder, known = ladder_of(position.ensemble), mark_known(position)
-    members = np.flatnonzero(ladder.members[choose_predictor(position)])
-    read = np.flatnonzero(known & ladder.mark_readable(known.size))
-    return np.array_equal(read, members)
-
-
 @cached_once
 def has_hidden_feature(position: Position) -> bool:
     """Return whether a case is not as those that rules for going on were learned on.
@@ -217,7 +209,7 @@ class LogitCache:
     def predict(self, position: Position, row_idxs: IntArray) -> FloatArray:
         """Return the log odds of rows of a position; (n_rows, n_outputs)."""
         number, known = choose_predictor(position), mark_known(position)
-        if knows_just_the_panel(position):
+        if self.ladder.reads_just(number, known):
             return self.predict_whole(number, row_idxs)
         return self.ladder.predict_logits(number, self.values[row_idxs], known)
 

@@ -36,12 +36,11 @@ def make_promise(
     With E(b) the error of the model's curve under the largest budget not above b, the
     error at the end is E(limit), the same in the whole session; the limit is the part
     of the budget that the session spends (`compute_limit`). The error of a state is
-    E(p), p the price of what its prediction reads, all bought anew. What was known at
-    the start adds to the limit what it would have cost, as far as it belongs to a set
-    that is known whole: a single value of a dear set predicts no error that was
-    measured. An error is never below the one that is promised for later. Where
-    something that such sessions may buy came without a value, nothing is promised:
-    rows that were measured answer everything.
+    E(p), p the price of what its prediction reads, all bought anew. A value known at
+    the start counts at its price if it is of the preferred panel that is known whole,
+    and adds that to the limit. An error is never below the one that is promised for
+    later. Where something that such sessions may buy came without a value, nothing is
+    promised: rows that were measured answer everything.
     """
     state, ensemble = position.state, position.ensemble
     budget = position.limit

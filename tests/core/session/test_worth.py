@@ -222,6 +222,38 @@ def test_nothing_known_is_the_class_shares_and_a_lone_answer_is_read(ensemble, v
     assert np.array_equal(unread, np.tile(ladder.starts, (5, 1)))
 
 
+def test_answers_beside_the_panel_are_of_use_where_tables_read_them(ensemble, values):
+    readable = ensemble.panels.mark_readable(values.shape[1])
+    for known in np.flatnonzero(readable).tolist():
+        state = machine.start(ensemble, None, policy="panels", stop=NEVER)
+        is_of_use = POLICIES["panels"].can_use(Position.of(ensemble, state), known)
+        told = machine.start(ensemble, None, policy="panels", known={known: 1.0})
+        forecast = machine.forecast(ensemble, told)
+        moves = forecast != machine.forecast(ensemble, state)
+        assert is_of_use
+        assert moves
+
+
+def test_what_nothing_reads_neither_counts_nor_steers(ensemble):
+    panels, worth = ensemble.panels, ensemble.panels.worth
+    unread = panels.panels[panels.widest].feature_idxs[-1]
+    kept = tuple(panel for panel in panels.panels if unread not in panel.feature_idxs)
+    asked = tuple(idx for idx in worth.feature_idxs if idx != unread)
+    few = replace(panels, panels=kept, worth=replace(worth, feature_idxs=asked))
+    limited = replace(ensemble, panels=replace(few, stopping=None))
+    for policy in ("panels", "worth"):
+        states = [
+            machine.start(limited, None, policy=policy, known=known)
+            for known in ({}, {unread: 1.0})
+        ]
+        position = Position.of(limited, states[1])
+        assert not POLICIES[policy].can_use(position, unread)
+        first, second = (machine.forecast(limited, state) for state in states)
+        assert first.probabilities == second.probabilities
+        questions = [machine.next_question(limited, state) for state in states]
+        assert questions[0].feature_idx == questions[1].feature_idx
+
+
 @pytest.mark.parametrize("n_hidden", [0, 1, 3])
 def test_tables_weigh_more_the_more_of_the_widest_panel_is_hidden(
     ensemble, values, n_hidden

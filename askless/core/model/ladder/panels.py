@@ -227,6 +227,13 @@ class PanelLadder(Arrays, Derived):
             is_readable[self.worth.readable] = True
         return is_readable
 
+    def reads_just(self, number: int, is_known: BoolArray) -> bool:
+        """Return whether a panel reads all that is known, and nothing else."""
+        read = is_known & self.mark_readable(is_known.size)
+        return np.array_equal(
+            np.flatnonzero(read), np.flatnonzero(self.members[number])
+        )
+
     def known_panel(self, is_known: BoolArray) -> int:
         """Return the preferred panel whose features are all known."""
         is_lacking = (self.members & ~is_known[: self.n_read]).any(axis=1)
@@ -241,10 +248,10 @@ class PanelLadder(Arrays, Derived):
         The known features are the same in all rows: they have a value, or a missing
         cell that is information. All other features are hidden.
 
-        If nothing is known the log odds are those of the class shares. The tables in
-        the panel's blend read what is known of other features, too. Where the panel
-        hides features of its own, the tables alone have the weight share **
-        `TABLES_POWER`, with the share that it hides; without features, all of it.
+        With nothing known they are those of the class shares; a panel without features
+        leaves it to the tables alone. Else the tables in the panel's blend read what is
+        known of other features, too, and the tables alone weigh h ** `TABLES_POWER`,
+        with h the share of the panel's features that is hidden.
         """
         panel, members = self.panels[number], self.members[number]
         is_known = is_known & self.mark_readable(is_known.size)
@@ -254,8 +261,7 @@ class PanelLadder(Arrays, Derived):
         if is_lacking.any():
             hiding = self._hidings(number, is_lacking.tobytes(), values.shape[-1])
         odds = panel.logits(values, self.starts, hiding)
-        is_matched = hiding is None and members.sum() == is_known.sum()
-        if is_matched or self.tables is None:
+        if self.tables is None or self.reads_just(number, is_known):
             return odds
         scores = self.tables.score(values.reshape(-1, values.shape[-1]), is_known)
         by_tables = to_odds(scores).reshape(odds.shape)

@@ -104,8 +104,13 @@ class PanelPolicy(OddsPolicy):
         return list_extra_features(position)
 
     def can_use(self, position: Position, feature_idx: int) -> bool:
-        """Return whether the panel that predicts, or the one to buy, reads it."""
+        """Return whether the panel that predicts, or the one to buy, reads it.
+
+        Tables read all that some panel or own question reads.
+        """
         ladder = ladder_of(position.ensemble)
+        if ladder.tables is not None:
+            return bool(ladder.mark_readable(position.case.status.size)[feature_idx])
         # A session that goes on beyond its worth buys by all of the budget.
         aims = [self.choose_panel(place) for place in (position, position.beyond)]
         numbers = [choose_predictor(position), *aims]

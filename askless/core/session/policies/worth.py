@@ -90,8 +90,8 @@ class WorthPolicy(OddsPolicy):
     def walk(self, ensemble: Ensemble, simulated: SimulatedRows) -> Walks:
         """Simulate a session for every row under every budget."""
         tables, worth = tables_of(ensemble), worth_of(ensemble)
-        everything = np.ones(simulated.values.shape[1], np.bool_)
-        cases = make_cases(tables, simulated.values, everything)
+        is_readable = ladder_of(ensemble).mark_readable(simulated.values.shape[1])
+        cases = make_cases(tables, simulated.values, is_readable)
         shape = simulated.values.shape[0], simulated.budgets.size
         odds = np.zeros((*shape, ensemble.n_outputs))
         spent, n_asked, parts = np.zeros((3, *shape), np.int64)
@@ -142,6 +142,7 @@ def make_table_case(position: Position) -> TableCase:
     is_known = np.asarray(position.case.status == kernels.KNOWN, np.bool_)
     lacks = np.array([outcome == "unavailable" for outcome in position.state.outcomes])
     is_known |= lacks & tables.has_missing
+    is_known &= ladder_of(position.ensemble).mark_readable(is_known.size)
     coded = tables.find_cells(values, is_known)[0]
     logs = np.empty(len(position.ensemble.classes))
     way = tables.list_ways(values)[0]

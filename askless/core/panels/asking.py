@@ -37,9 +37,6 @@ MOST_FIRSTS, LEAST_RATE = 6, 0.5
 # CellLayout times classes times rows that are played at most, and the least rows.
 MOST_PLAYED, LEAST_PLAYED = 4_000_000, 300
 
-# What is added to the weight of a row.
-TINY = 1e-12
-
 # A feature of which no cell's log chances differ more between classes says nothing.
 LEAST_SPREAD = 0.02
 
@@ -92,8 +89,8 @@ class Playing(Derived):
         ]
         odds = to_odds(np.concatenate([end.logs for end in ends]))
         losses, _ = losses_and_gradients(odds, self.targets)
-        # The mean is there where all weights are 0, too.
-        weights = self.rows.weights[self.row_idxs] + TINY
+        # A mean exists even where all weights are 0.
+        weights = self.rows.weights[self.row_idxs] + kernels.TINY
         return float(np.average(losses, weights=weights))
 
 

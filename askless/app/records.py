@@ -13,7 +13,10 @@ JobKind = Literal["train", "predict", "evaluate", "learn"]
 SessionState = Literal["open", "waiting", "closed"]
 #: What is odd about a value that was given.
 DoubtKind = Literal["unseen_category", "outside_range"]
-EntryKind = Literal["charge", "reversal"]
+EntryKind = Literal["charge", "miss", "reversal"]
+#: What a run does: a `released` one was handed to a person.
+RunState = Literal["buying", "paused", "ended", "released"]
+CallState = Literal["reserved", "sent", "settled", "missed", "released", "in_doubt"]
 #: What a person or a program may do, in one word.
 Role = Literal["clinician", "analyst", "auditor", "integration", "admin"]
 #: Who makes a challenger champion.
@@ -124,11 +127,15 @@ class PredictSession:
     price_list_id: str | None = None
     #: what the caller knows the case by; None once it was erased
     client_ref: str | None = None
+    #: reserved for calls on their way
+    held: int = 0
 
     @property
     def remaining(self) -> int | None:
         """Amount that may still be charged; None without a budget."""
-        return None if self.budget_limit is None else self.budget_limit - self.spent
+        if self.budget_limit is None:
+            return None
+        return self.budget_limit - self.spent - self.held
 
 
 class SessionFilter(NamedTuple):
@@ -149,7 +156,7 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """A charge or its reversal; `amount` in micro-units, never negative."""
+    """A charge, a miss or a reversal; `amount` in micro-units, never negative."""
 
     #: among the entries of its session, oldest first, from 1
     position: int
@@ -160,12 +167,17 @@ class LedgerEntry:
     kind: EntryKind
     amount: int
     unit: str
-    #: of the feature's charges in the session, from 1; of a reversal that of its charge
+    #: of the feature's charges and misses in the session, from 1; of a reversal that of
+    #: what it takes back
     number: int = 1
     #: the position of the charge that a reversal takes back, and why it does
     reverses: int | None = None
     reason: str | None = None
     key_id: str | None = None
+    #: who was paid, where a run bought it
+    provider: str | None = None
+    #: SHA-256 of the entry and of the session's entry before it
+    digest: str = ""
     #: that of the session
     model_id: str = ""
 
@@ -178,6 +190,79 @@ class LedgerEntry:
     def reversed_id(self) -> str | None:
         """Id of the charge that a reversal takes back."""
         return None if self.reverses is None else f"{self.session_id}-{self.reverses}"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProvider:
+    """A provider as it was put, with what its calls have taught."""
+
+    id: str
+    name: str
+    document: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+    #: no call before; None: it does not cool down
+    cools_until: datetime | None = None
+    #: failures since its last answer
+    failures: int = 0
+    #: when the next call may leave, by its calls a second
+    next_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """The buying of one session; `keys` are None once they were erased."""
+
+    session_id: str
+    state: RunState
+    keys: dict[str, str] | None
+    #: address and name of the secret that are told of its end
+    webhook: dict[str, str] | None
+    #: providers that the case goes on without, each with the reason
+    left_out: dict[str, str]
+    created_at: datetime
+    holder: str | None = None
+    ended_at: datetime | None = None
+    #: the receipt as JSON text, None before the end and once it was erased
+    receipt: str | None = None
+    #: SHA-256 of the receipt
+    digest: str | None = None
+    tenant_id: str = ""
+    key_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCall:
+    """One request to a provider; money in micro-units."""
+
+    id: str
+    #: None: a test of the provider
+    session_id: str | None
+    provider: str
+    #: of the order in its session, from 1
+    number: int
+    state: CallState
+    #: what it is to fill
+    features: tuple[str, ...]
+    #: reserved
+    price: int
+    charged: int
+    unit: str
+    idempotency_key: str
+    #: whose ceiling counts it, such as 2026-11-28
+    day: str
+    created_at: datetime
+    attempts: int = 0
+    #: HTTP status of the last answer
+    status: int | None = None
+    #: why it ended so, in a word
+    reason: str | None = None
+    latency_ms: int | None = None
+    #: chance of each class before it and after
+    before: list[float] | None = None
+    after: list[float] | None = None
+    sent_at: datetime | None = None
+    ended_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,8 @@ MEANINGS: dict[Any, dict[str, str]] = {
     },
     records.EntryKind: {
         "charge": "what obtaining a feature has cost",
-        "reversal": "an earlier charge, given back",
+        "miss": "what was paid although nothing came: billed per call",
+        "reversal": "an earlier charge or miss, given back",
     },
     alarms.AlarmKind: {
         "outside": "values that training did not see",
@@ -77,6 +78,21 @@ MEANINGS: dict[Any, dict[str, str]] = {
         "error": "errors by outcomes are more than the curve allows",
         "calibration": "labels are right more or less often than their chances say",
         "cases": "there are many new cases to learn from",
+    },
+    records.RunState: {
+        "buying": "the service buys by itself",
+        "paused": "it waits for somebody to let it go on",
+        "ended": "the session is closed, and the receipt is written",
+        "released": "a person goes on with the session",
+    },
+    records.CallState: {
+        "reserved": "its price is reserved, and it is about to be sent",
+        "sent": "it is on its way",
+        "settled": "a value came",
+        "missed": "it was answered, and no value came; `charged` says whether it cost",
+        "released": "it failed, or was never sent, and costs nothing",
+        "in_doubt": "it was sent, nobody knows what came of it, and it counts as spent "
+        "until somebody settles it",
     },
     records.Promotion: {
         "by_person": "a person, by `PUT /models/{id}/champion`, whenever they decide",
@@ -131,6 +147,12 @@ StopReason = TypeAliasType(
 Spend = TypeAliasType("Spend", Annotated[state.Spend, explain_values(state.Spend)])
 EntryKind = TypeAliasType(
     "EntryKind", Annotated[records.EntryKind, explain_values(records.EntryKind)]
+)
+RunState = TypeAliasType(
+    "RunState", Annotated[records.RunState, explain_values(records.RunState)]
+)
+CallState = TypeAliasType(
+    "CallState", Annotated[records.CallState, explain_values(records.CallState)]
 )
 DoubtKind = TypeAliasType(
     "DoubtKind", Annotated[records.DoubtKind, explain_values(records.DoubtKind)]

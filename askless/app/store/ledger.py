@@ -1,6 +1,10 @@
 """The ledger. Rows are appended and read, never changed."""
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC
+from hashlib import sha256
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,8 +22,8 @@ from askless.app.store.database.tables import metadata, sessions
 from askless.app.store.database.tenancy import execute, is_own, owner_values
 from askless.app.store.database.transactions import Transaction
 
-# Append-only: triggers refuse to change, replace or remove an entry. Charges of one
-# feature in a session are numbered from 1; all before the last are reversed.
+# Append-only: triggers refuse to change, replace or remove an entry. Charges and misses
+# of one feature in a session are numbered from 1; at most one charge stands.
 ledger = sa.Table(
     "ledger",
     metadata,
@@ -38,11 +42,13 @@ ledger = sa.Table(
     sa.Column("kind", strict_text(20), nullable=False),
     sa.Column("amount", Counter, nullable=False),
     sa.Column("unit", strict_text(200), nullable=False),
-    # A reversal has the number of its charge.
+    # A reversal has the number of what it takes back.
     sa.Column("number", sa.Integer, nullable=False, server_default="1"),
     sa.Column("reverses", Counter, sa.ForeignKey("ledger.id"), unique=True),
     sa.Column("reason", sa.Text),
-    sa.CheckConstraint("kind IN ('charge', 'reversal')", name="kind"),
+    sa.Column("provider", strict_text(100)),
+    sa.Column("digest", strict_text(64), nullable=False),
+    sa.CheckConstraint("kind IN ('charge', 'miss', 'reversal')", name="kind"),
     sa.CheckConstraint("amount >= 0", name="amount_not_negative"),
     sa.CheckConstraint("number >= 1", name="number_positive"),
     sa.CheckConstraint(
@@ -100,36 +106,54 @@ ROW_ID = (
     .offset(sa.bindparam("earlier", type_=sa.Integer))
     .limit(1)
 )
-N_REVERSALS = (
-    sa.select(sa.func.count() + 1)
-    .where(
-        EARLIER.c.session_id == sa.bindparam("whose"),
-        EARLIER.c.feature == sa.bindparam("what"),
-        EARLIER.c.kind == "reversal",
+# What was written last of a session, and how often a feature was charged or missed.
+LAST = (
+    sa.select(
+        ledger.c.digest,
+        sa.func.count()
+        .filter(ledger.c.feature == sa.bindparam("what"), ledger.c.kind != "reversal")
+        .over(),
     )
-    .scalar_subquery()
+    .where(is_own(ledger), ledger.c.session_id == sa.bindparam("whose"))
+    .order_by(ledger.c.id.desc())
+    .limit(1)
 )
 APPEND = ledger.insert().inline()
-# A feature has one charge more than it has reversals.
-CHARGE = APPEND.values(number=N_REVERSALS)
 MICROS = 1_000_000
 
 
 def append(db: Transaction, entry: LedgerEntry) -> None:
-    """Append a charge or a reversal. Its position is that of the next.
+    """Append a charge, a miss or a reversal to the entries of a locked session.
 
-    A charge gets its number here. The database refuses a second charge of a feature
-    until the first is reversed, and a reversal that names no charge.
+    Its position is that of the next; a charge or miss gets its number here. The
+    database refuses a second charge of a feature until the first is reversed, and a
+    reversal that names no charge.
     """
+    keys = {"whose": entry.session_id, "what": entry.feature}
+    last = execute(db, LAST, keys).first()
+    digest, n_before = ("", 0) if last is None else tuple(last)
+    if entry.kind != "reversal":
+        entry = replace(entry, number=n_before + 1)
+    entry = replace(entry, digest=chain_digest(digest, entry))
     values = {name: getattr(entry, name) for name in WRITTEN} | owner_values(db, ledger)
     if entry.kind == "reversal":
         assert entry.reverses is not None, "what it takes back"
-        row_id = find_row_id(db, entry.session_id, entry.reverses)
-        db.execute(APPEND, values | {"reverses": row_id})
-        return
-    del values["number"]
-    keys = {"whose": entry.session_id, "what": entry.feature}
-    db.execute(CHARGE, values | keys)
+        values["reverses"] = find_row_id(db, entry.session_id, entry.reverses)
+    db.execute(APPEND, values)
+
+
+def chain_digest(before: str, entry: LedgerEntry) -> str:
+    """Return the SHA-256 of an entry and of the digest of the one before it, or "".
+
+    Whoever changes an entry afterwards must change all later ones, and the receipt.
+    """
+    fields = [
+        *(before, entry.at.astimezone(UTC).isoformat(timespec="microseconds")),
+        *(entry.session_id, entry.feature, entry.group, entry.kind, entry.amount),
+        *(entry.unit, entry.number, entry.reverses, entry.reason, entry.provider),
+    ]
+    text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()
 
 
 def get(db: Transaction, session_id: str, position: int) -> LedgerEntry:
@@ -205,7 +229,7 @@ def sum_grouped(
 
     Whole units and micro-units are summed apart, since SQLite's sums end at 64 bits.
     """
-    is_charge = ledger.c.kind == "charge"
+    is_charge = ledger.c.kind != "reversal"
     parts = [ledger.c.amount // MICROS, ledger.c.amount % MICROS]
     groups = common.label("common"), ledger.c.unit
     amounts = (

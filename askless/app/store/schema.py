@@ -2,7 +2,7 @@
 
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import sqlalchemy as sa
 
@@ -11,6 +11,6 @@ from askless.app.store.database.migrate import schema_state
 
 def all_tables() -> sa.MetaData:
     """Return the tables of all nouns, by importing the modules that define them."""
-    for module in iter_modules([str(Path(__file__).parent)]):
-        import_module(f"{__package__}.{module.name}")
+    for module in walk_packages([str(Path(__file__).parent)], f"{__package__}."):
+        import_module(module.name)
     return schema_state.metadata

@@ -26,7 +26,11 @@ get, get_locked = ROWS.get, ROWS.get_locked
 IS_IT = sa.and_(sessions.c.id == sa.bindparam("session_id"), is_own(sessions))
 AMOUNT = sa.bindparam("amount", type_=sa.BigInteger)
 AFTER = sessions.c.spent + AMOUNT
-FITS = sa.or_(sessions.c.budget_limit.is_(None), sessions.c.budget_limit >= AFTER)
+RELEASED = sa.bindparam("released", type_=sa.BigInteger)
+HELD = sessions.c.held - RELEASED
+FITS = sa.or_(
+    sessions.c.budget_limit.is_(None), sessions.c.budget_limit >= AFTER + HELD
+)
 BY_CHANGE = sessions.c.updated_at, sessions.c.id
 IS_LATER = sa.tuple_(*BY_CHANGE) > sa.tuple_(
     sa.bindparam("at", type_=sessions.c.updated_at.type), sa.bindparam("than")
@@ -37,7 +41,7 @@ CHANGING = ("state", "document", "version", "updated_at")
 SAVE = (
     sessions.update()
     .where(IS_IT, FITS)
-    .values(spent=AFTER, **{name: sa.bindparam(name) for name in CHANGING})
+    .values(spent=AFTER, held=HELD, **{name: sa.bindparam(name) for name in CHANGING})
     .returning(*ROWS.columns)
 )
 
@@ -53,17 +57,17 @@ def set_budget(db: Transaction, session_id: str, budget: int | None) -> None:
 
 
 def save(
-    db: Transaction, session: PredictSession, amount: int = 0
+    db: Transaction, session: PredictSession, amount: int = 0, released: int = 0
 ) -> PredictSession | None:
     """Charge a locked session and store its new state, in one statement.
 
+    `released` is what a call that has ended had reserved; a negative amount reserves.
     Returns the stored session. Returns None and changes nothing if the amount exceeds
     what remains of the budget.
     """
     values = {name: getattr(session, name) for name in CHANGING}
-    row = execute(
-        db, SAVE, {"session_id": session.id, "amount": amount, **values}
-    ).first()
+    sums = {"session_id": session.id, "amount": amount, "released": released}
+    row = execute(db, SAVE, sums | values).first()
     return None if row is None else ROWS.read(row)
 
 

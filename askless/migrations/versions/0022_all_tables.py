@@ -17,17 +17,18 @@ oldest_code = "0022"
 APPEND_ONLY = "the ledger is append-only"
 NO_CHARGE = "a reversal takes back one charge, all of it"
 STANDS = "a feature is charged again only after a reversal"
-# Of both engines: the charge that a reversal takes back, and the reversal after which
-# a feature is charged again.
+# Of both engines: the charge or miss that a reversal takes back, and a charge that
+# stands, beside which the feature is not charged again.
 CHARGE = (
-    "SELECT 1 FROM ledger AS c WHERE c.id = NEW.reverses AND c.kind = 'charge' "
+    "SELECT 1 FROM ledger AS c WHERE c.id = NEW.reverses AND c.kind <> 'reversal' "
     "AND c.tenant_id = NEW.tenant_id AND c.session_id = NEW.session_id "
     "AND c.feature = NEW.feature AND c.number = NEW.number "
     "AND c.amount = NEW.amount AND c.unit = NEW.unit"
 )
-REVERSAL = (
-    "SELECT 1 FROM ledger AS r WHERE r.session_id = NEW.session_id "
-    "AND r.feature = NEW.feature AND r.kind = 'reversal' AND r.number = NEW.number - 1"
+STANDING = (
+    "SELECT 1 FROM ledger AS c WHERE c.session_id = NEW.session_id "
+    "AND c.feature = NEW.feature AND c.kind = 'charge' "
+    "AND NOT EXISTS (SELECT 1 FROM ledger AS r WHERE r.reverses = c.id)"
 )
 SAME = (
     "SELECT 1 FROM ledger AS s WHERE s.session_id = NEW.session_id "
@@ -49,6 +50,7 @@ def upgrade() -> None:
     make_sessions()
     make_operations()
     make_ledger()
+    make_buying()
     if op.get_bind().dialect.name == "sqlite":
         guard_on_sqlite()
     else:
@@ -384,14 +386,16 @@ def make_sessions() -> None:
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("price_list_id", sa.String(40)),
         sa.Column("client_ref", sa.String(200)),
+        sa.Column("held", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.CheckConstraint(
             "state IN ('open', 'waiting', 'closed')", name=op.f("ck_sessions_state")
         ),
         sa.CheckConstraint(
-            "budget_limit IS NULL OR spent <= budget_limit",
+            "budget_limit IS NULL OR spent + held <= budget_limit",
             name=op.f("ck_sessions_within_budget"),
         ),
         sa.CheckConstraint("spent >= 0", name=op.f("ck_sessions_spent_not_negative")),
+        sa.CheckConstraint("held >= 0", name=op.f("ck_sessions_held_not_negative")),
         sa.ForeignKeyConstraint(
             ["model_id"], ["models.id"], name=op.f("fk_sessions_model_id_models")
         ),
@@ -470,13 +474,15 @@ def make_ledger() -> None:
         sa.Column("number", sa.Integer(), server_default=sa.text("1"), nullable=False),
         sa.Column("reverses", WHOLE),
         sa.Column("reason", sa.Text()),
+        sa.Column("provider", text(100)),
+        sa.Column("digest", text(64), nullable=False),
         sa.CheckConstraint(
             "(kind = 'reversal') = (reverses IS NOT NULL) "
             "AND (kind = 'reversal') = (reason IS NOT NULL)",
             name=op.f("ck_ledger_reversal_is_explained"),
         ),
         sa.CheckConstraint(
-            "kind IN ('charge', 'reversal')", name=op.f("ck_ledger_kind")
+            "kind IN ('charge', 'miss', 'reversal')", name=op.f("ck_ledger_kind")
         ),
         sa.CheckConstraint("amount >= 0", name=op.f("ck_ledger_amount_not_negative")),
         sa.CheckConstraint("number >= 1", name=op.f("ck_ledger_number_positive")),
@@ -497,6 +503,177 @@ def make_ledger() -> None:
     op.create_index(op.f("ix_ledger_tenant_id"), "ledger", ["tenant_id", "id"])
 
 
+def make_buying() -> None:
+    op.create_table(
+        "providers",
+        sa.Column("id", sa.String(40), nullable=False),
+        sa.Column(
+            "tenant_id", sa.String(40), server_default="ten_default", nullable=False
+        ),
+        sa.Column("key_id", sa.String(40)),
+        sa.Column("name", sa.String(100), nullable=False),
+        sa.Column("document", sa.JSON(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("cools_until", sa.DateTime(timezone=True)),
+        sa.Column("failures", sa.Integer(), nullable=False),
+        sa.Column("next_at", sa.DateTime(timezone=True)),
+        sa.ForeignKeyConstraint(
+            ["tenant_id"], ["tenants.id"], name=op.f("fk_providers_tenant_id_tenants")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_providers")),
+        sa.UniqueConstraint("tenant_id", "name", name=op.f("uq_providers_tenant_id")),
+    )
+    op.create_table(
+        "provider_days",
+        sa.Column(
+            "tenant_id", sa.String(40), server_default="ten_default", nullable=False
+        ),
+        sa.Column("provider", sa.String(100), nullable=False),
+        sa.Column("day", sa.String(10), nullable=False),
+        sa.Column("held", sa.BigInteger(), nullable=False),
+        sa.Column("spent", sa.BigInteger(), nullable=False),
+        sa.CheckConstraint("held >= 0", name=op.f("ck_provider_days_held")),
+        sa.CheckConstraint("spent >= 0", name=op.f("ck_provider_days_spent")),
+        sa.ForeignKeyConstraint(
+            ["tenant_id"],
+            ["tenants.id"],
+            name=op.f("fk_provider_days_tenant_id_tenants"),
+        ),
+        sa.PrimaryKeyConstraint(
+            "tenant_id", "provider", "day", name=op.f("pk_provider_days")
+        ),
+    )
+    op.create_table(
+        "runs",
+        sa.Column("session_id", sa.String(40), nullable=False),
+        sa.Column(
+            "tenant_id", sa.String(40), server_default="ten_default", nullable=False
+        ),
+        sa.Column("key_id", sa.String(40)),
+        sa.Column("state", sa.String(20), nullable=False),
+        sa.Column("keys", sa.JSON()),
+        sa.Column("webhook", sa.JSON()),
+        sa.Column("left_out", sa.JSON(), nullable=False),
+        sa.Column("holder", sa.String(80)),
+        sa.Column("heartbeat_at", sa.DateTime(timezone=True)),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("ended_at", sa.DateTime(timezone=True)),
+        sa.Column("receipt", sa.Text()),
+        sa.Column("digest", sa.String(64)),
+        sa.CheckConstraint(
+            "state IN ('buying', 'paused', 'ended', 'released')",
+            name=op.f("ck_runs_state"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["session_id"], ["sessions.id"], name=op.f("fk_runs_session_id_sessions")
+        ),
+        sa.ForeignKeyConstraint(
+            ["tenant_id"], ["tenants.id"], name=op.f("fk_runs_tenant_id_tenants")
+        ),
+        sa.PrimaryKeyConstraint("session_id", name=op.f("pk_runs")),
+    )
+    op.create_index(op.f("ix_runs_state"), "runs", ["state", "heartbeat_at"])
+    op.create_table(
+        "calls",
+        sa.Column("id", sa.String(40), nullable=False),
+        sa.Column(
+            "tenant_id", sa.String(40), server_default="ten_default", nullable=False
+        ),
+        sa.Column("key_id", sa.String(40)),
+        sa.Column("session_id", sa.String(40)),
+        sa.Column("provider", sa.String(100), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("state", sa.String(20), nullable=False),
+        sa.Column("features", sa.JSON(), nullable=False),
+        sa.Column("price", sa.BigInteger(), nullable=False),
+        sa.Column("charged", sa.BigInteger(), nullable=False),
+        sa.Column("unit", sa.String(200), nullable=False),
+        sa.Column("idempotency_key", sa.String(64), nullable=False),
+        sa.Column("day", sa.String(10), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("status", sa.Integer()),
+        sa.Column("reason", sa.String(200)),
+        sa.Column("latency_ms", sa.Integer()),
+        sa.Column("before", sa.JSON()),
+        sa.Column("after", sa.JSON()),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("sent_at", sa.DateTime(timezone=True)),
+        sa.Column("ended_at", sa.DateTime(timezone=True)),
+        sa.CheckConstraint(
+            "state IN ('reserved', 'sent', 'settled', 'missed', 'released', "
+            "'in_doubt')",
+            name=op.f("ck_calls_state"),
+        ),
+        sa.CheckConstraint("charged >= 0", name=op.f("ck_calls_charged")),
+        sa.ForeignKeyConstraint(
+            ["session_id"], ["sessions.id"], name=op.f("fk_calls_session_id_sessions")
+        ),
+        sa.ForeignKeyConstraint(
+            ["tenant_id"], ["tenants.id"], name=op.f("fk_calls_tenant_id_tenants")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_calls")),
+        sa.UniqueConstraint("session_id", "number", name=op.f("uq_calls_session_id")),
+    )
+    op.create_index(op.f("ix_calls_tenant_id"), "calls", ["tenant_id", "created_at"])
+    op.create_index(
+        op.f("ix_calls_provider"), "calls", ["tenant_id", "provider", "state"]
+    )
+    op.create_table(
+        "cached_answers",
+        sa.Column(
+            "tenant_id", sa.String(40), server_default="ten_default", nullable=False
+        ),
+        sa.Column("provider", sa.String(100), nullable=False),
+        sa.Column("digest", sa.String(64), nullable=False),
+        sa.Column("session_id", sa.String(40), nullable=False),
+        sa.Column("answer", sa.JSON(), nullable=False),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["session_id"],
+            ["sessions.id"],
+            name=op.f("fk_cached_answers_session_id_sessions"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["tenant_id"],
+            ["tenants.id"],
+            name=op.f("fk_cached_answers_tenant_id_tenants"),
+        ),
+        sa.PrimaryKeyConstraint(
+            "tenant_id", "provider", "digest", name=op.f("pk_cached_answers")
+        ),
+    )
+    op.create_index(
+        op.f("ix_cached_answers_session_id"), "cached_answers", ["session_id"]
+    )
+    op.create_table(
+        "deliveries",
+        sa.Column("session_id", sa.String(40), nullable=False),
+        sa.Column(
+            "tenant_id", sa.String(40), server_default="ten_default", nullable=False
+        ),
+        sa.Column("state", sa.String(20), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("next_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("status", sa.Integer()),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.CheckConstraint(
+            "state IN ('pending', 'delivered', 'failed')",
+            name=op.f("ck_deliveries_state"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["session_id"],
+            ["sessions.id"],
+            name=op.f("fk_deliveries_session_id_sessions"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["tenant_id"], ["tenants.id"], name=op.f("fk_deliveries_tenant_id_tenants")
+        ),
+        sa.PrimaryKeyConstraint("session_id", name=op.f("pk_deliveries")),
+    )
+    op.create_index(op.f("ix_deliveries_state"), "deliveries", ["state", "next_at"])
+
+
 def guard_on_sqlite() -> None:
     refuse("no_update", "UPDATE", APPEND_ONLY)
     refuse("no_delete", "DELETE", APPEND_ONLY)
@@ -505,7 +682,7 @@ def guard_on_sqlite() -> None:
     refuse("no_replace", "INSERT", APPEND_ONLY, is_there)
     is_odd = f"NEW.kind = 'reversal' AND NOT EXISTS ({CHARGE})"
     refuse("reversal", "INSERT", NO_CHARGE, is_odd)
-    is_early = f"NEW.number > 1 AND NEW.kind = 'charge' AND NOT EXISTS ({REVERSAL})"
+    is_early = f"NEW.number > 1 AND NEW.kind = 'charge' AND EXISTS ({STANDING})"
     refuse("charge_again", "INSERT", STANDS, is_early)
 
 
@@ -530,7 +707,7 @@ def guard_on_postgres() -> None:
         "CREATE FUNCTION check_ledger_entry() RETURNS trigger LANGUAGE plpgsql AS $$ "
         f"BEGIN IF NEW.kind = 'reversal' THEN IF NOT EXISTS ({CHARGE}) THEN "
         f"RAISE EXCEPTION '{NO_CHARGE}' USING ERRCODE = 'check_violation'; END IF; "
-        f"ELSIF NOT EXISTS ({REVERSAL}) THEN "
+        f"ELSIF NEW.kind = 'charge' AND EXISTS ({STANDING}) THEN "
         f"RAISE EXCEPTION '{STANDS}' USING ERRCODE = 'unique_violation'; END IF; "
         "RETURN NEW; END $$"
     )
@@ -544,6 +721,8 @@ def guard_on_postgres() -> None:
 
 def downgrade() -> None:
     for table in (
+        *("deliveries", "cached_answers", "calls", "runs"),
+        *("provider_days", "providers"),
         *("ledger", "schema_state", "workers", "outcomes", "sessions"),
         *("challenge_cases", "challenges", "price_lists", "models"),
         *("checkpoints", "training_events", "trainings", "datasets"),

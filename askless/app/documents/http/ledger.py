@@ -30,15 +30,22 @@ class LedgerEntry(Answer):
     unit: str = Field(examples=["CAD"])
     number: int = Field(
         examples=[1],
-        description="Of the feature's charges in the session, from 1; of a reversal "
-        "that of its charge.",
+        description="Of the feature's charges and misses in the session, from 1; of a "
+        "reversal that of what it takes back.",
     )
     reverses: str | None = Field(
         validation_alias="reversed_id",
         examples=[None],
-        description="The charge that a reversal takes back.",
+        description="The charge or miss that a reversal takes back.",
     )
     reason: str | None = Field(examples=[None], description="Of a reversal.")
+    provider: str | None = Field(
+        examples=[None], description="Who was paid, where a run bought it."
+    )
+    digest: str = Field(
+        examples=["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
+        description="SHA-256 of the entry and of the session's entry before it.",
+    )
 
 
 class LedgerSum(Answer):
@@ -46,7 +53,7 @@ class LedgerSum(Answer):
 
     unit: str = Field(examples=["CAD"])
     entries: int = Field(examples=[2])
-    charged: Units = Field(examples=[8.27])
+    charged: Units = Field(examples=[8.27], description="Charges and misses.")
     reversed: Units = Field(examples=[0.0])
     net: Units = Field(examples=[8.27], description="Charged less what was reversed.")
 

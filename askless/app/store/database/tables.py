@@ -155,10 +155,13 @@ sessions = sa.Table(
     sa.Column("price_list_id", Id, sa.ForeignKey("price_lists.id")),
     # What the caller knows the case by; NULL once it was erased.
     sa.Column("client_ref", sa.String(200)),
+    # Reserved for calls on their way.
+    sa.Column("held", sa.BigInteger, nullable=False, server_default="0"),
     sa.CheckConstraint("state IN ('open', 'waiting', 'closed')", name="state"),
     sa.CheckConstraint("spent >= 0", name="spent_not_negative"),
+    sa.CheckConstraint("held >= 0", name="held_not_negative"),
     sa.CheckConstraint(
-        "budget_limit IS NULL OR spent <= budget_limit", name="within_budget"
+        "budget_limit IS NULL OR spent + held <= budget_limit", name="within_budget"
     ),
 )
 

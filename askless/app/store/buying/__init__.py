@@ -1,0 +1,1 @@
+"""Providers, runs, calls, and what is told of their end."""

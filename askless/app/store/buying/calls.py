@@ -1,0 +1,90 @@
+"""Calls to providers: one row for each request of a run, or of a test."""
+
+import sqlalchemy as sa
+
+from askless.app.records import Page, StoredCall
+from askless.app.store.database.rows import StoredRows
+from askless.app.store.database.sql_types import Id, UtcDateTime
+from askless.app.store.database.tables import metadata, tenant_key
+from askless.app.store.database.tenancy import execute, is_own
+from askless.app.store.database.transactions import Transaction
+
+calls = sa.Table(
+    "calls",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    tenant_key(),
+    sa.Column("key_id", Id),
+    # NULL: a test of the provider.
+    sa.Column("session_id", Id, sa.ForeignKey("sessions.id")),
+    sa.Column("provider", sa.String(100), nullable=False),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("state", sa.String(20), nullable=False),
+    sa.Column("features", sa.JSON, nullable=False),
+    sa.Column("price", sa.BigInteger, nullable=False),
+    sa.Column("charged", sa.BigInteger, nullable=False),
+    sa.Column("unit", sa.String(200), nullable=False),
+    sa.Column("idempotency_key", sa.String(64), nullable=False),
+    sa.Column("day", sa.String(10), nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("status", sa.Integer),
+    sa.Column("reason", sa.String(200)),
+    sa.Column("latency_ms", sa.Integer),
+    # NULL once the case was erased.
+    sa.Column("before", sa.JSON(none_as_null=True)),
+    sa.Column("after", sa.JSON(none_as_null=True)),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("sent_at", UtcDateTime),
+    sa.Column("ended_at", UtcDateTime),
+    sa.CheckConstraint(
+        "state IN ('reserved', 'sent', 'settled', 'missed', 'released', 'in_doubt')",
+        name="state",
+    ),
+    sa.CheckConstraint("charged >= 0", name="charged"),
+    sa.UniqueConstraint("session_id", "number"),
+    sa.Index(None, "tenant_id", "created_at"),
+    sa.Index("ix_calls_provider", "tenant_id", "provider", "state"),
+)
+
+ROWS = StoredRows("call", "cal", calls, StoredCall)
+make_id, insert, get = ROWS.make_id, ROWS.insert, ROWS.get
+get_locked, change = ROWS.get_locked, ROWS.change
+OF_SESSION = ROWS.query.where(
+    calls.c.session_id == sa.bindparam("key", type_=sa.String(40))
+).order_by(calls.c.number)
+ON_THE_WAY = ("reserved", "sent")
+
+
+def list_of_session(db: Transaction, session_id: str) -> list[StoredCall]:
+    """Return the calls of a session in the order in which they were made."""
+    return [ROWS.read(row) for row in execute(db, OF_SESSION, {"key": session_id})]
+
+
+def count_on_the_way(db: Transaction, provider: str) -> int:
+    """Count the calls to a provider that were reserved and have not ended."""
+    query = sa.select(sa.func.count()).where(
+        is_own(calls), calls.c.provider == provider, calls.c.state.in_(ON_THE_WAY)
+    )
+    return int(execute(db, query).scalar() or 0)
+
+
+def page(
+    db: Transaction,
+    limit: int,
+    after: str | None,
+    provider: str | None = None,
+    session_id: str | None = None,
+    state: str | None = None,
+) -> Page[StoredCall]:
+    """Return a page of calls, newest first, with a provider, session or state."""
+    wishes = {"provider": provider, "session_id": session_id, "state": state}
+    conditions = [
+        calls.c[name] == value for name, value in wishes.items() if value is not None
+    ]
+    return ROWS.page(db, limit, after, *conditions)
+
+
+def erase(db: Transaction, session_id: str) -> None:
+    """Forget what the calls of a session did to its prediction."""
+    is_it = sa.and_(calls.c.session_id == session_id, is_own(calls))
+    execute(db, calls.update().where(is_it).values(before=None, after=None))

@@ -1,0 +1,210 @@
+"""Providers, what they cost in a day, and what they answered before."""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from askless.app.records import StoredProvider
+from askless.app.store.database.rows import StoredRows
+from askless.app.store.database.sql_types import Id, UtcDateTime
+from askless.app.store.database.tables import metadata, tenant_key
+from askless.app.store.database.tenancy import (
+    execute,
+    is_own,
+    owner_values,
+    tenant_of,
+)
+from askless.app.store.database.transactions import Transaction
+
+providers = sa.Table(
+    "providers",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    tenant_key(),
+    sa.Column("key_id", Id),
+    sa.Column("name", sa.String(100), nullable=False),
+    sa.Column("document", sa.JSON, nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("updated_at", UtcDateTime, nullable=False),
+    sa.Column("cools_until", UtcDateTime),
+    sa.Column("failures", sa.Integer, nullable=False),
+    sa.Column("next_at", UtcDateTime),
+    sa.UniqueConstraint("tenant_id", "name"),
+)
+
+# The day of its reservation counts a call, also where it ends on the next one.
+provider_days = sa.Table(
+    "provider_days",
+    metadata,
+    tenant_key(),
+    sa.Column("provider", sa.String(100), nullable=False),
+    sa.Column("day", sa.String(10), nullable=False),
+    sa.Column("held", sa.BigInteger, nullable=False),
+    sa.Column("spent", sa.BigInteger, nullable=False),
+    sa.PrimaryKeyConstraint("tenant_id", "provider", "day"),
+    sa.CheckConstraint("held >= 0", name="held"),
+    sa.CheckConstraint("spent >= 0", name="spent"),
+)
+
+# By the digest of a request: what was read from its answer. It goes with its case.
+cached_answers = sa.Table(
+    "cached_answers",
+    metadata,
+    tenant_key(),
+    sa.Column("provider", sa.String(100), nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column(
+        "session_id", Id, sa.ForeignKey("sessions.id"), nullable=False, index=True
+    ),
+    sa.Column("answer", sa.JSON, nullable=False),
+    sa.Column("at", UtcDateTime, nullable=False),
+    sa.PrimaryKeyConstraint("tenant_id", "provider", "digest"),
+)
+
+ROWS = StoredRows("provider", "prv", providers, StoredProvider)
+make_id, insert, page, change = ROWS.make_id, ROWS.insert, ROWS.page, ROWS.change
+BY_NAME = ROWS.query.where(providers.c.name == sa.bindparam("key"))
+LOCKED = BY_NAME.with_for_update()
+ALL = ROWS.query.order_by(providers.c.name)
+IS_DAY = sa.and_(
+    is_own(provider_days),
+    provider_days.c.provider == sa.bindparam("who"),
+    provider_days.c.day == sa.bindparam("when"),
+)
+AMOUNT = sa.bindparam("amount", type_=sa.BigInteger)
+RESERVE = (
+    provider_days.update()
+    .where(
+        IS_DAY,
+        provider_days.c.spent + provider_days.c.held + AMOUNT
+        <= sa.bindparam("ceiling", type_=sa.BigInteger),
+    )
+    .values(held=provider_days.c.held + AMOUNT)
+    .returning(provider_days.c.held)
+)
+SETTLE = (
+    provider_days.update()
+    .where(IS_DAY)
+    .values(
+        held=provider_days.c.held - AMOUNT,
+        spent=provider_days.c.spent + sa.bindparam("charged", type_=sa.BigInteger),
+    )
+)
+NO_CEILING = 2**62
+
+
+def find(db: Transaction, name: str) -> StoredProvider | None:
+    return ROWS.first(db, BY_NAME, name)
+
+
+def get(db: Transaction, name: str) -> StoredProvider:
+    return ROWS.require(find(db, name))
+
+
+def get_locked(db: Transaction, name: str) -> StoredProvider:
+    return ROWS.require(ROWS.first(db, LOCKED, name))
+
+
+def find_locked(db: Transaction, name: str) -> StoredProvider | None:
+    return ROWS.first(db, LOCKED, name)
+
+
+def list_all(db: Transaction) -> list[StoredProvider]:
+    """Return the tenant's providers by name."""
+    return [ROWS.read(row) for row in execute(db, ALL)]
+
+
+def delete(db: Transaction, name: str) -> None:
+    """Delete a provider. What it cost stays; what it answered does not."""
+    is_it = sa.and_(providers.c.name == name, is_own(providers))
+    execute(db, providers.delete().where(is_it))
+    forget(db, cached_answers.c.provider == name)
+
+
+def reserve(
+    db: Transaction, name: str, day: str, amount: int, ceiling: int | None
+) -> bool:
+    """Reserve an amount of a provider's day; return False where it passes the ceiling.
+
+    One conditional statement decides, whatever else reserves at the same time.
+    """
+    keys = {"who": name, "when": day, "amount": amount}
+    limit = NO_CEILING if ceiling is None else ceiling
+    row = execute(db, RESERVE, keys | {"ceiling": limit}).first()
+    if row is None and find_day(db, name, day) is None:
+        add_day(db, name, day)
+        row = execute(db, RESERVE, keys | {"ceiling": limit}).first()
+    return row is not None
+
+
+def settle(db: Transaction, name: str, day: str, held: int, charged: int) -> None:
+    """Release what was reserved of a provider's day, and add what was charged."""
+    keys = {"who": name, "when": day, "amount": held, "charged": charged}
+    execute(db, SETTLE, keys)
+
+
+def find_day(db: Transaction, name: str, day: str) -> tuple[int, int] | None:
+    """Return what is held and what was spent of a provider's day; None: nothing yet."""
+    query = sa.select(provider_days.c.held, provider_days.c.spent).where(IS_DAY)
+    row = execute(db, query, {"who": name, "when": day}).first()
+    return None if row is None else (row.held, row.spent)
+
+
+def add_day(db: Transaction, name: str, day: str) -> None:
+    """Insert a provider's day, unless another transaction does at the same time."""
+    values = {"provider": name, "day": day, "held": 0, "spent": 0}
+    insert_once(db, provider_days, values)
+
+
+def insert_once(db: Transaction, table: sa.Table, values: dict[str, Any]) -> None:
+    """Insert a row of the tenant, unless there is one with its key."""
+    if db.dialect == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert as insert_into
+    else:
+        from sqlalchemy.dialects.sqlite import (  # type: ignore[assignment]  # alike
+            insert as insert_into,
+        )
+    statement = insert_into(table).values(**values, **owner_values(db, table))
+    db.execute(statement.on_conflict_do_nothing())
+
+
+def find_cached(
+    db: Transaction, name: str, digest: str, since: datetime
+) -> dict[str, Any] | None:
+    """Return what a provider answered to the same request since a moment, or None."""
+    query = sa.select(cached_answers.c.answer).where(
+        is_own(cached_answers),
+        cached_answers.c.provider == name,
+        cached_answers.c.digest == digest,
+        cached_answers.c.at >= since,
+    )
+    answer: dict[str, Any] | None = execute(db, query).scalar()
+    return answer
+
+
+def keep_answer(
+    db: Transaction,
+    name: str,
+    digest: str,
+    session_id: str,
+    answer: dict[str, Any],
+    now: datetime,
+) -> None:
+    """Keep what was read of an answer, instead of what was kept before."""
+    forget(
+        db,
+        sa.and_(cached_answers.c.provider == name, cached_answers.c.digest == digest),
+    )
+    row = {"provider": name, "digest": digest, "session_id": session_id}
+    values = row | {"answer": answer, "at": now, "tenant_id": tenant_of(db)}
+    db.execute(cached_answers.insert(), values)
+
+
+def forget_session(db: Transaction, session_id: str) -> None:
+    """Delete the answers that were bought for a session."""
+    forget(db, cached_answers.c.session_id == session_id)
+
+
+def forget(db: Transaction, condition: sa.ColumnElement[bool]) -> None:
+    execute(db, cached_answers.delete().where(condition, is_own(cached_answers)))

@@ -1,0 +1,108 @@
+"""Runs: sessions that buy by themselves. Their rows are the queue of the buyer.
+
+A claim is a lease: whoever holds a run sends heartbeats by the database's clock, and
+another buyer takes over what has been silent for too long.
+"""
+
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from askless.app.records import StoredRun
+from askless.app.store.database.clock import sql_now
+from askless.app.store.database.sql_types import Id, UtcDateTime
+from askless.app.store.database.tables import metadata, tenant_key
+from askless.app.store.database.tenancy import execute, is_own, owner_values
+from askless.app.store.database.transactions import Transaction
+
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("session_id", Id, sa.ForeignKey("sessions.id"), primary_key=True),
+    tenant_key(),
+    sa.Column("key_id", Id),
+    sa.Column("state", sa.String(20), nullable=False),
+    # NULL once they were erased.
+    sa.Column("keys", sa.JSON(none_as_null=True)),
+    sa.Column("webhook", sa.JSON(none_as_null=True)),
+    sa.Column("left_out", sa.JSON, nullable=False),
+    sa.Column("holder", sa.String(80)),
+    sa.Column("heartbeat_at", UtcDateTime),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("ended_at", UtcDateTime),
+    sa.Column("receipt", sa.Text),
+    sa.Column("digest", sa.String(64)),
+    sa.CheckConstraint(
+        "state IN ('buying', 'paused', 'ended', 'released')", name="state"
+    ),
+    sa.Index("ix_runs_state", "state", "heartbeat_at"),
+)
+
+COLUMNS = [runs.c[field.name] for field in fields(StoredRun)]
+IS_IT = sa.and_(runs.c.session_id == sa.bindparam("whose"), is_own(runs))
+FIND = sa.select(*COLUMNS).where(IS_IT)
+LOCK = FIND.with_for_update()
+
+
+def insert(db: Transaction, run: StoredRun) -> None:
+    names = ("session_id", "state", "keys", "webhook", "left_out", "created_at")
+    values: dict[str, Any] = {name: getattr(run, name) for name in names}
+    db.execute(runs.insert(), values | owner_values(db, runs))
+
+
+def find(db: Transaction, session_id: str) -> StoredRun | None:
+    row = execute(db, FIND, {"whose": session_id}).first()
+    return None if row is None else StoredRun(*tuple(row))
+
+
+def find_locked(db: Transaction, session_id: str) -> StoredRun | None:
+    row = execute(db, LOCK, {"whose": session_id}).first()
+    return None if row is None else StoredRun(*tuple(row))
+
+
+def change(db: Transaction, session_id: str, **values: object) -> None:
+    """Change a locked run."""
+    execute(db, runs.update().where(IS_IT).values(**values), {"whose": session_id})
+
+
+def claim(db: Transaction, holder: str, timeout_s: float, most: int) -> list[StoredRun]:
+    """Claim the oldest runs that nobody holds, or whose holder is silent.
+
+    All tenants share the queue. Two buyers that claim at once get different runs.
+    """
+    is_free = sa.or_(
+        runs.c.holder.is_(None), runs.c.heartbeat_at < sql_now(db, timeout_s)
+    )
+    oldest = (
+        sa.select(runs.c.session_id)
+        .where(runs.c.state == "buying", is_free)
+        .order_by(runs.c.created_at)
+        .limit(most)
+        .with_for_update(skip_locked=True)
+    )
+    change_holder = (
+        runs.update()
+        .where(runs.c.session_id.in_(oldest.scalar_subquery()))
+        .values(holder=holder, heartbeat_at=sql_now(db))
+        .returning(*COLUMNS)
+    )
+    return [StoredRun(*tuple(row)) for row in db.execute(change_holder)]
+
+
+def record_heartbeat(db: Transaction, holder: str) -> None:
+    """Record that a buyer still works on all the runs that it holds."""
+    is_held = sa.and_(runs.c.holder == holder, runs.c.state == "buying")
+    db.execute(runs.update().where(is_held).values(heartbeat_at=sql_now(db)))
+
+
+def let_go(db: Transaction, holder: str) -> None:
+    """Hand back all the runs that a buyer holds."""
+    db.execute(runs.update().where(runs.c.holder == holder).values(holder=None))
+
+
+def erase(db: Transaction, session_id: str, now: datetime) -> None:
+    """End a run and forget its keys, its receipt and whom it tells."""
+    values = {"keys": None, "receipt": None, "webhook": None, "state": "ended"}
+    change(db, session_id, **values, ended_at=sa.func.coalesce(runs.c.ended_at, now))
